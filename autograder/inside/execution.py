@@ -1,0 +1,123 @@
+"""Calls an answer the way a test asks for it: with copied arguments, gradients, or a record of operators.
+
+Used by the worker inside the wall and by `suite.local` in the same process, so that both answer alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import nn
+from torch.autograd import profiler
+
+
+def copy_of(value: Any, memo: dict[int, torch.Tensor] | None = None) -> Any:
+    """A deep copy of an argument tree: new tensors, same strides; one tensor passed twice stays one."""
+    memo = {} if memo is None else memo
+    if isinstance(value, torch.Tensor):
+        if id(value) not in memo:
+            memo[id(value)] = value.detach().clone()
+        return memo[id(value)]
+    if isinstance(value, tuple | list):
+        return type(value)(copy_of(item, memo) for item in value)
+    if isinstance(value, dict):
+        return {key: copy_of(item, memo) for key, item in value.items()}
+    return value
+
+
+def tensors_in(value: Any) -> list[torch.Tensor]:
+    """The tensors of a result tree, in order."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, tuple | list):
+        return [tensor for item in value for tensor in tensors_in(item)]
+    return []
+
+
+def call(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, list[Any]]:
+    """Calls with copies of `args`; returns the value and the copies as they are afterwards."""
+    memo: dict[int, torch.Tensor] = {}
+    copies = [copy_of(arg, memo) for arg in args]
+    value = function(*copies)
+    # the value may be a view of an input: both are read out after the call, by the caller
+    return value, copies
+
+
+def gradients(
+    function: Callable[..., Any], args: Sequence[Any], cotangent: Any
+) -> tuple[Any, list[torch.Tensor | None], dict[str, torch.Tensor | None]]:
+    """Calls, and pulls `cotangent` (of the value's shape) back to inputs and trainable weights.
+
+    Raises what the answer raises, and RuntimeError where a cotangent has another shape than the value.
+    """
+    memo: dict[int, torch.Tensor] = {}
+    copies = [copy_of(arg, memo) for arg in args]
+    for tensor in memo.values():
+        if tensor.is_floating_point():
+            tensor.requires_grad_()
+    wanted = [t for t in copies if isinstance(t, torch.Tensor) and t.requires_grad]
+    named = _trainable(function)
+    value = function(*copies)
+    pairs = [
+        (output, seed)
+        for output, seed in zip(tensors_in(value), tensors_in(cotangent), strict=False)
+        if output.requires_grad
+    ]
+    sources = wanted + list(named.values())
+    grads: Sequence[torch.Tensor | None] = [None] * len(sources)
+    if pairs and sources:
+        outputs, seeds = zip(*pairs, strict=True)
+        grads = torch.autograd.grad(outputs, sources, seeds, allow_unused=True)
+    by_tensor = {id(tensor): grad for tensor, grad in zip(wanted, grads, strict=False)}
+    inputs = [by_tensor.get(id(copy)) for copy in copies]
+    return value, inputs, dict(zip(named, grads[len(wanted) :], strict=True))
+
+
+def operators(function: Callable[..., Any], args: Sequence[Any]) -> list[str]:
+    """Names of all operators that a call dispatches, composite ones included (`aten::softmax`).
+
+    The profiler sees every way to an operator - alias, method, getattr, `torch.ops` - because it
+    listens where the dispatcher is entered. Arguments require gradients, so backward formulas of
+    the operators stay out but no operator is skipped.
+    """
+    copies = [copy_of(arg) for arg in args]
+    with profiler.profile(use_kineto=False) as profile:
+        function(*copies)
+    return sorted({event.name for event in profile.function_events})
+
+
+def weights(layer: nn.Module) -> dict[str, torch.Tensor]:
+    """Copies of the trainable parameters by name."""
+    return {name: parameter.detach().clone() for name, parameter in _trainable(layer).items()}
+
+
+def load(layer: nn.Module, values: Mapping[str, torch.Tensor]) -> None:
+    """Copies weights in by name; raises KeyError or ValueError that names the parameter."""
+    parameters = dict(layer.named_parameters(remove_duplicate=False))
+    for name, value in values.items():
+        if name not in parameters:
+            raise KeyError(f"no parameter {name!r}; found {sorted(parameters) or 'none'}")
+        parameter = parameters[name]
+        if parameter.shape != value.shape:
+            raise ValueError(
+                f"parameter {name!r} has shape {tuple(parameter.shape)}, "
+                f"expected {tuple(value.shape)}"
+            )
+        with torch.no_grad():
+            parameter.copy_(value)
+
+
+def move(layer: nn.Module, dtype: torch.dtype | None, device: str | None) -> None:
+    """`module.to` with what is given."""
+    if dtype is not None:
+        layer.to(dtype)
+    if device is not None:
+        layer.to(device)
+
+
+def _trainable(target: Any) -> dict[str, nn.Parameter]:
+    if not isinstance(target, nn.Module):
+        return {}
+    return {name: p for name, p in target.named_parameters() if p.requires_grad}

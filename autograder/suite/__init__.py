@@ -1,0 +1,33 @@
+"""What hidden and public suites are written with: drawn inputs, comparisons, messages, fixtures.
+
+A suite asks an `Implementation` - a module in this process or a sandboxed worker - and never
+sees which of the two it has.
+"""
+
+from .compare import Tolerance, difference
+from .draw import Draw
+from .expect import Expect
+from .implementation import Gradients, Implementation, Layer, Outcome
+from .layers import ExpectLayer
+from .local import LocalImplementation, load_module
+from .rules import Forbidden
+from .variants import Variant, alternative, misconception, variants_in
+
+__all__ = [
+    "Draw",
+    "Expect",
+    "ExpectLayer",
+    "Forbidden",
+    "Gradients",
+    "Implementation",
+    "Layer",
+    "LocalImplementation",
+    "Outcome",
+    "Tolerance",
+    "difference",
+    "Variant",
+    "alternative",
+    "load_module",
+    "misconception",
+    "variants_in",
+]

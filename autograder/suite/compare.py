@@ -1,0 +1,154 @@
+"""Compares what came with what was expected, and says in words where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How far a value may be off: |got - expected| <= atol + rtol * |expected|."""
+
+    atol: float
+    rtol: float
+
+
+FLOAT32 = Tolerance(atol=1e-5, rtol=1e-4)
+FLOAT64 = Tolerance(atol=1e-7, rtol=1e-6)
+EXACT = Tolerance(atol=0.0, rtol=0.0)
+#: 4-decimal numbers printed in a document, computed from literal inputs
+PRINTED = Tolerance(atol=6e-5, rtol=0.0)
+#: the same, computed from other printed numbers
+FROM_PRINTED = Tolerance(atol=5e-4, rtol=0.0)
+
+
+def tolerance_of(dtype: torch.dtype) -> Tolerance:
+    """The contract's tolerance of a dtype; exact for integers and booleans."""
+    if not dtype.is_floating_point:
+        return EXACT
+    return FLOAT64 if dtype == torch.float64 else FLOAT32
+
+
+def difference(got: Any, expected: Any, tolerance: Tolerance | None = None) -> str | None:
+    """None where `got` is right, else lines that say what differs, where and how much."""
+    if isinstance(expected, torch.Tensor):
+        return _tensor_difference(got, expected, tolerance)
+    if isinstance(expected, tuple | list):
+        return _sequence_difference(got, expected, tolerance)
+    if isinstance(expected, Mapping):
+        return _mapping_difference(got, expected)
+    if type(got) is not type(expected) or got != expected:
+        return f"got       {describe(got)}\nexpected  {describe(expected)}"
+    return None
+
+
+def describe(value: Any) -> str:
+    """A value in a few words: tensors by shape and dtype, the rest by a short repr."""
+    if isinstance(value, torch.Tensor):
+        dtype = str(value.dtype).removeprefix("torch.")
+        return f"a {dtype} tensor of shape {tuple(value.shape)}"
+    if value is None:
+        return "None (is a `return` missing?)"
+    if isinstance(value, tuple | list):
+        kind = type(value).__name__
+        return f"a {kind} of {len(value)}: " + ", ".join(describe(item) for item in value[:4])
+    text = repr(value)
+    return text if len(text) <= 200 else text[:197] + "..."
+
+
+def _tensor_difference(
+    got: Any, expected: torch.Tensor, tolerance: Tolerance | None
+) -> str | None:
+    if not isinstance(got, torch.Tensor):
+        return f"got       {describe(got)}\nexpected  {describe(expected)}"
+    if got.shape != expected.shape:
+        return f"got       shape {tuple(got.shape)}\nexpected  shape {tuple(expected.shape)}"
+    if got.dtype != expected.dtype:
+        return (
+            f"got       dtype {got.dtype}\nexpected  dtype {expected.dtype}, "
+            "the dtype of the inputs"
+        )
+    bound = tolerance or tolerance_of(expected.dtype)
+    wrong = ~_close(got, expected, bound)
+    if not bool(wrong.any()):
+        return None
+    return _value_difference(got.detach(), expected.detach(), wrong)
+
+
+def _close(got: torch.Tensor, expected: torch.Tensor, bound: Tolerance) -> torch.Tensor:
+    if not expected.dtype.is_floating_point:
+        return got == expected
+    return torch.isclose(
+        got.detach().double(), expected.detach().double(), atol=bound.atol, rtol=bound.rtol
+    )
+
+
+def _value_difference(got: torch.Tensor, expected: torch.Tensor, wrong: torch.Tensor) -> str:
+    if expected.dim() == 0:
+        return f"got       {_number(got)}\nexpected  {_number(expected)}"
+    distance = (got.double() - expected.double()).abs().masked_fill(~wrong, -1.0)
+    distance = torch.nan_to_num(distance, nan=float("inf"), posinf=float("inf"))
+    worst = _unravel(int(distance.flatten().argmax()), expected.shape)
+    lines = [
+        f"{int(wrong.sum())} of {wrong.numel()} values differ; the largest difference is at "
+        f"{list(worst)}: got {_number(got[worst])}, expected {_number(expected[worst])}"
+    ]
+    if expected.dim() > 1:
+        first = _unravel(int(wrong.flatten().nonzero()[0]), expected.shape)[:-1]
+        lines.append(f"first row that differs, {list(first)}:")
+        got, expected = got[first], expected[first]
+    lines += [f"got       {_row(got)}", f"expected  {_row(expected)}"]
+    return "\n".join(lines)
+
+
+def _unravel(index: int, shape: torch.Size) -> tuple[int, ...]:
+    where: list[int] = []
+    for size in reversed(shape):
+        where.append(index % size)
+        index //= size
+    return tuple(reversed(where))
+
+
+def _number(value: torch.Tensor) -> str:
+    item = value.item()
+    return f"{item:.4f}" if isinstance(item, float) and 1e-3 <= abs(item) < 1e5 else f"{item:.4g}" \
+        if isinstance(item, float) else str(item)
+
+
+def _row(row: torch.Tensor) -> str:
+    shown = ", ".join(_number(value) for value in row[:8])
+    return f"[{shown}{', ...' if row.numel() > 8 else ''}]"
+
+
+def _sequence_difference(
+    got: Any, expected: tuple[Any, ...] | list[Any], tolerance: Tolerance | None
+) -> str | None:
+    if not isinstance(got, tuple | list) or len(got) != len(expected):
+        return f"got       {describe(got)}\nexpected  {describe(expected)}"
+    for index, (one, other) in enumerate(zip(got, expected, strict=True)):
+        text = difference(one, other, tolerance)
+        if text is not None:
+            return f"in result [{index}] of {len(expected)}:\n{text}"
+    return None
+
+
+def _mapping_difference(got: Any, expected: Mapping[Any, Any]) -> str | None:
+    if not isinstance(got, dict):
+        return f"got       {describe(got)}\nexpected  {describe(dict(expected))}"
+    if got == expected:
+        return None
+    missing = [key for key in expected if key not in got]
+    extra = [key for key in got if key not in expected]
+    other = [key for key in expected if key in got and got[key] != expected[key]]
+    lines = []
+    if missing:
+        lines.append(f"missing   {missing}")
+    if extra:
+        lines.append(f"not expected  {extra}")
+    for key in other[:3]:
+        lines.append(f"for {key!r}: got {got[key]!r}, expected {expected[key]!r}")
+    return "\n".join(lines)

@@ -1,0 +1,181 @@
+"""What a test says about an answer: the same as the solution, a given value, an error, a property.
+
+Every failure tells the call with its shapes, what came, what was expected, and the likely cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import torch
+
+from ..errors import AnswerRaised
+from .calls import call_text
+from .compare import EXACT, Tolerance, describe, difference
+from .draw import Draw
+from .failures import check_raises, explained, message
+from .implementation import Implementation, Outcome
+from .layers import ExpectLayer
+from .rules import Forbidden
+
+
+class Expect:
+    """The questions of one exercise under test.
+
+    `solution` is None in public suites, which compare with given values only.
+    """
+
+    def __init__(
+        self, implementation: Implementation, solution: Implementation | None, draw: Draw
+    ) -> None:
+        self.implementation = implementation
+        self.draw = draw
+        self._solution = solution
+        self._call = ""
+
+    @property
+    def solution(self) -> Implementation:
+        """The solution module; raises `LookupError` in a public suite."""
+        if self._solution is None:
+            raise LookupError("a public suite has no solution: give the expected value")
+        return self._solution
+
+    def same(
+        self, question: str, *args: Any, likely: str, tolerance: Tolerance | None = None
+    ) -> Any:
+        """The answer equals the solution on these arguments and changes none of them.
+
+        Returns the answer's value. Compares type, shape, dtype and values within the contract's
+        tolerance of the expected dtype.
+        """
+        expected = self.solution.call(question, args).value
+        return self.value(question, args, expected, likely=likely, tolerance=tolerance)
+
+    def value(
+        self,
+        question: str,
+        args: Sequence[Any],
+        expected: Any,
+        *,
+        likely: str,
+        tolerance: Tolerance | None = None,
+    ) -> Any:
+        """The answer equals a given value and changes none of its arguments; returns it."""
+        got = self.result(question, *args, likely=likely)
+        text = difference(got, expected, tolerance)
+        if text is not None:
+            self._fail(text, likely)
+        return got
+
+    def result(self, question: str, *args: Any, likely: str = "") -> Any:
+        """The answer's value, for a test of a property; its arguments must stay as they were."""
+        self._call = call_text(question, args)
+        with self._explained(likely):
+            outcome = self.implementation.call(question, args)
+        self._inputs_unchanged(args, outcome)
+        return outcome.value
+
+    def that(self, holds: bool, *, got: str, expected: str, likely: str) -> None:
+        """A property of the last call's value holds."""
+        if not holds:
+            self._fail(f"got       {got}\nexpected  {expected}", likely)
+
+    def gradients(self, question: str, *args: Any, likely: str) -> None:
+        """Gradients to every floating point input equal the solution's, for a random cotangent."""
+        cotangent = self._cotangent(self.solution.call(question, args).value)
+        expected = self.solution.gradients(question, args, cotangent)
+        self._call = f"the gradient of {call_text(question, args)}"
+        with self._explained(likely):
+            got = self.implementation.gradients(question, args, cotangent)
+        text = difference(got.value, expected.value)
+        if text is not None:
+            self._fail(text, likely)
+        self._compare_gradients(args, got.inputs, expected.inputs, likely)
+
+    def raises(
+        self,
+        question: str,
+        *args: Any,
+        error: type[Exception],
+        likely: str,
+        naming: str = "",
+    ) -> None:
+        """The call raises `error`, or a subclass, with `naming` in its message."""
+        self._call = call_text(question, args)
+        check_raises(
+            lambda: self.implementation.call(question, args).value,
+            self._fail,
+            error,
+            likely,
+            naming,
+        )
+
+    def allowed(self, question: str, *args: Any, rule: Forbidden) -> None:
+        """The answer dispatches and names none of the calls that the rule excludes.
+
+        An answer that fails on these arguments breaks no rule: other tests tell what fails.
+        """
+        try:
+            operators = self.implementation.operators(question, args)
+        except AnswerRaised:
+            operators = frozenset()
+        rule.check(question, operators, self.implementation.names_used(question))
+
+    def layer(self, question: str, *args: Any, scale: float = 0.5) -> ExpectLayer:
+        """The class built by answer and solution with the same random weights, biases not zero."""
+        return ExpectLayer(self.implementation, self.solution, self.draw, question, args, scale)
+
+    def construction_raises(
+        self, question: str, *args: Any, error: type[Exception], likely: str, naming: str = ""
+    ) -> None:
+        """Building the class with these arguments raises `error`."""
+        self._call = call_text(question, args)
+        check_raises(
+            lambda: self.implementation.build(question, args), self._fail, error, likely, naming
+        )
+
+    def _cotangent(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return self.draw.normal(*value.shape, dtype=value.dtype)
+        return tuple(self._cotangent(item) for item in value)
+
+    def _inputs_unchanged(self, args: Sequence[Any], outcome: Outcome) -> None:
+        for index, (before, after) in enumerate(zip(args, outcome.inputs_after, strict=False)):
+            if not isinstance(before, torch.Tensor):
+                continue
+            text = difference(after, before, EXACT)
+            if text is not None:
+                self._fail(
+                    f"argument {index + 1} was changed by the call:\n{text}",
+                    "an operation in place (`x -= ...`, `x[...] = ...`, a name ending in `_`) "
+                    "writes into the caller's tensor; work on a new one",
+                )
+
+    def _compare_gradients(
+        self,
+        args: Sequence[Any],
+        got: Sequence[torch.Tensor | None],
+        expected: Sequence[torch.Tensor | None],
+        likely: str,
+    ) -> None:
+        for index, (arg, one, other) in enumerate(zip(args, got, expected, strict=True)):
+            if other is None:
+                continue
+            where = f"the gradient to argument {index + 1}, {describe(arg)}"
+            if one is None:
+                if not bool(other.any()):
+                    continue
+                self._fail(f"{where}:\ngot       none\nexpected  a tensor", likely)
+            text = difference(one, other)
+            if text is not None:
+                self._fail(f"{where}:\n{text}", likely)
+
+    def _fail(self, text: str, likely: str) -> NoReturn:
+        raise AssertionError(message(self._call, text, likely))
+
+    @contextmanager
+    def _explained(self, likely: str) -> Iterator[None]:
+        with explained(self._call, likely):
+            yield

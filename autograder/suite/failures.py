@@ -1,0 +1,48 @@
+"""How a failure reads: the call, what differs, the likely cause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from ..errors import AnswerFault, AnswerNotImplemented, AnswerRaised
+from ..inside.execution import tensors_in
+from .compare import describe
+
+
+def message(call: str, text: str, likely: str) -> str:
+    """The form of every failure: the call, what differs, the likely cause."""
+    return f"{call}:\n{text}" + (f"\nlikely: {likely}" if likely else "")
+
+
+@contextmanager
+def explained(call: str, likely: str) -> Iterator[None]:
+    """Puts the call and the likely cause into the message of a fault."""
+    try:
+        yield
+    except AnswerNotImplemented:
+        raise
+    except AnswerFault as fault:
+        fault.args = (message(call, str(fault), likely),)
+        raise
+
+
+def check_raises(
+    run: Callable[[], Any],
+    fail: Callable[[str, str], NoReturn],
+    error: type[Exception],
+    likely: str,
+    naming: str,
+) -> None:
+    """`run` raises an `AnswerRaised` of that class whose message holds `naming`."""
+    try:
+        value = run()
+    except AnswerRaised as raised:
+        if error.__name__ not in raised.bases:
+            fail(f"got       {raised}\nexpected  {error.__name__}", likely)
+        if naming and naming not in str(raised):
+            fail(f"got       {raised}\nexpected  {naming!r} in the message", likely)
+        return
+    got = describe(value) if tensors_in(value) else "no error"
+    fail(f"got       {got}\nexpected  {error.__name__}", likely)

@@ -1,0 +1,79 @@
+"""What a suite may ask of an implementation, wherever it runs.
+
+`suite.local` answers from a module in this process, `grading.remote` from a sandboxed worker.
+Both copy the arguments first: what a test holds is never changed by an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import torch
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a call returned, and its tensor arguments as they were after the call."""
+
+    value: Any
+    inputs_after: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gradients:
+    """A call's value and the vector-Jacobian product with a cotangent.
+
+    `inputs` has one entry per argument: a gradient of the argument's shape, or None where none
+    flowed (and for arguments that are not floating point tensors). `weights` has one entry per
+    trainable parameter of a layer.
+    """
+
+    value: Any
+    inputs: tuple[torch.Tensor | None, ...]
+    weights: Mapping[str, torch.Tensor | None] = field(default_factory=dict)
+
+
+class Layer(Protocol):
+    """An `nn.Module` that an implementation built."""
+
+    def forward(self, args: Sequence[Any]) -> Outcome:
+        """Calls the layer."""
+
+    def gradients(self, args: Sequence[Any], cotangent: Any) -> Gradients:
+        """Calls the layer and pulls the cotangent back to its inputs and weights."""
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        """A copy of every trainable parameter by its name, in registration order."""
+
+    def load(self, weights: Mapping[str, torch.Tensor]) -> None:
+        """Copies weights in by name; raises `AnswerRaised` for an unknown name or a wrong shape."""
+
+    def train(self, mode: bool) -> None:
+        """Train mode, or eval mode."""
+
+    def move(self, *, dtype: torch.dtype | None = None, device: str | None = None) -> None:
+        """`module.to(...)`: another floating point dtype, or the meta device."""
+
+
+class Implementation(Protocol):
+    """The questions of one exercise, as somebody answered them.
+
+    Every method raises an `AnswerFault` when the answer is missing or fails.
+    """
+
+    def call(self, name: str, args: Sequence[Any]) -> Outcome:
+        """Calls the function `name`."""
+
+    def gradients(self, name: str, args: Sequence[Any], cotangent: Any) -> Gradients:
+        """Calls the function and pulls the cotangent back to every floating point input."""
+
+    def operators(self, name: str, args: Sequence[Any]) -> frozenset[str]:
+        """Names of all torch operators dispatched by a call, composite ones too (`aten::softmax`)."""
+
+    def names_used(self, name: str) -> frozenset[str]:
+        """Dotted torch names in the code that the answer reaches (`torch.nn.functional.softmax`)."""
+
+    def build(self, name: str, args: Sequence[Any]) -> Layer:
+        """Constructs the class `name`."""

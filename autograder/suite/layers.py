@@ -1,0 +1,156 @@
+"""A class under test: answer and solution built alike, with the same weights copied in by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import torch
+
+from ..errors import AnswerRaised
+from ..inside.execution import tensors_in
+from .calls import call_text
+from .compare import Tolerance, describe, difference
+from .draw import Draw
+from .failures import check_raises, explained, message
+from .implementation import Implementation, Layer
+
+
+class ExpectLayer:
+    """One class of an exercise, built by the answer and by the solution.
+
+    Both get the same random weights, distinct for every parameter, biases not zero. Raises
+    `AssertionError` where the answer has no weight of a required name or shape.
+    """
+
+    def __init__(
+        self,
+        implementation: Implementation,
+        solution: Implementation,
+        draw: Draw,
+        question: str,
+        args: Sequence[Any],
+        scale: float,
+    ) -> None:
+        self._question = question
+        self._built = self._call = call_text(question, args)
+        self._draw = draw
+        self.reference: Layer = solution.build(question, args)
+        with explained(self._call, "the class can't be built with these arguments"):
+            self.answer: Layer = implementation.build(question, args)
+        self._scale = scale
+        self.fill(lambda name, shape: draw.normal(*shape, scale=scale))
+
+    def fill(self, make: Callable[[str, tuple[int, ...]], torch.Tensor]) -> None:
+        """Copies `make(name, shape)` into every trainable weight of both layers."""
+        weights = {
+            name: make(name, tuple(value.shape)).to(value.dtype)
+            for name, value in self.reference.weights().items()
+        }
+        self.reference.load(weights)
+        try:
+            self.answer.load(weights)
+        except AnswerRaised as fault:
+            self._fail(
+                str(fault),
+                "every layer is an attribute of the module with the name that the exercise "
+                f"gives; the weights are {', '.join(weights)}",
+            )
+
+    def exact_weights(self, *, likely: str) -> None:
+        """The answer has the trainable parameters of the solution, same shapes, and no others."""
+        got = {name: tuple(value.shape) for name, value in self.answer.weights().items()}
+        expected = {name: tuple(value.shape) for name, value in self.reference.weights().items()}
+        self._call = f"the trainable parameters of {self._built}"
+        text = difference(got, expected)
+        if text is not None:
+            self._fail(text, likely)
+
+    def train(self, mode: bool = True) -> ExpectLayer:
+        """Both layers in train mode (default) or eval mode; returns itself."""
+        self.answer.train(mode)
+        self.reference.train(mode)
+        return self
+
+    def eval(self) -> ExpectLayer:
+        """Both layers in eval mode; returns itself."""
+        return self.train(False)
+
+    def move(self, *, dtype: torch.dtype | None = None, device: str | None = None) -> ExpectLayer:
+        """Both layers moved; returns itself."""
+        self.reference.move(dtype=dtype, device=device)
+        self.answer.move(dtype=dtype, device=device)
+        return self
+
+    def same(self, *args: Any, likely: str, tolerance: Tolerance | None = None) -> Any:
+        """The forward value equals the solution's; the arguments stay unchanged. Returns it."""
+        expected = self.reference.forward(args).value
+        return self.value(args, expected, likely=likely, tolerance=tolerance)
+
+    def value(
+        self, args: Sequence[Any], expected: Any, *, likely: str, tolerance: Tolerance | None = None
+    ) -> Any:
+        """The forward value equals a given one; the arguments stay unchanged. Returns it."""
+        got = self.result(*args, likely=likely)
+        text = difference(got, expected, tolerance)
+        if text is not None:
+            self._fail(text, likely)
+        return got
+
+    def result(self, *args: Any, likely: str = "") -> Any:
+        """The answer's forward value, for a test of a property."""
+        self._call = call_text(f"{self._built}.forward", args)
+        with explained(self._call, likely):
+            outcome = self.answer.forward(args)
+        for before, after in zip(args, outcome.inputs_after, strict=False):
+            if isinstance(before, torch.Tensor) and before.device.type != "meta":
+                text = difference(after, before, Tolerance(0.0, 0.0))
+                if text is not None:
+                    self._fail(f"the input was changed by the call:\n{text}", "work on a new tensor")
+        return outcome.value
+
+    def shape(self, *args: Any, likely: str) -> None:
+        """The forward value has the solution's shape; for inputs on the meta device."""
+        expected = self.reference.forward(args).value
+        got = self.result(*args, likely=likely)
+        if not isinstance(got, torch.Tensor) or got.shape != expected.shape:
+            self._fail(f"got       {describe(got)}\nexpected  {describe(expected)}", likely)
+
+    def that(self, holds: bool, *, got: str, expected: str, likely: str) -> None:
+        """A property of the last call's value holds."""
+        if not holds:
+            self._fail(f"got       {got}\nexpected  {expected}", likely)
+
+    def raises(self, *args: Any, error: type[Exception], likely: str, naming: str = "") -> None:
+        """Forward raises `error`, or a subclass, with `naming` in its message."""
+        self._call = call_text(f"{self._built}.forward", args)
+        check_raises(lambda: self.answer.forward(args).value, self._fail, error, likely, naming)
+
+    def gradients(self, *args: Any, likely: str) -> None:
+        """Gradients to inputs and to every weight equal the solution's, for a random cotangent."""
+        value = self.reference.forward(args).value
+        cotangent = tuple(
+            self._draw.normal(*tensor.shape, dtype=tensor.dtype) for tensor in tensors_in(value)
+        )
+        expected = self.reference.gradients(args, cotangent)
+        self._call = f"the gradient of {call_text(f'{self._built}.forward', args)}"
+        with explained(self._call, likely):
+            got = self.answer.gradients(args, cotangent)
+        for name, other in expected.weights.items():
+            self._compare(f"the gradient to {name}", got.weights.get(name), other, likely)
+        for index, other in enumerate(expected.inputs):
+            self._compare(f"the gradient to input {index + 1}", got.inputs[index], other, likely)
+
+    def _compare(
+        self, where: str, got: torch.Tensor | None, expected: torch.Tensor | None, likely: str
+    ) -> None:
+        if expected is None or (got is None and not bool(expected.any())):
+            return
+        if got is None:
+            self._fail(f"{where}:\ngot       none\nexpected  {describe(expected)}", likely)
+        text = difference(got, expected)
+        if text is not None:
+            self._fail(f"{where}:\n{text}", likely)
+
+    def _fail(self, text: str, likely: str) -> NoReturn:
+        raise AssertionError(message(self._call, text, likely))

@@ -1,0 +1,138 @@
+"""An implementation that is a module in this process: the solutions, or a student's own folder."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import nn
+
+from ..errors import AnswerFault, AnswerMemory, AnswerMissing, AnswerNotImplemented, AnswerRaised
+from ..inside import execution
+from .implementation import Gradients, Outcome
+from .names import names_used
+
+
+def load_module(path: Path, name: str | None = None) -> ModuleType:
+    """Executes a Python file as a module of its own; raises what the file raises."""
+    name = name or f"_exercise_{path.parent.name}_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path}: not a Python module")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+class LocalImplementation:
+    """Answers from a namespace: a module's, or a notebook's own."""
+
+    def __init__(self, namespace: Mapping[str, Any], source: str = "") -> None:
+        self._namespace = namespace
+        self._source = source
+
+    @classmethod
+    def from_file(cls, path: Path) -> LocalImplementation:
+        """The module in a file; raises what the file raises."""
+        return cls(vars(load_module(path)), path.read_text(encoding="utf-8"))
+
+    def call(self, name: str, args: Sequence[Any]) -> Outcome:
+        """See `Implementation.call`."""
+        function = self._get(name)
+        with _faults(name):
+            value, after = execution.call(function, args)
+        return Outcome(value, tuple(after))
+
+    def gradients(self, name: str, args: Sequence[Any], cotangent: Any) -> Gradients:
+        """See `Implementation.gradients`."""
+        function = self._get(name)
+        with _faults(name):
+            value, inputs, _ = execution.gradients(function, args, cotangent)
+        return Gradients(value, tuple(inputs))
+
+    def operators(self, name: str, args: Sequence[Any]) -> frozenset[str]:
+        """See `Implementation.operators`."""
+        function = self._get(name)
+        with _faults(name):
+            return frozenset(execution.operators(function, args))
+
+    def names_used(self, name: str) -> frozenset[str]:
+        """See `Implementation.names_used`."""
+        return names_used(self._source, name)
+
+    def build(self, name: str, args: Sequence[Any]) -> LocalLayer:
+        """See `Implementation.build`."""
+        factory = self._get(name)
+        with _faults(name):
+            layer = factory(*args)
+        return LocalLayer(name, layer)
+
+    def _get(self, name: str) -> Any:
+        try:
+            return self._namespace[name]
+        except KeyError:
+            raise AnswerMissing(f"{name} is not defined") from None
+
+
+class LocalLayer:
+    """A layer in this process. See `Layer`."""
+
+    def __init__(self, name: str, layer: nn.Module) -> None:
+        self._name = name
+        self._layer = layer
+
+    def forward(self, args: Sequence[Any]) -> Outcome:
+        """See `Layer.forward`."""
+        with _faults(self._name):
+            value, after = execution.call(self._layer, args)
+        return Outcome(value, tuple(after))
+
+    def gradients(self, args: Sequence[Any], cotangent: Any) -> Gradients:
+        """See `Layer.gradients`."""
+        with _faults(self._name):
+            value, inputs, weights = execution.gradients(self._layer, args, cotangent)
+        return Gradients(value, tuple(inputs), weights)
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        """See `Layer.weights`."""
+        with _faults(self._name):
+            return execution.weights(self._layer)
+
+    def load(self, weights: Mapping[str, torch.Tensor]) -> None:
+        """See `Layer.load`."""
+        with _faults(self._name):
+            execution.load(self._layer, weights)
+
+    def train(self, mode: bool) -> None:
+        """See `Layer.train`."""
+        with _faults(self._name):
+            self._layer.train(mode)
+
+    def move(self, *, dtype: torch.dtype | None = None, device: str | None = None) -> None:
+        """See `Layer.move`."""
+        with _faults(self._name):
+            execution.move(self._layer, dtype, device)
+
+
+@contextlib.contextmanager
+def _faults(name: str) -> Iterator[None]:
+    try:
+        yield
+    except AnswerFault:
+        raise
+    except NotImplementedError as error:
+        raise AnswerNotImplemented(f"{name} is not implemented yet") from error
+    except MemoryError as error:
+        raise AnswerMemory(f"{name}: {error}") from error
+    except Exception as error:
+        bases = tuple(base.__name__ for base in type(error).__mro__)
+        raise AnswerRaised(
+            f"{type(error).__name__}: {error}", type(error).__name__, bases
+        ) from error

@@ -1,0 +1,81 @@
+"""Finds by name which torch calls the code of an answer reaches, for the message of a ruled-out call."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+#: a method called on something that is not a module: `scores.softmax(-1)`
+METHOD_OF_A_VALUE = "Tensor"
+
+
+def names_used(source: str, answer: str) -> frozenset[str]:
+    """Dotted names in the definition `answer` and in what it reaches in its own module.
+
+    Imports are resolved (`F.softmax` is `torch.nn.functional.softmax`); a method on any other
+    value counts as `Tensor.<method>`. Text that is no valid Python gives no names.
+    """
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    imports, definitions = _imports(tree), _definitions(tree)
+    found: set[str] = set()
+    waiting, seen = [answer], set()
+    while waiting:
+        name = waiting.pop()
+        if name in seen or name not in definitions:
+            continue
+        seen.add(name)
+        for dotted in _dotted_names(definitions[name]):
+            head, _, rest = dotted.partition(".")
+            if head in definitions:
+                waiting.append(head)
+            elif head in imports:
+                found.add(f"{imports[head]}.{rest}" if rest else imports[head])
+            elif rest:
+                found.add(f"{METHOD_OF_A_VALUE}.{rest.rsplit('.', 1)[-1]}")
+    return frozenset(found)
+
+
+def _imports(tree: ast.Module) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                target = alias.name if alias.asname else alias.name.partition(".")[0]
+                names[alias.asname or target] = target
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+    return names
+
+
+def _definitions(tree: ast.Module) -> dict[str, ast.stmt]:
+    found: dict[str, ast.stmt] = {}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found[node.name] = node
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    found[target.id] = node
+    return found
+
+
+def _dotted_names(node: ast.AST) -> Iterable[str]:
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name):
+            yield part.id
+        elif isinstance(part, ast.Attribute):
+            yield _dotted(part)
+
+
+def _dotted(node: ast.Attribute) -> str:
+    parts: list[str] = [node.attr]
+    value = node.value
+    while isinstance(value, ast.Attribute):
+        parts.append(value.attr)
+        value = value.value
+    parts.append(value.id if isinstance(value, ast.Name) else "<value>")
+    return ".".join(reversed(parts))

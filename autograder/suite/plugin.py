@@ -1,0 +1,103 @@
+"""The pytest plugin of every suite: points in markers, and fixtures for the answer and the solution.
+
+A suite stands at `tests/{hidden,public}/<assignment>/test_<exercise>.py`. What `implementation`
+is, the run decides: a module in this process (`--implementation FOLDER`) or, through
+`grading.plugin`, a sandboxed worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .draw import Draw
+from .expect import Expect
+from .implementation import Implementation
+from .local import LocalImplementation
+
+#: from the path of a suite to the implementation that it judges
+Answers = Callable[[Path], Implementation]
+
+ANSWERS = pytest.StashKey[Answers]()
+SOLUTIONS = pytest.StashKey[Answers]()
+SEED = pytest.StashKey[Callable[[], int]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of a suite run by hand."""
+    group = parser.getgroup("autograder")
+    group.addoption(
+        "--implementation",
+        metavar="FOLDER",
+        help="judge the modules <FOLDER>/<assignment>/<exercise>.py in this process: solutions",
+    )
+    group.addoption("--seed", type=int, default=0, help="seed of the drawn inputs (default 0)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declares the marker and what the options choose."""
+    config.addinivalue_line(
+        "markers", "question(name, points): what the test judges, and what it is worth"
+    )
+    config.stash.setdefault(SEED, lambda: int(config.getoption("--seed")))
+    folder = config.getoption("--implementation")
+    if folder:
+        root = Path(folder).resolve()
+        if not root.is_dir():
+            raise pytest.UsageError(f"--implementation: {root} is not a folder")
+        config.stash[ANSWERS] = _from_folder(root)
+
+
+def exercise_of(suite: Path) -> tuple[str, str]:
+    """Assignment and exercise that a suite's path names."""
+    return suite.parent.name, suite.stem.removeprefix("test_")
+
+
+def _from_folder(root: Path) -> Answers:
+    cache: dict[Path, LocalImplementation] = {}
+
+    def answers(suite: Path) -> Implementation:
+        assignment, exercise = exercise_of(suite)
+        path = root / assignment / f"{exercise}.py"
+        if path not in cache:
+            cache[path] = LocalImplementation.from_file(path)
+        return cache[path]
+
+    return answers
+
+
+@pytest.fixture
+def draw(request: pytest.FixtureRequest) -> Draw:
+    """Inputs drawn from the run's seed and the test's name."""
+    seed = request.config.stash[SEED]()
+    return Draw(seed, f"{request.path.stem}::{request.node.name}")
+
+
+@pytest.fixture
+def implementation(request: pytest.FixtureRequest) -> Implementation:
+    """The answers under test."""
+    answers = request.config.stash.get(ANSWERS, None)
+    if answers is None:
+        pytest.fail(
+            "say what to judge: --implementation solutions (this process) or "
+            "--submission FOLDER (behind the wall)",
+            pytrace=False,
+        )
+    return answers(request.path)
+
+
+@pytest.fixture
+def solution(request: pytest.FixtureRequest) -> Implementation | None:
+    """The solution module; None where there are no solutions (a student's machine)."""
+    solutions = request.config.stash.get(SOLUTIONS, None)
+    return solutions(request.path) if solutions else None
+
+
+@pytest.fixture
+def expect(
+    implementation: Implementation, solution: Implementation | None, draw: Draw
+) -> Expect:
+    """What tests state their expectations with."""
+    return Expect(implementation, solution, draw)
