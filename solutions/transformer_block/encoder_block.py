@@ -1,0 +1,122 @@
+"""The encoder block: attention and feed-forward, each added to its input and normalised.
+
+The two supplied classes are the answers to the two exercises before this one.
+"""
+
+import torch
+from torch import nn
+
+
+class MultiHeadSelfAttention(nn.Module):  # supplied
+    """Self-attention with several heads, every token seeing every token: (B, T, D) -> (B, T, D)."""
+
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.head_dim = d_model // num_heads
+        self.W_query = nn.Linear(d_model, d_model)
+        self.W_key = nn.Linear(d_model, d_model)
+        self.W_value = nn.Linear(d_model, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Lets the tokens of each sequence look at each other."""
+        B, T, D = x.shape
+        heads = (B, T, self.num_heads, self.head_dim)
+        queries = self.W_query(x).reshape(heads).transpose(1, 2)  # (B, T, D) -> (B, H, T, d)
+        keys = self.W_key(x).reshape(heads).transpose(1, 2)  # (B, H, T, d)
+        values = self.W_value(x).reshape(heads).transpose(1, 2)  # (B, H, T, d)
+        scores = queries @ keys.transpose(-2, -1) / self.head_dim**0.5  # (B, H, T, T)
+        weights = torch.softmax(scores, dim=-1)  # (B, H, T, T)
+        context = weights @ values  # (B, H, T, T) @ (B, H, T, d) -> (B, H, T, d)
+        return self.out_proj(context.transpose(1, 2).reshape(B, T, D))  # (B, T, D)
+
+
+class FeedForward(nn.Module):  # supplied
+    """Two linear layers with a ReLU between them, the same for every token: (..., D) -> (..., D)."""
+
+    def __init__(self, d_model: int, hidden_dim: int) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, hidden_dim)
+        self.linear2 = nn.Linear(hidden_dim, d_model)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Widens every token, sets what is negative to zero, and narrows it again."""
+        return self.linear2(torch.relu(self.linear1(x)))  # (..., D) -> (..., hidden) -> (..., D)
+
+
+def add_and_norm(
+    x: torch.Tensor,
+    sublayer_output: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor,
+    eps: float = 1e-5,
+) -> torch.Tensor:
+    """Adds a sublayer's output to its input and normalises every token of the sum.
+
+    Every token gets mean 0 and variance 1 over its own D entries, then is multiplied by `weight`
+    and shifted by `bias`, entry by entry. The variance is the biased one (divided by D, not by
+    D - 1), and `eps` is added to it before the root is taken.
+
+    Args:
+        x: (..., D), what went into the sublayer.
+        sublayer_output: (..., D), what came out of it, same shape.
+        weight: (D,).
+        bias: (D,).
+        eps: keeps a constant token from being divided by zero.
+
+    Returns:
+        (..., D), in the dtype of `x`.
+
+    Not allowed: torch's layer norm (`nn.LayerNorm`, `F.layer_norm`, `torch.layer_norm`,
+    `torch.native_layer_norm`), because it is the answer; mean, variance and root are fine.
+
+    Source: Vaswani et al. 2017, section 3.1; Ba et al. 2016, "Layer Normalization"; document 002,
+    line 518.
+    """
+    ### BEGIN SOLUTION
+    total = x + sublayer_output  # (..., D)
+    mean = total.mean(dim=-1, keepdim=True)  # (..., 1)
+    variance = total.var(dim=-1, keepdim=True, unbiased=False)  # (..., 1)
+    normalized = (total - mean) / torch.sqrt(variance + eps)  # (..., D)
+    return weight * normalized + bias  # (D,) * (..., D) + (D,) -> (..., D)
+    ### END SOLUTION
+
+
+class EncoderBlock(nn.Module):
+    """One block of a transformer encoder, with the norms after the sums (post-norm).
+
+    Submodules: `attention` (a `MultiHeadSelfAttention`), `norm1`, `feed_forward` (a `FeedForward`)
+    and `norm2`. The norms have a `weight` and a `bias` of shape (D,) and eps 1e-5; torch's
+    `nn.LayerNorm` may be used here. There is no dropout.
+
+    Args:
+        d_model: size D of a token, going in and coming out.
+        num_heads: number of heads of the attention; it divides `d_model`.
+        hidden_dim: size of the layer inside the feed-forward network.
+
+    Source: Vaswani et al. 2017, section 3.1; document 002, lines 472 to 587.
+    """
+
+    def __init__(self, d_model: int, num_heads: int, hidden_dim: int) -> None:
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.attention = MultiHeadSelfAttention(d_model, num_heads)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, hidden_dim)
+        self.norm2 = nn.LayerNorm(d_model)
+        ### END SOLUTION
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Attention, add and norm, feed-forward, add and norm.
+
+        Args:
+            x: (B, T, D), in the dtype of the weights.
+
+        Returns:
+            (B, T, D), in the same dtype.
+        """
+        ### BEGIN SOLUTION
+        x = self.norm1(x + self.attention(x))  # (B, T, D)
+        return self.norm2(x + self.feed_forward(x))  # (B, T, D)
+        ### END SOLUTION
