@@ -42,7 +42,8 @@ class CausalSelfAttention(nn.Module):
         self.proj = nn.Linear(config.n_embd, config.n_embd)
         self.attn_drop = nn.Dropout(config.attn_pdrop)
         self.resid_drop = nn.Dropout(config.resid_pdrop)
-        past = torch.ones(config.block_size, config.block_size).tril()  # 1 where attention is allowed
+        past = torch.ones(config.block_size, config.block_size).tril()  # 1: attention is allowed
+        self.mask: torch.Tensor
         self.register_buffer("mask", past.view(1, 1, config.block_size, config.block_size))
         ### END SOLUTION
 

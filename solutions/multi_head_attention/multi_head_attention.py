@@ -59,6 +59,7 @@ class MultiHeadAttention(nn.Module):
         self.out_proj = nn.Linear(d_out, d_out)
         self.dropout = nn.Dropout(dropout)
         future = torch.ones(context_length, context_length, dtype=torch.bool).triu(diagonal=1)
+        self.mask: torch.Tensor
         self.register_buffer("mask", future)
         ### END SOLUTION
 

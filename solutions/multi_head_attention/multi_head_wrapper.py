@@ -27,6 +27,7 @@ class CausalAttention(nn.Module):  # supplied
         self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.dropout = nn.Dropout(dropout)
         future = torch.ones(context_length, context_length, dtype=torch.bool).triu(1)
+        self.mask: torch.Tensor
         self.register_buffer("mask", future)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
