@@ -12,6 +12,8 @@ import torch
 from torch import nn
 from torch.autograd import profiler
 
+from .devices import second_device
+
 
 def copy_of(value: Any, memo: dict[int, torch.Tensor] | None = None) -> Any:
     """A deep copy of an argument tree: new tensors, same strides; one tensor passed twice stays one."""
@@ -40,7 +42,8 @@ def call(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, list[A
     """Calls with copies of `args`; returns the value and the copies as they are afterwards."""
     memo: dict[int, torch.Tensor] = {}
     copies = [copy_of(arg, memo) for arg in args]
-    value = function(*copies)
+    with second_device(copies):
+        value = function(*copies)
     # the value may be a view of an input: both are read out after the call, by the caller
     return value, copies
 

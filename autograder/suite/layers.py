@@ -7,7 +7,8 @@ from typing import Any, NoReturn
 
 import torch
 
-from ..errors import AnswerRaised
+from ..errors import AnswerNotImplemented, AnswerRaised
+from ..inside.devices import MIXED_DEVICES
 from ..inside.execution import tensors_in
 from .calls import call_text
 from .compare import Tolerance, describe, difference
@@ -114,6 +115,27 @@ class ExpectLayer:
         expected = self.reference.forward(args).value
         got = self.result(*args, likely=likely)
         if not isinstance(got, torch.Tensor) or got.shape != expected.shape:
+            self._fail(f"got       {describe(got)}\nexpected  {describe(expected)}", likely)
+
+    def moves(self, *args: torch.Tensor, likely: str) -> None:
+        """Forward works on another device: all that it computes with is there, and so is its value.
+
+        Moves both layers to the meta device, for good. It holds no numbers, so an answer that asks
+        for one (`if mask.any()`) can't be judged there and passes: judge values before.
+        """
+        self.move(device="meta")
+        moved = [arg.to("meta") for arg in args]
+        expected = self.reference.forward(moved).value
+        self._call = f"after module.to(another device), {call_text(self._question, moved)}"
+        try:
+            got = self.answer.forward(moved).value
+        except (AnswerRaised, AnswerNotImplemented) as fault:
+            if MIXED_DEVICES in str(fault):
+                self._fail(str(fault), likely)
+            return
+        if not isinstance(got, torch.Tensor) or got.device != expected.device:
+            self._fail(f"got       {describe(got)} on another device than the input's", likely)
+        if got.shape != expected.shape:
             self._fail(f"got       {describe(got)}\nexpected  {describe(expected)}", likely)
 
     def that(self, holds: bool, *, got: str, expected: str, likely: str) -> None:

@@ -1,0 +1,86 @@
+"""Makes the meta device as strict as a second device, and no stricter than a real one.
+
+The meta device alone is no fair judge of "works after the module is moved": `masked_fill_` there
+takes a mask that stayed on the CPU, and an output that was allocated there raises the wrong error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map
+
+#: stands in the message of every error that a mix of devices causes
+MIXED_DEVICES = "tensors on two devices"
+
+#: operators whose indices may stay on the CPU on every device
+_INDEXING = frozenset(
+    {"aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_"}
+)
+#: operators that carry values from one device to another
+_COPYING = frozenset({"aten::copy_", "aten::_to_copy"})
+
+
+def second_device(args: Iterable[Any]) -> contextlib.AbstractContextManager[Any]:
+    """The rules of a second device where an argument is on the meta device, else nothing."""
+    return _SecondDevice() if any(map(_is_moved, args)) else contextlib.nullcontext()
+
+
+class _SecondDevice(TorchDispatchMode):
+    """Raises RuntimeError where an operator needs its tensors together and gets them apart.
+
+    A tensor of one element may stay on the CPU: it is a number, however it is written.
+    """
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        kwargs = dict(kwargs or {})
+        name = func._schema.name
+        if name in _COPYING:
+            return _copied(func, args, kwargs)
+        together = args[:1] + args[2:] if name in _INDEXING else args
+        tensors = [leaf for leaf in tree_leaves((together, kwargs)) if _is_tensor(leaf)]
+        if not any(map(_is_moved, tensors)):
+            return func(*args, **kwargs)
+        for tensor in tensors:
+            if not _is_moved(tensor) and tensor.numel() != 1:
+                raise RuntimeError(
+                    f"{name.removeprefix('aten::')} got {MIXED_DEVICES}: one of shape "
+                    f"{tuple(tensor.shape)} stayed on the {tensor.device.type} when the module "
+                    "was moved"
+                )
+        if name in _INDEXING:
+            return func(*args, **kwargs)
+        return func(*tree_map(_moved, args), **tree_map(_moved, kwargs))
+
+
+def _copied(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A copy between devices; what comes back from the second device holds any numbers."""
+    if func._schema.name == "aten::copy_":  # type: ignore[attr-defined]
+        target, source = args[:2]
+        return target if _is_moved(source) and not _is_moved(target) else func(*args, **kwargs)
+    device = kwargs.get("device")
+    if _is_moved(args[0]) and device is not None and torch.device(device).type != "meta":
+        return torch.zeros_like(args[0], device=device, dtype=kwargs.get("dtype"))
+    return func(*args, **kwargs)
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, torch.Tensor)
+
+
+def _is_moved(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.device.type == "meta"
+
+
+def _moved(value: Any) -> Any:
+    return value.to("meta") if _is_tensor(value) and not _is_moved(value) else value

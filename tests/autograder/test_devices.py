@@ -1,0 +1,52 @@
+"""The meta device as a second device: what a GPU would refuse is refused, and nothing else."""
+
+import pytest
+import torch
+from autograder.inside import execution
+from autograder.inside.devices import MIXED_DEVICES
+
+STAYED = torch.ones(4, 4, dtype=torch.bool).triu(1)
+SCALE = torch.tensor([3.0]).sqrt()
+
+
+@pytest.mark.parametrize(
+    "forward",
+    [
+        lambda x: x.masked_fill(STAYED, -torch.inf),
+        lambda x: (x * 1).masked_fill_(STAYED, -torch.inf),
+        lambda x: torch.where(STAYED, -torch.inf, x),
+        lambda x: x + STAYED.float(),
+        lambda x: torch.matmul(x, STAYED.float()),
+        lambda x: torch.vmap(lambda one: one.masked_fill(STAYED, 0.0))(x),
+    ],
+)
+def test_a_tensor_that_stayed_behind_is_refused(forward):
+    with pytest.raises(RuntimeError, match=MIXED_DEVICES):
+        execution.call(forward, [torch.ones(2, 4, 4, device="meta")])
+
+
+@pytest.mark.parametrize(
+    "forward",
+    [
+        lambda x: x / SCALE,
+        lambda x: x / torch.tensor(3.0),
+        lambda x: x.masked_fill(STAYED.to(x.device), -torch.inf),
+        lambda x: x.index_put((torch.tensor([0]),), torch.zeros((), device=x.device)),
+        lambda x: x.cpu().to(x.device),
+    ],
+)
+def test_what_a_real_device_allows_is_allowed(forward):
+    value, _ = execution.call(forward, [torch.ones(2, 4, 4, device="meta")])
+
+    assert value.shape == (2, 4, 4) and value.device.type == "meta"
+
+
+def test_a_value_on_the_first_device_shows():
+    def forward(x):
+        out = torch.empty(2, 4, 4)
+        out[:] = x
+        return out
+
+    value, _ = execution.call(forward, [torch.ones(2, 4, 4, device="meta")])
+
+    assert value.device.type == "cpu"
