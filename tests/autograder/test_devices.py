@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+
 from autograder.inside import execution
 from autograder.inside.devices import MIXED_DEVICES
 
