@@ -72,7 +72,9 @@ def gradients(
     grads: Sequence[torch.Tensor | None] = [None] * len(sources)
     if pairs and sources:
         outputs, seeds = zip(*pairs, strict=True)
-        grads = torch.autograd.grad(outputs, sources, seeds, allow_unused=True)
+        found = torch.autograd.grad(outputs, sources, seeds, allow_unused=True)
+        # `F.embedding(..., sparse=True)` gives the same gradient in another layout
+        grads = [None if grad is None else grad.to_dense() for grad in found]
     by_tensor = {id(tensor): grad for tensor, grad in zip(wanted, grads, strict=False)}
     inputs = [by_tensor.get(id(copy)) for copy in copies]
     return value, inputs, dict(zip(named, grads[len(wanted) :], strict=True))
@@ -121,6 +123,12 @@ def move(layer: nn.Module, dtype: torch.dtype | None, device: str | None) -> Non
 
 
 def _trainable(target: Any) -> dict[str, nn.Parameter]:
+    """Every parameter once; of several names (`net.0.weight`, `linear.weight`) the shortest path."""
     if not isinstance(target, nn.Module):
         return {}
-    return {name: p for name, p in target.named_parameters() if p.requires_grad}
+    names: dict[nn.Parameter, str] = {}
+    for name, parameter in target.named_parameters(remove_duplicate=False):
+        known = names.setdefault(parameter, name)
+        if name.count(".") < known.count("."):
+            names[parameter] = name
+    return {name: parameter for parameter, name in names.items() if parameter.requires_grad}

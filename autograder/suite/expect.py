@@ -124,8 +124,11 @@ class Expect:
         rule.check(question, operators, self.implementation.names_used(question))
 
     def layer(self, question: str, *args: Any, scale: float = 0.5) -> ExpectLayer:
-        """The class built by answer and solution with the same random weights, biases not zero."""
-        return ExpectLayer(self.implementation, self.solution, self.draw, question, args, scale)
+        """The class built by answer and solution with the same random weights, biases not zero.
+
+        In a public suite the answer alone, with the weights it was born with: `load` others.
+        """
+        return ExpectLayer(self.implementation, self._solution, self.draw, question, args, scale)
 
     def construction_raises(
         self, question: str, *args: Any, error: type[Exception], likely: str, naming: str = ""
@@ -165,7 +168,7 @@ class Expect:
                 continue
             where = f"the gradient to argument {index + 1}, {describe(arg)}"
             if one is None:
-                if not bool(other.any()):
+                if difference(torch.zeros_like(other), other) is None:
                     continue
                 self._fail(f"{where}:\ngot       none\nexpected  a tensor", likely)
             text = difference(one, other)
