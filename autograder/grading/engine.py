@@ -45,6 +45,7 @@ class SuiteRunner:
             assert isinstance(item, pytest.Function)
             self._by_suite.setdefault(item.path, []).append(item)
         self._failure: BaseException | None = None
+        self._standing: Path | None = None
 
     def points(self, suite: Path) -> dict[str, float]:
         """Full marks of each question, in the order of the suite."""
@@ -66,6 +67,7 @@ class SuiteRunner:
 
         Raises `GraderError` when a test fails in a way that no answer can cause.
         """
+        self._leave_other_suites(suite)
         self._config.stash[ANSWERS] = lambda path: implementation
         self._config.stash[SEED] = lambda: seed
         results: list[QuestionResult] = []
@@ -75,6 +77,13 @@ class SuiteRunner:
             before_question(question)
             results.append(judge(question, [self._run(item) for item in items]))
         return tuple(results)
+
+    def _leave_other_suites(self, suite: Path) -> None:
+        """Tears down what the last suite left standing, if this is another one."""
+        if suite != self._standing and self._standing is not None:
+            session = self._by_suite[suite][0].session
+            session._setupstate.teardown_exact(None)
+        self._standing = suite
 
     def _by_question(self, suite: Path) -> dict[str, list[pytest.Function]]:
         groups: dict[str, list[pytest.Function]] = {}
