@@ -31,8 +31,7 @@ class FeedForward(nn.Module):
         """Widens every token, sets what is negative to zero, and narrows it again.
 
         Args:
-            x: (..., D), any number of leading dimensions, none included; in the dtype of the
-                weights.
+            x: (..., D), in the dtype of the weights.
 
         Returns:
             (..., D), in the same dtype.
