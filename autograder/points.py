@@ -1,0 +1,97 @@
+"""Reads from a suite's text what each test judges and what it is worth, without running it.
+
+pytest counts a parametrised test once for every case, and so does this.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from pathlib import Path
+
+from .errors import ContentError
+
+_MARK = "pytest.mark.question"
+_PARAMETRIZE = "pytest.mark.parametrize"
+
+
+def points_of(suite: Path) -> dict[str, float]:
+    """Full marks of each question of a suite, in the suite's order.
+
+    Raises `ContentError` for a suite that can't be read, or a test whose worth can't be told.
+    """
+    points: dict[str, float] = {}
+    for test, literals in _tests(suite):
+        question, worth = _marker(suite, test)
+        points[question] = points.get(question, 0.0) + worth * _cases(suite, test, literals)
+    return points
+
+
+def _tests(suite: Path) -> list[tuple[ast.FunctionDef, dict[str, ast.expr]]]:
+    try:
+        tree = ast.parse(suite.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ContentError(suite, None, "no such suite", "write it: docs/authoring.md") from None
+    except SyntaxError as error:
+        raise ContentError(suite, error.lineno, str(error.msg), "mend the line") from error
+    literals = {
+        target.id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
+            raise ContentError(
+                suite, node.lineno, f"{node.name} is a class of tests", "write plain functions"
+            )
+    return [
+        (node, literals)
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test")
+    ]
+
+
+def _marker(suite: Path, test: ast.FunctionDef) -> tuple[str, float]:
+    calls = [node for node in test.decorator_list if _is_call(node, _MARK)]
+    try:
+        (call,) = calls
+        assert isinstance(call, ast.Call)
+        (name,) = (ast.literal_eval(arg) for arg in call.args)
+        (worth,) = (ast.literal_eval(word.value) for word in call.keywords if word.arg == "points")
+        return str(name), float(worth)
+    except (ValueError, TypeError) as error:
+        raise ContentError(
+            suite,
+            test.lineno,
+            f"{test.name} does not say what it judges",
+            'mark it once: @pytest.mark.question("<name>", points=<number>)',
+        ) from error
+
+
+def _cases(suite: Path, test: ast.FunctionDef, literals: dict[str, ast.expr]) -> int:
+    counts = []
+    for node in test.decorator_list:
+        if not _is_call(node, _PARAMETRIZE):
+            continue
+        assert isinstance(node, ast.Call)
+        words = {word.arg: word.value for word in node.keywords}
+        values = node.args[1] if len(node.args) > 1 else words.get("argvalues")
+        if isinstance(values, ast.Name):
+            values = literals.get(values.id)
+        if not isinstance(values, ast.List | ast.Tuple) or any(
+            isinstance(item, ast.Starred) for item in values.elts
+        ):
+            raise ContentError(
+                suite,
+                node.lineno,
+                f"the cases of {test.name} can't be counted",
+                "write them as one list of this file",
+            )
+        counts.append(len(values.elts))
+    return math.prod(counts)
+
+
+def _is_call(node: ast.expr, dotted: str) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == dotted
