@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+import torch
+
 #: a method called on something that is not a module: `scores.softmax(-1)`
 METHOD_OF_A_VALUE = "Tensor"
 
@@ -13,7 +15,8 @@ def names_used(source: str, answer: str) -> frozenset[str]:
     """Dotted names in the definition `answer` and in what it reaches in its own module.
 
     Imports are resolved (`F.softmax` is `torch.nn.functional.softmax`); a method on any other
-    value counts as `Tensor.<method>`. Text that is no valid Python gives no names.
+    value counts as `Tensor.<method>` where tensors have one of that name. Text that is no valid
+    Python gives no names.
     """
     try:
         tree = ast.parse(source)
@@ -33,8 +36,9 @@ def names_used(source: str, answer: str) -> frozenset[str]:
                 waiting.append(head)
             elif head in imports:
                 found.add(f"{imports[head]}.{rest}" if rest else imports[head])
-            elif rest:
-                found.add(f"{METHOD_OF_A_VALUE}.{rest.rsplit('.', 1)[-1]}")
+            elif hasattr(torch.Tensor, method := rest.rsplit(".", 1)[-1]):
+                # not so `self.scaled_dot_product_attention`: a method of the student's own class
+                found.add(f"{METHOD_OF_A_VALUE}.{method}")
     return frozenset(found)
 
 
