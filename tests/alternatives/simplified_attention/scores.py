@@ -1,10 +1,176 @@
 """Right but unusual ways to the scores."""
 
+import math
+
 import torch
+import torch.nn.functional as F
+from einops import einsum as named_einsum
+from einops import rearrange
 
 from autograder.suite import alternative
+
+
+@alternative("query_scores")
+def loop_of_dots(inputs, query):
+    return torch.stack([torch.dot(row, query) for row in inputs])
+
+
+@alternative("query_scores")
+def filled_buffer(inputs, query):
+    scores = inputs.new_empty(inputs.shape[0])
+    for i, row in enumerate(inputs):
+        scores[i] = torch.dot(row, query)
+    return scores
+
+
+@alternative("query_scores")
+def multiply_and_sum(inputs, query):
+    return (inputs * query).sum(-1)
+
+
+@alternative("query_scores")
+def einsum_over_entries(inputs, query):
+    return torch.einsum("td,d->t", inputs, query)
+
+
+@alternative("query_scores")
+def matrix_vector(inputs, query):
+    return torch.mv(inputs, query)
+
+
+@alternative("query_scores")
+def linear_layer_without_bias(inputs, query):
+    return F.linear(query, inputs)
+
+
+@alternative("query_scores")
+def column_and_back(inputs, query):
+    return torch.matmul(inputs, query.unsqueeze(1)).squeeze(1)
+
+
+@alternative("query_scores")
+def query_times_transpose(inputs, query):
+    return query @ inputs.T
+
+
+@alternative("query_scores")
+def vmapped_dot(inputs, query):
+    return torch.vmap(torch.dot, in_dims=(0, None))(inputs, query)
+
+
+@alternative("query_scores")
+def sum_over_columns(inputs, query):
+    scores = torch.zeros_like(inputs[:, 0])
+    for entry in range(query.shape[0]):
+        scores = scores + inputs[:, entry] * query[entry]
+    return scores
+
+
+@alternative("query_scores")
+def tensordot_inner(inputs, query):
+    return torch.tensordot(inputs, query, dims=1)
+
+
+@alternative("query_scores")
+def float64_inside_and_back(inputs, query):
+    return (inputs.double() @ query.double()).to(inputs.dtype)
 
 
 @alternative("attention_scores")
 def einsum(queries, keys):
     return torch.einsum("...td,...sd->...ts", queries, keys)
+
+
+@alternative("attention_scores")
+def transpose_of_the_transpose(queries, keys):
+    return (keys @ queries.mT).mT
+
+
+@alternative("attention_scores")
+def broadcast_multiply_and_sum(queries, keys):
+    return (queries.unsqueeze(-2) * keys.unsqueeze(-3)).sum(-1)
+
+
+@alternative("attention_scores")
+def recursive_double_loop(queries, keys):
+    if queries.dim() > 2:
+        pairs = zip(queries, keys, strict=True)
+        return torch.stack([recursive_double_loop(q, k) for q, k in pairs])
+    return torch.stack([torch.stack([torch.dot(q, k) for k in keys]) for q in queries])
+
+
+@alternative("attention_scores")
+def flattened_bmm(queries, keys):
+    leading = queries.shape[:-2]
+    q = queries.reshape(-1, *queries.shape[-2:])
+    k = keys.reshape(-1, *keys.shape[-2:])
+    scores = torch.bmm(q, k.permute(0, 2, 1))
+    return scores.view(*leading, q.shape[1], k.shape[1])
+
+
+@alternative("attention_scores")
+def einops_named(queries, keys):
+    return named_einsum(queries, keys, "... t d, ... s d -> ... t s")
+
+
+@alternative("attention_scores")
+def einops_turned(queries, keys):
+    return queries @ rearrange(keys, "... s d -> ... d s")
+
+
+@alternative("attention_scores")
+def column_by_column(queries, keys):
+    columns = [(queries * key).sum(-1) for key in keys.split(1, dim=-2)]
+    return torch.stack(columns, dim=-1)
+
+
+@alternative("attention_scores")
+def sum_of_outer_products(queries, keys):
+    total = 0
+    for entry in range(queries.shape[-1]):
+        total = total + queries[..., :, entry, None] * keys[..., None, :, entry]
+    return total
+
+
+@alternative("attention_scores")
+def vmapped_over_what_leads(queries, keys):
+    product = torch.inner
+    for _ in range(queries.dim() - 2):
+        product = torch.vmap(product)
+    return product(queries, keys)
+
+
+@alternative("attention_scores")
+def number_of_dimensions_told_apart(queries, keys):
+    if queries.dim() == 2:
+        return queries.mm(keys.t())
+    if queries.dim() == 3:
+        return queries.bmm(keys.transpose(1, 2))
+    return torch.matmul(queries, keys.transpose(2, 3))
+
+
+@alternative("attention_scores")
+def filled_table(queries, keys):
+    shape = (*queries.shape[:-1], keys.shape[-2])
+    scores = torch.empty(shape, dtype=queries.dtype, device=queries.device)
+    for t in range(shape[-2]):
+        for s in range(shape[-1]):
+            scores[..., t, s] = (queries[..., t, :] * keys[..., s, :]).sum(-1)
+    return scores
+
+
+@alternative("attention_scores")
+def wide_inside_and_back(queries, keys):
+    return torch.matmul(queries.double(), keys.double().swapaxes(-1, -2)).type_as(queries)
+
+
+@alternative("attention_scores")
+def squares_of_sums(queries, keys):
+    both = (queries.unsqueeze(-2) + keys.unsqueeze(-3)).pow(2).sum(-1)
+    return (both - queries.pow(2).sum(-1)[..., None] - keys.pow(2).sum(-1)[..., None, :]) / 2
+
+
+@alternative("attention_scores")
+def scaled_and_back(queries, keys):
+    root = math.sqrt(queries.shape[-1])
+    return torch.matmul(queries / root, keys.movedim(-1, -2)) * root

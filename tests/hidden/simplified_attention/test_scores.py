@@ -1,35 +1,169 @@
-"""Hidden suite of `scores`: 36 of the assignment's 100 points."""
+"""Hidden suite of `scores`: 30 of the assignment's 100 points."""
+
+from __future__ import annotations
 
 import pytest
 import torch
+
 from autograder.suite import Draw, Expect
 
+GRADIENT = (
+    "`.item()`, `.detach()`, `.tolist()` or `torch.tensor(...)` around a result cuts the gradient; "
+    "stay in tensor operations"
+)
+PRECISION = (
+    "a new tensor is float32 unless told otherwise, and `.float()` loses digits; take the dtype of "
+    "the inputs"
+)
 
-@pytest.mark.question("query_scores", points=3)
-def test_one_token(expect: Expect, draw: Draw) -> None:
+
+def cancelling(draw: Draw, *leading: int, rows: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Float64 queries and keys whose products are large and nearly cancel in the sum.
+
+    The scores stay small, and float32 has no digits left for them.
+    """
+    queries = draw.normal(*leading, rows, 6, dtype=torch.float64)
+    keys = draw.normal(*leading, rows + 2, 6, dtype=torch.float64)
+    queries[..., 0], queries[..., 3] = 1000.0, 1000.0
+    drift = keys[..., 3] / 1000.0
+    keys[..., 3] = drift - keys[..., 0]
+    return queries, keys
+
+
+@pytest.mark.question("query_scores", points=1)
+def test_one_token_gives_one_score(expect: Expect, draw: Draw) -> None:
     expect.same(
         "query_scores",
         draw.normal(1, 4),
         draw.normal(4),
-        likely="the score of a token is the sum of the products of its entries with the query's",
+        likely="the score of a token is the sum of the products of its entries with the query's; "
+        "one token gives a tensor of shape (1,)",
     )
 
 
-@pytest.mark.question("attention_scores", points=4)
-def test_more_keys_than_queries_in_batches(expect: Expect, draw: Draw) -> None:
+@pytest.mark.question("query_scores", points=2)
+def test_every_input_is_scored(expect: Expect, draw: Draw) -> None:
+    likely = "one score per row of the inputs, whatever the query and however many rows there are"
+    expect.same("query_scores", draw.normal(7, 3), draw.normal(3), likely=likely)
+    expect.same("query_scores", draw.normal(3, 6), draw.normal(6), likely=likely)
+
+
+@pytest.mark.question("query_scores", points=2)
+def test_as_many_inputs_as_entries(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "query_scores",
+        draw.normal(5, 5),
+        draw.normal(5),
+        likely="with T equal to d, a sum over the wrong dimension has the right shape; entry i "
+        "belongs to row i of the inputs",
+    )
+
+
+@pytest.mark.question("query_scores", points=2)
+def test_long_vectors_in_any_memory_order(expect: Expect, draw: Draw) -> None:
+    inputs = draw.strided(6, 11)
+    expect.same(
+        "query_scores",
+        inputs,
+        2.0 * inputs[4],
+        likely="a score is the plain dot product: it grows with the length of both vectors, can be "
+        "negative, and is not divided by anything",
+    )
+
+
+@pytest.mark.question("query_scores", points=1)
+def test_float64_stays_float64(expect: Expect, draw: Draw) -> None:
+    queries, keys = cancelling(draw, rows=1)
+    expect.same("query_scores", keys, queries[0], likely=PRECISION)
+
+
+@pytest.mark.question("query_scores", points=2)
+def test_gradient_reaches_inputs_and_query(expect: Expect, draw: Draw) -> None:
+    expect.gradients(
+        "query_scores",
+        draw.normal(5, 3, dtype=torch.float64),
+        draw.normal(3, dtype=torch.float64),
+        likely=GRADIENT,
+    )
+
+
+@pytest.mark.question("attention_scores", points=1)
+def test_one_query_and_one_key(expect: Expect, draw: Draw) -> None:
     expect.same(
         "attention_scores",
-        draw.normal(2, 5, 4),
-        draw.normal(2, 7, 4),
-        likely="row t belongs to query t, column s to key s: only the keys are transposed",
+        draw.normal(1, 4),
+        draw.normal(1, 4),
+        likely="one query and one key give one dot product, in a tensor of shape (1, 1)",
     )
 
 
-@pytest.mark.question("attention_scores", points=4)
+@pytest.mark.question("attention_scores", points=3)
+def test_more_keys_than_queries(expect: Expect, draw: Draw) -> None:
+    likely = "row t belongs to query t, column s to key s"
+    expect.same("attention_scores", draw.normal(5, 3), draw.normal(7, 3), likely=likely)
+    expect.same("attention_scores", draw.normal(4, 6), draw.normal(2, 6), likely=likely)
+
+
+@pytest.mark.question("attention_scores", points=3)
+def test_as_many_keys_as_queries_that_differ(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "attention_scores",
+        draw.normal(5, 5),
+        draw.normal(5, 5),
+        likely="query t with key s is not query s with key t: only scores of a sequence with "
+        "itself are symmetric",
+    )
+
+
+@pytest.mark.question("attention_scores", points=2)
+def test_a_sequence_with_itself(expect: Expect, draw: Draw) -> None:
+    inputs = draw.normal(6, 10)
+    expect.same(
+        "attention_scores",
+        inputs,
+        inputs,
+        likely="every pair has a score, a token with itself and with later ones too; a score is "
+        "the plain dot product, neither scaled nor normalised",
+    )
+
+
+@pytest.mark.question("attention_scores", points=3)
+def test_batch_items_are_scored_apart(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "attention_scores",
+        draw.normal(3, 5, 4),
+        draw.normal(3, 7, 4),
+        likely="each batch item has its own keys; only the last two dimensions of the keys change "
+        "places",
+    )
+
+
+@pytest.mark.question("attention_scores", points=1)
+def test_sizes_of_one_stay(expect: Expect, draw: Draw) -> None:
+    likely = "a dimension of size 1 is still a dimension: `squeeze` drops it"
+    expect.same("attention_scores", draw.normal(1, 3, 4), draw.normal(1, 5, 4), likely=likely)
+    expect.same("attention_scores", draw.normal(2, 1, 1), draw.normal(2, 4, 1), likely=likely)
+
+
+@pytest.mark.question("attention_scores", points=3)
+def test_two_leading_dimensions(expect: Expect, draw: Draw) -> None:
+    likely = "batch and head are both leading dimensions: count the last two from the end"
+    queries, keys = draw.normal(2, 3, 5, 4), draw.normal(2, 3, 7, 4)
+    expect.same("attention_scores", queries, keys, likely=likely)
+    queries, keys = draw.strided(4, 4, 4, 4), draw.normal(4, 4, 4, 4)
+    expect.same("attention_scores", queries, keys, likely=likely)
+
+
+@pytest.mark.question("attention_scores", points=1)
+def test_float64_stays_float64_in_batches(expect: Expect, draw: Draw) -> None:
+    expect.same("attention_scores", *cancelling(draw, 2, rows=3), likely=PRECISION)
+
+
+@pytest.mark.question("attention_scores", points=3)
 def test_gradient_reaches_queries_and_keys(expect: Expect, draw: Draw) -> None:
     expect.gradients(
         "attention_scores",
-        draw.normal(3, 4, dtype=torch.float64),
-        draw.normal(5, 4, dtype=torch.float64),
-        likely="`.item()`, `.detach()` or `torch.tensor(...)` of results cuts the gradient",
+        draw.normal(2, 3, 4, dtype=torch.float64),
+        draw.normal(2, 5, 4, dtype=torch.float64),
+        likely=GRADIENT,
     )

@@ -1,6 +1,201 @@
 """What students write instead of the scores."""
 
+import torch
+
 from autograder.suite import misconception
+
+
+@misconception(
+    "query_scores",
+    confuses="the query of the example with the argument: the second input is always taken",
+    hint="Which name does the function give you for the query? Score a vector that is no input.",
+)
+def second_input_as_query(inputs, query):
+    return inputs @ inputs[min(1, len(inputs) - 1)]
+
+
+@misconception(
+    "query_scores",
+    confuses="the two dimensions of the inputs: sums over tokens where it should sum over entries",
+    hint="Which dimension is added up in a dot product: the tokens, or the entries of a vector?",
+)
+def columns_scored(inputs, query):
+    return query @ inputs
+
+
+@misconception(
+    "query_scores",
+    confuses="product and dot product: multiplies entry by entry and never adds up",
+    hint="How many numbers is the score of one token?",
+)
+def products_not_summed(inputs, query):
+    return inputs * query
+
+
+@misconception(
+    "query_scores",
+    confuses="sum and mean: the score is divided by the vector length",
+    hint="Does a dot product get smaller when a vector gets a new entry of zero?",
+)
+def mean_of_products(inputs, query):
+    return (inputs * query).mean(dim=-1)
+
+
+@misconception(
+    "query_scores",
+    confuses="dot product and cosine: the lengths of the vectors are divided out",
+    hint="Double the query. What happens to a dot product, and what to yours?",
+)
+def cosine(inputs, query):
+    return torch.nn.functional.cosine_similarity(inputs, query[None], dim=-1)
+
+
+@misconception(
+    "query_scores",
+    confuses="this step and a later one: the scores are already divided by the root of d",
+    hint="Scaling is a step of its own and comes later. What does a plain dot product give?",
+)
+def scaled_already(inputs, query):
+    return inputs @ query / inputs.shape[-1] ** 0.5
+
+
+@misconception(
+    "query_scores",
+    confuses="scores and weights: a softmax is applied already",
+    hint="Do your results sum to one? Must scores?",
+)
+def softmax_already(inputs, query):
+    return torch.softmax(inputs @ query, dim=0)
+
+
+@misconception(
+    "query_scores",
+    confuses="score and distance: near vectors get a large number by another rule",
+    hint="Compute the score of the zero vector by hand, then with your code.",
+)
+def negative_distance(inputs, query):
+    return -((inputs - query) ** 2).sum(dim=-1)
+
+
+@misconception(
+    "query_scores",
+    confuses="direction and size: negative scores become positive",
+    hint="What is the dot product of a vector and its opposite?",
+)
+def sign_lost(inputs, query):
+    return (inputs @ query).abs()
+
+
+@misconception(
+    "query_scores",
+    confuses="the number of tokens and the length of a vector as the loop's end",
+    hint="How often should the loop run: once per row, or once per entry of the query?",
+)
+def loop_over_the_vector_length(inputs, query):
+    scores = torch.zeros(inputs.shape[0], dtype=inputs.dtype)
+    for i in range(min(query.shape[0], inputs.shape[0])):
+        scores[i] = torch.dot(inputs[i], query)
+    return scores
+
+
+@misconception(
+    "query_scores",
+    confuses="the end of a range: the last token gets no score",
+    hint="Which is the last index of a row, and does your loop reach it?",
+)
+def last_token_left_out(inputs, query):
+    scores = torch.zeros(inputs.shape[0], dtype=inputs.dtype)
+    for i in range(inputs.shape[0] - 1):
+        scores[i] = torch.dot(inputs[i], query)
+    return scores
+
+
+@misconception(
+    "query_scores",
+    confuses="the running total of a loop and the score of one row",
+    hint="Where should the sum start again at zero: before the loop over tokens, or inside it?",
+)
+def total_never_reset(inputs, query):
+    return torch.cumsum(inputs @ query, dim=0)
+
+
+@misconception(
+    "query_scores",
+    confuses="the sizes of the example with all sizes: there are always six tokens",
+    hint="Where does your code say how many tokens there are?",
+)
+def six_tokens_always(inputs, query):
+    scores = torch.zeros(6, dtype=inputs.dtype)
+    for i in range(6):
+        scores[i] = torch.dot(inputs[i], query)
+    return scores
+
+
+@misconception(
+    "query_scores",
+    confuses="a column and a vector: the result keeps a second dimension",
+    hint="Print the shape of your result. How many dimensions should it have?",
+)
+def column_of_scores(inputs, query):
+    return inputs @ query[:, None]
+
+
+@misconception(
+    "query_scores",
+    confuses="useless and meaningful dimensions: with one token the result has no dimension left",
+    hint="What is the shape of your result when there is only one token?",
+)
+def squeezed(inputs, query):
+    return (inputs @ query[:, None]).squeeze()
+
+
+@misconception(
+    "query_scores",
+    confuses="numbers and tensors: results leave torch and come back without a gradient",
+    hint="Does your result have a `grad_fn` when the inputs require a gradient?",
+)
+def gradient_cut_by_item(inputs, query):
+    return torch.tensor([torch.dot(row, query).item() for row in inputs], dtype=inputs.dtype)
+
+
+@misconception(
+    "query_scores",
+    confuses="the inputs as constants: no gradient flows to them",
+    hint="Which of the two arguments could be learned? Could it be both?",
+)
+def inputs_detached(inputs, query):
+    return inputs.detach() @ query
+
+
+@misconception(
+    "query_scores",
+    confuses="the default dtype with the dtype of the inputs",
+    hint="What is the dtype of your result when the inputs are float64?",
+)
+def float32_buffer(inputs, query):
+    scores = torch.empty(inputs.shape[0])
+    for i, row in enumerate(inputs):
+        scores[i] = torch.dot(row, query)
+    return scores
+
+
+@misconception(
+    "query_scores",
+    confuses="the dtype of a result with the precision that it was computed in",
+    hint="Where are digits lost when float64 goes through your code?",
+)
+def computed_in_float32(inputs, query):
+    return (inputs.float() @ query.float()).to(inputs.dtype)
+
+
+@misconception(
+    "query_scores",
+    confuses="a new tensor and the caller's: the inputs are overwritten with the products",
+    hint="Print the inputs before and after the call.",
+)
+def inputs_overwritten(inputs, query):
+    inputs *= query
+    return inputs.sum(dim=-1)
 
 
 @misconception(
@@ -10,3 +205,286 @@ from autograder.suite import misconception
 )
 def transposed(queries, keys):
     return keys @ queries.transpose(-2, -1)
+
+
+@misconception(
+    "attention_scores",
+    confuses="which matrix is turned: multiplies without a transpose, which runs when sizes allow",
+    hint="Write the shapes of both factors down. Which two sizes must be equal, and are they d?",
+)
+def no_transpose(queries, keys):
+    return queries @ keys
+
+
+@misconception(
+    "attention_scores",
+    confuses="the whole table with its diagonal: each query meets only the key of its own position",
+    hint="How many pairs of a query and a key are there?",
+)
+def only_the_diagonal(queries, keys):
+    return (queries * keys).sum(dim=-1)
+
+
+@misconception(
+    "attention_scores",
+    confuses="self-scores with all scores: one half is computed and mirrored",
+    hint="Take two different sets. Is query 0 with key 1 the same as query 1 with key 0?",
+)
+def mirrored(queries, keys):
+    scores = queries @ keys.transpose(-2, -1)
+    if scores.shape[-2] != scores.shape[-1]:
+        return scores
+    upper = scores.triu()
+    return upper + upper.triu(1).transpose(-2, -1)
+
+
+@misconception(
+    "attention_scores",
+    confuses="the two arguments: queries are scored with themselves",
+    hint="Change the keys. Does your result change?",
+)
+def keys_ignored(queries, keys):
+    return queries @ queries.transpose(-2, -1)
+
+
+@misconception(
+    "attention_scores",
+    confuses="the two arguments: keys are scored with themselves",
+    hint="Change the queries. Does your result change?",
+)
+def queries_ignored(queries, keys):
+    return keys @ keys.transpose(-2, -1)
+
+
+@misconception(
+    "attention_scores",
+    confuses="this step and a later one: the scores are already divided by the root of d",
+    hint="Scaling is a step of its own and comes later. What does a plain dot product give?",
+)
+def scores_scaled_already(queries, keys):
+    return queries @ keys.transpose(-2, -1) / queries.shape[-1] ** 0.5
+
+
+@misconception(
+    "attention_scores",
+    confuses="scores and weights: a softmax is applied already",
+    hint="Do the rows of your result sum to one? Must scores?",
+)
+def weights_instead(queries, keys):
+    return torch.softmax(queries @ keys.transpose(-2, -1), dim=-1)
+
+
+@misconception(
+    "attention_scores",
+    confuses="this step and a later one: later keys are hidden already",
+    hint="May a token be scored with a token that comes after it? Nothing here forbids it.",
+)
+def future_hidden_already(queries, keys):
+    return (queries @ keys.transpose(-2, -1)).tril()
+
+
+@misconception(
+    "attention_scores",
+    confuses="dot product and cosine: the lengths of the vectors are divided out",
+    hint="Double one query. What happens to its row, and what should happen?",
+)
+def cosines(queries, keys):
+    queries = torch.nn.functional.normalize(queries, dim=-1)
+    keys = torch.nn.functional.normalize(keys, dim=-1)
+    return queries @ keys.transpose(-2, -1)
+
+
+@misconception(
+    "attention_scores",
+    confuses="score and distance: far away pairs get a low number by another rule",
+    hint="Compute the score of a query with the zero vector by hand, then with your code.",
+)
+def negative_distances(queries, keys):
+    return -torch.cdist(queries, keys)
+
+
+@misconception(
+    "attention_scores",
+    confuses="fixed and counted dimensions: dimensions 0 and 1 are swapped, which is right in 2-D",
+    hint="In a batch, which dimensions are tokens and entries? Count them from the end.",
+)
+def first_two_dimensions_swapped(queries, keys):
+    return queries @ keys.transpose(0, 1)
+
+
+@misconception(
+    "attention_scores",
+    confuses="fixed and counted dimensions: dimensions 1 and 2 are swapped, which needs a batch",
+    hint="Does your code run without a batch dimension, and with a head dimension as well?",
+)
+def middle_dimensions_swapped(queries, keys):
+    return queries @ keys.transpose(1, 2)
+
+
+@misconception(
+    "attention_scores",
+    confuses="fixed and counted dimensions: dimensions 2 and 3 are swapped, which needs heads",
+    hint="Does your code run for a plain matrix of queries?",
+)
+def last_of_four_dimensions_swapped(queries, keys):
+    return queries @ keys.transpose(2, 3)
+
+
+@misconception(
+    "attention_scores",
+    confuses="swapping two dimensions with reversing all of them",
+    hint="What does `.T` do to a tensor with three dimensions?",
+)
+def all_dimensions_reversed(queries, keys):
+    return queries @ keys.permute(*range(keys.dim() - 1, -1, -1))
+
+
+@misconception(
+    "attention_scores",
+    confuses="one batch with all batches: every item is scored with the first item's keys",
+    hint="Which keys does the second item of the batch use in your code?",
+)
+def keys_of_the_first_item(queries, keys):
+    if keys.dim() > 2:
+        keys = keys[:1]
+    return queries @ keys.transpose(-2, -1)
+
+
+@misconception(
+    "attention_scores",
+    confuses="one batch with all batches: only the first item comes back",
+    hint="How many batch items go in, and how many come out?",
+)
+def first_item_only(queries, keys):
+    while queries.dim() > 2:
+        queries, keys = queries[0], keys[0]
+    return queries @ keys.T
+
+
+@misconception(
+    "attention_scores",
+    confuses="batch items and tokens: all of a batch are scored with each other",
+    hint="May a token of one sentence be scored with a token of another one?",
+)
+def batch_flattened(queries, keys):
+    return queries.flatten(0, -2) @ keys.flatten(0, -2).T
+
+
+@misconception(
+    "attention_scores",
+    confuses="heads: every head of an item gets the scores of its first head",
+    hint="Set all entries of one head to zero. Which scores become zero?",
+)
+def scores_of_the_first_head(queries, keys):
+    scores = queries @ keys.transpose(-2, -1)
+    if scores.dim() == 4:
+        scores = scores[:, :1].expand_as(scores)
+    return scores
+
+
+@misconception(
+    "attention_scores",
+    confuses="one pattern for three dimensions with a pattern for any number of them",
+    hint="Try a plain matrix, and then a batch with heads.",
+)
+def batches_only(queries, keys):
+    return torch.einsum("btd,bsd->bts", queries, keys)
+
+
+@misconception(
+    "attention_scores",
+    confuses="a matrix and a batch of matrices: the loop runs over the first dimension only",
+    hint="In a batch, what does `for row in queries` walk over?",
+)
+def loops_for_one_sequence(queries, keys):
+    scores = torch.empty(len(queries), len(keys), dtype=queries.dtype)
+    for i, query in enumerate(queries):
+        for j, key in enumerate(keys):
+            scores[i, j] = torch.dot(query, key)
+    return scores
+
+
+@misconception(
+    "attention_scores",
+    confuses="swapping dimensions with giving numbers a new shape: rows of keys are torn apart",
+    hint="Take keys of shape (2, 3) and print them after your reshape. Is a key still together?",
+)
+def reshaped_not_transposed(queries, keys):
+    return queries @ keys.reshape(*keys.shape[:-2], keys.shape[-1], keys.shape[-2])
+
+
+@misconception(
+    "attention_scores",
+    confuses="useless and meaningful dimensions: every size of one disappears",
+    hint="What is the shape of your result for a batch of one?",
+)
+def squeezed_result(queries, keys):
+    return (queries @ keys.transpose(-2, -1)).squeeze()
+
+
+@misconception(
+    "attention_scores",
+    confuses="a matrix with a batch of one: the result of plain matrices gets a dimension too many",
+    hint="How many dimensions should the result of two plain matrices have?",
+)
+def batch_dimension_added(queries, keys):
+    if queries.dim() == 2:
+        queries, keys = queries[None], keys[None]
+    return queries @ keys.transpose(-2, -1)
+
+
+@misconception(
+    "attention_scores",
+    confuses="the number of queries with the number of keys",
+    hint="How many columns does your result have when there are more keys than queries?",
+)
+def as_many_keys_as_queries(queries, keys):
+    return queries @ keys[..., : queries.shape[-2], :].transpose(-2, -1)
+
+
+@misconception(
+    "attention_scores",
+    confuses="numbers and tensors: results leave torch and come back without a gradient",
+    hint="Does your result have a `grad_fn` when the queries require a gradient?",
+)
+def gradient_cut(queries, keys):
+    return torch.tensor((queries @ keys.transpose(-2, -1)).tolist(), dtype=queries.dtype)
+
+
+@misconception(
+    "attention_scores",
+    confuses="the keys as constants: no gradient flows to them",
+    hint="Which of the two arguments comes from weights that are learned later?",
+)
+def keys_detached(queries, keys):
+    return queries @ keys.detach().transpose(-2, -1)
+
+
+@misconception(
+    "attention_scores",
+    confuses="the default dtype with the dtype of the inputs",
+    hint="What is the dtype of your result when the inputs are float64?",
+)
+def float32_table(queries, keys):
+    scores = torch.empty(*queries.shape[:-1], keys.shape[-2])
+    for s in range(keys.shape[-2]):
+        scores[..., s] = (queries * keys[..., s : s + 1, :]).sum(dim=-1)
+    return scores
+
+
+@misconception(
+    "attention_scores",
+    confuses="the dtype of a result with the precision that it was computed in",
+    hint="Where are digits lost when float64 goes through your code?",
+)
+def table_computed_in_float32(queries, keys):
+    return (queries.float() @ keys.float().transpose(-2, -1)).to(queries.dtype)
+
+
+@misconception(
+    "attention_scores",
+    confuses="a new tensor and the caller's: the dimensions of the keys are swapped for good",
+    hint="Print the shape of the keys before and after the call.",
+)
+def keys_turned_in_place(queries, keys):
+    return queries @ keys.transpose_(-2, -1)
