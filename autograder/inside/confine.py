@@ -1,0 +1,118 @@
+"""What a worker does to itself before it sees a student's code, in the order that works.
+
+Namespaces and mounts need rights that the later steps take away; Landlock and seccomp come last.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+from collections.abc import Mapping
+from typing import Any
+
+from . import landlock, seccomp
+
+_NEWNS, _NEWUTS, _NEWIPC = 0x20000, 0x4000000, 0x8000000
+_NEWUSER, _NEWPID, _NEWNET = 0x10000000, 0x20000000, 0x40000000
+_READ_ONLY, _NOSUID, _NODEV, _NOEXEC = 1, 2, 4, 8
+_PRIVATE_ALL_BELOW = 0x44000
+_PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 4, 24, 38
+_CAPSET = {"x86_64": 126, "aarch64": 91}
+_LAST_CAPABILITY = 41
+#: user and group of every worker: nobody
+NOBODY = 65534
+#: the only writable place, a memory file system of the worker's own
+BOX = "/box"
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def leave_namespaces() -> None:
+    """New user, mount, pid (for children), network, ipc and uts namespaces; same ids inside."""
+    user, group = os.getuid(), os.getgid()
+    flags = _NEWUSER | _NEWNS | _NEWPID | _NEWNET | _NEWIPC | _NEWUTS
+    _check(_libc.unshare(flags), "unshare")
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{user} {user} 1"),
+        ("gid_map", f"{group} {group} 1"),
+    ):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+
+
+def mount_own_places(disk_bytes: int) -> None:
+    """A private mount tree with an empty box of the worker's own, and nothing at /proc."""
+    _mount(b"none", b"/", None, _PRIVATE_ALL_BELOW, None)
+    size = f"size={disk_bytes},nr_inodes=10k".encode()
+    _mount(b"tmpfs", BOX.encode(), b"tmpfs", _NOSUID | _NODEV, size)
+
+
+def drop_privileges() -> None:
+    """No capability is left, none can come back, and nobody may look into the process."""
+    for capability in range(_LAST_CAPABILITY):
+        _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+    _check(
+        _libc.syscall(_CAPSET[os.uname().machine], header, (ctypes.c_uint32 * 6)()), "capset"
+    )
+    _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    hide()
+
+
+def hide() -> None:
+    """Takes /proc/<pid> of this process away from its peers, and core dumps."""
+    _check(_libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "dumpable")
+
+
+def show() -> None:
+    """The opposite of `hide`: a process must be visible to itself to map its ids."""
+    _check(_libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0), "dumpable")
+
+
+def hide_processes() -> None:
+    """An empty, read-only place over /proc: the namespace's processes are nobody's business."""
+    _mount(b"tmpfs", b"/proc", b"tmpfs", _NOSUID | _NODEV | _NOEXEC | _READ_ONLY, b"size=4k")
+
+
+def limit_resources(limits: Mapping[str, Any]) -> None:
+    """Sets the resource limits; memory counts from what the process has now."""
+    used, data = _status_bytes("VmSize"), _status_bytes("VmData")
+    memory, cpu = int(limits["memory_bytes"]), int(limits["cpu_seconds_in_all"])
+    for kind, soft, hard in (
+        (resource.RLIMIT_AS, used + memory, used + memory),
+        (resource.RLIMIT_DATA, data + memory, data + memory),
+        (resource.RLIMIT_CPU, cpu, cpu + 1),
+        (resource.RLIMIT_FSIZE, int(limits["disk_bytes"]), int(limits["disk_bytes"])),
+        (resource.RLIMIT_NPROC, int(limits["processes"]), int(limits["processes"])),
+        (resource.RLIMIT_NOFILE, 64, 64),
+        (resource.RLIMIT_CORE, 0, 0),
+        (resource.RLIMIT_MSGQUEUE, 0, 0),
+    ):
+        resource.setrlimit(kind, (soft, hard))
+
+
+def lock_down(readable: list[str], own_namespaces: bool) -> None:
+    """Landlock, then seccomp: from here on only a student's code has something to lose."""
+    landlock.restrict(readable, [BOX] if own_namespaces else [])
+    seccomp.install()
+
+
+def _status_bytes(field: str) -> int:
+    with open("/proc/self/status") as file:
+        line = next(line for line in file if line.startswith(field))
+    return int(line.split()[1]) * 1024
+
+
+def _mount(
+    source: bytes, target: bytes, kind: bytes | None, flags: int, data: bytes | None
+) -> None:
+    result = _libc.mount(source, target, kind, ctypes.c_ulong(flags), data)
+    _check(result, f"mount {target.decode()}")
+
+
+def _check(result: int, what: str) -> None:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")

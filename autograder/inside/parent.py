@@ -1,0 +1,126 @@
+"""The warm worker parent: torch is loaded once, and each worker is a fork of it.
+
+Started by `sandbox.parent` inside bubblewrap. It holds no secret and never sees a student's code:
+that goes straight from the grader to the worker, which a later worker can't look into.
+
+Each datagram on the control socket asks for one worker: its limits as JSON, and three descriptors
+(channel, status, output). On the status socket come `P` with the worker's pidfd, then the worker's
+exit status as JSON; or `E` and a reason.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import socket
+import sys
+import traceback
+from typing import Any
+
+import torch
+from torch import nn
+
+from . import confine, execution, worker
+
+_REQUEST_BYTES = 1 << 16
+_EXIT_NOT_CONFINED = 97
+
+
+def main() -> None:
+    """Reads the settings from argv, warms torch, and forks workers until the grader hangs up."""
+    settings = json.loads(sys.argv[1])
+    control = socket.socket(fileno=settings["control"])
+    _warm()
+    _become_nobody()
+    confine.hide()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    gc.collect()
+    gc.freeze()
+    if len(os.listdir("/proc/self/task")) != 1:
+        raise RuntimeError("the worker parent must have one thread: forks of more may hang")
+    control.send(b"R")
+    while True:
+        request, descriptors, _, _ = socket.recv_fds(control, _REQUEST_BYTES, 3)
+        if not request:
+            os._exit(0)
+        if os.fork() == 0:
+            control.close()
+            _supervise(descriptors, json.loads(request), settings)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _become_nobody() -> None:
+    """As root - allowed in the sandbox to change its user, and nothing else - becomes nobody."""
+    if os.getuid() == 0:
+        os.setgroups([])
+        os.setresgid(confine.NOBODY, confine.NOBODY, confine.NOBODY)
+        os.setresuid(confine.NOBODY, confine.NOBODY, confine.NOBODY)
+
+
+def _warm() -> None:
+    """Pays for first uses here, once: autograd and attention. Not for the profiler: it starts a thread."""
+    torch.set_num_threads(1)
+    layer = nn.Linear(4, 4)
+    inputs = torch.ones(2, 3, 4)
+    execution.gradients(layer, [inputs], torch.ones(2, 3, 4))
+    attention = torch.softmax(inputs @ inputs.transpose(-2, -1), dim=-1)
+    nn.functional.dropout(nn.functional.layer_norm(attention @ inputs, (4,)), 0.5)
+    nn.functional.scaled_dot_product_attention(inputs, inputs, inputs)
+    torch.einsum("btd,bsd->bts", inputs, inputs)
+    torch.vmap(torch.sum)(inputs)
+    layer.to("meta")
+    repr(inputs)
+
+
+def _supervise(descriptors: list[int], request: dict[str, Any], settings: dict[str, Any]) -> None:
+    """Runs in a fork: makes the worker's namespaces, forks the worker, reports how it ended."""
+    channel, status_descriptor, output = descriptors
+    status = socket.socket(fileno=status_descriptor)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    try:
+        if request["own_namespaces"]:
+            confine.show()
+            confine.leave_namespaces()
+        pid = os.fork()
+        if pid == 0:
+            _become_worker(channel, output, request, settings)
+        socket.send_fds(status, [b"P"], [os.pidfd_open(pid)])
+        os.close(channel)
+        os.close(output)
+        _, code, usage = os.wait4(pid, 0)
+        report = [code, usage.ru_utime + usage.ru_stime, usage.ru_maxrss]
+        status.sendall(json.dumps(report).encode())
+    except BrokenPipeError:
+        pass  # the grader has hung up: nobody is left to tell
+    except OSError as error:
+        status.sendall(b"E" + str(error).encode())
+    finally:
+        os._exit(0)
+
+
+def _become_worker(
+    channel: int, output: int, request: dict[str, Any], settings: dict[str, Any]
+) -> None:
+    try:
+        os.dup2(channel, 3)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+        os.closerange(4, 4096)
+        own = bool(request["own_namespaces"])
+        if own:
+            confine.mount_own_places(int(request["disk_bytes"]))
+        os.chdir(confine.BOX if own else "/")
+        confine.limit_resources(request)
+        if own:
+            confine.hide_processes()
+        confine.drop_privileges()
+        confine.lock_down(settings["readable"], own)
+        worker.serve(socket.socket(fileno=3))
+    except BaseException:
+        os.write(2, traceback.format_exc().encode())
+        os._exit(_EXIT_NOT_CONFINED)
+    os._exit(0)

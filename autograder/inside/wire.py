@@ -1,0 +1,211 @@
+"""Frames between grader and worker: a JSON header and raw little-endian tensor bytes. Never pickle.
+
+A frame is `<id u32, header length u32, data length u64> header data`. In the header a value is
+itself (None, bool, int, float, str) or an object with one key: T tensor, S the same tensor again,
+M tensor on the meta device, U tuple, L list, D dict, N namespace. `decode` treats every byte as
+hostile.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import struct
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+HEAD = struct.Struct("<IIQ")
+MAX_DEPTH = 20
+MAX_ITEMS = 100_000
+MAX_DIMENSIONS = 12
+MAX_HEADER_BYTES = 1 << 20
+
+_DTYPES: dict[str, torch.dtype] = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        *(torch.float16, torch.bfloat16, torch.float32, torch.float64),
+        *(torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8, torch.bool),
+        *(torch.complex64, torch.complex128),
+    )
+}
+
+
+class BadFrame(Exception):
+    """Bytes that are no frame, or a value that can't cross."""
+
+
+def encode(frame_id: int, value: Any) -> Iterator[bytes | memoryview]:
+    """The parts of a frame, to be sent one after the other; raises `BadFrame` before the first."""
+    encoder = _Encoder()
+    header = json.dumps(encoder.node(value)).encode()
+    yield HEAD.pack(frame_id, len(header), encoder.size) + header
+    for tensor in encoder.tensors:
+        yield _bytes_of(tensor)
+
+
+def decode(header: bytes, data: bytearray) -> Any:
+    """The value of a frame's header and data; raises `BadFrame`."""
+    try:
+        decoder = _Decoder(data)
+        value = decoder.value(json.loads(header))
+    except BadFrame:
+        raise
+    except (ValueError, TypeError, RecursionError, RuntimeError, OverflowError) as error:
+        raise BadFrame(f"undecodable: {type(error).__name__}") from None
+    if decoder.offset != len(data):
+        raise BadFrame("bytes left over")
+    return value
+
+
+def _bytes_of(tensor: torch.Tensor) -> memoryview:
+    """The memory of a contiguous tensor; the view keeps the tensor alive."""
+    memory = (ctypes.c_char * _nbytes(tensor)).from_address(tensor.data_ptr())
+    memory.owner = tensor  # type: ignore[attr-defined]
+    return memoryview(memory).cast("B")
+
+
+def _nbytes(tensor: torch.Tensor) -> int:
+    return tensor.numel() * tensor.element_size()
+
+
+class _Encoder:
+    def __init__(self) -> None:
+        self.tensors: list[torch.Tensor] = []
+        self.size = 0
+        self._index: dict[int, int] = {}
+        self._count = 0
+
+    def node(self, value: Any, depth: int = 0) -> Any:
+        if depth > MAX_DEPTH:
+            raise BadFrame(f"nested more than {MAX_DEPTH} deep")
+        if isinstance(value, torch.Tensor):
+            return self._tensor(value)
+        if value is None or isinstance(value, bool | str):
+            return value
+        if isinstance(value, int):
+            return int(value)
+        if isinstance(value, float):
+            return float(value)
+        if isinstance(value, tuple | list):
+            items = [self.node(item, depth + 1) for item in value]
+            return {"U" if isinstance(value, tuple) else "L": items}
+        if isinstance(value, dict):
+            pairs = [[self.node(k, depth + 1), self.node(v, depth + 1)] for k, v in value.items()]
+            return {"D": pairs}
+        if isinstance(value, SimpleNamespace):
+            return {"N": [[k, self.node(v, depth + 1)] for k, v in vars(value).items()]}
+        kind = type(value)
+        raise BadFrame(f"a {kind.__module__}.{kind.__qualname__} is no answer; return a tensor")
+
+    def _tensor(self, value: torch.Tensor) -> dict[str, Any]:
+        if id(value) in self._index:
+            return {"S": self._index[id(value)]}
+        with torch._C.DisableTorchFunctionSubclass():
+            plain = value.detach().as_subclass(torch.Tensor)
+            name = str(plain.dtype).removeprefix("torch.")
+            if name not in _DTYPES:
+                raise BadFrame(f"a tensor of dtype {name} can't cross")
+            shape = list(plain.shape)
+            if plain.device.type == "meta":
+                return {"M": [name, shape]}
+            if plain.layout != torch.strided:
+                raise BadFrame(f"a tensor of layout {plain.layout} can't cross")
+            turned = _is_turned(plain)
+            if turned:
+                plain = plain.transpose(-2, -1)
+            plain = plain.resolve_conj().resolve_neg().contiguous().cpu()
+        self._index[id(value)] = self._count
+        self._count += 1
+        self.size += _nbytes(plain)
+        if plain.numel():
+            self.tensors.append(plain)
+        return {"T": [name, list(plain.shape), turned]}
+
+
+def _is_turned(tensor: torch.Tensor) -> bool:
+    """Whether a tensor lies in memory with its last two dimensions swapped; kept on the way over."""
+    return (
+        tensor.dim() >= 2
+        and not tensor.is_contiguous()
+        and tensor.transpose(-2, -1).is_contiguous()
+    )
+
+
+class _Decoder:
+    def __init__(self, data: bytearray) -> None:
+        self._view = memoryview(data)
+        self.offset = 0
+        self._tensors: list[torch.Tensor] = []
+
+    def value(self, node: Any, depth: int = 0) -> Any:
+        if depth > MAX_DEPTH + 2:
+            raise BadFrame("nested too deep")
+        if node is None or type(node) in (bool, int, float, str):
+            return node
+        if type(node) is not dict or len(node) != 1:
+            raise BadFrame("malformed node")
+        ((kind, content),) = node.items()
+        if kind == "S":
+            return self._again(content)
+        if type(content) is not list or len(content) > MAX_ITEMS:
+            raise BadFrame("malformed node")
+        match kind:
+            case "T":
+                return self._tensor(content)
+            case "M":
+                name, shape = content
+                return torch.empty(_shape(shape), dtype=_dtype(name), device="meta")
+            case "L":
+                return [self.value(item, depth + 1) for item in content]
+            case "U":
+                return tuple(self.value(item, depth + 1) for item in content)
+            case "D":
+                pairs = [(self.value(k, depth + 1), self.value(v, depth + 1)) for k, v in content]
+                return dict(pairs)
+            case "N":
+                names = {str(k): self.value(v, depth + 1) for k, v in content}
+                return SimpleNamespace(**names)
+        raise BadFrame("unknown node")
+
+    def _again(self, index: Any) -> torch.Tensor:
+        if type(index) is not int or not 0 <= index < len(self._tensors):
+            raise BadFrame("refers to no tensor")
+        return self._tensors[index]
+
+    def _tensor(self, content: list[Any]) -> torch.Tensor:
+        name, shape, turned = content
+        dtype, shape = _dtype(name), _shape(shape)
+        count = 1
+        for size in shape:
+            count *= size
+        size = count * dtype.itemsize
+        if self.offset + size > len(self._view):
+            raise BadFrame("tensor data is short")
+        part = self._view[self.offset : self.offset + size]
+        self.offset += size
+        tensor = torch.empty(shape, dtype=dtype)
+        if size:
+            if dtype is torch.bool and max(part) > 1:
+                raise BadFrame("a bool that is neither 0 nor 1")
+            ctypes.memmove(tensor.data_ptr(), (ctypes.c_char * size).from_buffer(part), size)
+        if turned is True and tensor.dim() >= 2:
+            tensor = tensor.transpose(-2, -1)
+        self._tensors.append(tensor)
+        return tensor
+
+
+def _dtype(name: Any) -> torch.dtype:
+    if type(name) is not str or name not in _DTYPES:
+        raise BadFrame("unknown dtype")
+    return _DTYPES[name]
+
+
+def _shape(shape: Any) -> list[int]:
+    if type(shape) is not list or len(shape) > MAX_DIMENSIONS:
+        raise BadFrame("bad shape")
+    if any(type(size) is not int or not 0 <= size < 1 << 40 for size in shape):
+        raise BadFrame("bad shape")
+    return shape

@@ -1,0 +1,88 @@
+"""What a worker may see: Python, torch with what it needs, and the worker's own code. Nothing else."""
+
+from __future__ import annotations
+
+import re
+import sys
+import sysconfig
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+#: distributions that an answer may import besides the standard library, where installed
+ALLOWED = ("torch", "numpy", "einops")
+INSIDE = Path(__file__).resolve().parent.parent / "inside"
+_SYSTEM_LIBRARIES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerEnvironment:
+    """Paths on the grader's machine that a worker's Python needs."""
+
+    python: Path
+    standard_library: Path
+    libraries: tuple[Path, ...]
+    hidden: tuple[Path, ...]
+    packages: tuple[Path, ...]
+
+    def readable(self) -> list[str]:
+        """The paths that Landlock lets a worker read, where nothing is mounted over them."""
+        paths = [self.python, self.standard_library, *self.libraries, *self.packages, INSIDE]
+        return [*(str(path) for path in paths), "/dev/null", "/dev/urandom"]
+
+
+def worker_environment() -> WorkerEnvironment:
+    """The environment of the running interpreter's workers; raises `LookupError` without torch."""
+    base = Path(sys.base_prefix).resolve()
+    standard_library = Path(sysconfig.get_path("stdlib")).resolve()
+    libraries = [Path(path) for path in _SYSTEM_LIBRARIES if Path(path).exists()]
+    if not base.is_relative_to("/usr") or base == Path("/usr/local"):
+        libraries += sorted(
+            path for path in (base / "lib").glob("lib*.so*") if not path.is_symlink()
+        ) + sorted(path for path in (base / "lib").glob("lib*.so*") if path.is_symlink())
+    hidden = [
+        standard_library / "site-packages",
+        standard_library / "dist-packages",
+        Path("/usr/lib/python3/dist-packages"),
+    ]
+    return WorkerEnvironment(
+        python=Path(sys.executable).resolve(),
+        standard_library=standard_library,
+        libraries=tuple(libraries),
+        hidden=tuple(path for path in hidden if path.is_dir()),
+        packages=tuple(_packages()),
+    )
+
+
+def _packages() -> list[Path]:
+    """Top-level folders and files of the allowed distributions and all they require."""
+    waiting, seen, paths = list(ALLOWED), set(), set()
+    while waiting:
+        name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
+        if name in seen:
+            continue
+        seen.add(name)
+        try:
+            distribution = metadata.distribution(name)
+        except metadata.PackageNotFoundError:
+            if name == "torch":
+                raise LookupError("torch is not installed in the grader's environment") from None
+            continue
+        paths.update(_top_level(distribution))
+        waiting += [_required(text) for text in distribution.requires or () if _applies(text)]
+    return sorted(paths)
+
+
+def _top_level(distribution: metadata.Distribution) -> set[Path]:
+    site = Path(str(distribution.locate_file(""))).resolve()
+    names = {file.parts[0] for file in distribution.files or () if file.parts[0] != ".."}
+    return {site / name for name in names if name != "__pycache__" and (site / name).exists()}
+
+
+def _required(requirement: str) -> str:
+    match = re.match(r"[A-Za-z0-9._-]+", requirement)
+    return match.group() if match else ""
+
+
+def _applies(requirement: str) -> bool:
+    return "extra ==" not in requirement
