@@ -5,7 +5,7 @@ Every failure tells the call with its shapes, what came, what was expected, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -16,7 +16,7 @@ from .calls import call_text
 from .compare import EXACT, Tolerance, describe, difference
 from .draw import Draw
 from .failures import check_raises, explained, message
-from .implementation import Implementation, Outcome
+from .implementation import Gradients, Implementation, Outcome
 from .layers import ExpectLayer
 from .rules import Forbidden
 
@@ -43,15 +43,23 @@ class Expect:
         return self._solution
 
     def same(
-        self, question: str, *args: Any, likely: str, tolerance: Tolerance | None = None
+        self,
+        question: str,
+        *args: Any,
+        likely: str,
+        tolerance: Tolerance | None = None,
+        after: Callable[[torch.Tensor], torch.Tensor] | None = None,
     ) -> Any:
         """The answer equals the solution on these arguments and changes none of them.
 
         Returns the answer's value. Compares type, shape, dtype and values within the contract's
-        tolerance of the expected dtype.
+        tolerance of the expected dtype; values after the function `after`, where only what comes
+        out of it counts.
         """
         expected = self.solution.call(question, args).value
-        return self.value(question, args, expected, likely=likely, tolerance=tolerance)
+        return self.value(
+            question, args, expected, likely=likely, tolerance=tolerance, after=after
+        )
 
     def value(
         self,
@@ -61,10 +69,17 @@ class Expect:
         *,
         likely: str,
         tolerance: Tolerance | None = None,
+        after: Callable[[torch.Tensor], torch.Tensor] | None = None,
     ) -> Any:
-        """The answer equals a given value and changes none of its arguments; returns it."""
+        """The answer equals a given value and changes none of its arguments; returns it.
+
+        With `after`, both values are compared after that function.
+        """
         got = self.result(question, *args, likely=likely)
-        text = difference(got, expected, tolerance)
+        if after is not None and _alike(got, expected):
+            text = difference(after(got), after(expected), tolerance)
+        else:
+            text = difference(got, expected, tolerance)
         if text is not None:
             self._fail(text, likely)
         return got
@@ -93,6 +108,14 @@ class Expect:
         if text is not None:
             self._fail(text, likely)
         self._compare_gradients(args, got.inputs, expected.inputs, likely)
+
+    def pulled(
+        self, question: str, *args: Any, cotangent: torch.Tensor, likely: str = ""
+    ) -> Gradients:
+        """The answer's value and gradients for a given cotangent, for a test of a property."""
+        self._call = f"the gradient of {call_text(question, args)}"
+        with self._explained(likely):
+            return self.implementation.gradients(question, args, cotangent)
 
     def raises(
         self,
@@ -182,3 +205,11 @@ class Expect:
     def _explained(self, likely: str) -> Iterator[None]:
         with explained(self._call, likely):
             yield
+
+
+def _alike(got: Any, expected: torch.Tensor) -> bool:
+    return (
+        isinstance(got, torch.Tensor)
+        and got.shape == expected.shape
+        and got.dtype == expected.dtype
+    )

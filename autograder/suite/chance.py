@@ -1,0 +1,89 @@
+"""Judges random zeros: are they independent draws of one probability, fresh in every call?
+
+Each function returns None where they look like it, else what was seen, in words. The bounds lie so
+far out that a right answer is refused less than once in a million runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import torch
+
+#: standard deviations that a sum over hundreds of draws stays within
+_FAR = 6.5
+#: the same for sums over few lines, whose squares are skewed
+_FAR_SQUARES = 9.0
+
+
+def rate_problem(
+    dropped: torch.Tensor, p: float, present: torch.Tensor | None = None
+) -> str | None:
+    """None if the share of dropped entries fits p.
+
+    `dropped` is bool; where `present`, of the same shape, is False an entry does not count. Wants
+    a thousand entries or more.
+    """
+    counted = dropped if present is None else dropped[present]
+    total, zeros = counted.numel(), int(counted.sum())
+    spread = (total * p * (1 - p)) ** 0.5
+    if abs(zeros - total * p) <= _FAR * spread:
+        return None
+    return f"{zeros} of {total} entries were dropped, {zeros / total:.1%} of them"
+
+
+def dependence_problem(
+    dropped: torch.Tensor, p: float, present: torch.Tensor | None = None
+) -> str | None:
+    """None if entries are dropped on their own along every dimension.
+
+    Counts the dropped entries of each line along a dimension: if a line falls together, its counts
+    spread too widely; if a fixed number falls in each, they don't spread. Wants more than 30 lines
+    in each dimension of more than one entry, and 200 where a fixed number shall be noticed.
+    """
+    present = torch.ones_like(dropped) if present is None else present
+    spreads = {
+        dim: _line_spread(dropped & present, present, p, dim)
+        for dim in range(dropped.dim())
+        if dropped.shape[dim] > 1
+    }
+    widest, narrowest = max(spreads, key=spreads.__getitem__), min(spreads, key=spreads.__getitem__)
+    if spreads[widest] > _FAR_SQUARES:
+        return f"entries along dimension {widest} of {dropped.dim()} are dropped together"
+    if spreads[narrowest] < -_FAR_SQUARES:
+        return (
+            f"the same number of entries is dropped in every line along dimension {narrowest} "
+            f"of {dropped.dim()}"
+        )
+    return None
+
+
+def _line_spread(dropped: torch.Tensor, present: torch.Tensor, p: float, dim: int) -> float:
+    """How far the squared deviations of the lines' counts are from their mean, in its spread."""
+    lengths = present.sum(dim).double().flatten()
+    counts = dropped.sum(dim).double().flatten()[lengths > 0]
+    lengths = lengths[lengths > 0]
+    variance = lengths * p * (1 - p)
+    squares = (counts - lengths * p) ** 2 / variance  # mean 1 each
+    spread = (2 + (1 - 6 * p * (1 - p)) / variance).sum().sqrt()
+    return float((squares - 1).sum() / spread)
+
+
+def repeat_problem(calls: Sequence[torch.Tensor], p: float) -> str | None:
+    """None if calls dropped entries afresh, and not the same number in each.
+
+    `calls` holds one bool tensor of the same shape for each call. Wants six calls of 400 entries, p
+    between 0.2 and 0.8.
+    """
+    spread = p * (1 - p) * calls[0].numel() ** 0.5
+    for (i, one), (j, other) in combinations(enumerate(calls), 2):
+        together = float(((one.double() - p) * (other.double() - p)).sum()) / spread
+        if abs(together) > _FAR:
+            return f"call {j + 1} dropped what call {i + 1} " + (
+                "dropped" if together > 0 else "kept"
+            )
+    numbers = {int(call.sum()) for call in calls}
+    if len(calls) > 5 and len(numbers) == 1:
+        return f"each of {len(calls)} calls dropped exactly {numbers.pop()} entries"
+    return None
