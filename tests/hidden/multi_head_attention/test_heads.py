@@ -1,0 +1,232 @@
+"""Hidden suite of `heads`: 25 of the assignment's 100 points."""
+
+import pytest
+import torch
+
+from autograder.suite import Draw, Expect, Tolerance
+
+EXACT = Tolerance(atol=0.0, rtol=0.0)
+
+
+@pytest.mark.question("split_heads", points=1)
+def test_split_one_token(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "split_heads",
+        draw.normal(1, 1, 6),
+        2,
+        likely="one token with 6 columns gives each of 2 heads 3 columns; no dimension "
+        "disappears when it is 1",
+        tolerance=EXACT,
+    )
+
+
+@pytest.mark.question("split_heads", points=2)
+def test_split_sequences_in_a_batch(expect: Expect, draw: Draw) -> None:
+    likely = (
+        "a head is a group of NEIGHBOURING columns, the first columns are head 0; the dimensions "
+        "of the result are batch, head, token, column"
+    )
+    expect.same("split_heads", draw.normal(2, 5, 12), 3, likely=likely, tolerance=EXACT)
+    expect.same("split_heads", draw.normal(3, 4, 10), 5, likely=likely, tolerance=EXACT)
+
+
+@pytest.mark.question("split_heads", points=1)
+def test_split_into_one_head_and_into_single_columns(expect: Expect, draw: Draw) -> None:
+    x = draw.normal(2, 3, 4)
+    likely = "with one head nothing is divided; with as many heads as columns each gets one"
+    expect.same("split_heads", x, 1, likely=likely, tolerance=EXACT)
+    expect.same("split_heads", x, 4, likely=likely, tolerance=EXACT)
+
+
+@pytest.mark.question("split_heads", points=1)
+def test_split_non_contiguous_input(expect: Expect, draw: Draw) -> None:
+    likely = (
+        "the input is a transposed tensor: some ways to change a shape need memory in order, "
+        "others do not"
+    )
+    expect.same("split_heads", draw.strided(2, 5, 6), 3, likely=likely, tolerance=EXACT)
+    swapped = draw.normal(5, 3, 8).transpose(0, 1)  # (3, 5, 8), batch and tokens swapped
+    expect.same("split_heads", swapped, 2, likely=likely, tolerance=EXACT)
+
+
+@pytest.mark.question("split_heads", points=1)
+def test_split_keeps_float64(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "split_heads",
+        draw.normal(2, 3, 8, dtype=torch.float64),
+        4,
+        likely="the numbers only change their places: dtype and digits stay",
+        tolerance=EXACT,
+    )
+
+
+@pytest.mark.question("split_heads", points=1)
+def test_split_passes_gradients(expect: Expect, draw: Draw) -> None:
+    expect.gradients(
+        "split_heads",
+        draw.normal(2, 4, 6),
+        3,
+        likely="`.detach()`, `.data`, `.item()` or `torch.tensor(...)` cuts the gradient",
+    )
+
+
+@pytest.mark.question("split_heads", points=1)
+def test_split_refuses_columns_that_do_not_divide(expect: Expect, draw: Draw) -> None:
+    likely = "columns that can't be shared equally are a ValueError: none is dropped or invented"
+    expect.same("split_heads", draw.normal(2, 3, 9), 3, likely=likely, tolerance=EXACT)
+    expect.raises("split_heads", draw.normal(2, 3, 10), 3, error=ValueError, likely=likely)
+    expect.raises("split_heads", draw.normal(1, 4, 3), 5, error=ValueError, likely=likely)
+
+
+@pytest.mark.question("merge_heads", points=1)
+def test_merge_one_token(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "merge_heads",
+        draw.normal(1, 3, 1, 2),
+        likely="the columns of head 0, then those of head 1, then those of head 2; no dimension "
+        "disappears when it is 1",
+        tolerance=EXACT,
+    )
+
+
+@pytest.mark.question("merge_heads", points=2)
+def test_merge_sequences_in_a_batch(expect: Expect, draw: Draw) -> None:
+    likely = (
+        "row t of the result holds what every head says about token t: head and token change "
+        "places before the heads are put side by side"
+    )
+    expect.same("merge_heads", draw.normal(2, 3, 5, 4), likely=likely, tolerance=EXACT)
+    expect.same("merge_heads", draw.normal(4, 5, 2, 3), likely=likely, tolerance=EXACT)
+
+
+@pytest.mark.question("merge_heads", points=1)
+def test_merge_when_sizes_are_equal(expect: Expect, draw: Draw) -> None:
+    likely = "the shape is right for several orders of the dimensions; the numbers for one only"
+    expect.same("merge_heads", draw.normal(3, 3, 4, 4), likely=likely, tolerance=EXACT)
+    expect.same("merge_heads", draw.normal(2, 4, 4, 2), likely=likely, tolerance=EXACT)
+
+
+@pytest.mark.question("merge_heads", points=1)
+def test_merge_non_contiguous_input(expect: Expect, draw: Draw) -> None:
+    likely = "the heads of an attention are often a transposed tensor: its memory is not in order"
+    expect.same("merge_heads", draw.strided(2, 3, 5, 4), likely=likely, tolerance=EXACT)
+    split = draw.normal(2, 5, 3, 4).transpose(1, 2)  # (2, 3, 5, 4), as split_heads gives it
+    expect.same("merge_heads", split, likely=likely, tolerance=EXACT)
+
+
+@pytest.mark.question("merge_heads", points=1)
+def test_merge_keeps_float64(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "merge_heads",
+        draw.normal(2, 2, 3, 5, dtype=torch.float64),
+        likely="the numbers only change their places: a new tensor needs the dtype of `x`",
+        tolerance=EXACT,
+    )
+
+
+@pytest.mark.question("merge_heads", points=1)
+def test_merge_passes_gradients(expect: Expect, draw: Draw) -> None:
+    expect.gradients(
+        "merge_heads",
+        draw.normal(2, 3, 4, 2),
+        likely="`.detach()`, `.data`, `.item()` or `torch.tensor(...)` cuts the gradient",
+    )
+
+
+@pytest.mark.question("causal_head_attention", points=1)
+def test_attention_of_one_and_two_tokens(expect: Expect, draw: Draw) -> None:
+    likely = (
+        "the first token can only attend to itself: its context is its own value; the second "
+        "divides its attention between two"
+    )
+    for num_tokens in (1, 2):
+        q, k, v = (draw.normal(1, 2, num_tokens, 3) for _ in range(3))
+        expect.same("causal_head_attention", q, k, v, likely=likely)
+
+
+@pytest.mark.question("causal_head_attention", points=2)
+def test_attention_of_many_heads(expect: Expect, draw: Draw) -> None:
+    likely = (
+        "softmax runs over the keys of one head; the scores are divided by the square root of "
+        "the size of ONE head"
+    )
+    for num_tokens in (5, 3):  # the second call is shorter
+        q, k, v = (draw.normal(2, 4, num_tokens, 6) for _ in range(3))
+        expect.same("causal_head_attention", q, k, v, likely=likely)
+
+
+@pytest.mark.question("causal_head_attention", points=1)
+def test_attention_when_all_sizes_are_equal(expect: Expect, draw: Draw) -> None:
+    q, k, v = (draw.normal(3, 3, 3, 3) for _ in range(3))
+    expect.same(
+        "causal_head_attention",
+        q,
+        k,
+        v,
+        likely="shapes fit for every order of the dimensions here; which two does each product "
+        "meet on, and over which one does softmax run?",
+    )
+
+
+@pytest.mark.question("causal_head_attention", points=2)
+def test_future_stays_hidden_when_the_past_scores_low(expect: Expect, draw: Draw) -> None:
+    q = draw.uniform(2, 2, 5, 3, low=2.0, high=3.0)
+    k = draw.uniform(2, 2, 5, 3, low=-5.0, high=-3.0)  # scores from -45 to -18
+    expect.same(
+        "causal_head_attention",
+        q,
+        k,
+        draw.normal(2, 2, 5, 3),
+        likely="every score here is far below zero: a forbidden one must be so low that nothing "
+        "of it is left after softmax",
+    )
+
+
+@pytest.mark.question("causal_head_attention", points=1)
+def test_future_does_not_change_the_past(expect: Expect, draw: Draw) -> None:
+    q, k, v = (draw.normal(2, 3, 6, 5) for _ in range(3))
+    likely = "the context of a token must not change when only later tokens change"
+    before = expect.same("causal_head_attention", q, k, v, likely=likely)
+    for tensor in (q, k, v):
+        tensor[:, :, 4:] = draw.normal(2, 3, 2, 5)
+    after = expect.result("causal_head_attention", q, k, v, likely=likely)
+    expect.that(
+        torch.allclose(before[:, :, :4], after[:, :, :4], atol=1e-5),
+        got="other contexts for tokens 0 to 3 after tokens 4 and 5 changed",
+        expected="the same contexts",
+        likely=likely,
+    )
+
+
+@pytest.mark.question("causal_head_attention", points=1)
+def test_attention_of_shared_and_non_contiguous_inputs(expect: Expect, draw: Draw) -> None:
+    likely = "one tensor may serve as queries, keys and values, and memory may be out of order"
+    x = draw.normal(2, 4, 3, 5).transpose(1, 2)  # (2, 3, 4, 5), as split_heads gives it
+    expect.same("causal_head_attention", x, x, x, likely=likely)
+    q, k, v = (draw.strided(2, 2, 3, 5) for _ in range(3))
+    expect.same("causal_head_attention", q, k, v, likely=likely)
+
+
+@pytest.mark.question("causal_head_attention", points=1)
+def test_attention_in_float64(expect: Expect, draw: Draw) -> None:
+    q, k, v = (draw.normal(2, 2, 4, 3, dtype=torch.float64) for _ in range(3))
+    expect.same(
+        "causal_head_attention",
+        q,
+        k,
+        v,
+        likely="float64 in, float64 precision and float64 out: no tensor of your own may "
+        "have a fixed dtype that is smaller",
+    )
+
+
+@pytest.mark.question("causal_head_attention", points=1)
+def test_attention_passes_gradients(expect: Expect, draw: Draw) -> None:
+    q, k, v = (draw.normal(2, 2, 4, 3, dtype=torch.float64) for _ in range(3))
+    expect.gradients(
+        "causal_head_attention",
+        q,
+        k,
+        v,
+        likely="`.detach()`, `.data`, `.item()` or `torch.tensor(...)` cuts the gradient",
+    )

@@ -1,0 +1,651 @@
+"""What students write instead of heads."""
+
+import math
+
+import torch
+
+from autograder.suite import misconception
+
+_KEPT = {}
+
+
+def _future(num_tokens, device=None):
+    return torch.ones(num_tokens, num_tokens, device=device).triu(1).bool()
+
+
+def _scores(queries, keys):
+    return queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])
+
+
+def _weights(queries, keys):
+    scores = _scores(queries, keys)
+    future = _future(scores.shape[-1])
+    return torch.softmax(scores.masked_fill(future, -torch.inf), dim=-1)
+
+
+def _divisible(size, num_heads):
+    if size % num_heads != 0:
+        raise ValueError("does not divide")
+    return size // num_heads
+
+
+@misconception(
+    "split_heads",
+    confuses="the order of head and column when a dimension is divided: heads get every H-th "
+    "column instead of neighbours",
+    hint="Columns 0, 1, 2, ... of one token: which of them does head 0 get? Which of the two new "
+    "dimensions must change more slowly?",
+)
+def columns_interleaved(x, num_heads):
+    batch, tokens, size = x.shape
+    head_dim = _divisible(size, num_heads)
+    return x.reshape(batch, tokens, head_dim, num_heads).permute(0, 3, 1, 2)
+
+
+@misconception(
+    "split_heads",
+    confuses="changing a shape with swapping two dimensions: the memory is only cut anew, so "
+    "that tokens and heads mix",
+    hint="The shape is right. Fill `x` with 0, 1, 2, ... and look at which token each number of "
+    "head 0 comes from.",
+)
+def cut_without_swapping(x, num_heads):
+    batch, tokens, size = x.shape
+    return x.reshape(batch, num_heads, tokens, _divisible(size, num_heads))
+
+
+@misconception(
+    "split_heads",
+    confuses="the place of the head dimension: it is left behind the tokens",
+    hint="One matrix product should treat all heads alike. Which dimensions does it leave alone, "
+    "and where must the heads stand for that?",
+)
+def heads_left_behind_tokens(x, num_heads):
+    batch, tokens, size = x.shape
+    return x.reshape(batch, tokens, num_heads, _divisible(size, num_heads))
+
+
+@misconception(
+    "split_heads",
+    confuses="swapping with cutting, one step further: tokens and columns change places, then the "
+    "memory is cut in the wrong order",
+    hint="After the swap, which dimension runs fastest through the memory? Is that the one your "
+    "new shape has last?",
+)
+def cut_after_the_wrong_swap(x, num_heads):
+    batch, tokens, size = x.shape
+    head_dim = _divisible(size, num_heads)
+    return x.transpose(1, 2).reshape(batch, num_heads, tokens, head_dim)
+
+
+@misconception(
+    "split_heads",
+    confuses="rounding down with dividing: columns that are left over disappear without a word",
+    hint="What should happen to the tenth column when 3 heads share 10 columns?",
+)
+def leftover_columns_dropped(x, num_heads):
+    batch, tokens, size = x.shape
+    head_dim = size // num_heads
+    x = x[..., : num_heads * head_dim]
+    return x.reshape(batch, tokens, num_heads, head_dim).transpose(1, 2)
+
+
+@misconception(
+    "split_heads",
+    confuses="an assertion with an error for the caller: `assert` raises AssertionError, and "
+    "`python -O` leaves it out",
+    hint="Read which error the task promises, and raise exactly that one.",
+)
+def assertion_in_place_of_error(x, num_heads):
+    batch, tokens, size = x.shape
+    assert size % num_heads == 0, "size must be divisible by num_heads"
+    return x.reshape(batch, tokens, num_heads, size // num_heads).transpose(1, 2)
+
+
+@misconception(
+    "split_heads",
+    confuses="the number of heads with the size of a head",
+    hint="Try 12 columns and 3 heads: how many heads come out, and how wide is each?",
+)
+def number_of_heads_as_head_size(x, num_heads):
+    batch, tokens, size = x.shape
+    return x.reshape(batch, tokens, _divisible(size, num_heads), num_heads).transpose(1, 2)
+
+
+@misconception(
+    "split_heads",
+    confuses="what is shared among the heads: tokens instead of columns",
+    hint="Every head sees the whole sentence. What does it see only a part of?",
+)
+def tokens_shared_among_heads(x, num_heads):
+    _divisible(x.shape[2], num_heads)
+    return torch.stack(x.chunk(num_heads, dim=1), dim=1)
+
+
+@misconception(
+    "split_heads",
+    confuses="a new first dimension with a new second one: the heads stand before the batch",
+    hint="Print the shape for a batch of 2 and 3 heads. Which number should stand first?",
+)
+def heads_before_the_batch(x, num_heads):
+    head_dim = _divisible(x.shape[2], num_heads)
+    return torch.stack(x.split(head_dim, dim=-1))
+
+
+@misconception(
+    "split_heads",
+    confuses="a list of tensors with one tensor",
+    hint="The pieces are right. What joins tensors along a NEW dimension?",
+)
+def list_of_heads(x, num_heads):
+    return list(x.split(_divisible(x.shape[2], num_heads), dim=-1))
+
+
+@misconception(
+    "split_heads",
+    confuses="one sample with the batch: only the first sample is used",
+    hint="Try a batch of 2 and compare the second sample of your result with the second input.",
+)
+def first_sample_only(x, num_heads):
+    _, tokens, size = x.shape
+    head_dim = _divisible(size, num_heads)
+    return x[0].reshape(1, tokens, num_heads, head_dim).transpose(1, 2)
+
+
+@misconception(
+    "split_heads",
+    confuses="a view with a copy: `view` is asked to flatten memory that is not in order",
+    hint="It works until somebody passes a transposed tensor. Which function changes a shape for "
+    "every memory layout?",
+)
+def view_of_flattened_memory(x, num_heads):
+    batch, tokens, size = x.shape
+    head_dim = _divisible(size, num_heads)
+    flat = x.view(batch * tokens * size)
+    return flat.view(batch, tokens, num_heads, head_dim).transpose(1, 2)
+
+
+@misconception(
+    "split_heads",
+    confuses="a dimension of size 1 with no dimension",
+    hint="Try one token, or a batch of one. How many dimensions does the result still have?",
+)
+def dimensions_of_one_squeezed(x, num_heads):
+    batch, tokens, size = x.shape
+    head_dim = _divisible(size, num_heads)
+    return x.reshape(batch, tokens, num_heads, head_dim).transpose(1, 2).squeeze()
+
+
+@misconception(
+    "split_heads",
+    confuses="values with a place in the graph: detaching the result stops learning",
+    hint="Call backward on the sum of your result. Does `x.grad` get a value?",
+)
+def gradient_cut(x, num_heads):
+    batch, tokens, size = x.shape
+    head_dim = _divisible(size, num_heads)
+    return x.detach().reshape(batch, tokens, num_heads, head_dim).transpose(1, 2)
+
+
+@misconception(
+    "split_heads",
+    confuses="one dtype with all: everything is turned into float32",
+    hint="Pass a float64 tensor and print the dtype of the result.",
+)
+def always_float32(x, num_heads):
+    batch, tokens, size = x.shape
+    out = torch.zeros(batch, num_heads, tokens, _divisible(size, num_heads))
+    for head, part in enumerate(x.chunk(num_heads, dim=-1)):
+        out[:, head] = part
+    return out
+
+
+@misconception(
+    "merge_heads",
+    confuses="changing a shape with swapping two dimensions: heads and tokens mix",
+    hint="The shape is right. Fill `x` with the number of its head and look at row 0 of the "
+    "result: does every head stand in it?",
+)
+def joined_without_swapping(x):
+    batch, heads, tokens, head_dim = x.shape
+    return x.reshape(batch, tokens, heads * head_dim)
+
+
+@misconception(
+    "merge_heads",
+    confuses="side by side with in turn: the columns of the heads are interleaved",
+    hint="Which number should follow the first number of head 0 in a row of the result: the "
+    "second one of head 0, or the first one of head 1?",
+)
+def columns_interleaved_again(x):
+    batch, heads, tokens, head_dim = x.shape
+    return x.permute(0, 2, 3, 1).reshape(batch, tokens, heads * head_dim)
+
+
+@misconception(
+    "merge_heads",
+    confuses="batch and heads: the samples are put side by side instead of the heads",
+    hint="Name the four dimensions of `x` in order. Which of them must not be in the last "
+    "dimension of the result?",
+)
+def samples_side_by_side(x):
+    batch, heads, tokens, head_dim = x.shape
+    return x.permute(1, 2, 0, 3).reshape(heads, tokens, batch * head_dim)
+
+
+@misconception(
+    "merge_heads",
+    confuses="joining with averaging: the heads are mixed into one",
+    hint="How many columns should a token have when 3 heads give 2 columns each?",
+)
+def heads_averaged(x):
+    return x.mean(dim=1)
+
+
+@misconception(
+    "merge_heads",
+    confuses="a swap of dimensions with a new memory order: `view` follows a swap",
+    hint="Read the error message of torch to its end: it names two ways out.",
+)
+def view_after_swapping(x):
+    batch, heads, tokens, head_dim = x.shape
+    return x.transpose(1, 2).view(batch, tokens, heads * head_dim)
+
+
+@misconception(
+    "merge_heads",
+    confuses="which two dimensions change places: tokens and columns instead of heads and tokens",
+    hint="After the swap, is the number of tokens the second dimension?",
+)
+def tokens_and_columns_swapped(x):
+    batch, heads, tokens, head_dim = x.shape
+    return x.transpose(2, 3).reshape(batch, tokens, heads * head_dim)
+
+
+@misconception(
+    "merge_heads",
+    confuses="one head with all: head 0 is repeated",
+    hint="Compare the first and the last columns of your result. Should they be equal?",
+)
+def first_head_repeated(x):
+    return torch.cat([x[:, 0] for _ in range(x.shape[1])], dim=-1)
+
+
+@misconception(
+    "merge_heads",
+    confuses="side by side with one below the other: the heads are joined along the tokens",
+    hint="How many tokens does the sentence have before the merge, how many after it?",
+)
+def heads_below_each_other(x):
+    return torch.cat(list(x.unbind(dim=1)), dim=1)
+
+
+@misconception(
+    "merge_heads",
+    confuses="swapping with merging: the head dimension is still there",
+    hint="How many dimensions should the result have?",
+)
+def swapped_but_not_merged(x):
+    return x.transpose(1, 2)
+
+
+@misconception(
+    "merge_heads",
+    confuses="one sample with the batch: only the first sample is used",
+    hint="Try a batch of 2 and look at the first dimension of the result.",
+)
+def first_sample_merged_only(x):
+    return torch.cat(list(x[0]), dim=-1).unsqueeze(0)
+
+
+@misconception(
+    "merge_heads",
+    confuses="a dimension of size 1 with no dimension",
+    hint="Try one token, or a batch of one. How many dimensions does the result still have?",
+)
+def merged_and_squeezed(x):
+    batch, heads, tokens, head_dim = x.shape
+    return x.transpose(1, 2).reshape(batch, tokens, heads * head_dim).squeeze()
+
+
+@misconception(
+    "merge_heads",
+    confuses="values with a place in the graph: copying `.data` stops learning",
+    hint="Call backward on the sum of your result. Does `x.grad` get a value?",
+)
+def gradient_cut_by_data(x):
+    batch, heads, tokens, head_dim = x.shape
+    return x.data.transpose(1, 2).reshape(batch, tokens, heads * head_dim)
+
+
+@misconception(
+    "merge_heads",
+    confuses="the default dtype with the dtype of the input: the new tensor is float32",
+    hint="Pass a float64 tensor and print the dtype of the result.",
+)
+def new_tensor_in_float32(x):
+    batch, heads, tokens, head_dim = x.shape
+    out = torch.zeros(batch, tokens, heads * head_dim)
+    for head in range(heads):
+        out[:, :, head * head_dim : (head + 1) * head_dim] = x[:, head]
+    return out
+
+
+@misconception(
+    "merge_heads",
+    confuses="the order of the heads: the last head comes first",
+    hint="Which head should stand in the first columns?",
+)
+def heads_in_reverse(x):
+    parts = []
+    for head in x.unbind(dim=1):
+        parts.insert(0, head)
+    return torch.cat(parts, dim=-1)
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="the size of a head with its square root",
+    hint="How large does the sum of d products of random numbers get when d grows: like d, or "
+    "more slowly?",
+)
+def divided_by_head_size(queries, keys, values):
+    scores = queries @ keys.transpose(-2, -1) / queries.shape[-1]
+    scores = scores.masked_fill(_future(scores.shape[-1]), -torch.inf)
+    return torch.softmax(scores, dim=-1) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="scores with scaled scores: nothing is divided",
+    hint="Compare your scores with those of the task before softmax: which step is missing?",
+)
+def not_scaled(queries, keys, values):
+    scores = queries @ keys.transpose(-2, -1)
+    scores = scores.masked_fill(_future(scores.shape[-1]), -torch.inf)
+    return torch.softmax(scores, dim=-1) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="the size of one head with the size of all heads together",
+    hint="How many products are added up in one score? That number counts for the scale.",
+)
+def divided_by_root_of_model_size(queries, keys, values):
+    model_size = queries.shape[1] * queries.shape[-1]
+    scores = queries @ keys.transpose(-2, -1) / math.sqrt(model_size)
+    scores = scores.masked_fill(_future(scores.shape[-1]), -torch.inf)
+    return torch.softmax(scores, dim=-1) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="a root with its whole part",
+    hint="It is right for heads of size 4, 9 and 16. Try size 3.",
+)
+def root_rounded_down(queries, keys, values):
+    scores = queries @ keys.transpose(-2, -1) / int(math.sqrt(queries.shape[-1]))
+    scores = scores.masked_fill(_future(scores.shape[-1]), -torch.inf)
+    return torch.softmax(scores, dim=-1) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="the size of a head with the number of tokens",
+    hint="Should the scale change when the sentence gets longer?",
+)
+def divided_by_root_of_length(queries, keys, values):
+    scores = queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-2])
+    scores = scores.masked_fill(_future(scores.shape[-1]), -torch.inf)
+    return torch.softmax(scores, dim=-1) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="scaling once with scaling twice: queries and keys are both divided by the root",
+    hint="When each of two factors is divided, by how much is their product divided?",
+)
+def scaled_twice(queries, keys, values):
+    root = math.sqrt(queries.shape[-1])
+    scores = (queries / root) @ (keys / root).transpose(-2, -1)
+    scores = scores.masked_fill(_future(scores.shape[-1]), -torch.inf)
+    return torch.softmax(scores, dim=-1) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="a mask that is made with one that is used: every token sees the whole sentence",
+    hint="Print the attention weights of the first token. How many of them may be above zero? "
+    "`masked_fill` returns its result.",
+)
+def mask_without_effect(queries, keys, values):
+    scores = _scores(queries, keys)
+    scores.masked_fill(_future(scores.shape[-1]), -torch.inf)
+    return torch.softmax(scores, dim=-1) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="the future with the present: a token may not attend to itself either",
+    hint="What is left for the first token to attend to?",
+)
+def diagonal_masked(queries, keys, values):
+    scores = _scores(queries, keys)
+    future = torch.ones(scores.shape[-2:]).triu(0).bool()
+    return torch.softmax(scores.masked_fill(future, -torch.inf), dim=-1) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="the first forbidden diagonal: the next token is still seen",
+    hint="Print your mask for 3 tokens. What may the first token see?",
+)
+def one_token_ahead(queries, keys, values):
+    scores = _scores(queries, keys)
+    future = torch.ones(scores.shape[-2:]).triu(2).bool()
+    return torch.softmax(scores.masked_fill(future, -torch.inf), dim=-1) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="past and future: the tokens before are masked",
+    hint="Rows are the tokens that look, columns those that are looked at. On which side of the "
+    "diagonal is the future?",
+)
+def past_masked(queries, keys, values):
+    scores = _scores(queries, keys)
+    past = torch.ones(scores.shape[-2:]).tril(-1).bool()
+    return torch.softmax(scores.masked_fill(past, -torch.inf), dim=-1) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="a score of 0 with a weight of 0: masked scores are multiplied by 0 before softmax",
+    hint="What does softmax make of a score of 0?",
+)
+def scores_times_mask(queries, keys, values):
+    scores = _scores(queries, keys)
+    return torch.softmax(scores * torch.ones_like(scores).tril(), dim=-1) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="hiding with sharing out anew: future weights are zeroed, the rest no longer sums "
+    "to one",
+    hint="Add up the attention weights of the first token.",
+)
+def not_renormalized(queries, keys, values):
+    weights = torch.softmax(_scores(queries, keys), dim=-1)
+    return weights.tril() @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="a low score with an impossible one: masked scores get -10",
+    hint="What happens to your mask when every real score is -20?",
+)
+def mask_not_low_enough(queries, keys, values):
+    scores = _scores(queries, keys)
+    scores = scores.masked_fill(_future(scores.shape[-1]), -10.0)
+    return torch.softmax(scores, dim=-1) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="rows and columns: softmax runs over the queries",
+    hint="Whose attention adds up to one: that of the token that looks, or that of the token "
+    "that is looked at?",
+)
+def softmax_over_queries(queries, keys, values):
+    scores = _scores(queries, keys).masked_fill(_future(queries.shape[-2]), -torch.inf)
+    return torch.softmax(scores, dim=-2) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="the last dimension with dimension 1: softmax runs over the heads",
+    hint="`dim=1` was the keys as long as there was no batch and no head dimension. And now?",
+)
+def softmax_over_heads(queries, keys, values):
+    scores = _scores(queries, keys).masked_fill(_future(queries.shape[-2]), -1e9)
+    return torch.softmax(scores, dim=1) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="many heads with one long sentence: the heads see each other",
+    hint="Change the keys of head 1 only. Which heads of your result may change?",
+)
+def heads_see_each_other(queries, keys, values):
+    batch, heads, tokens, head_dim = queries.shape
+    flat = (batch, heads * tokens, head_dim)
+    weights = _weights(queries.reshape(flat), keys.reshape(flat))
+    return (weights @ values.reshape(flat)).reshape(queries.shape)
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="one head with all: every head scores against the keys of head 0",
+    hint="Change the keys of head 1 only. Does head 1 of your result change?",
+)
+def keys_of_first_head(queries, keys, values):
+    return _weights(queries, keys[:, :1]) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="one sample with the batch: every sample scores against the keys of sample 0",
+    hint="Try a batch of 2: does the second result change when the second sample's keys change?",
+)
+def keys_of_first_sample(queries, keys, values):
+    return _weights(queries, keys[:1]) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="keys with queries: queries are scored against themselves",
+    hint="Change the keys. Does anything change in your result?",
+)
+def keys_ignored(queries, keys, values):
+    return _weights(queries, queries) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="who looks at whom: keys score queries",
+    hint="Row t of the scores belongs to the token that looks. Is it a query?",
+)
+def queries_and_keys_swapped(queries, keys, values):
+    return _weights(keys, queries) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="values with keys: the context is made of keys",
+    hint="Change the values. Does anything change in your result?",
+)
+def context_of_keys(queries, keys, values):
+    return _weights(queries, keys) @ keys
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="rows and columns of the weights: the context is summed over the queries",
+    hint="Which index of the weights runs over the tokens whose values are added up?",
+)
+def weights_transposed(queries, keys, values):
+    return _weights(queries, keys).transpose(-2, -1) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="attention with a running mean: every past token gets the same weight",
+    hint="Change the queries. Does anything change in your result?",
+)
+def running_mean(queries, keys, values):
+    counts = torch.arange(1, values.shape[-2] + 1, dtype=values.dtype)
+    return values.cumsum(dim=-2) / counts.unsqueeze(-1)
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="a new tensor with the caller's: the queries are divided in place",
+    hint="Print the queries before and after the call.",
+)
+def queries_scaled_in_place(queries, keys, values):
+    queries /= math.sqrt(queries.shape[-1])
+    scores = queries @ keys.transpose(-2, -1)
+    scores = scores.masked_fill(_future(scores.shape[-1]), -torch.inf)
+    return torch.softmax(scores, dim=-1) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="values with a place in the graph: the weights are detached",
+    hint="Call backward on the sum of your result. Do queries and keys get a gradient?",
+)
+def weights_detached(queries, keys, values):
+    return _weights(queries, keys).detach() @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="one dtype with all: everything is computed in float32",
+    hint="Pass float64 tensors and print the dtype of the result.",
+)
+def computed_in_float32(queries, keys, values):
+    queries, keys, values = queries.float(), keys.float(), values.float()
+    return _weights(queries, keys) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="which dimension counts the tokens: the mask has as many rows as there are heads",
+    hint="Name the four dimensions of the queries in order. Which one is the number of tokens?",
+)
+def mask_as_large_as_the_heads(queries, keys, values):
+    scores = _scores(queries, keys)
+    return torch.softmax(scores.masked_fill(_future(queries.shape[1]), -torch.inf), -1) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="one length with all: the mask of the first call is kept",
+    hint="Call it twice, with sentences of different lengths.",
+)
+def mask_of_the_first_call(queries, keys, values):
+
+    scores = _scores(queries, keys)
+    future = _KEPT.setdefault("mask", _future(scores.shape[-1]))
+    scores = scores.masked_fill(future, -torch.inf)
+    return torch.softmax(scores, dim=-1) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="what is hidden: the values are cut to a triangle, not the scores",
+    hint="Set one value of the first token to a large number in its last column. Is it still "
+    "there in the contexts?",
+)
+def values_masked(queries, keys, values):
+    return torch.softmax(_scores(queries, keys), dim=-1) @ values.tril()
