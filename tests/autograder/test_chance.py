@@ -1,4 +1,4 @@
-"""The statistics of dropout: independent draws pass, and each way to depend on each other is named."""
+"""The statistics of dropout: independent draws pass, each kind of dependence is named."""
 
 import pytest
 import torch
@@ -33,7 +33,9 @@ def test_lines_that_share_a_draw_are_told(generator, dim):
     drawn[dim] = 1
     dropped = (torch.rand(drawn, generator=generator) < P).expand(SHAPE)
 
-    assert dependence_problem(dropped, P) == f"entries along dimension {dim} of 3 are dropped together"
+    problem = dependence_problem(dropped, P)
+
+    assert problem == f"entries along dimension {dim} of 3 are dropped together"
 
 
 @pytest.mark.parametrize("dim", [0, 1, 2])
