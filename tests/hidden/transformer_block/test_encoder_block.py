@@ -1,0 +1,243 @@
+"""Hidden suite of `encoder_block`: 50 of the assignment's 100 points."""
+
+import pytest
+import torch
+
+from autograder.suite import Draw, Expect, ExpectLayer, Forbidden
+
+NO_LAYER_NORM = Forbidden(
+    operators=frozenset({"aten::layer_norm", "aten::native_layer_norm"}),
+    names=frozenset({"layer_norm", "LayerNorm", "native_layer_norm"}),
+    instead="take mean and variance of every token yourself; that is the whole exercise",
+)
+
+
+# add_and_norm: 20 points
+
+
+@pytest.mark.question("add_and_norm", points=3)
+def test_one_token_with_a_plain_scale(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "add_and_norm",
+        draw.normal(1, 6),
+        draw.normal(1, 6),
+        torch.ones(6),
+        torch.zeros(6),
+        likely="add first; then subtract the token's mean and divide by the root of its variance, "
+        "the mean of the squared distances (divided by D)",
+    )
+
+
+@pytest.mark.question("add_and_norm", points=3)
+def test_weight_and_bias_of_every_entry(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "add_and_norm",
+        draw.normal(5, 7),
+        draw.normal(5, 7),
+        draw.normal(7),
+        draw.normal(7),
+        likely="after normalising, entry i of every token is multiplied by weight[i], then bias[i] "
+        "is added",
+    )
+
+
+@pytest.mark.question("add_and_norm", points=2)
+def test_every_token_of_a_batch_is_normalised_alone(expect: Expect, draw: Draw) -> None:
+    # rows of different size and place: a mean over more than one token shows
+    offsets = draw.normal(3, 5, 1, scale=3.0)
+    expect.same(
+        "add_and_norm",
+        draw.normal(3, 5, 4) + offsets,
+        draw.normal(3, 5, 4),
+        draw.normal(4),
+        draw.normal(4),
+        likely="mean and variance are taken over the last dimension only, one of each per token",
+    )
+
+
+@pytest.mark.question("add_and_norm", points=2)
+def test_four_dimensions(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "add_and_norm",
+        draw.normal(2, 3, 5, 4),
+        draw.normal(2, 3, 5, 4),
+        draw.normal(4),
+        draw.normal(4),
+        likely="count the dimension from the end (-1), not from the front",
+    )
+
+
+@pytest.mark.question("add_and_norm", points=2)
+def test_tokens_that_hardly_vary(expect: Expect, draw: Draw) -> None:
+    # float64, so that one formula of the variance rounds as well as another
+    expect.same(
+        "add_and_norm",
+        draw.normal(4, 6, scale=3e-3, dtype=torch.float64),
+        draw.normal(4, 6, scale=3e-3, dtype=torch.float64),
+        draw.normal(6, dtype=torch.float64),
+        draw.normal(6, dtype=torch.float64),
+        likely="eps (1e-5 unless given) is added to the variance, under the root",
+    )
+
+
+@pytest.mark.question("add_and_norm", points=2)
+def test_another_eps(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "add_and_norm",
+        draw.normal(2, 4, 6),
+        draw.normal(2, 4, 6),
+        draw.normal(6),
+        draw.normal(6),
+        0.7,
+        likely="the eps that is given counts, and it stands under the root",
+    )
+
+
+@pytest.mark.question("add_and_norm", points=1)
+def test_tokens_that_do_not_vary_at_all(expect: Expect, draw: Draw) -> None:
+    level = draw.normal(3, 1, dtype=torch.float64).expand(3, 5).clone()
+    expect.same(
+        "add_and_norm",
+        level,
+        2 * level,
+        draw.normal(5, dtype=torch.float64),
+        draw.normal(5, dtype=torch.float64),
+        likely="a constant token has variance 0, and eps keeps the division finite",
+    )
+
+
+@pytest.mark.question("add_and_norm", points=1)
+def test_one_tensor_twice_and_tensors_that_are_not_contiguous(expect: Expect, draw: Draw) -> None:
+    x = draw.strided(2, 5, 6)
+    weight, bias = draw.normal(6), draw.normal(6)
+    for sublayer_output in (draw.strided(2, 5, 6), x):
+        expect.same(
+            "add_and_norm",
+            x,
+            sublayer_output,
+            weight,
+            bias,
+            likely="neither tensor may be changed, and `view` needs a certain order in memory",
+        )
+
+
+@pytest.mark.question("add_and_norm", points=3)
+def test_gradient_reaches_all_four_inputs(expect: Expect, draw: Draw) -> None:
+    expect.gradients(
+        "add_and_norm",
+        draw.normal(2, 4, 5, dtype=torch.float64),
+        draw.normal(2, 4, 5, dtype=torch.float64),
+        draw.normal(5, dtype=torch.float64),
+        draw.normal(5, dtype=torch.float64),
+        likely="mean and variance depend on the input too: no `.detach()`, no `torch.no_grad()`",
+    )
+
+
+@pytest.mark.question("add_and_norm", points=1)
+def test_layer_norm_is_written_out(expect: Expect, draw: Draw) -> None:
+    arguments = (draw.normal(3, 4), draw.normal(3, 4), draw.normal(4), draw.normal(4))
+    expect.allowed("add_and_norm", *arguments, rule=NO_LAYER_NORM)
+    expect.same(
+        "add_and_norm",
+        *arguments,
+        likely="add first; then normalise every token with its own mean and variance",
+    )
+
+
+# EncoderBlock: 30 points
+
+
+def _block(expect: Expect, d_model: int, num_heads: int, hidden_dim: int) -> ExpectLayer:
+    return expect.layer("EncoderBlock", d_model, num_heads, hidden_dim, scale=0.4)
+
+
+@pytest.mark.question("EncoderBlock", points=3)
+def test_weights_are_those_of_the_four_submodules(expect: Expect) -> None:
+    _block(expect, 6, 2, 9).exact_weights(
+        likely="the submodules are attention, norm1, feed_forward and norm2; each norm has a "
+        "weight and a bias of its own"
+    )
+
+
+@pytest.mark.question("EncoderBlock", points=2)
+def test_one_token_in_one_sequence(expect: Expect, draw: Draw) -> None:
+    _block(expect, 8, 2, 5).same(
+        draw.normal(1, 1, 8),
+        likely="attention, add and norm, feed-forward, add and norm; all three dimensions stay",
+    )
+
+
+@pytest.mark.question("EncoderBlock", points=6)
+def test_one_sequence(expect: Expect, draw: Draw) -> None:
+    _block(expect, 9, 3, 11).same(
+        draw.normal(1, 5, 9),
+        likely="norm1 sees the input plus its attention; the feed-forward network sees what norm1 "
+        "gave, and norm2 sees that plus the network's output",
+    )
+
+
+@pytest.mark.question("EncoderBlock", points=5)
+def test_several_sequences(expect: Expect, draw: Draw) -> None:
+    _block(expect, 12, 2, 7).same(
+        draw.normal(3, 5, 12),
+        likely="every sequence is worked on alone, and every token is normalised alone",
+    )
+
+
+@pytest.mark.question("EncoderBlock", points=3)
+def test_both_norms_have_the_same_eps(expect: Expect, draw: Draw) -> None:
+    layer = _block(expect, 8, 2, 5)
+    # what both norms see has a variance near eps: small steps, and a small scale after norm1
+    small = ("out_proj", "linear2", "norm1")
+    layer.fill(
+        lambda name, shape: draw.normal(
+            *shape, scale=3e-3 if any(part in name for part in small) else 0.4
+        )
+    )
+    layer.move(dtype=torch.float64).same(
+        draw.normal(2, 5, 8, scale=3e-3, dtype=torch.float64),
+        likely="both norms have eps 1e-5, added to the biased variance under the root",
+    )
+
+
+@pytest.mark.question("EncoderBlock", points=2)
+def test_calls_of_other_sizes(expect: Expect, draw: Draw) -> None:
+    layer = _block(expect, 8, 2, 5)
+    for sequences, tokens in ((2, 6), (4, 3), (1, 7)):
+        layer.same(
+            draw.normal(sequences, tokens, 8),
+            likely="sizes come from the input of this very call, and a call leaves the module as "
+            "it was",
+        )
+
+
+@pytest.mark.question("EncoderBlock", points=2)
+def test_float64(expect: Expect, draw: Draw) -> None:
+    _block(expect, 8, 2, 5).move(dtype=torch.float64).same(
+        draw.normal(2, 6, 8, dtype=torch.float64),
+        likely="a float64 module computes in float64 from end to end",
+    )
+
+
+@pytest.mark.question("EncoderBlock", points=1)
+def test_input_that_is_not_contiguous(expect: Expect, draw: Draw) -> None:
+    _block(expect, 8, 2, 5).same(
+        draw.strided(2, 5, 8),
+        likely="the input is not changed, and `view` needs a certain order in memory",
+    )
+
+
+@pytest.mark.question("EncoderBlock", points=1)
+def test_training_and_evaluation_are_alike(expect: Expect, draw: Draw) -> None:
+    layer = _block(expect, 8, 2, 20)
+    tokens = draw.normal(2, 40, 8)
+    for mode in (True, False):
+        layer.train(mode).same(tokens, likely="this block has no dropout and no other randomness")
+
+
+@pytest.mark.question("EncoderBlock", points=5)
+def test_gradient_reaches_every_weight(expect: Expect, draw: Draw) -> None:
+    _block(expect, 8, 2, 5).move(dtype=torch.float64).gradients(
+        draw.normal(2, 4, 8, dtype=torch.float64),
+        likely="both residual paths and both sublayers carry gradient: nothing is detached",
+    )

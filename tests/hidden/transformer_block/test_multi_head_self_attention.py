@@ -1,0 +1,119 @@
+"""Hidden suite of `multi_head_self_attention`: 30 of the assignment's 100 points."""
+
+import pytest
+import torch
+
+from autograder.suite import Draw, Expect, ExpectLayer
+
+# weights of this scale keep the scores moderate at the sizes used here
+SCALE = 0.4
+
+
+def _attention(expect: Expect, d_model: int, num_heads: int) -> ExpectLayer:
+    return expect.layer("MultiHeadSelfAttention", d_model, num_heads, scale=SCALE)
+
+
+@pytest.mark.question("MultiHeadSelfAttention", points=3)
+def test_weights_are_those_of_four_linear_layers(expect: Expect) -> None:
+    layer = _attention(expect, 10, 2)
+    layer.exact_weights(
+        likely="W_query, W_key, W_value and out_proj are nn.Linear layers with bias, attributes of "
+        "the module, made once in __init__ (heads need no layers of their own)"
+    )
+
+
+@pytest.mark.question("MultiHeadSelfAttention", points=2)
+def test_one_token_in_one_sequence(expect: Expect, draw: Draw) -> None:
+    layer = _attention(expect, 6, 2)
+    layer.same(
+        draw.normal(1, 1, 6),
+        likely="a lone token can look at itself only: its value goes through out_proj, and all "
+        "three dimensions stay",
+    )
+
+
+@pytest.mark.question("MultiHeadSelfAttention", points=4)
+def test_one_head(expect: Expect, draw: Draw) -> None:
+    layer = _attention(expect, 6, 1)
+    layer.same(
+        draw.normal(1, 5, 6),
+        likely="with one head: queries against keys, divided by the square root of the head size, "
+        "softmax over the keys, times the values, then out_proj; every token sees every token",
+    )
+
+
+@pytest.mark.question("MultiHeadSelfAttention", points=5)
+def test_several_heads(expect: Expect, draw: Draw) -> None:
+    layer = _attention(expect, 15, 3)
+    layer.same(
+        draw.normal(1, 7, 15),
+        likely="head h owns D/H neighbouring columns of queries, keys, values and result, its "
+        "scores are divided by the square root of D/H; which axis holds what after each reshape?",
+    )
+
+
+@pytest.mark.question("MultiHeadSelfAttention", points=5)
+def test_several_sequences(expect: Expect, draw: Draw) -> None:
+    layer = _attention(expect, 12, 2)
+    layer.same(
+        draw.normal(3, 5, 12),
+        likely="every sequence of the batch is attended on its own, with its own keys and values",
+    )
+
+
+@pytest.mark.question("MultiHeadSelfAttention", points=2)
+def test_heads_of_size_one(expect: Expect, draw: Draw) -> None:
+    layer = _attention(expect, 3, 3)
+    layer.same(
+        draw.normal(2, 4, 3),
+        likely="a head may be a single column wide: the dimension of size 1 stays, and the scores "
+        "are divided by the root of 1",
+    )
+
+
+@pytest.mark.question("MultiHeadSelfAttention", points=2)
+def test_calls_of_other_sizes(expect: Expect, draw: Draw) -> None:
+    layer = _attention(expect, 10, 2)
+    for sequences, tokens in ((2, 6), (4, 3), (1, 9), (1, 1)):
+        layer.same(
+            draw.normal(sequences, tokens, 10),
+            likely="sizes come from the input of this very call, and a call leaves the module as "
+            "it was",
+        )
+
+
+@pytest.mark.question("MultiHeadSelfAttention", points=2)
+def test_float64(expect: Expect, draw: Draw) -> None:
+    layer = _attention(expect, 8, 2).move(dtype=torch.float64)
+    layer.same(
+        draw.normal(2, 6, 8, dtype=torch.float64),
+        likely="a float64 module computes in float64 from end to end: give new tensors the dtype "
+        "of the input",
+    )
+
+
+@pytest.mark.question("MultiHeadSelfAttention", points=1)
+def test_input_that_is_not_contiguous(expect: Expect, draw: Draw) -> None:
+    layer = _attention(expect, 8, 2)
+    layer.same(
+        draw.strided(2, 5, 8),
+        likely="`view` needs a certain order in memory, `reshape` does not",
+    )
+
+
+@pytest.mark.question("MultiHeadSelfAttention", points=1)
+def test_training_and_evaluation_are_alike(expect: Expect, draw: Draw) -> None:
+    layer = _attention(expect, 6, 2)
+    tokens = draw.normal(2, 40, 6)
+    for mode in (True, False):
+        layer.train(mode).same(tokens, likely="this layer has no dropout and no other randomness")
+
+
+@pytest.mark.question("MultiHeadSelfAttention", points=3)
+def test_gradient_reaches_every_weight(expect: Expect, draw: Draw) -> None:
+    layer = _attention(expect, 8, 2).move(dtype=torch.float64)
+    layer.gradients(
+        draw.normal(2, 5, 8, dtype=torch.float64),
+        likely="`.detach()`, `.data`, `.item()`, `torch.no_grad()` or `torch.tensor(...)` of "
+        "results cuts the gradient",
+    )
