@@ -1,0 +1,244 @@
+"""Hidden suite of `softmax`: 40 of the assignment's 100 points."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from autograder.suite import Draw, Expect, Forbidden, Tolerance
+
+INF = float("inf")
+
+GRADIENT = (
+    "`.item()`, `.detach()`, `.tolist()` or `torch.tensor(...)` around a result cuts the gradient; "
+    "stay in tensor operations"
+)
+PRECISION = (
+    "a new tensor is float32 unless told otherwise, and `.float()` loses digits; keep the dtype of "
+    "the scores from the first line to the last"
+)
+ROWS = (
+    "each row has a sum of its own; a sum that lost its dimension is matched with the columns "
+    "instead of the rows"
+)
+
+#: at 1e3 the spacing of float32 alone moves a weight by 6e-5 of itself
+LARGE = Tolerance(atol=1e-5, rtol=1e-3)
+
+NO_TORCH_SOFTMAX = Forbidden(
+    operators=frozenset(
+        {
+            "aten::softmax",
+            "aten::_softmax",
+            "aten::special_softmax",
+            "aten::_safe_softmax",
+            "aten::_masked_softmax",
+            "aten::_sparse_softmax",
+            "aten::log_softmax",
+            "aten::_log_softmax",
+            "aten::special_log_softmax",
+            "aten::_sparse_log_softmax",
+            "aten::scaled_dot_product_attention",
+            "aten::_scaled_dot_product_attention_math",
+            "aten::_scaled_dot_product_flash_attention_for_cpu",
+        }
+    ),
+    names=frozenset(
+        {
+            "softmax",
+            "_softmax",
+            "_safe_softmax",
+            "_masked_softmax",
+            "gumbel_softmax",
+            "log_softmax",
+            "_log_softmax",
+            "softmin",
+            "Softmax",
+            "Softmax2d",
+            "LogSoftmax",
+            "Softmin",
+        }
+    ),
+    instead="build it from exponentials and sums; `torch.logsumexp` is allowed",
+)
+
+
+def between_float32_numbers(draw: Draw, *shape: int) -> torch.Tensor:
+    """Float64 scores near 44, each almost half a float32 step away from the next float32 number.
+
+    The first column is moved up, the others down, so that rounding to float32 moves the weights
+    by more than the tolerance of float64.
+    """
+    scores = draw.uniform(*shape, low=44.0, high=44.5).double()
+    step = 2.0**-18  # the spacing of float32 between 32 and 64
+    scores[..., 0] += 0.45 * step
+    scores[..., 1:] -= 0.45 * step
+    return scores
+
+
+def positive(draw: Draw, *shape: int) -> torch.Tensor:
+    """Scores whose rows have a sum well above zero."""
+    return draw.uniform(*shape, low=0.2, high=3.0)
+
+
+@pytest.mark.question("normalize_by_sum", points=1)
+def test_one_row_of_shares(expect: Expect, draw: Draw) -> None:
+    likely = "each score divided by the sum of all scores of its row"
+    expect.same("normalize_by_sum", positive(draw, 6), likely=likely)
+    expect.same("normalize_by_sum", 100.0 * positive(draw, 3), likely=likely)
+
+
+@pytest.mark.question("normalize_by_sum", points=2)
+def test_each_row_of_a_square_has_its_sum(expect: Expect, draw: Draw) -> None:
+    expect.same("normalize_by_sum", positive(draw, 5, 5), likely=ROWS)
+
+
+@pytest.mark.question("normalize_by_sum", points=2)
+def test_negative_scores_keep_their_sign(expect: Expect, draw: Draw) -> None:
+    scores = positive(draw, 4, 7) + 0.3  # 6 x 0.5 at least
+    scores[:, 2] = -scores[:, 2].clamp(max=2.0)
+    scores[3] = -scores[3]
+    expect.same(
+        "normalize_by_sum",
+        scores,
+        likely="the plain sum counts negative scores as negative, and a share keeps its sign; "
+        "nothing is clipped and no absolute value is taken",
+    )
+
+
+@pytest.mark.question("normalize_by_sum", points=2)
+def test_shares_with_leading_dimensions(expect: Expect, draw: Draw) -> None:
+    likely = "the sum runs over the last dimension, however many there are before it"
+    expect.same("normalize_by_sum", positive(draw, 4, 4, 4), likely=likely)
+    expect.same("normalize_by_sum", positive(draw, 2, 3, 4, 5), likely=likely)
+    expect.same("normalize_by_sum", positive(draw, 1, 5, 3).transpose(1, 2), likely=likely)
+
+
+@pytest.mark.question("normalize_by_sum", points=1)
+def test_shares_in_float64(expect: Expect, draw: Draw) -> None:
+    scores = positive(draw, 3, 6).double()
+    large = draw.normal(3, scale=1000.0, dtype=torch.float64)
+    scores[:, 1] += large
+    scores[:, 4] -= large
+    expect.same("normalize_by_sum", scores, likely=PRECISION)
+
+
+@pytest.mark.question("normalize_by_sum", points=2)
+def test_gradient_of_shares(expect: Expect, draw: Draw) -> None:
+    scores = positive(draw, 2, 3, 4).double()
+    expect.gradients("normalize_by_sum", scores, likely=GRADIENT)
+
+
+@pytest.mark.question("naive_softmax", points=1)
+def test_one_row_of_exponentials(expect: Expect, draw: Draw) -> None:
+    likely = "first the exponential of every score, then each divided by the sum of exponentials"
+    expect.same("naive_softmax", draw.normal(6), likely=likely)
+    expect.same("naive_softmax", draw.normal(3) - 4.0, likely=likely)
+
+
+@pytest.mark.question("naive_softmax", points=2)
+def test_each_row_of_a_square_has_its_exponentials(expect: Expect, draw: Draw) -> None:
+    scores = draw.normal(5, 5, scale=2.0) + torch.tensor([[-4.0], [-2.0], [0.0], [2.0], [4.0]])
+    expect.same("naive_softmax", scores, likely=ROWS)
+
+
+@pytest.mark.question("naive_softmax", points=3)
+def test_exponentials_with_leading_dimensions(expect: Expect, draw: Draw) -> None:
+    likely = "the sum runs over the last dimension, however many there are before it"
+    expect.same("naive_softmax", draw.normal(4, 4, 4), likely=likely)
+    expect.same("naive_softmax", draw.normal(2, 3, 4, 5), likely=likely)
+    expect.same("naive_softmax", draw.strided(1, 3, 5), likely=likely)
+
+
+@pytest.mark.question("naive_softmax", points=2)
+def test_exponentials_in_float64(expect: Expect, draw: Draw) -> None:
+    expect.same("naive_softmax", between_float32_numbers(draw, 3, 5), likely=PRECISION)
+
+
+@pytest.mark.question("naive_softmax", points=2)
+def test_gradient_of_exponentials(expect: Expect, draw: Draw) -> None:
+    expect.gradients("naive_softmax", draw.normal(2, 3, 4, dtype=torch.float64), likely=GRADIENT)
+
+
+@pytest.mark.question("softmax", points=1)
+def test_rows_by_default(expect: Expect, draw: Draw) -> None:
+    likely = "without `dim` the last dimension is meant, whatever the number of dimensions"
+    expect.same("softmax", draw.normal(6), likely=likely)
+    expect.same("softmax", draw.normal(5, 5), likely=likely)
+    expect.same("softmax", draw.normal(2, 3, 4), likely=likely)
+
+
+@pytest.mark.question("softmax", points=3)
+def test_every_dimension_of_a_cube(expect: Expect, draw: Draw) -> None:
+    scores = draw.normal(4, 4, 4)
+    likely = "maximum and sum both run along `dim` and keep it, so that they match the scores again"
+    for dim in (0, 1, 2, -1, -2, -3):
+        expect.same("softmax", scores, dim, likely=likely)
+
+
+@pytest.mark.question("softmax", points=2)
+def test_any_shape_and_dimension(expect: Expect, draw: Draw) -> None:
+    likely = "`dim` counts from the front, or from the end where it is negative"
+    expect.same("softmax", draw.normal(7), 0, likely=likely)
+    expect.same("softmax", draw.strided(3, 5), 0, likely=likely)
+    expect.same("softmax", draw.normal(2, 5, 3, 4), 1, likely=likely)
+    expect.same("softmax", draw.normal(1, 3, 1, 2), -3, likely=likely)
+
+
+@pytest.mark.question("softmax", points=3)
+def test_scores_up_to_a_thousand(expect: Expect, draw: Draw) -> None:
+    likely = (
+        "exp(1000) is more than any float can hold: take something off every score of a row before "
+        "the exponential, so that the weights stay the same"
+    )
+    scores = torch.stack([1000.0 - 2.0 * draw.uniform(5), draw.normal(5), draw.normal(5) - 990.0])
+    expect.same("softmax", scores, likely=likely, tolerance=LARGE)
+    expect.same("softmax", scores.T, 0, likely=likely, tolerance=LARGE)
+    expect.same("softmax", scores[0], likely=likely, tolerance=LARGE)
+
+
+@pytest.mark.question("softmax", points=2)
+def test_scores_far_apart(expect: Expect, draw: Draw) -> None:
+    row = torch.tensor([1000.0, 0.0, -1000.0, 998.0, 30.0, -40.0])
+    scores = torch.stack([row[draw.permutation(6)], row[draw.permutation(6)] - 950.0])
+    scores[1].clamp_(min=-1000.0)
+    expect.same(
+        "softmax",
+        scores,
+        likely="a row may hold very large and very small scores at once: what is taken off must "
+        "leave no exponent that overflows, and at least one that does not vanish",
+        tolerance=LARGE,
+    )
+
+
+@pytest.mark.question("softmax", points=2)
+def test_minus_infinity_gets_no_weight(expect: Expect, draw: Draw) -> None:
+    likely = "exp(-inf) is 0: an entry of -inf gets no weight, and the others share as usual"
+    scores = draw.normal(4, 4, scale=2.0)
+    hidden = torch.ones(4, 4).triu(1).bool()
+    expect.same("softmax", scores.masked_fill(hidden, -INF), likely=likely)
+    expect.same("softmax", scores.masked_fill(hidden.T, -INF), 0, likely=likely)
+    large = torch.tensor([-INF, -900.0, -901.0, -INF, -INF])
+    expect.same("softmax", large, likely=likely, tolerance=LARGE)
+
+
+@pytest.mark.question("softmax", points=2)
+def test_precision_of_float64(expect: Expect, draw: Draw) -> None:
+    scores = draw.normal(3, 5, dtype=torch.float64)
+    expect.same("softmax", scores + 990.0, likely=PRECISION)
+    expect.same("softmax", scores, 0, likely=PRECISION)
+
+
+@pytest.mark.question("softmax", points=3)
+def test_gradient_along_any_dimension(expect: Expect, draw: Draw) -> None:
+    expect.gradients("softmax", draw.normal(2, 5, dtype=torch.float64), likely=GRADIENT)
+    expect.gradients("softmax", draw.normal(2, 3, 4, dtype=torch.float64), 1, likely=GRADIENT)
+
+
+@pytest.mark.question("softmax", points=2)
+def test_built_without_the_softmax_of_torch(expect: Expect, draw: Draw) -> None:
+    row, cube = draw.normal(4), draw.normal(2, 3, 4, dtype=torch.float64)
+    expect.allowed("softmax", row, rule=NO_TORCH_SOFTMAX)
+    expect.allowed("softmax", cube, 1, rule=NO_TORCH_SOFTMAX)
+    # what breaks no rule only because it does nothing has earned nothing yet
+    expect.same("softmax", row, likely="exponentials, each divided by the sum of its row")

@@ -1,0 +1,709 @@
+"""What students write instead of normalized scores."""
+
+import math
+
+import torch
+
+from autograder.suite import misconception
+
+
+@misconception(
+    "normalize_by_sum",
+    confuses="the sum of a row with the sum of everything",
+    hint="Give it two rows. What does each row of your result sum to?",
+)
+def total_of_everything(scores):
+    return scores / scores.sum()
+
+
+@misconception(
+    "normalize_by_sum",
+    confuses="rows and columns: the columns sum to one",
+    hint="Give it a table of two rows and three columns. Which of them sum to one in your result?",
+)
+def columns_sum_to_one(scores):
+    return scores / scores.sum(dim=0, keepdim=True)
+
+
+@misconception(
+    "normalize_by_sum",
+    confuses="the second and the last dimension, which are the same in a matrix only",
+    hint="In a batch of matrices, which dimension of the scores holds the keys?",
+)
+def second_dimension_sums_to_one(scores):
+    return scores / scores.sum(dim=min(1, scores.dim() - 1), keepdim=True)
+
+
+@misconception(
+    "normalize_by_sum",
+    confuses="a sum that keeps its dimension with one that loses it: rows meet the sums of others",
+    hint="Write down the shapes of the sums and of the scores. How does torch line them up?",
+)
+def dimension_lost(scores):
+    return scores / scores.sum(dim=-1)
+
+
+@misconception(
+    "normalize_by_sum",
+    confuses="the largest score with the sum of scores",
+    hint="Do your rows sum to one, or is their largest entry one?",
+)
+def divided_by_the_largest(scores):
+    return scores / scores.amax(dim=-1, keepdim=True)
+
+
+@misconception(
+    "normalize_by_sum",
+    confuses="the sum with the length of a row seen as a vector",
+    hint="Do your rows sum to one, or do their squares?",
+)
+def unit_length(scores):
+    return scores / scores.norm(dim=-1, keepdim=True)
+
+
+@misconception(
+    "normalize_by_sum",
+    confuses="the sum with the number of entries",
+    hint="What does your result depend on: how large the scores are, or how many?",
+)
+def divided_by_the_count(scores):
+    return scores / scores.shape[-1]
+
+
+@misconception(
+    "normalize_by_sum",
+    confuses="this step with the next: exponentials are taken already",
+    hint="Divide (1, 3) by its sum by hand. Is an exponential needed?",
+)
+def exponentials_already(scores):
+    return torch.softmax(scores, dim=-1)
+
+
+@misconception(
+    "normalize_by_sum",
+    confuses="the sum with the sum of absolute values",
+    hint="Divide (3, -1) by its sum by hand, and compare with your code.",
+)
+def absolute_values_summed(scores):
+    return torch.nn.functional.normalize(scores, p=1, dim=-1)
+
+
+@misconception(
+    "normalize_by_sum",
+    confuses="a share with a probability: negative scores are set to zero",
+    hint="Divide (3, -1) by its sum by hand, and compare with your code.",
+)
+def negatives_cut_off(scores):
+    kept = scores.clamp(min=0)
+    return kept / kept.sum(dim=-1, keepdim=True)
+
+
+@misconception(
+    "normalize_by_sum",
+    confuses="shares of a sum with a place between the smallest and the largest score",
+    hint="Is the smallest entry of a row always 0 in your result? Should it be?",
+)
+def between_smallest_and_largest(scores):
+    low, high = scores.amin(dim=-1, keepdim=True), scores.amax(dim=-1, keepdim=True)
+    return (scores - low) / (high - low)
+
+
+@misconception(
+    "normalize_by_sum",
+    confuses="protection against zero with the formula: a visible amount is added to the sum",
+    hint="Do your rows sum to one exactly? What else is in the denominator?",
+)
+def sum_made_larger(scores):
+    return scores / (scores.sum(dim=-1, keepdim=True) + 1e-2)
+
+
+@misconception(
+    "normalize_by_sum",
+    confuses="a new tensor and the caller's: the scores are divided in place",
+    hint="Print the scores before and after the call.",
+)
+def divided_in_place(scores):
+    scores /= scores.sum(dim=-1, keepdim=True).clone()
+    return scores
+
+
+@misconception(
+    "normalize_by_sum",
+    confuses="the sum as a constant: part of the gradient is missing",
+    hint="Does the sum change when one score changes? Then the gradient must know it.",
+)
+def sum_detached(scores):
+    return scores / scores.sum(dim=-1, keepdim=True).detach()
+
+
+@misconception(
+    "normalize_by_sum",
+    confuses="numbers and tensors: results leave torch and come back without a gradient",
+    hint="Does your result have a `grad_fn` when the scores require a gradient?",
+)
+def shares_without_gradient(scores):
+    return torch.tensor((scores / scores.sum(dim=-1, keepdim=True)).tolist(), dtype=scores.dtype)
+
+
+@misconception(
+    "normalize_by_sum",
+    confuses="the default dtype with the dtype of the scores",
+    hint="What is the dtype of your result when the scores are float64?",
+)
+def shares_in_float32(scores):
+    return scores.float() / scores.float().sum(dim=-1, keepdim=True)
+
+
+@misconception(
+    "normalize_by_sum",
+    confuses="the dtype of a result with the precision that it was computed in",
+    hint="Where are digits lost when float64 goes through your code?",
+)
+def shares_by_way_of_float32(scores):
+    return (scores.float() / scores.float().sum(dim=-1, keepdim=True)).to(scores.dtype)
+
+
+@misconception(
+    "naive_softmax",
+    confuses="the sum of a row with the sum of everything",
+    hint="Give it two rows. What does each row of your result sum to?",
+)
+def exponentials_of_everything(scores):
+    exponentials = torch.exp(scores)
+    return exponentials / exponentials.sum()
+
+
+@misconception(
+    "naive_softmax",
+    confuses="rows and columns: the columns sum to one",
+    hint="Give it a table of two rows and three columns. Which of them sum to one in your result?",
+)
+def over_the_first_dimension(scores):
+    exponentials = torch.exp(scores)
+    return exponentials / exponentials.sum(dim=0, keepdim=True)
+
+
+@misconception(
+    "naive_softmax",
+    confuses="the second and the last dimension, which are the same in a matrix only",
+    hint="In a batch of matrices, which dimension of the scores holds the keys?",
+)
+def over_the_second_dimension(scores):
+    exponentials = torch.exp(scores)
+    return exponentials / exponentials.sum(dim=min(1, scores.dim() - 1), keepdim=True)
+
+
+@misconception(
+    "naive_softmax",
+    confuses="the dimension before the last with the last",
+    hint="Which of the last two dimensions holds the keys: the rows or the columns?",
+)
+def over_the_queries(scores):
+    exponentials = torch.exp(scores)
+    return exponentials / exponentials.sum(dim=max(-2, -scores.dim()), keepdim=True)
+
+
+@misconception(
+    "naive_softmax",
+    confuses="a sum that keeps its dimension with one that loses it: rows meet the sums of others",
+    hint="Write down the shapes of the sums and of the scores. How does torch line them up?",
+)
+def sum_dimension_lost(scores):
+    exponentials = torch.exp(scores)
+    return exponentials / exponentials.sum(dim=-1)
+
+
+@misconception(
+    "naive_softmax",
+    confuses="this step with the one before: no exponential is taken",
+    hint="What does your code give for a negative score? Can an exponential give that?",
+)
+def exponential_forgotten(scores):
+    return scores / scores.sum(dim=-1, keepdim=True)
+
+
+@misconception(
+    "naive_softmax",
+    confuses="the order of two steps: exponential of the sum, not sum of the exponentials",
+    hint="Is exp(a + b) the same as exp(a) + exp(b)?",
+)
+def exponential_of_the_sum(scores):
+    return torch.exp(scores) / torch.exp(scores.sum(dim=-1, keepdim=True))
+
+
+@misconception(
+    "naive_softmax",
+    confuses="which part is an exponential: only the numerator",
+    hint="Do your rows sum to one? Look at what you divide by.",
+)
+def denominator_of_plain_scores(scores):
+    return torch.exp(scores) / scores.sum(dim=-1, keepdim=True)
+
+
+@misconception(
+    "naive_softmax",
+    confuses="which part is an exponential: only the denominator",
+    hint="Do your rows sum to one? Look at what you divide.",
+)
+def numerator_of_plain_scores(scores):
+    return scores / torch.exp(scores).sum(dim=-1, keepdim=True)
+
+
+@misconception(
+    "naive_softmax",
+    confuses="the order of two steps: shares first, exponentials after",
+    hint="What must sum to one in the end: the shares that go in, or the weights that come out?",
+)
+def shares_before_exponentials(scores):
+    exponentials = torch.exp(scores / scores.sum(dim=-1, keepdim=True))
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
+@misconception(
+    "naive_softmax",
+    confuses="the largest exponential with the sum of exponentials",
+    hint="Do your rows sum to one, or is their largest entry one?",
+)
+def largest_exponential_is_one(scores):
+    exponentials = torch.exp(scores)
+    return exponentials / exponentials.amax(dim=-1, keepdim=True)
+
+
+@misconception(
+    "naive_softmax",
+    confuses="another base: powers of two in place of powers of e",
+    hint="Which number is raised to the power of the score in the formula?",
+)
+def powers_of_two(scores):
+    return 2.0**scores / (2.0**scores).sum(dim=-1, keepdim=True)
+
+
+@misconception(
+    "naive_softmax",
+    confuses="the sign of the exponent: low scores get the large weights",
+    hint="Which score should get the largest weight, and which gets it in your result?",
+)
+def low_scores_win(scores):
+    exponentials = torch.exp(-scores)
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
+@misconception(
+    "naive_softmax",
+    confuses="one application with two: the weights go through a softmax again",
+    hint="Compute (0, 1) by hand. Is your result flatter?",
+)
+def applied_twice(scores):
+    return torch.softmax(torch.softmax(scores, dim=-1), dim=-1)
+
+
+@misconception(
+    "naive_softmax",
+    confuses="weights with their logarithms",
+    hint="Can a weight be negative?",
+)
+def logarithms_returned(scores):
+    return scores - torch.exp(scores).sum(dim=-1, keepdim=True).log()
+
+
+@misconception(
+    "naive_softmax",
+    confuses="each score on its own with a row: every entry is squeezed between 0 and 1",
+    hint="Raise one score. Which weights change in your result, and which should?",
+)
+def sigmoid_of_each(scores):
+    return torch.sigmoid(scores)
+
+
+@misconception(
+    "naive_softmax",
+    confuses="protection against zero with the formula: one is added to the sum",
+    hint="Do your rows sum to one? What else is in the denominator?",
+)
+def one_added_to_the_sum(scores):
+    exponentials = torch.exp(scores)
+    return exponentials / (1 + exponentials.sum(dim=-1, keepdim=True))
+
+
+@misconception(
+    "naive_softmax",
+    confuses="this step with a later one: the scores are divided by a root already",
+    hint="Compute (0, 1) by hand. Is your result flatter?",
+)
+def scaled_by_a_root(scores):
+    exponentials = torch.exp(scores / math.sqrt(scores.shape[-1]))
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
+@misconception(
+    "naive_softmax",
+    confuses="a new tensor and the caller's: the scores become their exponentials",
+    hint="Print the scores before and after the call. What does the `_` at the end of a name mean?",
+)
+def exponentials_in_place(scores):
+    scores.exp_()
+    return scores / scores.sum(dim=-1, keepdim=True)
+
+
+@misconception(
+    "naive_softmax",
+    confuses="the sum as a constant: part of the gradient is missing",
+    hint="Does the sum change when one score changes? Then the gradient must know it.",
+)
+def sum_of_exponentials_detached(scores):
+    exponentials = torch.exp(scores)
+    return exponentials / exponentials.sum(dim=-1, keepdim=True).detach()
+
+
+@misconception(
+    "naive_softmax",
+    confuses="numbers and tensors: no gradient is recorded",
+    hint="Does your result have a `grad_fn` when the scores require a gradient?",
+)
+def exponentials_without_gradient(scores):
+    with torch.no_grad():
+        exponentials = torch.exp(scores)
+        return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
+@misconception(
+    "naive_softmax",
+    confuses="the default dtype with the dtype of the scores",
+    hint="What is the dtype of your result when the scores are float64?",
+)
+def exponentials_in_float32(scores):
+    exponentials = torch.exp(scores.to(torch.float32))
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
+@misconception(
+    "naive_softmax",
+    confuses="the dtype of a result with the precision that it was computed in",
+    hint="Where are digits lost when float64 goes through your code?",
+)
+def exponentials_by_way_of_float32(scores):
+    exponentials = torch.exp(scores.to(torch.float32))
+    return (exponentials / exponentials.sum(dim=-1, keepdim=True)).to(scores.dtype)
+
+
+@misconception(
+    "naive_softmax",
+    confuses="a rounded e with e itself",
+    hint="How many digits of e does your code know? There is a function for its powers.",
+)
+def rounded_e(scores):
+    return 2.718**scores / (2.718**scores).sum(dim=-1, keepdim=True)
+
+
+def _stable(scores, dim=-1):
+    exponentials = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
+    return exponentials / exponentials.sum(dim=dim, keepdim=True)
+
+
+@misconception(
+    "softmax",
+    confuses="scores that fit with all scores: exponentials are taken as they come",
+    hint="What does `torch.exp(torch.tensor(1000.0))` print?",
+)
+def overflows(scores, dim=-1):
+    exponentials = torch.exp(scores)
+    return exponentials / exponentials.sum(dim=dim, keepdim=True)
+
+
+@misconception(
+    "softmax",
+    confuses="more digits with more room: float64 overflows as well, only later",
+    hint="What is the exponential of 1000 in float64?",
+)
+def overflows_in_float64(scores, dim=-1):
+    exponentials = torch.exp(scores.double())
+    return (exponentials / exponentials.sum(dim=dim, keepdim=True)).to(scores.dtype)
+
+
+@misconception(
+    "softmax",
+    confuses="the argument with the last dimension: `dim` is never used",
+    hint="Call it with `dim=0`. What sums to one?",
+)
+def dim_ignored(scores, dim=-1):
+    return _stable(scores, -1)
+
+
+@misconception(
+    "softmax",
+    confuses="the default: without `dim` the first dimension is meant",
+    hint="Call it on a matrix without `dim`. What sums to one?",
+)
+def first_dimension_by_default(scores, dim=0):
+    return _stable(scores, dim)
+
+
+@misconception(
+    "softmax",
+    confuses="the default: without `dim` the second dimension is meant, which a matrix hides",
+    hint="Call it without `dim` on one row, and on a batch of matrices.",
+)
+def second_dimension_by_default(scores, dim=1):
+    return _stable(scores, dim)
+
+
+@misconception(
+    "softmax",
+    confuses="the sum along `dim` with the sum of everything",
+    hint="Give it two rows. What does each row of your result sum to?",
+)
+def whole_tensor_sums_to_one(scores, dim=-1):
+    exponentials = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
+    return exponentials / exponentials.sum()
+
+
+@misconception(
+    "softmax",
+    confuses="a dimension that is kept with one that is lost: rows meet the sums of other rows",
+    hint="Write down the shapes of scores, maximum and sum. How does torch line them up?",
+)
+def dimensions_lost(scores, dim=-1):
+    exponentials = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
+    return exponentials / exponentials.sum(dim=dim)
+
+
+@misconception(
+    "softmax",
+    confuses="maximum and sum: the sum is always that of the last dimension",
+    hint="Follow `dim` through your code. Is it used in every place?",
+)
+def sum_over_the_last_dimension(scores, dim=-1):
+    exponentials = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
+@misconception(
+    "softmax",
+    confuses="one maximum for all with one per row: rows far below it vanish",
+    hint="Put a row near 1000 and a row near -1000 in one matrix. What happens to the second?",
+)
+def one_maximum_for_all(scores, dim=-1):
+    exponentials = torch.exp(scores - scores.max())
+    return exponentials / exponentials.sum(dim=dim, keepdim=True)
+
+
+@misconception(
+    "softmax",
+    confuses="the maximum of the last dimension with that along `dim`",
+    hint="Put rows of very different size into one matrix, and use `dim=0`.",
+)
+def maximum_of_the_last_dimension(scores, dim=-1):
+    exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+    return exponentials / exponentials.sum(dim=dim, keepdim=True)
+
+
+@misconception(
+    "softmax",
+    confuses="maximum and mean: what is taken off can still leave a score that is too large",
+    hint="Take the scores 1000, 0 and -1000. What is left of them in your exponent?",
+)
+def mean_taken_off(scores, dim=-1):
+    exponentials = torch.exp(scores - scores.mean(dim=dim, keepdim=True))
+    return exponentials / exponentials.sum(dim=dim, keepdim=True)
+
+
+@misconception(
+    "softmax",
+    confuses="maximum and minimum: what is taken off makes the scores larger still",
+    hint="Take the scores 1000, 0 and -1000. What is left of them in your exponent?",
+)
+def minimum_taken_off(scores, dim=-1):
+    exponentials = torch.exp(scores - scores.amin(dim=dim, keepdim=True))
+    return exponentials / exponentials.sum(dim=dim, keepdim=True)
+
+
+@misconception(
+    "softmax",
+    confuses="the largest score with the largest size: a row of negative scores vanishes",
+    hint="Take the scores -1000 and -1001. What is left of them in your exponent?",
+)
+def largest_size_taken_off(scores, dim=-1):
+    exponentials = torch.exp(scores - scores.abs().amax(dim=dim, keepdim=True))
+    return exponentials / exponentials.sum(dim=dim, keepdim=True)
+
+
+@misconception(
+    "softmax",
+    confuses="subtracting with dividing: the weights become flatter",
+    hint="Which change of all scores leaves the weights as they are: a shift, or a scale?",
+)
+def divided_by_the_maximum(scores, dim=-1):
+    exponentials = torch.exp(scores / scores.amax(dim=dim, keepdim=True))
+    return exponentials / exponentials.sum(dim=dim, keepdim=True)
+
+
+@misconception(
+    "softmax",
+    confuses="shifting with cutting: scores above a bound all become equal",
+    hint="Take the scores 1000 and 999. Are they still different in your exponent?",
+)
+def cut_at_a_bound(scores, dim=-1):
+    exponentials = torch.exp(scores.clamp(-80, 80))
+    return exponentials / exponentials.sum(dim=dim, keepdim=True)
+
+
+@misconception(
+    "softmax",
+    confuses="hiding a fault with mending it: what is not a number becomes zero",
+    hint="Do the weights of a row of large scores still sum to one?",
+)
+def not_a_number_becomes_zero(scores, dim=-1):
+    exponentials = torch.exp(scores)
+    return torch.nan_to_num(exponentials / exponentials.sum(dim=dim, keepdim=True))
+
+
+@misconception(
+    "softmax",
+    confuses="one application with two: the weights go through a softmax again",
+    hint="Compute the scores 0 and 1 by hand. Is your result flatter?",
+)
+def softmax_twice(scores, dim=-1):
+    return _stable(_stable(scores, dim), dim)
+
+
+@misconception(
+    "softmax",
+    confuses="a shift of all scores with a shift in one place: the denominator misses it",
+    hint="What sums to one only if numerator and denominator are treated alike?",
+)
+def shift_in_the_numerator_only(scores, dim=-1):
+    largest = scores.amax(dim=dim, keepdim=True)
+    return torch.exp(scores - largest) / torch.exp(scores).sum(dim=dim, keepdim=True)
+
+
+@misconception(
+    "softmax",
+    confuses="weights with their logarithms",
+    hint="Can a weight be negative?",
+)
+def logarithm_of_softmax(scores, dim=-1):
+    return scores - torch.logsumexp(scores, dim=dim, keepdim=True)
+
+
+@misconception(
+    "softmax",
+    confuses="minus infinity with a low score: it is replaced by zero before the exponential",
+    hint="Which weight must an entry of -inf get? Which does a score of 0 get?",
+)
+def minus_infinity_becomes_zero(scores, dim=-1):
+    return _stable(scores.masked_fill(torch.isinf(scores), 0.0), dim)
+
+
+@misconception(
+    "softmax",
+    confuses="minus infinity with a number: it is multiplied by zero, which gives no number",
+    hint="What is 0 times minus infinity?",
+)
+def minus_infinity_times_zero(scores, dim=-1):
+    keep = torch.isfinite(scores)
+    largest = (scores * keep).amax(dim=dim, keepdim=True)
+    exponentials = torch.exp(scores - largest)
+    return exponentials / exponentials.sum(dim=dim, keepdim=True)
+
+
+@misconception(
+    "softmax",
+    confuses="a low floor with minus infinity: scores below the floor all become equal",
+    hint="Take the scores -900 and -901. Are they still different in your exponent?",
+)
+def floor_of_minus_one_hundred(scores, dim=-1):
+    return _stable(scores.clamp(min=-100.0), dim)
+
+
+@misconception(
+    "softmax",
+    confuses="protection against zero with the formula: one is added to the sum",
+    hint="Do your rows sum to one? What else is in the denominator?",
+)
+def denominator_made_larger(scores, dim=-1):
+    exponentials = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
+    return exponentials / (1.0 + exponentials.sum(dim=dim, keepdim=True))
+
+
+@misconception(
+    "softmax",
+    confuses="a new tensor and the caller's: the maximum is taken off in place",
+    hint="Print the scores before and after the call. What does `-=` do to a tensor?",
+)
+def maximum_taken_off_in_place(scores, dim=-1):
+    scores -= scores.amax(dim=dim, keepdim=True).clone()
+    exponentials = torch.exp(scores)
+    return exponentials / exponentials.sum(dim=dim, keepdim=True)
+
+
+@misconception(
+    "softmax",
+    confuses="the sum as a constant: part of the gradient is missing",
+    hint="Does the sum change when one score changes? Then the gradient must know it.",
+)
+def denominator_detached(scores, dim=-1):
+    exponentials = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
+    return exponentials / exponentials.sum(dim=dim, keepdim=True).detach()
+
+
+@misconception(
+    "softmax",
+    confuses="numbers and tensors: results leave torch and come back without a gradient",
+    hint="Does your result have a `grad_fn` when the scores require a gradient?",
+)
+def result_without_gradient(scores, dim=-1):
+    return torch.tensor(_stable(scores, dim).tolist(), dtype=scores.dtype)
+
+
+@misconception(
+    "softmax",
+    confuses="the default dtype with the dtype of the scores",
+    hint="What is the dtype of your result when the scores are float64?",
+)
+def result_in_float32(scores, dim=-1):
+    return _stable(scores.float(), dim)
+
+
+@misconception(
+    "softmax",
+    confuses="the dtype of a result with the precision that it was computed in",
+    hint="Where are digits lost when float64 goes through your code?",
+)
+def by_way_of_float32(scores, dim=-1):
+    return _stable(scores.float(), dim).to(scores.dtype)
+
+
+@misconception(
+    "softmax",
+    confuses="a row with a matrix of one row: the result gets a dimension too many",
+    hint="What is the shape of your result for one row?",
+)
+def row_becomes_a_matrix(scores, dim=-1):
+    return _stable(torch.atleast_2d(scores), dim)
+
+
+@misconception(
+    "softmax",
+    confuses="useless and meaningful dimensions: every size of one disappears",
+    hint="What is the shape of your result when one of the dimensions has size one?",
+)
+def sizes_of_one_dropped(scores, dim=-1):
+    return _stable(scores, dim).squeeze()
+
+
+@misconception(
+    "softmax",
+    confuses="a dimension moved to the end with one that came back: the result stays turned",
+    hint="What is the shape of your result for `dim=0` and a matrix that is not square?",
+)
+def dimension_not_moved_back(scores, dim=-1):
+    return _stable(scores.movedim(dim, -1), -1)
+
+
+@misconception(
+    "softmax",
+    confuses="moving one dimension with swapping two: other dimensions come back in another order",
+    hint="Undo the very step that you did at the start. Try three dimensions and `dim=0`.",
+)
+def dimension_moved_back_elsewhere(scores, dim=-1):
+    return _stable(scores.movedim(dim, -1), -1).transpose(dim, -1)
