@@ -24,6 +24,10 @@ _OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "Cannot allocate
 _TRACEBACK_LINES = 6
 
 
+class NotDefined(Exception):
+    """The module has nothing of that name."""
+
+
 class Worker:
     """One student's module and the layers built from it."""
 
@@ -62,7 +66,7 @@ class Worker:
         try:
             return vars(self._module)[name]
         except KeyError:
-            raise LookupError(name) from None
+            raise NotDefined(name) from None
 
     def _build(self, name: str, args: list[Any]) -> int:
         self._layers.append(self._get(name)(*args))
@@ -131,7 +135,7 @@ def _failure(error: BaseException) -> tuple[Any, ...]:
     bases = [str(base.__name__) for base in kind.__mro__[:12]]
     if isinstance(error, wire.BadFrame):
         return ("protocol", str(error)[:500])
-    if kind is LookupError:
+    if kind is NotDefined:
         return ("missing", str(error)[:500])
     try:
         text = str(error)[:1000]
@@ -147,7 +151,7 @@ def _where(error: BaseException) -> str:
     try:
         frames = traceback.extract_tb(error.__traceback__)
         own = [frame for frame in frames if not frame.filename.startswith(os.sep)]
-        lines = [f"line {frame.lineno}: {frame.line or ''}".strip() for frame in own]
+        lines = [f"in {frame.name}: {frame.line or ''}".strip() for frame in own]
         return "\n".join(line[:200] for line in lines[-_TRACEBACK_LINES:])
     except Exception:
         return ""

@@ -3,8 +3,8 @@
 Knows tensors, not tests.
 """
 
-from .doctor import Finding, best_tier, examine
+from .doctor import Finding, examine, start_parent
 from .parent import WorkerParent
 from .session import Budget, Session
 
-__all__ = ["Budget", "Finding", "Session", "WorkerParent", "best_tier", "examine"]
+__all__ = ["Budget", "Finding", "Session", "WorkerParent", "examine", "start_parent"]

@@ -49,33 +49,47 @@ def examine(tier: Tier) -> Finding:
     """Starts a worker of that tier and lets it try what it must not be able to do."""
     try:
         with WorkerParent(tier) as parent:
-            session = parent.open(Limits(), questions=1)
-            try:
-                budget = Budget.of(Limits())
-                session.ask(budget, "load", "probe", _PROBE, 0)
-                (_, user, denied), _ = session.ask(budget, "call", "probe", [])
-            finally:
-                session.close()
+            return _probe(parent)
     except AutograderError as error:
         return Finding(tier, False, str(error))
-    if user == 0:
-        return Finding(tier, False, "the worker runs as root")
-    allowed = [name for name in _EXPECTED if name not in denied]
-    if allowed:
-        return Finding(tier, False, f"the worker was allowed: {', '.join(allowed)}")
-    return Finding(tier, True, "a worker was started and could do nothing of what it must not")
 
 
-def best_tier(wanted: Tier | None = None) -> Tier:
-    """The best tier that works here, or the wanted one; raises `IsolationUnavailable`."""
+def start_parent(wanted: Tier | None = None) -> WorkerParent:
+    """A probed worker parent of the best tier that works here, or of the wanted one.
+
+    Raises `IsolationUnavailable` with each tier's reason and remedy.
+    """
     findings = []
     for tier in (wanted,) if wanted else (Tier.A, Tier.B, Tier.C):
-        finding = examine(tier)
+        try:
+            parent = WorkerParent(tier)
+            finding = _probe(parent)
+        except AutograderError as error:
+            findings.append(Finding(tier, False, str(error)))
+            continue
         if finding.works:
-            return tier
+            return parent
+        parent.close()
         findings.append(finding)
     reasons = "\n".join(
         f"  tier {f.tier}: {f.reason}\n    remedy: {REMEDY.get(f.tier, 'choose another tier')}"
         for f in findings
     )
     raise IsolationUnavailable(f"no isolation on this machine, so nothing is graded:\n{reasons}")
+
+
+def _probe(parent: WorkerParent) -> Finding:
+    session = parent.open(Limits(), questions=1)
+    try:
+        budget = Budget.of(Limits())
+        session.ask(budget, "load", "probe", _PROBE, 0)
+        (_, user, denied), _ = session.ask(budget, "call", "probe", [])
+    finally:
+        session.close()
+    if user == 0:
+        return Finding(parent.tier, False, "the worker runs as root")
+    allowed = [name for name in _EXPECTED if name not in denied]
+    if allowed:
+        return Finding(parent.tier, False, f"the worker was allowed: {', '.join(allowed)}")
+    reason = "a worker was started, and everything that it must not do was denied"
+    return Finding(parent.tier, True, reason)

@@ -1,0 +1,148 @@
+"""Grades a whole class: jobs are forks of one warm grader, and share one worker parent.
+
+A job that dies costs the submission it was at, which is tried once more; the run goes on.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+
+from ..records import Assignment, SubmissionResult
+from ..submission import Submission
+from .submissions import OnResult, SubmissionGrader
+
+_fork = multiprocessing.get_context("fork")
+#: beyond its questions' limits a submission may take so long before its job is given up
+_PATIENCE_SECONDS = 60.0
+_TRIES = 2
+
+Failed = Callable[[Submission, str], SubmissionResult]
+
+
+@dataclass(slots=True)
+class _Job:
+    process: BaseProcess
+    pipe: Connection
+    task: _Task | None = None
+    deadline: float = 0.0
+
+
+@dataclass(slots=True)
+class _Task:
+    submission: Submission
+    assignment: Assignment
+    tries: int = 0
+
+
+@dataclass(slots=True)
+class ClassGrader:
+    """Runs `jobs` processes over submissions and hands on each result as it comes."""
+
+    grader: SubmissionGrader
+    failed: Failed
+    on_result: OnResult
+    jobs: int
+    _running: list[_Job] = field(default_factory=list)
+
+    def run(self, tasks: Sequence[tuple[Submission, Assignment]]) -> None:
+        """Grades all; returns when every submission has a result."""
+        waiting = [_Task(*task) for task in reversed(tasks)]
+        try:
+            for _ in range(min(self.jobs, len(waiting))):
+                self._running.append(self._start())
+            while waiting or any(job.task for job in self._running):
+                self._feed(waiting)
+                self._collect(waiting)
+        finally:
+            for job in self._running:
+                _stop(job)
+            self._running = []
+
+    def _start(self) -> _Job:
+        near, far = _fork.Pipe()
+        others = [job.pipe for job in self._running]
+        process = _fork.Process(target=_work, args=(self.grader, far, [near, *others]), daemon=True)
+        process.start()
+        far.close()
+        return _Job(process, near)
+
+    def _feed(self, waiting: list[_Task]) -> None:
+        for job in self._running:
+            if job.task is None and waiting:
+                job.task = waiting.pop()
+                job.task.tries += 1
+                job.deadline = time.monotonic() + _patience(job.task.assignment)
+                job.pipe.send((job.task.submission, job.task.assignment))
+
+    def _collect(self, waiting: list[_Task]) -> None:
+        busy = [job for job in self._running if job.task]
+        soonest = min(job.deadline for job in busy)
+        ready = wait([job.pipe for job in busy], max(0.0, soonest - time.monotonic()))
+        for job in busy:
+            if job.pipe in ready:
+                self._take(job, waiting)
+            elif time.monotonic() > job.deadline:
+                self._replace(job, waiting, "the grader got stuck on this submission")
+
+    def _take(self, job: _Job, waiting: list[_Task]) -> None:
+        assert job.task is not None
+        try:
+            answer = job.pipe.recv()
+        except (EOFError, OSError):
+            self._replace(job, waiting, "the grader's process ended on this submission")
+            return
+        task, job.task = job.task, None
+        if isinstance(answer, SubmissionResult):
+            self.on_result(answer)
+        else:
+            self._again(task, waiting, answer)
+
+    def _replace(self, job: _Job, waiting: list[_Task], reason: str) -> None:
+        task = job.task
+        assert task is not None
+        _stop(job)
+        self._running.remove(job)
+        self._running.append(self._start())
+        self._again(task, waiting, reason)
+
+    def _again(self, task: _Task, waiting: list[_Task], reason: str) -> None:
+        if task.tries < _TRIES:
+            waiting.append(task)
+        else:
+            self.on_result(self.failed(task.submission, reason))
+
+
+def _patience(assignment: Assignment) -> float:
+    questions = sum(len(exercise.questions) for exercise in assignment.exercises)
+    # a question may use its time twice over: once to be imported, once in its calls
+    return 2 * questions * assignment.limits.wall_seconds + _PATIENCE_SECONDS
+
+
+def _work(grader: SubmissionGrader, pipe: Connection, not_mine: Sequence[Connection]) -> None:
+    """A job's process: grades what it is sent until the pipe closes."""
+    for other in not_mine:
+        other.close()
+    while True:
+        try:
+            submission, assignment = pipe.recv()
+        except (EOFError, OSError, KeyboardInterrupt):
+            return
+        try:
+            answer: SubmissionResult | str = grader.grade(submission, assignment)
+        except KeyboardInterrupt:
+            return
+        except Exception:
+            answer = traceback.format_exc()
+        pipe.send(answer)
+
+
+def _stop(job: _Job) -> None:
+    job.pipe.close()
+    job.process.kill()
+    job.process.join()

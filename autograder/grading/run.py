@@ -1,0 +1,138 @@
+"""A grading run from end to end: which submissions, which tier, which results file."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from ..course import Course
+from ..errors import UserError
+from ..records import Assignment, SubmissionResult, Tier
+from ..sandbox import WorkerParent, start_parent
+from ..submission import Found, Submission, find_submissions, submission_digest
+from .engine import SuiteRunner, with_suites
+from .jobs import ClassGrader
+from .results import ResultsFile
+from .submissions import SubmissionGrader, failed, suite_digest
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What a grading run is asked to do. `shard` is (index from 1, count)."""
+
+    submitted: Path
+    results: Path
+    jobs: int = 1
+    shard: tuple[int, int] = (1, 1)
+    resume: bool = False
+    assignment: str | None = None
+    tier: Tier | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """What a grading run did."""
+
+    found: Found
+    graded: tuple[SubmissionResult, ...]
+    already_graded: int
+    tier: Tier
+    torn: Path | None
+
+
+class RunEvents:
+    """What a run tells while it goes on; the CLI overrides what it shows."""
+
+    def starts(self, tier: Tier, to_grade: int, already_graded: int) -> None:
+        """The wall stands, the suites are collected."""
+
+    def graded(self, result: SubmissionResult) -> None:
+        """A submission has its result, and the results file its line."""
+
+
+def grade_class(course: Course, options: RunOptions, events: RunEvents) -> RunReport:
+    """Grades every submission below a folder and appends one line each to the results file.
+
+    Raises `UserError` for what the user must change, `IsolationUnavailable` where there is no
+    tier, and `GraderError` when the grader itself fails.
+    """
+    found = find_submissions(
+        options.submitted, [a.name for a in course.assignments], options.assignment
+    )
+    mine = [s for s in found.submissions if _in_shard(s, options.shard)]
+    if not found.submissions:
+        raise UserError(
+            f"{options.submitted} holds no submission; expected <student>/<assignment>/ in it"
+            + "".join(f"\n  {item.path}: {item.reason}" for item in found.skipped[:10])
+        )
+    used = {s.assignment for s in mine}
+    assignments = {a.name: a for a in course.assignments if a.name in used}
+    digests = {name: suite_digest(course.root, a) for name, a in assignments.items()}
+    with ResultsFile(options.results) as file, start_parent(options.tier) as parent:
+        tasks = _to_grade(mine, assignments, digests, file if options.resume else None)
+        events.starts(parent.tier, len(tasks), len(mine) - len(tasks))
+        graded: list[SubmissionResult] = []
+
+        def on_result(result: SubmissionResult) -> None:
+            file.append(result)
+            graded.append(result)
+            events.graded(result)
+
+        if tasks:
+            _grade(course, tasks, digests, parent, options.jobs, on_result)
+        return RunReport(found, tuple(graded), len(mine) - len(tasks), parent.tier, file.torn)
+
+
+def _grade(
+    course: Course,
+    tasks: list[tuple[Submission, Assignment]],
+    digests: dict[str, str],
+    parent: WorkerParent,
+    jobs: int,
+    on_result: Callable[[SubmissionResult], None],
+) -> None:
+    torch.set_num_threads(1)
+    by_name = {assignment.name: assignment for _, assignment in tasks}
+    suites = [e.hidden_suite for a in by_name.values() for e in a.exercises]
+
+    def work(runner: SuiteRunner) -> None:
+        grader = SubmissionGrader(runner, parent, digests)
+
+        def on_failed(submission: Submission, reason: str) -> SubmissionResult:
+            name = submission.assignment
+            return failed(submission, by_name[name], digests[name], parent.tier, reason)
+
+        ClassGrader(grader, on_failed, on_result, jobs).run(tasks)
+
+    with_suites(course.root, suites, work)
+
+
+def _to_grade(
+    submissions: list[Submission],
+    assignments: dict[str, Assignment],
+    digests: dict[str, str],
+    file: ResultsFile | None,
+) -> list[tuple[Submission, Assignment]]:
+    done = file.graded() if file else set()
+    return [
+        (submission, assignments[submission.assignment])
+        for submission in submissions
+        if not done or _key(submission, assignments[submission.assignment], digests) not in done
+    ]
+
+
+def _key(
+    submission: Submission, assignment: Assignment, digests: dict[str, str]
+) -> tuple[str, str, str, str]:
+    digest = submission_digest(submission.folder, assignment.exercises)
+    return submission.student, submission.assignment, digest, digests[assignment.name]
+
+
+def _in_shard(submission: Submission, shard: tuple[int, int]) -> bool:
+    index, count = shard
+    name = f"{submission.student}/{submission.assignment}".encode(errors="surrogateescape")
+    return zlib.crc32(name) % count == index - 1

@@ -1,0 +1,150 @@
+"""Grades one submission: reads its files, judges each exercise behind the wall, adds up."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from ..records import (
+    Assignment,
+    Exercise,
+    ExerciseResult,
+    ExerciseStatus,
+    QuestionResult,
+    SubmissionResult,
+    SubmissionStatus,
+    Tier,
+    Verdict,
+)
+from ..sandbox import WorkerParent
+from ..submission import Answers, Submission, read_exercise, submission_digest
+from .engine import SuiteRunner
+from .remote import RemoteImplementation
+
+_UNGRADED = {ExerciseStatus.MISSING: Verdict.MISSING, ExerciseStatus.UNREADABLE: Verdict.ERROR}
+#: a line of results stays below 256 KB: 2 KB a message, and no more than the line can hold
+MAX_MESSAGE = 2000
+
+
+class SubmissionGrader:
+    """Grades submissions of a course's assignments with collected suites and a worker parent."""
+
+    def __init__(
+        self, runner: SuiteRunner, parent: WorkerParent, suite_digests: Mapping[str, str]
+    ) -> None:
+        self._runner = runner
+        self._parent = parent
+        self._suite_digests = suite_digests
+
+    def grade(self, submission: Submission, assignment: Assignment) -> SubmissionResult:
+        """The result of one submission; raises only for the grader's own faults."""
+        start = time.perf_counter()
+        digest = submission_digest(submission.folder, assignment.exercises)
+        suite_digest = self._suite_digests[assignment.name]
+        seed = seed_of(digest, suite_digest)
+        exercises = tuple(
+            self._exercise(submission.folder, assignment, exercise, seed)
+            for exercise in assignment.exercises
+        )
+        return SubmissionResult(
+            student=submission.student,
+            assignment=assignment.name,
+            submission_digest=digest,
+            suite_digest=suite_digest,
+            isolation=self._parent.tier,
+            status=SubmissionStatus.GRADED,
+            score=sum(exercise.score for exercise in exercises),
+            max_score=sum(exercise.max_score for exercise in exercises),
+            seconds=round(time.perf_counter() - start, 4),
+            seed=seed,
+            exercises=exercises,
+        )
+
+    def _exercise(
+        self, folder: Path, assignment: Assignment, exercise: Exercise, seed: int
+    ) -> ExerciseResult:
+        answers = read_exercise(folder, exercise)
+        if answers.status is not ExerciseStatus.GRADED:
+            return self._ungraded(exercise, answers)
+        implementation = RemoteImplementation(
+            lambda: self._parent.open(assignment.limits, len(exercise.questions)),
+            answers,
+            assignment.limits,
+            seed,
+        )
+        try:
+            questions = self._runner.judge(
+                exercise.hidden_suite, implementation, seed, implementation.begin_question
+            )
+        finally:
+            implementation.close()
+        return _result(exercise, answers, questions)
+
+    def _ungraded(self, exercise: Exercise, answers: Answers) -> ExerciseResult:
+        points = self._runner.points(exercise.hidden_suite)
+        questions = tuple(
+            QuestionResult(name, 0.0, worth, _UNGRADED[answers.status])
+            for name, worth in points.items()
+        )
+        return _result(exercise, answers, questions)
+
+
+def failed(
+    submission: Submission, assignment: Assignment, suite_digest: str, tier: Tier, error: str
+) -> SubmissionResult:
+    """The line of a submission on which the grader itself failed; `--resume` grades it again."""
+    return SubmissionResult(
+        student=submission.student,
+        assignment=assignment.name,
+        submission_digest="sha256:" + "0" * 64,
+        suite_digest=suite_digest,
+        isolation=tier,
+        status=SubmissionStatus.FAILED,
+        score=0.0,
+        max_score=0.0,
+        seconds=0.0,
+        seed=0,
+        error=error[:MAX_MESSAGE],
+    )
+
+
+def seed_of(submission_digest: str, suite_digest: str) -> int:
+    """The seed of a submission's drawn inputs: the same whenever and wherever it is graded."""
+    text = f"{submission_digest}/{suite_digest}".encode()
+    return int.from_bytes(hashlib.sha256(text).digest()[:6], "big")
+
+
+def suite_digest(root: Path, assignment: Assignment) -> str:
+    """A digest of all that a verdict depends on besides the submission."""
+    package = Path(__file__).resolve().parent.parent
+    files = [root / "source" / assignment.name / "assignment.toml"]
+    for exercise in assignment.exercises:
+        files += [exercise.solution, exercise.hidden_suite]
+        files.append(root / "tests" / "misconceptions" / assignment.name / f"{exercise.name}.py")
+    for folder in ("suite", "grading", "inside", "submission"):
+        files += sorted((package / folder).glob("*.py"))
+    digest = hashlib.sha256()
+    for path in files:
+        data = path.read_bytes() if path.is_file() else b""
+        digest.update(f"{path.name}\0{len(data)}\0".encode() + data)
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _result(
+    exercise: Exercise, answers: Answers, questions: tuple[QuestionResult, ...]
+) -> ExerciseResult:
+    return ExerciseResult(
+        exercise=exercise.name,
+        file=answers.file,
+        status=answers.status,
+        score=sum(question.score for question in questions),
+        max_score=sum(question.max_score for question in questions),
+        questions=questions,
+        notes=answers.notes,
+    )
+
+
+#: called with every result as soon as it is there
+OnResult = Callable[[SubmissionResult], None]

@@ -1,0 +1,16 @@
+"""What students hand in, found and read: one module text per exercise, or what is wrong with it."""
+
+from .find import Found, Skipped, Submission, find_submissions
+from .notebook import module_of_notebook
+from .read import Answers, read_exercise, submission_digest
+
+__all__ = [
+    "Answers",
+    "Found",
+    "Skipped",
+    "Submission",
+    "find_submissions",
+    "module_of_notebook",
+    "read_exercise",
+    "submission_digest",
+]

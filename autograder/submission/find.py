@@ -1,0 +1,83 @@
+"""Finds submissions in nbgrader's layout, `SUBMITTED/<student>/<assignment>/`. Links are not followed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import UserError
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """One student's folder of one assignment."""
+
+    student: str
+    assignment: str
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something below the submitted folder that is no submission, and why."""
+
+    path: Path
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Submissions in the order of student and assignment, and what was left."""
+
+    submissions: tuple[Submission, ...]
+    skipped: tuple[Skipped, ...]
+
+
+def find_submissions(
+    submitted: Path, known: Collection[str], assignment: str | None = None
+) -> Found:
+    """All submissions below a folder, or the folder itself if it is one assignment's.
+
+    `known` are the course's assignments; `assignment` names the assignment where the folder's name
+    does not. Raises `UserError` if the folder can't be read.
+    """
+    if not submitted.is_dir():
+        raise UserError(f"{submitted} is not a folder; expected <student>/<assignment>/ in it")
+    name = assignment or submitted.resolve().name
+    if name in known and (assignment is None or not _has_folders(submitted)):
+        student = submitted.resolve().parent.name
+        return Found((Submission(student, name, submitted),), ())
+    submissions: list[Submission] = []
+    skipped: list[Skipped] = []
+    for student in _entries(submitted):
+        if not student.is_dir(follow_symlinks=False):
+            skipped.append(Skipped(Path(student.path), _reason(student, "a student's folder")))
+            continue
+        for entry in _entries(Path(student.path)):
+            path = Path(entry.path)
+            if not entry.is_dir(follow_symlinks=False):
+                skipped.append(Skipped(path, _reason(entry, "an assignment's folder")))
+            elif entry.name in known:
+                if assignment in (None, entry.name):
+                    submissions.append(Submission(student.name, entry.name, path))
+            else:
+                skipped.append(Skipped(path, f"unknown assignment; known: {', '.join(known)}"))
+    return Found(tuple(submissions), tuple(skipped))
+
+
+def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        visible = [entry for entry in entries if not entry.name.startswith(".")]
+    yield from sorted(visible, key=lambda entry: entry.name)
+
+
+def _has_folders(folder: Path) -> bool:
+    return any(entry.is_dir(follow_symlinks=False) for entry in _entries(folder))
+
+
+def _reason(entry: os.DirEntry[str], expected: str) -> str:
+    if entry.is_symlink():
+        return "a link: links are not followed"
+    return f"expected {expected} here"
