@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SubmissionError
-from .manifest import digest_of
+from ..manifest import digest_of
 
 
 @dataclass(frozen=True, slots=True)

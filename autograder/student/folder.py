@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import SubmissionError, UserError
+from ..manifest import Manifest, read_manifest
 from ..points import points_of
 from ..suite import LocalImplementation
 from .answers import Answer, answer_of, execute
-from .manifest import Manifest, read_manifest
 from .results import CheckedExercise, CheckedQuestion, Progress, Standing
 from .runner import run_checks
 
@@ -59,9 +59,7 @@ def _check(folder: Path, manifest: Manifest, name: str) -> CheckedExercise:
     return _run(suite, questions, name, answer)
 
 
-def _run(
-    suite: Path, questions: tuple[str, ...], name: str, answer: Answer
-) -> CheckedExercise:
+def _run(suite: Path, questions: tuple[str, ...], name: str, answer: Answer) -> CheckedExercise:
     try:
         namespace = execute(answer)
     except SubmissionError as error:

@@ -14,7 +14,7 @@ from IPython.display import display
 from ..errors import AutograderError, UserError
 from ..points import points_of
 from ..suite import LocalImplementation
-from .display import as_text, notice, shown
+from .display import Shown, as_text, notice, shown
 from .results import CheckedQuestion, Standing
 from .runner import run_checks
 
@@ -37,11 +37,15 @@ def check(question: str) -> None:
     except AutograderError as error:
         if mode:
             raise
-        display(notice("✗", str(error)))
+        _show(notice("✗", str(error)))
         return
     if mode and result.standing is not Standing.PASSED:
         raise AssertionError(as_text(result))
-    display(shown(result))
+    _show(shown(result))
+
+
+def _show(result: Shown) -> None:
+    display(result)  # type: ignore[no-untyped-call]  # IPython leaves it without types
 
 
 def check_namespace(question: str, namespace: Mapping[str, Any], folder: Path) -> CheckedQuestion:

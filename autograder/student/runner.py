@@ -1,7 +1,7 @@
 """Runs public checks in this process: quiet, no files written, nothing of a student's set-up used.
 
-A student's own pytest settings (an ini file further up, `PYTEST_ADDOPTS`, a conftest, plugins) change
-nothing here.
+A student's own pytest settings (an ini file further up, `PYTEST_ADDOPTS`, a conftest, plugins)
+change nothing here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -46,7 +46,7 @@ def run_checks(
     `GraderError` for a checks file that can't be used.
     """
     run = _Run(implementation, questions)
-    with tempfile.TemporaryDirectory() as folder, _quiet(run.output), _without("PYTEST_ADDOPTS"):
+    with tempfile.TemporaryDirectory() as folder, _quiet(run.output), _own_settings():
         settings = Path(folder) / "pytest.ini"
         settings.write_text("[pytest]\n", encoding="utf-8")
         code = pytest.main(
@@ -54,7 +54,7 @@ def run_checks(
                 str(suite),
                 *("-c", str(settings), f"--rootdir={suite.parent}", "--noconftest"),
                 *("--import-mode=importlib", "--assert=plain", "--capture=no"),
-                *("-p", "autograder.suite.plugin", "--disable-plugin-autoload"),
+                *("-p", "autograder.suite.plugin"),
                 *(f"-pno:{name}" for name in _PLUGINS_NOT_NEEDED),
             ],
             plugins=[run],
@@ -72,9 +72,7 @@ def run_checks(
 class _Run:
     """A pytest plugin: gives the tests their answers and keeps what they say."""
 
-    def __init__(
-        self, implementation: Implementation, questions: Collection[str] | None
-    ) -> None:
+    def __init__(self, implementation: Implementation, questions: Collection[str] | None) -> None:
         self.output = _Head(_PRINTED_CHARACTERS)
         self.problem: str | None = None
         self._implementation = implementation
@@ -115,10 +113,9 @@ class _Run:
             self.problem = f"{call.when} of {item.name}: {failure!r}"
         elif call.when == "call":
             self._record(item, failure)
-        outcome = "passed" if failure is None else "failed"
-        return pytest.TestReport(
-            item.nodeid, item.location, {}, outcome, None, call.when, (), call.duration
-        )
+        report = pytest.TestReport.from_item_and_call(item, _without_traceback(call))
+        report.outcome = "passed" if failure is None else "failed"
+        return report
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         # the next run, of another folder perhaps, must not find this file's module
@@ -153,6 +150,11 @@ class _Run:
 def _question(item: pytest.Item) -> str:
     marker = item.get_closest_marker("question")
     return str(marker.args[0]) if marker is not None and marker.args else ""
+
+
+def _without_traceback(call: pytest.CallInfo[None]) -> pytest.CallInfo[None]:
+    call.excinfo = None
+    return call
 
 
 def _message(failure: BaseException) -> str:
@@ -194,10 +196,20 @@ def _quiet(output: _Head) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _without(variable: str) -> Iterator[None]:
-    value = os.environ.pop(variable, None)
+def _own_settings() -> Iterator[None]:
+    """Takes pytest's environment variables away, and its plugins that other packages install."""
+    ours = {"PYTEST_ADDOPTS": None, "PYTEST_PLUGINS": None, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    before = {name: os.environ.get(name) for name in ours}
+    _set_environment(ours)
     try:
         yield
     finally:
-        if value is not None:
-            os.environ[variable] = value
+        _set_environment(before)
+
+
+def _set_environment(values: Mapping[str, str | None]) -> None:
+    for name, value in values.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value

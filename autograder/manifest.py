@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import UserError
+from .errors import UserError
 
 MANIFEST = "assignment.json"
 

@@ -1,0 +1,51 @@
+"""Text without what formatting changes, each character with the line that it came from."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+#: a line of a notebook's JSON that is one string, perhaps with its key
+_JSON_STRING = re.compile(r'^\s*(?:"(?:[^"\\]|\\.)*":\s*)?("(?:[^"\\]|\\.)*"),?\s*$')
+_CLOSING = ")]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Compact:
+    """`text` without white space; `lines[i]` is the line of its character i, from 1."""
+
+    text: str
+    lines: tuple[int, ...]
+
+
+def compact(text: str) -> Compact:
+    """Takes white space and commas before closing brackets away, and makes all quotes alike."""
+    characters: list[str] = []
+    lines: list[int] = []
+    line = 1
+    for character in text:
+        if character == "\n":
+            line += 1
+        if character.isspace():
+            continue
+        if character in _CLOSING and characters[-1:] == [","]:
+            characters.pop()
+            lines.pop()
+        characters.append('"' if character == "'" else character)
+        lines.append(line)
+    return Compact("".join(characters), tuple(lines))
+
+
+def readable_lines(name: str, text: str) -> str:
+    """A file's text for reading; a notebook's source lines stand in their lines of its JSON."""
+    if not name.endswith(".ipynb"):
+        return text
+    return "\n".join(_decoded(line) for line in text.splitlines())
+
+
+def _decoded(line: str) -> str:
+    match = _JSON_STRING.match(line)
+    if match is None:
+        return line
+    return str(json.loads(match.group(1))).replace("\n", " ")

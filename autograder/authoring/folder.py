@@ -1,0 +1,177 @@
+"""One assignment as students get it: the files of `assignments/<assignment>/`."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from string import Template
+
+from ..course import Course
+from ..errors import ContentError
+from ..manifest import MANIFEST, manifest_text
+from ..points import points_of
+from ..records import Assignment, Exercise
+from .ipynb import notebook_json
+from .nbgrader_release import generate_assignment
+from .notebook import source_notebook
+from .parts import STUB, split_module, strip_solutions
+
+#: what public checks may import: they travel with the wheel alone
+_IMPORTS_OF_CHECKS = {
+    "__future__",
+    "autograder.suite",
+    "collections.abc",
+    "math",
+    "pytest",
+    "torch",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedAssignment:
+    """The texts of a released assignment by their path in its folder, and nbgrader's sources."""
+
+    name: str
+    files: Mapping[str, str]
+    sources: Mapping[str, str]
+    points: Mapping[str, Mapping[str, float]]
+
+
+def released_assignment(
+    course: Course, assignment: Assignment, scratch: Path
+) -> ReleasedAssignment:
+    """Makes all files of an assignment; writes into `scratch` only.
+
+    Raises `ContentError` for the first thing that is wrong with the content.
+    """
+    _refuse_double_questions(assignment)
+    points = {exercise.name: _points(exercise) for exercise in assignment.exercises}
+    sources = {
+        exercise.name: notebook_json(
+            source_notebook(exercise, split_module(exercise), points[exercise.name])
+        )
+        for exercise in assignment.exercises
+    }
+    notebooks = generate_assignment(scratch, assignment.name, sources)
+    modules = {exercise.name: _module(exercise) for exercise in assignment.exercises}
+    checks = {exercise.name: _checks(exercise) for exercise in assignment.exercises}
+    files = {
+        **{f"{name}.ipynb": text for name, text in notebooks.items()},
+        **{f"{name}.py": text for name, text in modules.items()},
+        **{f"checks/test_{name}.py": text for name, text in checks.items()},
+        f"checks/{MANIFEST}": manifest_text(assignment.title, modules),
+        "README.md": _readme(assignment, points),
+        "requirements.txt": f"./{wheel_name(course.root)}\n",
+    }
+    return ReleasedAssignment(assignment.name, dict(sorted(files.items())), sources, points)
+
+
+def wheel_name(root: Path) -> str:
+    """The file name of the wheel that `pyproject.toml` describes."""
+    path = root / "pyproject.toml"
+    try:
+        project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
+        name, version = project["name"], project["version"]
+    except (OSError, tomllib.TOMLDecodeError, KeyError) as error:
+        raise ContentError(
+            path, None, f"no name and version of the package: {error!r}", "add both to [project]"
+        ) from error
+    return f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
+
+
+def _refuse_double_questions(assignment: Assignment) -> None:
+    """`check("<question>")` finds a question by its name alone."""
+    seen: dict[str, str] = {}
+    for exercise in assignment.exercises:
+        for question in exercise.questions:
+            if question.name in seen:
+                raise ContentError(
+                    exercise.solution,
+                    question.line,
+                    f"{question.name} is a question of {seen[question.name]} too",
+                    "questions of one assignment have different names",
+                )
+            seen[question.name] = exercise.name
+
+
+def _points(exercise: Exercise) -> dict[str, float]:
+    points = points_of(exercise.hidden_suite)
+    _same_questions(exercise, exercise.hidden_suite, points)
+    for question in exercise.questions:
+        if points[question.name] <= 0:
+            raise ContentError(
+                exercise.hidden_suite, None, f"{question.name} is worth nothing", "give points"
+            )
+    return {question.name: points[question.name] for question in exercise.questions}
+
+
+def _same_questions(exercise: Exercise, suite: Path, found: Mapping[str, float]) -> None:
+    names = {question.name for question in exercise.questions}
+    for name in sorted(names - found.keys()):
+        raise ContentError(suite, None, f"no test judges {name}", "write one")
+    for name in sorted(found.keys() - names):
+        raise ContentError(
+            suite,
+            None,
+            f"a test judges {name!r}, which {exercise.solution.name} has not",
+            f"use one of: {', '.join(sorted(names))}",
+        )
+
+
+def _module(exercise: Exercise) -> str:
+    text = strip_solutions(exercise.solution, exercise.solution.read_text(encoding="utf-8"))
+    try:
+        ast.parse(text)
+    except SyntaxError as error:
+        raise ContentError(
+            exercise.stub,
+            error.lineno,
+            f"without its solutions the module is no Python: {error.msg}",
+            f"move the markers in {exercise.solution}",
+        ) from error
+    return text
+
+
+def _checks(exercise: Exercise) -> str:
+    suite = exercise.public_suite
+    _same_questions(exercise, suite, points_of(suite))
+    text = suite.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(text)):
+        modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            modules = [node.module or ""]
+        for module in modules:
+            if not any(
+                module == known or module.startswith(f"{known}.") for known in _IMPORTS_OF_CHECKS
+            ):
+                raise ContentError(
+                    suite,
+                    getattr(node, "lineno", None),
+                    f"public checks import {module}",
+                    f"students have only {', '.join(sorted(_IMPORTS_OF_CHECKS))}",
+                )
+    return text
+
+
+def _readme(assignment: Assignment, points: Mapping[str, Mapping[str, float]]) -> str:
+    template = resources.files(__package__).joinpath("templates/README.md")
+    rows = [
+        f"| {number} | `{exercise.name}` | "
+        + ", ".join(f"`{name}` {worth:g}" for name, worth in points[exercise.name].items())
+        + " |"
+        for number, exercise in enumerate(assignment.exercises, start=1)
+    ]
+    first = assignment.exercises[0]
+    return Template(template.read_text(encoding="utf-8")).substitute(
+        title=assignment.title,
+        name=assignment.name,
+        first=first.name,
+        table="\n".join(rows),
+        total=f"{sum(sum(worth.values()) for worth in points.values()):g}",
+        stub=STUB,
+        check=f'check("{first.questions[0].name}")',
+    )

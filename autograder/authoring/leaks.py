@@ -1,0 +1,102 @@
+"""Finds what students must not see in what they get."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from ..course import Course
+from ..errors import ContentError
+from .compact import compact, readable_lines
+from .secrets import Kind, Secret, code_of, given_lines, secrets_of
+
+#: a solution's line of this length is found anywhere, a shorter one as a line of its own
+_FOUND_ANYWHERE = 36
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """A secret and the line of the released file where it shows."""
+
+    path: str
+    line: int
+    secret: Secret
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path}:{self.line}: {self.secret.kind}, "
+            f"which stands at {self.secret.path}:{self.secret.line}"
+        )
+
+
+class LeakFinder:
+    """The secrets of a course, ready to be looked for in texts."""
+
+    def __init__(self, course: Course) -> None:
+        self._secrets = secrets_of(course)
+        self._given = {
+            (assignment.name, exercise.name): given_lines(exercise)
+            for assignment in course.assignments
+            for exercise in assignment.exercises
+        }
+
+    def in_files(self, assignment: str, files: Mapping[str, bytes]) -> Iterator[Leak]:
+        """Leaks in an assignment's files; a wheel is looked into."""
+        for name, content in files.items():
+            path = f"{assignment}/{name}"
+            if name.endswith(".whl"):
+                yield from self._in_wheel(path, content)
+            else:
+                given = self._given.get((assignment, _exercise_of(name)), frozenset())
+                yield from self._in_text(path, content.decode("utf-8"), given)
+
+    def _in_wheel(self, path: str, content: bytes) -> Iterator[Leak]:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            for name in archive.namelist():
+                text = archive.read(name).decode("utf-8", errors="replace")
+                yield from self._in_text(f"{path}/{name}", text, frozenset())
+
+    def _in_text(self, path: str, text: str, given: frozenset[str]) -> Iterator[Leak]:
+        readable = readable_lines(path, text)
+        whole = compact(readable)
+        lines = {code_of(line.lstrip("#>` ")): n for n, line in enumerate(readable.splitlines(), 1)}
+        words = dict(_words(readable))
+        for secret in self._secrets:
+            if secret.kind is Kind.TEST_NAME:
+                if secret.text in words:
+                    yield Leak(path, words[secret.text], secret)
+            elif secret.kind is Kind.SOLUTION and len(secret.text) < _FOUND_ANYWHERE:
+                if secret.text in lines and secret.text not in given:
+                    yield Leak(path, lines[secret.text], secret)
+            elif secret.text in whole.text and secret.text not in given:
+                yield Leak(path, whole.lines[whole.text.index(secret.text)], secret)
+
+
+def refuse_leaks(leaks: Iterable[Leak], root: Path) -> None:
+    """Raises `ContentError` for the first leak, which also lists the others."""
+    found = list(leaks)
+    if not found:
+        return
+    first = found[0]
+    others = "".join(f"\n  also: {leak}" for leak in found[1:20])
+    raise ContentError(
+        root / first.path,
+        first.line,
+        f"{first.secret.kind} shows, which stands at {first.secret.path}:{first.secret.line}"
+        + others,
+        "change the words, the public check or the hidden test",
+    )
+
+
+def _exercise_of(name: str) -> str:
+    return PurePosixPath(name).stem.removeprefix("test_")
+
+
+def _words(text: str) -> Iterator[tuple[str, int]]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        for match in re.finditer(r"\btest_\w+", line):
+            yield match.group(), number

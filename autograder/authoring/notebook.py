@@ -1,0 +1,184 @@
+"""From the words in `source/` to nbgrader's source notebook, solutions included."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import jupytext
+
+from ..course import BEGIN_SOLUTION
+from ..errors import ContentError
+from ..records import Exercise
+from .ipynb import Cell, Notebook, code_cell, markdown_cell, notebook_of
+from .parts import ModuleParts
+
+SETUP = "setup"
+_IMPORT_CHECK = "from autograder.student import check"
+_KEPT_METADATA = ("tags",)
+
+
+def source_notebook(
+    exercise: Exercise, parts: ModuleParts, points: Mapping[str, float]
+) -> Notebook:
+    """The notebook that nbgrader's `generate_assignment` reads.
+
+    The setup cell and the check cells are locked: nbgrader puts them back as they were, whatever a
+    student does to them. Raises `ContentError` that names the line of the words.
+    """
+    text = _words(exercise)
+    cells: list[Cell] = []
+    answered: set[str] = set()
+    for cell in _read(exercise, text):
+        if cell["cell_type"] == "code" and not any(made["id"] == SETUP for made in cells):
+            cells.append(_setup_cell(parts))
+        question = cell["metadata"].get("question")
+        if question is None:
+            cells.append(_word_cell(exercise, text, cell))
+            continue
+        _check_question(exercise, text, cell, question, answered)
+        answered.add(question)
+        cells += _question_cells(question, parts.definitions[question], points[question])
+    _check_complete(exercise, answered)
+    _tell_apart(cells)
+    return notebook_of(cells)
+
+
+def _words(exercise: Exercise) -> str:
+    try:
+        return exercise.source.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ContentError(
+            exercise.source, None, "the words are missing", "write them: docs/authoring.md"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise ContentError(exercise.source, None, "not UTF-8", "save it as UTF-8") from error
+
+
+def _read(exercise: Exercise, text: str) -> list[Cell]:
+    try:
+        return list(jupytext.reads(text, fmt="md:myst").cells)
+    except Exception as error:  # jupytext's parsers raise what they like
+        raise ContentError(
+            exercise.source, None, f"not a MyST notebook: {error}", "see docs/authoring.md"
+        ) from error
+
+
+def _setup_cell(parts: ModuleParts) -> Cell:
+    lines = parts.given.splitlines()
+    tree = ast.parse(parts.given)
+    imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    added = [_IMPORT_CHECK]
+    if not any(ast.unparse(node) == "import torch" for node in imports):
+        added = ["import torch", *added]
+    at = max((node.end_lineno or 0 for node in imports), default=0)
+    source = "\n".join([*lines[:at], *added, *lines[at:]])
+    return code_cell(SETUP, source, _nbgrader(SETUP, locked=True))
+
+
+def _question_cells(question: str, definition: str, points: float) -> list[Cell]:
+    worth = int(points) if points == int(points) else points
+    check = f"check_{question}"
+    return [
+        code_cell(question, definition, _nbgrader(question, solution=True)),
+        code_cell(
+            check,
+            f'check("{question}")',
+            _nbgrader(check, grade=True, locked=True, points=worth),
+        ),
+    ]
+
+
+def _nbgrader(grade_id: str, **told: Any) -> dict[str, Any]:
+    """A cell's metadata; `told` is what is not as usual."""
+    usual = {"grade": False, "locked": False, "schema_version": 3, "solution": False, "task": False}
+    return {"nbgrader": {**usual, "grade_id": grade_id, **told}}
+
+
+def _word_cell(exercise: Exercise, text: str, cell: Cell) -> Cell:
+    source = cell["source"]
+    if BEGIN_SOLUTION in source:
+        raise ContentError(
+            exercise.source,
+            line_of(text, BEGIN_SOLUTION),
+            "a solution among the words",
+            f"it belongs into {exercise.solution}",
+        )
+    kept = {key: cell["metadata"][key] for key in _KEPT_METADATA if key in cell["metadata"]}
+    # named by its content: other cells may change without renaming it
+    kind = cell["cell_type"]
+    digest = hashlib.sha256(f"{kind}/{source}".encode()).hexdigest()
+    name = f"words-{digest[:12]}"
+    if kind != "code":
+        return markdown_cell(name, source, kept)
+    _refuse_definitions(exercise, text, source)
+    return code_cell(name, source, kept)
+
+
+def _refuse_definitions(exercise: Exercise, text: str, source: str) -> None:
+    """A cell of the words that defines a question would take the place of the student's answer."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return  # magic lines; when the notebook runs, anything else shows
+    names = {question.name for question in exercise.questions}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in names:
+            raise ContentError(
+                exercise.source,
+                line_of(text, f"{node.name}("),
+                f"a cell of the words defines {node.name}",
+                "give it another name: the last definition of a question counts as the answer",
+            )
+
+
+def _check_question(
+    exercise: Exercise, text: str, cell: Cell, question: str, answered: set[str]
+) -> None:
+    line = line_of(text, f"question: {question}")
+    names = [known.name for known in exercise.questions]
+    if question not in names:
+        raise ContentError(
+            exercise.source,
+            line,
+            f"{exercise.solution.name} has no question {question!r}",
+            f"use one of: {', '.join(names)}",
+        )
+    if question in answered:
+        raise ContentError(exercise.source, line, f"{question} has two cells", "remove one")
+    if cell["source"].strip():
+        raise ContentError(
+            exercise.source,
+            line,
+            f"the cell of {question} is not empty",
+            f"leave it empty: release takes the definition from {exercise.solution.name}",
+        )
+
+
+def _check_complete(exercise: Exercise, answered: set[str]) -> None:
+    for question in exercise.questions:
+        if question.name not in answered:
+            raise ContentError(
+                exercise.solution,
+                question.line,
+                f"{question.name} has no cell in {exercise.source}",
+                f"put an empty code cell with `:question: {question.name}` there",
+            )
+
+
+def line_of(text: str, part: str) -> int | None:
+    """The last line that holds `part`: the one that is too much where there are two."""
+    found = [number for number, line in enumerate(text.splitlines(), 1) if part in line]
+    return found[-1] if found else None
+
+
+def _tell_apart(cells: list[Cell]) -> None:
+    """Two cells of the same words are numbered: ids of a notebook are all different."""
+    seen: dict[str, int] = {}
+    for cell in cells:
+        name = cell["id"]
+        seen[name] = seen.get(name, 0) + 1
+        if seen[name] > 1:
+            cell["id"] = f"{name}-{seen[name]}"

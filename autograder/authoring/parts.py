@@ -1,0 +1,115 @@
+"""A solution module in parts: what students are given, and each question's definition."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..course import BEGIN_SOLUTION, END_SOLUTION
+from ..errors import ContentError
+from ..records import Exercise
+
+#: what stands in place of a solution, in modules and notebooks alike
+STUB = "raise NotImplementedError"
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleParts:
+    """`given` is everything outside the questions, without the module's docstring."""
+
+    given: str
+    definitions: Mapping[str, str]
+
+
+def split_module(exercise: Exercise) -> ModuleParts:
+    """Splits a solution module; raises `ContentError` for a marker outside the questions."""
+    text = exercise.solution.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    body = ast.parse(text).body
+    names = {question.name for question in exercise.questions}
+    taken: set[int] = set()
+    definitions: dict[str, str] = {}
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in names:
+            where = _lines_of(node, lines)
+            definitions[node.name] = "\n".join(lines[line] for line in where)
+            taken.update(where)
+    if body and _is_docstring(body[0]):
+        taken.update(range(body[0].lineno - 1, body[0].end_lineno or 0))
+    _refuse_markers(exercise.solution, lines, taken)
+    given = "\n".join(line for number, line in enumerate(lines) if number not in taken)
+    return ModuleParts(_few_blank_lines(given), definitions)
+
+
+def strip_solutions(path: Path, text: str) -> str:
+    """The text with every solution replaced by the stub; raises `ContentError` for odd markers."""
+    kept: list[str] = []
+    opened: int | None = None
+    for number, line in enumerate(text.splitlines(), start=1):
+        marker = line.strip()
+        if marker == BEGIN_SOLUTION:
+            if opened is not None:
+                raise ContentError(path, number, "a solution in a solution", "end the first one")
+            opened = number
+            kept.append(line[: len(line) - len(line.lstrip())] + STUB)
+        elif marker == END_SOLUTION:
+            if opened is None:
+                raise ContentError(path, number, "an end without a begin", f"add {BEGIN_SOLUTION}")
+            opened = None
+        elif opened is None:
+            kept.append(line)
+    if opened is not None:
+        raise ContentError(path, opened, "a solution without an end", f"add {END_SOLUTION}")
+    return "\n".join(kept) + "\n"
+
+
+def solution_lines(text: str) -> Iterator[tuple[int, str, bool]]:
+    """Number and text of every line, and whether it stands between markers."""
+    inside = False
+    for number, line in enumerate(text.splitlines(), start=1):
+        marker = line.strip()
+        if marker in (BEGIN_SOLUTION, END_SOLUTION):
+            inside = marker == BEGIN_SOLUTION
+        else:
+            yield number, line, inside
+
+
+def _lines_of(node: ast.FunctionDef | ast.ClassDef, lines: list[str]) -> range:
+    """The definition with its decorators, comments right above, and the markers that end it."""
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
+    while first > 0 and lines[first - 1].startswith("#"):
+        first -= 1
+    last = (node.end_lineno or node.lineno) - 1
+    for number in range(last + 1, len(lines)):
+        line = lines[number]
+        if line.strip() and not line.lstrip().startswith("#"):
+            break
+        if line.startswith((" ", "\t")) and line.strip():
+            last = number
+    return range(first, last + 1)
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def _refuse_markers(path: Path, lines: list[str], taken: set[int]) -> None:
+    for number, line in enumerate(lines):
+        if number not in taken and line.strip() in (BEGIN_SOLUTION, END_SOLUTION):
+            raise ContentError(
+                path, number + 1, "a solution outside the questions", "move it into a question"
+            )
+
+
+def _few_blank_lines(text: str) -> str:
+    kept: list[str] = []
+    for line in text.splitlines():
+        if line.strip() or kept[-2:] != ["", ""]:
+            kept.append(line.rstrip())
+    return "\n".join(kept).strip("\n")

@@ -1,0 +1,188 @@
+"""From the course's content to `assignments/` and the bundles: all of it, or nothing."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..course import Course
+from ..records import Assignment
+from .bundle import build_wheel, bundle_bytes
+from .folder import ReleasedAssignment, released_assignment
+from .leaks import Leak, LeakFinder, refuse_leaks
+from .staging import replace_all, write_tree
+
+#: what running the released notebooks leaves behind; git ignores it too
+_LITTER = {"__pycache__", ".ipynb_checkpoints"}
+_EXTRA = "not released any more"
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedFolder:
+    """One released assignment: its folder, its bundle, and the files that changed."""
+
+    name: str
+    folder: Path
+    bundle: Path
+    changed: tuple[str, ...]
+    points: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseReport:
+    """What a release wrote, and assignments that it removed."""
+
+    assignments: tuple[ReleasedFolder, ...]
+    removed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A file of `assignments/` that is not what release would write."""
+
+    path: str
+    problem: str
+
+
+def release(
+    course: Course,
+    names: Sequence[str] = (),
+    bundle_folder: Path | None = None,
+    *,
+    wheel: Path | None = None,
+) -> ReleaseReport:
+    """Writes `assignments/<name>/` and `dist/<name>.zip` of some assignments (default: all).
+
+    All or nothing: raises before the first old file is touched, `ContentError` for wrong content
+    or a leak. A release of all removes folders of assignments that the course has no more. `wheel`
+    takes the place of the project's own, built otherwise.
+    """
+    chosen = _chosen(course, names)
+    bundles = bundle_folder or course.root / "dist"
+    with _scratch(course.root) as scratch:
+        made = [released_assignment(course, item, scratch / item.name) for item in chosen]
+        wheel = wheel or build_wheel(course.root, scratch / "wheel")
+        finder = LeakFinder(course)
+        files = {item.name: _files(item, wheel) for item in made}
+        refuse_leaks(
+            (leak for name in files for leak in finder.in_files(name, files[name])),
+            course.root / "assignments",
+        )
+        gone = () if names else _gone(course)
+        report = _report(course, made, bundles, gone)
+        folders: dict[Path, Path | None] = {path: None for path in gone}
+        for item in made:
+            folders |= _new_folders(course, scratch, item)
+        zips = {
+            bundles / f"{item.name}.zip": bundle_bytes(item.name, files[item.name]) for item in made
+        }
+        replace_all(folders, zips, scratch)
+    return report
+
+
+def verify_fresh(course: Course, names: Sequence[str] = ()) -> tuple[Difference, ...]:
+    """Compares `assignments/` with what release would write now; empty where it is fresh."""
+    differences: list[Difference] = []
+    with _scratch(course.root) as scratch:
+        for item in _chosen(course, names):
+            made = released_assignment(course, item, scratch / item.name)
+            differences += _differences(course, made)
+    if not names:
+        differences += [Difference(f"{path.name}/", _EXTRA) for path in _gone(course)]
+    return tuple(differences)
+
+
+def find_leaks(course: Course, names: Sequence[str] = ()) -> tuple[Leak, ...]:
+    """Leaks in `assignments/` as it stands."""
+    finder = LeakFinder(course)
+    return tuple(
+        leak
+        for item in _chosen(course, names)
+        for leak in finder.in_files(item.name, _present(_place(course, item.name)))
+    )
+
+
+def _chosen(course: Course, names: Sequence[str]) -> tuple[Assignment, ...]:
+    return tuple(course.assignment(name) for name in names) or course.assignments
+
+
+@contextmanager
+def _scratch(root: Path) -> Iterator[Path]:
+    """A temporary folder beside what it will replace: renaming needs one file system."""
+    build = root / "build"
+    build.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="release-", dir=build) as folder:
+        yield Path(folder)
+
+
+def _place(course: Course, name: str) -> Path:
+    return course.root / "assignments" / name
+
+
+def _encoded(files: Mapping[str, str]) -> dict[str, bytes]:
+    return {name: text.encode("utf-8") for name, text in files.items()}
+
+
+def _files(made: ReleasedAssignment, wheel: Path) -> dict[str, bytes]:
+    return {**_encoded(made.files), wheel.name: wheel.read_bytes()}
+
+
+def _new_folders(course: Course, scratch: Path, made: ReleasedAssignment) -> dict[Path, Path]:
+    notebooks = {f"{name}.ipynb": text for name, text in made.sources.items()}
+    staged = scratch / "staged" / made.name
+    return {
+        _place(course, made.name): write_tree(staged / "release", _encoded(made.files)),
+        course.root / "build" / "source" / made.name: write_tree(
+            staged / "source", _encoded(notebooks)
+        ),
+    }
+
+
+def _gone(course: Course) -> tuple[Path, ...]:
+    """Folders of `assignments/` whose assignment the course has no more."""
+    known = {assignment.name for assignment in course.assignments}
+    folders = sorted((course.root / "assignments").glob("*/"))
+    return tuple(folder for folder in folders if folder.is_dir() and folder.name not in known)
+
+
+def _present(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and _LITTER.isdisjoint(path.relative_to(folder).parts)
+    }
+
+
+def _differences(course: Course, made: ReleasedAssignment) -> list[Difference]:
+    present, wanted = _present(_place(course, made.name)), _encoded(made.files)
+    found: list[Difference] = []
+    for name in sorted(present.keys() | wanted.keys()):
+        path = f"{made.name}/{name}"
+        if name not in present:
+            found.append(Difference(path, "missing"))
+        elif name not in wanted:
+            found.append(Difference(path, _EXTRA))
+        elif present[name] != wanted[name]:
+            found.append(Difference(path, "differs"))
+    return found
+
+
+def _report(
+    course: Course, made: Sequence[ReleasedAssignment], bundles: Path, gone: Sequence[Path]
+) -> ReleaseReport:
+    return ReleaseReport(
+        tuple(
+            ReleasedFolder(
+                name=item.name,
+                folder=_place(course, item.name),
+                bundle=bundles / f"{item.name}.zip",
+                changed=tuple(difference.path for difference in _differences(course, item)),
+                points=sum(sum(worth.values()) for worth in item.points.values()),
+            )
+            for item in made
+        ),
+        tuple(path.name for path in gone),
+    )

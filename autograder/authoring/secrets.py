@@ -1,0 +1,144 @@
+"""What students must not find: collected from solutions, hidden suites and misconceptions."""
+
+from __future__ import annotations
+
+import ast
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..course import Course
+from ..records import Exercise
+from .compact import compact
+from .parts import solution_lines
+
+#: shorter pieces of code are nobody's secret: `return x`, `else:`
+_SHORTEST_LINE = 12
+_SHORTEST_STATEMENT = 40
+_SHORTEST_BODY = 24
+_SHORTEST_STRING = 30
+
+
+class Kind(enum.StrEnum):
+    """What kind of secret it is, as a message names it."""
+
+    SOLUTION = "a line of the solution"
+    TEST_NAME = "the name of a hidden test"
+    TEST_CODE = "code of a hidden test"
+    TEST_TEXT = "a message of a hidden test"
+    KNOWN_ANSWER = "numbers of a hidden test"
+    MISCONCEPTION = "a known mistake"
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A piece of text, compacted, and where it comes from."""
+
+    kind: Kind
+    text: str
+    path: Path
+    line: int
+
+
+def secrets_of(course: Course) -> tuple[Secret, ...]:
+    """All secrets of a course; the same text once per kind."""
+    found: dict[tuple[Kind, str], Secret] = {}
+    for assignment in course.assignments:
+        for exercise in assignment.exercises:
+            for secret in _of_exercise(course, exercise):
+                found.setdefault((secret.kind, secret.text), secret)
+    return tuple(found.values())
+
+
+def given_lines(exercise: Exercise) -> frozenset[str]:
+    """The compacted lines of a solution module that stand outside its solutions."""
+    text = exercise.solution.read_text(encoding="utf-8")
+    return frozenset(code_of(line) for _, line, inside in solution_lines(text) if not inside)
+
+
+def code_of(line: str) -> str:
+    """A line without its comment and white space."""
+    code, mark, _ = line.partition("  #")
+    return compact(code if mark else line).text
+
+
+def _of_exercise(course: Course, exercise: Exercise) -> Iterator[Secret]:
+    yield from _solution(exercise.solution)
+    if exercise.hidden_suite.is_file():
+        yield from _suite(exercise.hidden_suite)
+    misconceptions = course.variants("misconceptions", exercise)
+    if misconceptions.is_file():
+        yield from _misconceptions(misconceptions)
+
+
+def _solution(path: Path) -> Iterator[Secret]:
+    text = path.read_text(encoding="utf-8")
+    for number, line, inside in solution_lines(text):
+        code = code_of(line)
+        if inside and not line.lstrip().startswith("#") and len(code) >= _SHORTEST_LINE:
+            yield Secret(Kind.SOLUTION, code, path, number)
+
+
+def _suite(path: Path) -> Iterator[Secret]:
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            if node.name.startswith("test"):
+                yield Secret(Kind.TEST_NAME, node.name, path, node.lineno)
+            for statement in node.body:
+                yield from _code(Kind.TEST_CODE, text, path, [statement], _SHORTEST_STATEMENT)
+        elif isinstance(node, ast.Assign):
+            yield from _code(Kind.TEST_CODE, text, path, [node], _SHORTEST_STATEMENT)
+    yield from _strings(Kind.TEST_TEXT, tree, path)
+    for item in ast.walk(tree):
+        if _is_row_of_numbers(item):
+            yield from _numbers(text, path, item)
+
+
+def _misconceptions(path: Path) -> Iterator[Secret]:
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield from _code(Kind.MISCONCEPTION, text, path, node.body, _SHORTEST_BODY)
+            for decorator in node.decorator_list:
+                yield from _strings(Kind.MISCONCEPTION, decorator, path)
+
+
+def _code(
+    kind: Kind, text: str, path: Path, statements: list[ast.stmt], shortest: int
+) -> Iterator[Secret]:
+    first, last = statements[0], statements[-1]
+    lines = text.splitlines()[first.lineno - 1 : last.end_lineno]
+    code = "".join(code_of(line) for line in lines)
+    if len(code) >= shortest:
+        yield Secret(kind, compact(code).text, path, first.lineno)
+
+
+def _strings(kind: Kind, tree: ast.AST, path: Path) -> Iterator[Secret]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = compact(node.value).text
+            if len(text) >= _SHORTEST_STRING:
+                yield Secret(kind, text, path, node.lineno)
+
+
+def _numbers(text: str, path: Path, node: ast.AST) -> Iterator[Secret]:
+    assert isinstance(node, ast.List | ast.Tuple)
+    row = compact(ast.get_source_segment(text, node) or "").text[1:-1]
+    yield Secret(Kind.KNOWN_ANSWER, row, path, node.lineno)
+
+
+def _is_row_of_numbers(node: ast.AST) -> bool:
+    """At least two numbers with three decimals or more: nobody writes these by chance."""
+    if not isinstance(node, ast.List | ast.Tuple) or len(node.elts) < 2:
+        return False
+    try:
+        values = [ast.literal_eval(item) for item in node.elts]
+    except ValueError:
+        return False
+    return all(isinstance(value, int | float) for value in values) and (
+        sum(isinstance(value, float) and round(value, 2) != value for value in values) >= 2
+    )
