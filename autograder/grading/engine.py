@@ -134,7 +134,7 @@ class _Loop(Generic[T]):
 
     def __init__(self, work: Callable[[SuiteRunner], T]) -> None:
         self._work = work
-        self.result: T | None = None
+        self.result: list[T] = []
         self.error: BaseException | None = None
         self.collect_errors: list[str] = []
 
@@ -149,7 +149,7 @@ class _Loop(Generic[T]):
         runner = SuiteRunner(session.config, session.items)
         session.config.pluginmanager.register(runner, "autograder-runner")
         try:
-            self.result = self._work(runner)
+            self.result.append(self._work(runner))
         except BaseException as error:
             self.error = error
         return True
@@ -174,5 +174,4 @@ def with_suites(root: Path, suites: Sequence[Path], work: Callable[[SuiteRunner]
     if loop.collect_errors or code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         details = "\n".join(loop.collect_errors) or f"pytest ended with code {int(code)}"
         raise GraderError(f"the hidden suites can't be collected:\n{details}")
-    assert loop.result is not None
-    return loop.result
+    return loop.result[0]
