@@ -1,0 +1,16 @@
+"""nbgrader's gradebook, filled from results, and the tables that are exported from them."""
+
+from .exports import export, export_formats
+from .exports.csv import export_csv
+from .recording import Note, RecordSummary, record
+from .settings import prepare_class_folder
+
+__all__ = [
+    "Note",
+    "RecordSummary",
+    "export",
+    "export_csv",
+    "export_formats",
+    "prepare_class_folder",
+    "record",
+]

@@ -1,0 +1,87 @@
+"""A table for a spreadsheet or an LMS: a row for each student, a column for each question."""
+
+from __future__ import annotations
+
+import csv
+import os
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from ...errors import UserError
+from ...presenting import latest, reasons_to_look
+from ...records import SubmissionResult, SubmissionStatus
+
+#: what a spreadsheet takes for the beginning of a formula
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+
+Value = str | float
+
+
+def write(results: Iterable[SubmissionResult], path: Path) -> Path:
+    """The format's entry point."""
+    return export_csv(results, path)
+
+
+def export_csv(results: Iterable[SubmissionResult], path: Path, *, bom: bool = False) -> Path:
+    """Writes the latest results as CSV in UTF-8; with `bom` also Excel takes it for UTF-8.
+
+    A question that was not graded stays empty. Raises `UserError` where the file can't be written.
+    """
+    table = _table(latest(results))
+    encoding = "utf-8-sig" if bom else "utf-8"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+        with os.fdopen(handle, "w", encoding=encoding, errors="replace", newline="") as file:
+            csv.writer(file).writerows([_harmless(value) for value in row] for row in table)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise UserError(f"{path}: can't be written: {error.strerror or error}") from error
+    return path
+
+
+def _table(results: Sequence[SubmissionResult]) -> Iterable[list[Value]]:
+    columns = _columns(results)
+    yield ["student", *columns, "needs_review"]
+    for student in dict.fromkeys(result.student for result in results):
+        own = [result for result in results if result.student == student]
+        values = {key: value for result in own for key, value in _values(result).items()}
+        reasons = [f"{r.assignment}: {reason}" for r in own for reason in reasons_to_look(r)]
+        yield [student, *(values.get(column, "") for column in columns), "; ".join(reasons)]
+
+
+def _columns(results: Sequence[SubmissionResult]) -> list[str]:
+    """Each assignment's questions, then its total and maximum."""
+    by_assignment: dict[str, dict[str, None]] = {}
+    for result in results:
+        columns = by_assignment.setdefault(result.assignment, {})
+        columns.update(dict.fromkeys(_questions(result)))
+    return [
+        column
+        for assignment, columns in by_assignment.items()
+        for column in (*columns, f"{assignment}/total", f"{assignment}/maximum")
+    ]
+
+
+def _questions(result: SubmissionResult) -> dict[str, float]:
+    return {
+        f"{result.assignment}/{exercise.exercise}/{question.question}": question.score
+        for exercise in result.exercises
+        for question in exercise.questions
+    }
+
+
+def _values(result: SubmissionResult) -> dict[str, float]:
+    if result.status is SubmissionStatus.FAILED:
+        return {}
+    total, maximum = f"{result.assignment}/total", f"{result.assignment}/maximum"
+    return {**_questions(result), total: result.score, maximum: result.max_score}
+
+
+def _harmless(value: Value) -> Value:
+    """A text that no spreadsheet runs; a number as it is."""
+    if isinstance(value, str) and value.lstrip(" ").startswith(_FORMULA):
+        return f"'{value}"
+    return value

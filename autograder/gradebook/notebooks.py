@@ -1,0 +1,160 @@
+"""The autograded notebook of one exercise: what formgrader shows to a human grader.
+
+A student's own notebook stays as it is where every cell that nbgrader keeps is there exactly
+once. Otherwise, and for modules, the released notebook is filled in with the student's answers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ..presenting import Answers, read_answers, same_code, shortened, source_of
+from ..records import ExerciseResult
+from .messages import check_output, clean
+from .release import CHECK, ReleasedNotebook
+from .sanitize import Cell, safe_cell
+
+_LONGEST_SOURCE = 200_000
+_LARGEST_NOTEBOOK = 8 << 20
+
+
+def autograded_notebook(
+    released: ReleasedNotebook, exercise: ExerciseResult | None, submitted: Path
+) -> str:
+    """The text of the autograded notebook of a student's exercise."""
+    answers = read_answers(submitted, exercise.file if exercise else None)
+    notes = list(exercise.notes) if exercise else []
+    notes += [answers.problem] if answers.problem else []
+    cells = None
+    if answers.notebook is not None:
+        cells, why = _kept(released, answers.notebook)
+        notes += [why] if why else []
+    if cells is None:
+        cells = _rebuilt(released, answers)
+    fill_in(cells, exercise)
+    return _document(released, _with_notes(cells, notes))
+
+
+def _kept(released: ReleasedNotebook, notebook: dict[str, Any]) -> tuple[list[Cell] | None, str]:
+    """The student's own cells, or why they can't be used."""
+    found = [cell for cell in notebook["cells"] if isinstance(cell, dict)]
+    names = [_name(cell) for cell in found]
+    counts = Counter(name for name in names if name)
+    for cell in released.cells:
+        if counts[cell.name] != 1:
+            what = "is missing" if not counts[cell.name] else "is there more than once"
+            return None, f"the notebook was rebuilt: its cell {cell.name!r} {what}"
+    by_name = {_name(cell): cell for cell in released.document["cells"] if _name(cell)}
+    pairs = [(cell, by_name.get(name)) for cell, name in zip(found, names, strict=True)]
+    if any(own and own["cell_type"] != cell.get("cell_type") for cell, own in pairs):
+        return None, "the notebook was rebuilt: a cell has another type than in the release"
+    known = frozenset(source_of(cell) for cell in released.document["cells"])
+    cells = [_restored(safe_cell(cell, known), own) for cell, own in pairs]
+    if sum(len(json.dumps(cell)) for cell in cells) > _LARGEST_NOTEBOOK:
+        return None, "the notebook was rebuilt: it is too large to be shown"
+    return cells, ""
+
+
+def _name(cell: Cell) -> str | None:
+    metadata = cell.get("metadata")
+    kept = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    name = kept.get("grade_id") if isinstance(kept, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def _restored(cell: Cell, original: Cell | None) -> Cell:
+    """The cell with the release's nbgrader metadata; a locked one with the release's source."""
+    if original is None:
+        return cell
+    metadata = dict(original["metadata"]["nbgrader"])
+    is_locked = metadata.get("locked") or metadata.get("grade")
+    source = source_of(original) if is_locked and not metadata.get("solution") else cell["source"]
+    return {**cell, "metadata": {"nbgrader": metadata}, "source": source}
+
+
+def _rebuilt(released: ReleasedNotebook, answers: Answers) -> list[Cell]:
+    cells = [_copied(cell, answers) for cell in released.document["cells"]]
+    if other := _other_code(released, answers):
+        cells.append(_comment_cell(["The rest of what was handed in:"], clean(other)))
+    return cells
+
+
+def _copied(cell: Cell, answers: Answers) -> Cell:
+    copy = {key: value for key, value in cell.items() if key != "id"}
+    if copy["cell_type"] == "code":
+        copy["outputs"] = []
+    name = _name(cell) or ""
+    if cell["metadata"].get("nbgrader", {}).get("solution") and name in answers.definitions:
+        copy["source"] = shortened(clean(answers.definitions[name]), _LONGEST_SOURCE)
+    return copy
+
+
+def _other_code(released: ReleasedNotebook, answers: Answers) -> str:
+    """The student's code outside the questions, as far as it is not the stub's."""
+    stub = released.stub
+    parts = [] if same_code(answers.rest, stub.rest) else [answers.rest]
+    for name, code in answers.definitions.items():
+        if name not in released.questions and not same_code(code, stub.definitions.get(name, "")):
+            parts.append(code)
+    return shortened("\n\n\n".join(part for part in parts if part.strip()), _LONGEST_SOURCE)
+
+
+def fill_in(cells: Iterable[Cell], exercise: ExerciseResult | None) -> None:
+    """Puts the verdicts into the check cells as outputs."""
+    results = {question.question: question for question in (exercise.questions if exercise else ())}
+    for cell in cells:
+        name = _name(cell) or ""
+        if cell["metadata"].get("nbgrader", {}).get("grade") and cell["cell_type"] == "code":
+            text = check_output(exercise, results.get(name.removeprefix(CHECK)))
+            cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": text}]
+            cell["execution_count"] = None
+
+
+def _with_notes(cells: list[Cell], notes: list[str]) -> list[Cell]:
+    return [_comment_cell(["autograder:", *notes], ""), *cells] if notes else cells
+
+
+def _comment_cell(notes: list[str], code: str) -> Cell:
+    """A code cell: unlike Markdown it shows any text as it is."""
+    lines = [f"# {line}" for note in notes for line in clean(note).splitlines()]
+    source = "\n".join([*lines, code] if code else lines)
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": {},
+        "outputs": [],
+        "source": source,
+    }
+
+
+def _document(released: ReleasedNotebook, cells: list[Cell]) -> str:
+    document = {
+        "cells": [{**cell, "id": f"cell-{number}"} for number, cell in enumerate(cells)],
+        "metadata": {"kernelspec": json.loads(released.kernelspec)},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def write_if_changed(path: Path, text: str) -> None:
+    """Writes a file in one step, and leaves it alone where it holds this text already."""
+    data = text.encode("utf-8", "replace")
+    if path.is_file() and not path.is_symlink() and path.read_bytes() == data:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

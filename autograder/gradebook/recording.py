@@ -1,0 +1,168 @@
+"""Records results: nbgrader's database and the autograded notebooks that formgrader shows.
+
+Running it again writes the same; so a run that was stopped, or a lost database, is mended by the
+same command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..course import Course
+from ..presenting import latest, nbgrader_problem
+from ..records import SubmissionResult, SubmissionStatus
+from .database import opened, transaction
+from .entries import entry_of, questions_of
+from .lateness import TIMESTAMP_FILE, Arrival, arrival, late_penalty
+from .notebooks import autograded_notebook, write_if_changed
+from .release import ReleasedAssignment, read_release
+from .rows import Entry, write_entries
+from .settings import Settings, load_settings, prepare_class_folder
+from .structure import AssignmentRows, update_structure
+
+_BATCH = 100
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that a human should know about one student's record."""
+
+    student: str
+    assignment: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordSummary:
+    """What was recorded, and what was not and why."""
+
+    db_url: str
+    submissions: int
+    assignments: tuple[str, ...]
+    notes: tuple[Note, ...]
+
+
+def record(
+    course: Course,
+    class_folder: Path,
+    results: Iterable[SubmissionResult],
+    *,
+    db_url: str | None = None,
+    progress: Progress | None = None,
+) -> RecordSummary:
+    """Writes the latest results into nbgrader's gradebook and the autograded notebooks.
+
+    Raises `UserError` for a database or a release that can't be used; a batch of submissions is
+    written whole or not at all, and nothing that a human graded changes.
+    """
+    prepare_class_folder(course, class_folder)
+    settings = load_settings(class_folder, db_url)
+    notes: list[Note] = []
+    accepted = [result for result in latest(results) if _is_accepted(course, result, notes)]
+    releases = {
+        assignment.name: read_release(course, assignment)
+        for assignment in course.assignments
+        if any(result.assignment == assignment.name for result in accepted)
+    }
+    notes += _release_notes(releases, accepted)
+    penalty = late_penalty(settings.config)
+    with opened(settings.db_url) as engine:
+        with transaction(engine) as connection:
+            structures = {
+                name: update_structure(connection, settings.course_id, released)
+                for name, released in releases.items()
+            }
+        done = 0
+        for batch in _batches(accepted):
+            entries = [
+                _written(settings, releases[r.assignment], structures[r.assignment], r, notes)
+                for r in batch
+            ]
+            with transaction(engine) as connection:
+                write_entries(connection, structures, entries, penalty)
+            done += len(batch)
+            if progress is not None:
+                progress(done, len(accepted))
+    return RecordSummary(settings.db_url, len(accepted), tuple(releases), tuple(notes))
+
+
+def _batches(results: Sequence[SubmissionResult]) -> Iterator[Sequence[SubmissionResult]]:
+    for start in range(0, len(results), _BATCH):
+        yield results[start : start + _BATCH]
+
+
+def _is_accepted(course: Course, result: SubmissionResult, notes: list[Note]) -> bool:
+    """Whether a result can be recorded; says in the notes why not."""
+    why = None
+    if result.status is SubmissionStatus.FAILED:
+        why = "not recorded: the grader failed on it; grade it again with --resume"
+    elif problem := nbgrader_problem(result.student):
+        why = f"not recorded: nbgrader can't take this name, which {problem}; rename the folder"
+    elif result.assignment not in {assignment.name for assignment in course.assignments}:
+        why = "not recorded: the course has no assignment of this name"
+    if why is None and set(result.student) & set(',"'):
+        why = "nbgrader's own CSV does not quote this name: use `autograder export csv`"
+        notes.append(Note(result.student, result.assignment, why))
+        return True
+    if why is not None:
+        notes.append(Note(result.student, result.assignment, why))
+    return why is None
+
+
+def _release_notes(
+    releases: Mapping[str, ReleasedAssignment], results: Iterable[SubmissionResult]
+) -> list[Note]:
+    """Where the released notebooks and the suites that graded disagree on questions or points."""
+    points = {
+        (name, notebook.name, question): cell.points
+        for name, released in releases.items()
+        for notebook in released.notebooks
+        for question, cell in notebook.questions.items()
+    }
+    found: dict[str, str] = {}
+    for result in results:
+        for exercise, question in questions_of(result):
+            key = (result.assignment, exercise.exercise, question.question)
+            where = "/".join(key)
+            fix = f"run `autograder release {result.assignment}` and record again"
+            if key not in points:
+                found[where] = f"{where} is not in the released notebook, its score not in: {fix}"
+            elif abs(points[key] - question.max_score) > 1e-9:
+                found[where] = (
+                    f"{where} has {points[key]:g} points in the released notebook, "
+                    f"{question.max_score:g} in the suite: {fix}"
+                )
+    return [Note("", where.partition("/")[0], text) for where, text in sorted(found.items())]
+
+
+def _written(
+    settings: Settings,
+    released: ReleasedAssignment,
+    structure: AssignmentRows,
+    result: SubmissionResult,
+    notes: list[Note],
+) -> Entry:
+    """Writes a submission's autograded folder; returns what the database is told."""
+    submitted = settings.submitted(result.student, result.assignment)
+    folder = settings.autograded(result.student, result.assignment)
+    arrived = arrival(submitted)
+    if arrived.problem:
+        notes.append(Note(result.student, result.assignment, arrived.problem))
+    exercises = {exercise.exercise: exercise for exercise in result.exercises}
+    for notebook in released.notebooks:
+        text = autograded_notebook(notebook, exercises.get(notebook.name), submitted)
+        write_if_changed(folder / f"{notebook.name}.ipynb", text)
+    _copy_timestamp(submitted, folder, arrived)
+    return entry_of(structure, result, arrived)
+
+
+def _copy_timestamp(submitted: Path, folder: Path, arrived: Arrival) -> None:
+    if arrived.stamped is None:
+        (folder / TIMESTAMP_FILE).unlink(missing_ok=True)
+        return
+    text = (submitted / TIMESTAMP_FILE).read_text(encoding="utf-8", errors="replace")
+    write_if_changed(folder / TIMESTAMP_FILE, text)

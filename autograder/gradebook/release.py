@@ -1,0 +1,107 @@
+"""Released notebooks become records: what nbgrader must know of each cell."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nbformat import NotebookNode
+from nbgrader import utils
+from nbgrader.nbgraderformat import reads
+
+from ..course import Course
+from ..errors import ContentError
+from ..presenting import Answers, read_answers
+from ..records import Assignment
+
+CHECK = "check_"
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedCell:
+    """One cell that nbgrader keeps: by its name, `points` only where it is graded."""
+
+    name: str
+    cell_type: str
+    grade: bool
+    solution: bool
+    locked: bool
+    points: float
+    source: str
+    checksum: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedNotebook:
+    """One exercise as students got it."""
+
+    name: str
+    stub: Answers
+    document: dict[str, Any]
+    kernelspec: str
+    cells: tuple[ReleasedCell, ...]
+
+    @property
+    def questions(self) -> dict[str, ReleasedCell]:
+        """The grade cell of each question, by the question's name."""
+        return {cell.name.removeprefix(CHECK): cell for cell in self.cells if cell.grade}
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedAssignment:
+    """An assignment of the course with its released notebooks."""
+
+    name: str
+    duedate: str | None
+    settings_file: Path
+    notebooks: tuple[ReleasedNotebook, ...]
+
+
+def read_release(course: Course, assignment: Assignment) -> ReleasedAssignment:
+    """The released notebooks of an assignment; raises `ContentError` for one that can't be used."""
+    return ReleasedAssignment(
+        name=assignment.name,
+        duedate=assignment.duedate,
+        settings_file=course.root / "source" / assignment.name / "assignment.toml",
+        notebooks=tuple(_read(exercise.stub) for exercise in assignment.exercises),
+    )
+
+
+def _read(stub: Path) -> ReleasedNotebook:
+    path = stub.with_suffix(".ipynb")
+    fix = f"run `autograder release {path.parent.name}`"
+    try:
+        notebook = reads(path.read_text(encoding="utf-8"), as_version=4)
+    except FileNotFoundError as error:
+        raise ContentError(path, None, "there is no released notebook", fix) from error
+    except Exception as error:  # nbformat and nbgrader have no common error
+        problem = f"not a notebook that nbgrader can use: {type(error).__name__}: {error}"
+        raise ContentError(path, None, problem, fix) from error
+    cells = tuple(_cell(cell) for cell in notebook.cells if _is_kept(cell))
+    return ReleasedNotebook(
+        name=stub.stem,
+        stub=read_answers(stub.parent, stub.name),
+        document=json.loads(json.dumps(notebook)),
+        kernelspec=json.dumps(notebook.metadata.get("kernelspec", {})),
+        cells=cells,
+    )
+
+
+def _is_kept(cell: NotebookNode) -> bool:
+    return bool(utils.is_grade(cell) or utils.is_solution(cell) or utils.is_locked(cell))
+
+
+def _cell(cell: NotebookNode) -> ReleasedCell:
+    metadata = cell.metadata.nbgrader
+    return ReleasedCell(
+        name=metadata.grade_id,
+        cell_type=cell.cell_type,
+        grade=utils.is_grade(cell),
+        solution=utils.is_solution(cell),
+        locked=utils.is_locked(cell),
+        points=float(metadata.get("points", 0.0)),
+        source=cell.source,
+        checksum=metadata.get("checksum") or utils.compute_checksum(cell),
+    )

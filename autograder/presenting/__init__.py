@@ -1,0 +1,32 @@
+"""What every page, table and notebook about results shares: words, names, order, answers."""
+
+from .answers import Answers, read_answers, same_code, source_of
+from .names import folder_name, nbgrader_problem
+from .review import latest, reasons_to_look
+from .wording import (
+    NEXT_STEPS,
+    VERDICT_WORDS,
+    amount,
+    exercise_advice,
+    readable,
+    readable_test,
+    shortened,
+)
+
+__all__ = [
+    "NEXT_STEPS",
+    "VERDICT_WORDS",
+    "Answers",
+    "amount",
+    "exercise_advice",
+    "folder_name",
+    "latest",
+    "nbgrader_problem",
+    "read_answers",
+    "readable",
+    "readable_test",
+    "reasons_to_look",
+    "same_code",
+    "source_of",
+    "shortened",
+]

@@ -1,0 +1,83 @@
+"""Verdicts, test names and amounts in words that a student reads."""
+
+from __future__ import annotations
+
+from ..records import ExerciseResult, ExerciseStatus, Verdict
+
+VERDICT_WORDS: dict[Verdict, str] = {
+    Verdict.CORRECT: "Correct",
+    Verdict.PARTIAL: "Partly right",
+    Verdict.WRONG: "Not right yet",
+    Verdict.NOT_IMPLEMENTED: "Not written yet",
+    Verdict.MISSING: "Not found",
+    Verdict.ERROR: "Stopped with an error",
+    Verdict.TIMEOUT: "Took too long",
+    Verdict.MEMORY: "Needed too much memory",
+    Verdict.CRASHED: "Ended its process",
+    Verdict.OUTPUT_LIMIT: "Printed too much",
+    Verdict.FORBIDDEN: "Uses a call that is not allowed",
+    Verdict.PROTOCOL: "Gave back something that is no answer",
+}
+
+NEXT_STEPS: dict[Verdict, str] = {
+    Verdict.CORRECT: "",
+    Verdict.PARTIAL: "Start with the first test below that did not pass.",
+    Verdict.WRONG: "Work through the first test below with pen and paper, shape by shape.",
+    Verdict.NOT_IMPLEMENTED: "Replace the line `raise NotImplementedError` with your answer.",
+    Verdict.MISSING: "Keep the name of the function or class exactly as in the stub.",
+    Verdict.ERROR: "Read the last line of the message first, and try the public checks.",
+    Verdict.TIMEOUT: "Look for a loop that never ends, or one over every single number.",
+    Verdict.MEMORY: "Look for a tensor that is much larger than the shapes in the docstring.",
+    Verdict.CRASHED: "Remove calls that end Python, such as exit(), and recursion without an end.",
+    Verdict.OUTPUT_LIMIT: "Remove the print calls inside the function.",
+    Verdict.FORBIDDEN: "Write this step yourself. The docstring says which calls are not allowed.",
+    Verdict.PROTOCOL: "Return what the docstring says, usually one tensor, and nothing else.",
+}
+
+_ADVICE: dict[ExerciseStatus, str] = {
+    ExerciseStatus.GRADED: "",
+    ExerciseStatus.MISSING: (
+        "Nothing was handed in for this exercise. Hand in {name}.py or {name}.ipynb: keep the "
+        "name of the file that you were given."
+    ),
+    ExerciseStatus.UNREADABLE: (
+        "{file} could not be read as Python or as a notebook. Open it in JupyterLab, choose "
+        "Restart Kernel and Run All Cells, save it when it runs without a syntax error, and hand "
+        "in that file as {name}.ipynb, or your module as {name}.py. Do not rename another kind "
+        "of file, and do not hand in an HTML or PDF export."
+    ),
+}
+
+
+def exercise_advice(exercise: ExerciseResult) -> str:
+    """What to hand in instead where an exercise is missing or unreadable; empty where it is not."""
+    return _ADVICE[exercise.status].format(
+        name=exercise.exercise, file=exercise.file or "The file that was handed in"
+    )
+
+
+def readable(name: str) -> str:
+    """A name of code as words: `causal_attention` -> "Causal attention"."""
+    words = name.replace("_", " ").strip()
+    return words[:1].upper() + words[1:]
+
+
+def readable_test(name: str) -> str:
+    """A test's name as a sentence: `test_wide_rows[float64]` -> "Wide rows (float64)"."""
+    function, bracket, case = name.rpartition("::")[2].partition("[")
+    words = readable(function.removeprefix("test_"))
+    return f"{words} ({case.removesuffix(']')})" if bracket else words
+
+
+def amount(points: float) -> str:
+    """Points as people write them: 2, 1.5, 0.33."""
+    return f"{points:.2f}".rstrip("0").rstrip(".")
+
+
+def shortened(text: str, limit: int) -> str:
+    """The text, or its beginning and end where it is longer than `limit` characters."""
+    if len(text) <= limit:
+        return text
+    head, tail = limit * 2 // 3, limit // 4
+    left_out = len(text) - head - tail
+    return f"{text[:head]}\n... {left_out} characters left out ...\n{text[-tail:]}"

@@ -1,0 +1,198 @@
+"""A small course with released notebooks, a class folder, and results made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from autograder.course import Course, load_course
+from autograder.records import (
+    ExerciseResult,
+    ExerciseStatus,
+    QuestionResult,
+    SubmissionResult,
+    SubmissionStatus,
+    TestResult,
+    Tier,
+    Verdict,
+)
+
+QUESTIONS = {"masking": ("causal_mask", "mask_scores"), "dropout": ("dropout",)}
+
+STUB = '''\
+def {name}(x):
+    """The question."""
+    raise NotImplementedError
+'''
+
+SOLUTION = '''\
+def {name}(x):
+    """The question."""
+    ### BEGIN SOLUTION
+    return x
+    ### END SOLUTION
+'''
+
+
+def stub_module(exercise: str) -> str:
+    return "import torch\n\n\n" + "\n\n".join(STUB.format(name=n) for n in QUESTIONS[exercise])
+
+
+def released_notebook(exercise: str, points: float = 2.0) -> nbformat.NotebookNode:
+    cells = [new_markdown_cell(f"# {exercise}"), new_code_cell("import torch")]
+    for name in QUESTIONS[exercise]:
+        answer = new_code_cell(STUB.format(name=name).rstrip())
+        answer.metadata["nbgrader"] = _metadata(name, solution=True)
+        check = new_code_cell(f'check("{name}")')
+        check.metadata["nbgrader"] = _metadata(f"check_{name}", grade=True, locked=True)
+        check.metadata["nbgrader"]["points"] = points
+        cells += [answer, check]
+    for number, cell in enumerate(cells):
+        cell["id"] = f"{exercise}-{number}"
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    return new_notebook(cells=cells, metadata={"kernelspec": kernel})
+
+
+def _metadata(
+    name: str, grade: bool = False, solution: bool = False, locked: bool = False
+) -> dict[str, object]:
+    return {
+        "schema_version": 3,
+        "grade_id": name,
+        "grade": grade,
+        "solution": solution,
+        "locked": locked,
+        "task": False,
+    }
+
+
+def write_course(root: Path, duedate: str = "") -> Course:
+    for room in ("source", "solutions", "assignments"):
+        (root / room / "masks").mkdir(parents=True, exist_ok=True)
+    settings = 'title = "Masks"\nexercises = ["masking", "dropout"]\n'
+    settings += f'duedate = "{duedate}"\n' if duedate else ""
+    (root / "source" / "masks" / "assignment.toml").write_text(settings)
+    for exercise, names in QUESTIONS.items():
+        solution = "\n\n".join(SOLUTION.format(name=name) for name in names)
+        (root / "solutions" / "masks" / f"{exercise}.py").write_text(solution)
+        released = root / "assignments" / "masks" / exercise
+        released.with_suffix(".py").write_text(stub_module(exercise))
+        nbformat.write(released_notebook(exercise), released.with_suffix(".ipynb"))
+    return load_course(root)
+
+
+def question(
+    name: str, score: float, verdict: Verdict | None = None, message: str = "rows and columns"
+) -> QuestionResult:
+    right = score == 2.0
+    return QuestionResult(
+        question=name,
+        score=score,
+        max_score=2.0,
+        verdict=verdict or (Verdict.CORRECT if right else Verdict.WRONG),
+        misconception=None if right else "masking.diagonal_masked",
+        hint=None if right else "May a token see itself?",
+        tests=(
+            TestResult("test_diagonal_is_allowed", right, 1.0 if right else 0.0, 1.0,
+                       "" if right else message),
+            TestResult("test_future_is_masked", score > 0, 1.0 if score else 0.0, 1.0),
+        ),
+    )  # fmt: skip
+
+
+def result(
+    student: str = "ada",
+    scores: tuple[float, float, float] = (2.0, 0.0, 2.0),
+    files: tuple[str | None, str | None] = ("masking.py", "dropout.py"),
+    statuses: tuple[ExerciseStatus, ExerciseStatus] = (ExerciseStatus.GRADED,) * 2,
+    assignment: str = "masks",
+    status: SubmissionStatus = SubmissionStatus.GRADED,
+    message: str = "rows and columns",
+) -> SubmissionResult:
+    left = iter(scores)
+    exercises = tuple(
+        ExerciseResult(
+            exercise=name,
+            file=file,
+            status=state,
+            score=sum(own),
+            max_score=2.0 * len(own),
+            questions=tuple(
+                question(q, score, message=message)
+                for q, score in zip(QUESTIONS[name], own, strict=True)
+            ),
+        )
+        for name, file, state in zip(QUESTIONS, files, statuses, strict=True)
+        for own in [[next(left) for _ in QUESTIONS[name]]]
+    )
+    failed = status is SubmissionStatus.FAILED
+    return SubmissionResult(
+        student=student,
+        assignment=assignment,
+        submission_digest="sha256:0",
+        suite_digest="sha256:1",
+        isolation=Tier.A,
+        status=status,
+        score=0.0 if failed else sum(scores),
+        max_score=6.0,
+        seconds=0.1,
+        seed=1,
+        exercises=() if failed else exercises,
+        error="the worker's parent died" if failed else None,
+    )
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Course:
+    """One assignment `masks` with the exercises `masking` and `dropout`."""
+    return write_course(tmp_path / "course_root")
+
+
+@pytest.fixture
+def class_folder(course: Course) -> Path:
+    """An empty class folder inside the course."""
+    folder = course.root / "course"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def make_result() -> Callable[..., SubmissionResult]:
+    """Makes a result of `masks`: scores of causal_mask, mask_scores, dropout."""
+    return result
+
+
+@pytest.fixture
+def make_question() -> Callable[..., QuestionResult]:
+    """Makes a question's result with two tests."""
+    return question
+
+
+@pytest.fixture
+def make_released() -> Callable[..., nbformat.NotebookNode]:
+    """Makes the released notebook of an exercise."""
+    return released_notebook
+
+
+@pytest.fixture
+def make_course() -> Callable[..., Course]:
+    """Writes the course into a folder, with a due date."""
+    return write_course
+
+
+@pytest.fixture
+def submit(class_folder: Path) -> Callable[..., Path]:
+    """Puts files into a student's submission; returns its folder."""
+
+    def put(student: str, files: dict[str, str], assignment: str = "masks") -> Path:
+        folder = class_folder / "submitted" / student / assignment
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        return folder
+
+    return put
