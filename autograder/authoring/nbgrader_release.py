@@ -21,8 +21,7 @@ from .parts import STUB
 def generate_assignment(root: Path, assignment: str, sources: Mapping[str, str]) -> dict[str, str]:
     """Released notebooks from nbgrader source notebooks, by exercise.
 
-    `root` is a temporary folder; nbgrader's database there is thrown away with it. Raises
-    `GraderError` with nbgrader's log.
+    `root` is a temporary folder. Raises `GraderError` with nbgrader's log.
     """
     folder = root / "source" / assignment
     folder.mkdir(parents=True)
@@ -46,7 +45,9 @@ def _convert(root: Path, assignment: str) -> None:
     config.ClearSolutions.code_stub = {"python": STUB}
     config.ClearSolutions.begin_solution_delimeter = BEGIN_SOLUTION
     config.ClearSolutions.end_solution_delimeter = END_SOLUTION
-    config.CourseDirectory.db_url = f"sqlite:///{(root / 'gradebook.db').as_posix()}"
+    # what `nbgrader generate_assignment --no-db` says: the class's gradebook is made elsewhere
+    config.GenerateAssignment.no_database = True
+    config.SaveCells.enabled = False
     try:
         directory = CourseDirectory(config=config, log=logger)
         GenerateAssignment(coursedir=directory, config=config, log=logger).start()
