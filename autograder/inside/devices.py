@@ -27,10 +27,12 @@ _COPYING = frozenset({"aten::copy_", "aten::_to_copy"})
 
 def second_device(args: Iterable[Any]) -> contextlib.AbstractContextManager[Any]:
     """The rules of a second device where an argument is on the meta device, else nothing."""
-    return _SecondDevice() if any(map(_is_moved, args)) else contextlib.nullcontext()
+    if any(map(_is_moved, args)):
+        return _SecondDevice()  # type: ignore[no-untyped-call]  # torch's own __init__
+    return contextlib.nullcontext()
 
 
-class _SecondDevice(TorchDispatchMode):
+class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's own class
     """Raises RuntimeError where an operator needs its tensors together and gets them apart.
 
     A tensor of one element may stay on the CPU: it is a number, however it is written.

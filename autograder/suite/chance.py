@@ -87,3 +87,25 @@ def repeat_problem(calls: Sequence[torch.Tensor], p: float) -> str | None:
     if len(calls) > 5 and len(numbers) == 1:
         return f"each of {len(calls)} calls dropped exactly {numbers.pop()} entries"
     return None
+
+
+def causal_dropout_problem(weights: torch.Tensor, p: float) -> str | None:
+    """None if equal causal attention weights, (..., T, T), were dropped out as they should be.
+
+    Row t had the weight 1 / (t + 1) for token t and each before it. Each of them is now 0 or
+    divided by 1 - p, on its own along every dimension.
+    """
+    weights = weights.detach()
+    past = torch.ones_like(weights).tril().bool()
+    before = 1 / torch.arange(1, weights.shape[-1] + 1, dtype=weights.dtype).unsqueeze(-1)
+    dropped = (weights.abs() < 1e-6) & past
+    expected = torch.where(dropped | ~past, 0.0, before / (1 - p))
+    wrong = (weights - expected).abs() > 1e-4
+    if bool(wrong.any()):
+        *_, row, column = (int(index) for index in wrong.nonzero()[0])
+        was = 0.0 if column > row else float(before[row])
+        return (
+            f"token {row} gave token {column} the weight {was:.4f}; with dropout of {p} it became "
+            f"{float(weights[wrong][0]):.4f}"
+        )
+    return rate_problem(dropped, p, past) or dependence_problem(dropped, p, past)
