@@ -1,0 +1,130 @@
+"""Hidden suite of `multi_head_wrapper`: 15 of the assignment's 100 points."""
+
+import pytest
+import torch
+
+from autograder.suite import Draw, Expect
+from autograder.suite.chance import causal_dropout_problem
+
+WRAPPER = "MultiHeadAttentionWrapper"
+
+
+@pytest.mark.question(WRAPPER, points=1)
+def test_one_head_and_one_token(expect: Expect, draw: Draw) -> None:
+    expect.layer(WRAPPER, 3, 2, 4, 0.0, 1).same(
+        draw.normal(1, 1, 3),
+        likely="with one head the result is that of the head; no dimension disappears when it is 1",
+    )
+
+
+@pytest.mark.question(WRAPPER, points=3)
+def test_many_heads_side_by_side(expect: Expect, draw: Draw) -> None:
+    expect.layer(WRAPPER, 5, 3, 6, 0.0, 4).same(
+        draw.normal(2, 6, 5),
+        likely="every head sees the same input; the columns of head 0 come first, then those of "
+        "head 1, and so on; d_out is the size of one head",
+    )
+
+
+@pytest.mark.question(WRAPPER, points=1)
+def test_shorter_and_non_contiguous_input(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer(WRAPPER, 4, 2, 7, 0.0, 3)
+    likely = "every input up to context_length is allowed, also after a longer one"
+    layer.same(draw.strided(3, 7, 4), likely=likely)
+    layer.same(draw.strided(2, 5, 4), likely=likely)
+
+
+@pytest.mark.question(WRAPPER, points=2)
+def test_trainable_weights_are_those_of_the_heads(expect: Expect) -> None:
+    likely = (
+        "torch finds the layers of a `nn.ModuleList` only, each head must be built on its own, "
+        "and qkv_bias decides whether it has biases"
+    )
+    expect.layer(WRAPPER, 5, 2, 4, 0.0, 3).exact_weights(likely=likely)
+    expect.layer(WRAPPER, 3, 4, 5, 0.0, 2, True).exact_weights(likely=likely)
+
+
+@pytest.mark.question(WRAPPER, points=1)
+def test_heads_with_bias(expect: Expect, draw: Draw) -> None:
+    expect.layer(WRAPPER, 4, 3, 5, 0.0, 2, True).same(
+        draw.normal(2, 4, 4), likely="qkv_bias is handed on to every head"
+    )
+
+
+@pytest.mark.question(WRAPPER, points=1)
+def test_future_does_not_change_the_past(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer(WRAPPER, 4, 2, 6, 0.0, 3)
+    x = draw.normal(2, 6, 4)
+    likely = "the result of a token must not change when only later tokens change"
+    before = layer.same(x, likely=likely)
+    x[:, 3:] = draw.normal(2, 3, 4)
+    after = layer.result(x, likely=likely)
+    layer.that(
+        torch.allclose(before[:, :3], after[:, :3], atol=1e-5),
+        got="other results for tokens 0 to 2 after tokens 3 to 5 changed",
+        expected="the same results",
+        likely=likely,
+    )
+
+
+@pytest.mark.question(WRAPPER, points=1)
+def test_module_in_float64(expect: Expect, draw: Draw) -> None:
+    expect.layer(WRAPPER, 3, 2, 5, 0.0, 2).move(dtype=torch.float64).same(
+        draw.normal(2, 4, 3, dtype=torch.float64),
+        likely="after module.double() every head computes in float64, and so does the joining",
+    )
+
+
+@pytest.mark.question(WRAPPER, points=1)
+def test_module_on_another_device(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer(WRAPPER, 3, 2, 5, 0.0, 2)
+    x = draw.normal(2, 4, 3)
+    likely = "all heads, and every tensor that forward makes, belong to the device of the module"
+    layer.same(x, likely=likely)
+    layer.moves(x, likely=likely)
+
+
+@pytest.mark.question(WRAPPER, points=2)
+def test_gradients_reach_every_head(expect: Expect, draw: Draw) -> None:
+    expect.layer(WRAPPER, 4, 3, 5, 0.0, 3, True).move(dtype=torch.float64).gradients(
+        draw.normal(2, 5, 4, dtype=torch.float64),
+        likely="`.detach()`, `.data` or `torch.tensor(...)` of a head's result stops its learning",
+    )
+
+
+@pytest.mark.question(WRAPPER, points=2)
+def test_dropout_in_every_head(expect: Expect) -> None:
+    likely = (
+        "every head drops its own attention weights with the probability that was given, in "
+        "training only; nothing else is dropped"
+    )
+    num_tokens, num_heads, p = 10, 3, 0.3
+    layer = expect.layer(WRAPPER, num_tokens, num_tokens + 1, num_tokens, p, num_heads)
+    # equal scores, and values that show the attention weights: column s is the weight of token s,
+    # the last column their sum
+    shown = torch.cat([torch.eye(num_tokens), torch.ones(1, num_tokens)])
+    layer.fill(lambda name, shape: shown if "W_value" in name else torch.zeros(shape))
+    x = torch.eye(num_tokens).repeat(4, 1, 1)
+    calls = [layer.train().result(x, likely=likely) for _ in range(3)]
+    layer.that(
+        all(call.shape == (4, num_tokens, num_heads * (num_tokens + 1)) for call in calls),
+        got=f"shape {tuple(calls[0].shape)}",
+        expected="all heads side by side",
+        likely=likely,
+    )
+    heads = torch.stack(calls).unflatten(-1, (num_heads, num_tokens + 1)).transpose(2, 3)
+    weights, sums = heads[..., :-1], heads[..., -1]  # (calls, B, H, T, T), (calls, B, H, T)
+    problem = causal_dropout_problem(weights, p)
+    layer.that(
+        problem is None,
+        got=str(problem),
+        expected=f"each attention weight 0 with probability {p}, else divided by {1 - p}",
+        likely=likely,
+    )
+    layer.that(
+        torch.allclose(weights.sum(-1), sums, atol=1e-4),
+        got="context vectors in which some columns were dropped and others not",
+        expected="dropout on the attention weights only",
+        likely=likely,
+    )
+    layer.eval().same(x, likely=likely)

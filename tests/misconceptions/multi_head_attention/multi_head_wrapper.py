@@ -1,0 +1,425 @@
+"""What students write instead of heads side by side."""
+
+import math
+
+import torch
+from torch import nn
+
+from autograder.suite import misconception
+
+
+class CausalAttention(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.dropout = nn.Dropout(dropout)
+        future = torch.ones(context_length, context_length, dtype=torch.bool).triu(1)
+        self.register_buffer("mask", future)
+
+    def forward(self, x):
+        num_tokens = x.shape[1]
+        if num_tokens > self.mask.shape[0]:
+            raise ValueError(f"{num_tokens} tokens, but context_length is {self.mask.shape[0]}")
+        queries, keys, values = self.W_query(x), self.W_key(x), self.W_value(x)
+        scores = queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[-1])
+        scores = scores.masked_fill(self.mask[:num_tokens, :num_tokens], -torch.inf)
+        return self.dropout(torch.softmax(scores, dim=-1)) @ values
+
+
+@misconception(
+    "MultiHeadAttentionWrapper",
+    confuses="a Python list with a `nn.ModuleList`: torch doesn't find the heads in it",
+    hint="Count `list(module.parameters())`. How many tensors should three heads have?",
+)
+class HeadsInAPlainList(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.heads = [
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
+            for _ in range(num_heads)
+        ]
+
+    def forward(self, x):
+        return torch.cat([head(x) for head in self.heads], dim=-1)
+
+
+@misconception(
+    "MultiHeadAttentionWrapper",
+    confuses="several heads with several names of one head: all share their weights",
+    hint="How often is `CausalAttention(...)` called in your code when there are three heads?",
+)
+class OneHeadManyTimes(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        head = CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
+        self.heads = nn.ModuleList([head] * num_heads)
+
+    def forward(self, x):
+        return torch.cat([head(x) for head in self.heads], dim=-1)
+
+
+@misconception(
+    "MultiHeadAttentionWrapper",
+    confuses="using one head with using all: head 0 is called for every head",
+    hint="Does the result change when the weights of the last head change?",
+)
+class FirstHeadCalledForAll(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
+            for _ in range(num_heads)
+        )
+
+    def forward(self, x):
+        return torch.cat([self.heads[0](x) for _ in self.heads], dim=-1)
+
+
+@misconception(
+    "MultiHeadAttentionWrapper",
+    confuses="side by side with averaged",
+    hint="How many columns should the result have for 3 heads of size 2?",
+)
+class HeadsAveraged(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
+            for _ in range(num_heads)
+        )
+
+    def forward(self, x):
+        return torch.stack([head(x) for head in self.heads]).mean(dim=0)
+
+
+@misconception(
+    "MultiHeadAttentionWrapper",
+    confuses="side by side with added up",
+    hint="How many columns should the result have for 3 heads of size 2?",
+)
+class HeadsAdded(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
+            for _ in range(num_heads)
+        )
+
+    def forward(self, x):
+        return sum(head(x) for head in self.heads)
+
+
+@misconception(
+    "MultiHeadAttentionWrapper",
+    confuses="columns with tokens: the heads are joined along dimension 1",
+    hint="Which dimension of the result should grow with the number of heads?",
+)
+class HeadsBelowEachOther(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
+            for _ in range(num_heads)
+        )
+
+    def forward(self, x):
+        return torch.cat([head(x) for head in self.heads], dim=1)
+
+
+@misconception(
+    "MultiHeadAttentionWrapper",
+    confuses="joining with stacking: the heads stand in a dimension of their own",
+    hint="How many dimensions should the result have?",
+)
+class HeadsStacked(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
+            for _ in range(num_heads)
+        )
+
+    def forward(self, x):
+        return torch.stack([head(x) for head in self.heads], dim=-2)
+
+
+@misconception(
+    "MultiHeadAttentionWrapper",
+    confuses="side by side with in turn: the columns of the heads are interleaved",
+    hint="Which columns of the result belong to head 0?",
+)
+class HeadsInterleaved(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
+            for _ in range(num_heads)
+        )
+
+    def forward(self, x):
+        return torch.stack([head(x) for head in self.heads], dim=-1).flatten(2)
+
+
+@misconception(
+    "MultiHeadAttentionWrapper",
+    confuses="the order of the heads: the last one comes first",
+    hint="Set all weights of head 0 to zero. Which columns become zero?",
+)
+class HeadsInReverse(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
+            for _ in range(num_heads)
+        )
+
+    def forward(self, x):
+        return torch.cat([head(x) for head in reversed(self.heads)], dim=-1)
+
+
+@misconception(
+    "MultiHeadAttentionWrapper",
+    confuses="side by side with one after the other: each head reads what the head before it wrote",
+    hint="Which tensor does head 1 get: the input of the module, or what head 0 returned?",
+)
+class HeadsInAChain(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
+            for _ in range(num_heads)
+        )
+
+    def forward(self, x):
+        contexts = []
+        for head in self.heads:
+            x = head(x)
+            contexts.append(x)
+        return torch.cat(contexts, dim=-1)
+
+
+@misconception(
+    "MultiHeadAttentionWrapper",
+    confuses="the size of one head with the size of all: d_out is shared among the heads",
+    hint="Here d_out is the size of what ONE head returns. How wide is the whole result then?",
+)
+class OutputSizeShared(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out // num_heads, context_length, dropout, qkv_bias)
+            for _ in range(num_heads)
+        )
+
+    def forward(self, x):
+        return torch.cat([head(x) for head in self.heads], dim=-1)
+
+
+@misconception(
+    "MultiHeadAttentionWrapper",
+    confuses="an argument that is taken with one that is used: qkv_bias isn't handed on",
+    hint="Build it with qkv_bias=True. Is there a `heads.0.W_query.bias`?",
+)
+class BiasForgotten(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, dropout) for _ in range(num_heads)
+        )
+
+    def forward(self, x):
+        return torch.cat([head(x) for head in self.heads], dim=-1)
+
+
+@misconception(
+    "MultiHeadAttentionWrapper",
+    confuses="an argument that is taken with one that is used: every head gets dropout 0",
+    hint="In train mode with dropout 0.5, do two calls give the same result?",
+)
+class DropoutForgotten(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, 0.0, qkv_bias) for _ in range(num_heads)
+        )
+
+    def forward(self, x):
+        return torch.cat([head(x) for head in self.heads], dim=-1)
+
+
+@misconception(
+    "MultiHeadAttentionWrapper",
+    confuses="dropout once with dropout twice: the joined contexts are dropped out again",
+    hint="The heads have their dropout already. What is left for the wrapper to do?",
+)
+class DropoutOnTheResultToo(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
+            for _ in range(num_heads)
+        )
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        return self.dropout(torch.cat([head(x) for head in self.heads], dim=-1))
+
+
+@misconception(
+    "MultiHeadAttentionWrapper",
+    confuses="dropout on the attention weights with dropout on the contexts",
+    hint="Which tensor should lose entries: the attention weights inside a head, or its result?",
+)
+class DropoutOnTheResultOnly(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, 0.0, qkv_bias) for _ in range(num_heads)
+        )
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        return self.dropout(torch.cat([head(x) for head in self.heads], dim=-1))
+
+
+@misconception(
+    "MultiHeadAttentionWrapper",
+    confuses="this class with the one after it: a projection mixes the heads at the end",
+    hint="Which trainable weights does the task name? Has your module others?",
+)
+class ProjectionAdded(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
+            for _ in range(num_heads)
+        )
+        self.out_proj = nn.Linear(num_heads * d_out, num_heads * d_out)
+
+    def forward(self, x):
+        return self.out_proj(torch.cat([head(x) for head in self.heads], dim=-1))
+
+
+@misconception(
+    "MultiHeadAttentionWrapper",
+    confuses="heads that are built once with heads that are built in every call",
+    hint="Call it twice in eval mode. Is the second result the same?",
+)
+class HeadsBuiltInForward(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.args = (d_in, d_out, context_length, dropout, qkv_bias)
+        self.num_heads = num_heads
+
+    def forward(self, x):
+        heads = [CausalAttention(*self.args) for _ in range(self.num_heads)]
+        return torch.cat([head(x) for head in heads], dim=-1)
+
+
+@misconception(
+    "MultiHeadAttentionWrapper",
+    confuses="the numbers of the heads with the heads: their results are detached",
+    hint="Call backward on the sum of the result. Does every weight get a gradient?",
+)
+class HeadsDetached(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
+            for _ in range(num_heads)
+        )
+
+    def forward(self, x):
+        return torch.cat([head(x).detach() for head in self.heads], dim=-1)
+
+
+@misconception(
+    "MultiHeadAttentionWrapper",
+    confuses="a tensor of the default kind with one like the input: it is float32 on the CPU",
+    hint="Call `module.double()` and print the dtype of the result.",
+)
+class ResultAllocatedInFloat32(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.d_out = d_out
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
+            for _ in range(num_heads)
+        )
+
+    def forward(self, x):
+        out = torch.zeros(x.shape[0], x.shape[1], len(self.heads) * self.d_out)
+        for i, head in enumerate(self.heads):
+            out[..., i * self.d_out : (i + 1) * self.d_out] = head(x)
+        return out
+
+
+@misconception(
+    "MultiHeadAttentionWrapper",
+    confuses="the batch with its first sample",
+    hint="Try a batch of two different samples. Are the results different?",
+)
+class FirstSampleOnly(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
+            for _ in range(num_heads)
+        )
+
+    def forward(self, x):
+        return torch.cat([head(x[:1]) for head in self.heads], dim=-1)
+
+
+@misconception(
+    "MultiHeadAttentionWrapper",
+    confuses="the number of heads with the largest number of tokens",
+    hint="Read the order of the arguments of `CausalAttention` again.",
+)
+class ArgumentsInWrongOrder(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, num_heads, dropout, qkv_bias)
+            for _ in range(context_length)
+        )
+
+    def forward(self, x):
+        return torch.cat([head(x) for head in self.heads], dim=-1)
+
+
+@misconception(
+    "MultiHeadAttentionWrapper",
+    confuses="a residual connection with attention: the input is added to every head",
+    hint="Set all weights to zero. What should the result be?",
+)
+class InputAdded(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
+            for _ in range(num_heads)
+        )
+
+    def forward(self, x):
+        contexts = torch.cat([head(x) for head in self.heads], dim=-1)
+        return contexts + x.mean(dim=-1, keepdim=True)
+
+
+@misconception(
+    "MultiHeadAttentionWrapper",
+    confuses="a dimension of size 1 with no dimension",
+    hint="Try a batch of one. How many dimensions does the result still have?",
+)
+class ResultSqueezed(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
+            for _ in range(num_heads)
+        )
+
+    def forward(self, x):
+        return torch.cat([head(x).squeeze() for head in self.heads], dim=-1)
