@@ -1,0 +1,234 @@
+"""Hidden suite of `embedding`: 20 of the assignment's 100 points."""
+
+import pytest
+import torch
+from autograder.suite import Draw, Expect
+
+
+def _words(draw: Draw, count: int) -> list[str]:
+    """Different random lower-case words, in sorted order."""
+    starts = sorted(draw.permutation(26)[:count])
+    rests = draw.integers(count, 4, low=0, high=26).tolist()
+    return [
+        _letter(start) + "".join(_letter(i) for i in rest)
+        for start, rest in zip(starts, rests, strict=True)
+    ]
+
+
+def _letter(index: int) -> str:
+    return chr(ord("a") + index)
+
+
+# build_vocabulary: 8 points
+
+
+@pytest.mark.question("build_vocabulary", points=2)
+def test_each_word_gets_its_place_in_sorted_order(expect: Expect, draw: Draw) -> None:
+    a, b, c, d = _words(draw, 4)
+    got = expect.same(
+        "build_vocabulary",
+        f"{c} {a} {d} {b}",
+        likely="sort the words first, then count them from 0 in that order",
+    )
+    expect.that(
+        all(isinstance(place, int) for place in got.values()),
+        got=f"ids of type {sorted({type(place).__name__ for place in got.values()})}",
+        expected="ids of type int",
+        likely="an id is a plain Python integer",
+    )
+
+
+@pytest.mark.question("build_vocabulary", points=2)
+def test_a_repeated_word_gets_its_last_place(expect: Expect, draw: Draw) -> None:
+    a, b, c, d = _words(draw, 4)
+    expect.same(
+        "build_vocabulary",
+        f"{b} {d} {a} {b} {c} {b} {a}",
+        likely="a repeated word stands several times in the sorted list, and its last place there "
+        "counts; the numbers then have a gap",
+    )
+
+
+@pytest.mark.question("build_vocabulary", points=1)
+def test_commas_vanish(expect: Expect, draw: Draw) -> None:
+    a, b, c, d = _words(draw, 4)
+    expect.same(
+        "build_vocabulary",
+        f"{d}, {b},{a} ,{c} , {b},,",
+        likely="every comma goes away before the split: no space takes its place, and a comma "
+        "that stands alone is no word",
+    )
+
+
+@pytest.mark.question("build_vocabulary", points=1)
+def test_capitals_and_other_marks_stay(expect: Expect, draw: Draw) -> None:
+    a, b, c, d = _words(draw, 4)
+    expect.same(
+        "build_vocabulary",
+        f"{c} {a}-{d} {c.capitalize()} {b}. {b} {d}'s {a}! {c.upper()}",
+        likely="only commas are removed: capitals, full stops, hyphens make a different word; "
+        "Python's own order of strings is meant (capitals first)",
+    )
+
+
+@pytest.mark.question("build_vocabulary", points=1)
+def test_any_white_space_separates(expect: Expect, draw: Draw) -> None:
+    a, b, c, d = _words(draw, 4)
+    expect.same(
+        "build_vocabulary",
+        f"  {b}   {d}\t{a}\n{c} \n\n {b} ",
+        likely="several spaces, tabs and new lines separate words like one space does, and no "
+        "empty word arises from them",
+    )
+
+
+@pytest.mark.question("build_vocabulary", points=1)
+def test_every_sentence_starts_from_nothing(expect: Expect, draw: Draw) -> None:
+    words = _words(draw, 9)
+    picked = [words[i] for i in draw.integers(14, low=0, high=9).tolist()]
+    expect.same(
+        "build_vocabulary",
+        " ".join(picked),
+        likely="sort all words, repeated ones included; a later place replaces an earlier one",
+    )
+    expect.same(
+        "build_vocabulary",
+        f"{words[4]}, {words[1]}",
+        likely="words of an earlier sentence are still there: build a new dict in every call",
+    )
+
+
+# encode: 6 points
+
+
+@pytest.mark.question("encode", points=1.5)
+def test_ids_come_in_sentence_order(expect: Expect, draw: Draw) -> None:
+    a, b, c, d = _words(draw, 4)
+    expect.same(
+        "encode",
+        f"{c} {a} {d}",
+        {a: 31, b: 2, c: 7, d: 11},
+        likely="look every word of the sentence up in the vocabulary that was given, in the order "
+        "of the sentence; the result is an int64 tensor",
+    )
+
+
+@pytest.mark.question("encode", points=1)
+def test_a_repeated_word_is_encoded_every_time(expect: Expect, draw: Draw) -> None:
+    a, b, c = _words(draw, 3)
+    expect.same(
+        "encode",
+        f"{b} {c} {b} {a} {b} {c}",
+        {a: 5, b: 0, c: 3},
+        likely="one id for every word of the sentence, repeated words too",
+    )
+
+
+@pytest.mark.question("encode", points=1.5)
+def test_words_are_split_as_in_the_vocabulary(expect: Expect, draw: Draw) -> None:
+    a, b, c, d = _words(draw, 4)
+    expect.same(
+        "encode",
+        f" {c}, {b.capitalize()}\t{a},{d}  {b} ,\n{c}. ",
+        {a + d: 4, b: 9, b.capitalize(): 1, c: 6, c + ".": 2, a: 0, d: 3},
+        likely="remove the commas, then split on white space; change nothing else",
+    )
+
+
+@pytest.mark.question("encode", points=0.5)
+def test_one_word_with_a_large_id(expect: Expect, draw: Draw) -> None:
+    a, b = _words(draw, 2)
+    expect.same(
+        "encode",
+        b,
+        {a: 0, b: 2**40 + draw.integer(1, 99)},
+        likely="one word gives shape (1,), and ids are int64",
+    )
+
+
+@pytest.mark.question("encode", points=1.5)
+def test_an_unknown_word_is_named(expect: Expect, draw: Draw) -> None:
+    a, b, c, d = _words(draw, 4)
+    vocabulary = {a: 0, b: 1, c: 2}
+    expect.same("encode", f"{b} {a}", vocabulary, likely="known words are encoded")
+    for sentence, unknown in (
+        (f"{a} {d} {b}", d),
+        (f"{a} {c}, {b} {d},", d),
+        (f"{c} {b.capitalize()}", b.capitalize()),
+    ):
+        expect.raises(
+            "encode",
+            sentence,
+            vocabulary,
+            error=KeyError,
+            naming=unknown,
+            likely="a word that is not in the vocabulary can't get an id: the KeyError that a "
+            "dict raises by itself names the word",
+        )
+
+
+# embed: 6 points
+
+
+@pytest.mark.question("embed", points=1)
+def test_rows_come_in_the_order_of_the_ids(expect: Expect, draw: Draw) -> None:
+    ids = torch.tensor([3, 0, 2])
+    expect.same(
+        "embed",
+        ids,
+        draw.normal(5, 4),
+        likely="row t of the result is the row of the table that id t points to",
+    )
+
+
+@pytest.mark.question("embed", points=1)
+def test_more_tokens_than_rows(expect: Expect, draw: Draw) -> None:
+    ids = torch.cat([draw.integers(7, low=0, high=4), torch.tensor([1, 1])])
+    expect.same(
+        "embed",
+        ids,
+        draw.normal(4, 3, scale=3.0),
+        likely="an id may occur several times, and each time it gives the same row unchanged",
+    )
+
+
+@pytest.mark.question("embed", points=1)
+def test_as_many_tokens_as_rows_and_columns(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "embed",
+        torch.tensor([1, 2, 0, 2]),
+        draw.normal(4, 4),
+        likely="an id picks a row of the table, not a column; the ids do not have to reach the "
+        "last row",
+    )
+
+
+@pytest.mark.question("embed", points=0.5)
+def test_a_single_token(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "embed",
+        torch.tensor([4]),
+        draw.normal(6, 3),
+        likely="one token gives shape (1, d), still two dimensions",
+    )
+
+
+@pytest.mark.question("embed", points=1)
+def test_precision_of_the_table_is_kept(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "embed",
+        torch.tensor([2, 0, 4, 2]),
+        draw.strided(5, 3, dtype=torch.float64),
+        likely="the result has the dtype of the table; do not go through float32",
+    )
+
+
+@pytest.mark.question("embed", points=1.5)
+def test_gradient_reaches_the_rows_used(expect: Expect, draw: Draw) -> None:
+    expect.gradients(
+        "embed",
+        torch.tensor([3, 0, 3, 1, 3]),
+        draw.normal(5, 2, dtype=torch.float64),
+        likely="the table is trained: no copy of it, no `.detach()`, `.tolist()` or "
+        "`torch.tensor(...)` on the way; a row used several times collects all its gradients",
+    )

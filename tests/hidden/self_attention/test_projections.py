@@ -1,0 +1,245 @@
+"""Hidden suite of `projections`: 20 of the assignment's 100 points."""
+
+import pytest
+import torch
+from autograder.suite import Draw, Expect
+
+ROLES = "queries, keys and values are three projections of the same inputs, returned in this order"
+
+
+def _cancelling(inputs: torch.Tensor) -> torch.Tensor:
+    """Makes two entries of every token large and opposite: float32 loses what the rest says."""
+    inputs[..., 0] += 1e3
+    inputs[..., 1] -= 1e3
+    return inputs
+
+
+def _alike(weight: torch.Tensor, dim: int) -> torch.Tensor:
+    """Makes entries 0 and 1 of `dim` equal: what is large and opposite cancels."""
+    weight.select(dim, 1).copy_(weight.select(dim, 0))
+    return weight
+
+
+# project_qkv: 10 points, weights are (d_in, d_out)
+
+
+@pytest.mark.question("project_qkv", points=1)
+def test_one_token(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "project_qkv",
+        draw.normal(1, 3),
+        draw.normal(3, 2),
+        draw.normal(3, 2),
+        draw.normal(3, 2),
+        likely=ROLES,
+    )
+
+
+@pytest.mark.question("project_qkv", points=2)
+def test_values_of_another_size(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "project_qkv",
+        draw.normal(5, 3),
+        draw.normal(3, 2),
+        draw.normal(3, 2),
+        draw.normal(3, 4),
+        likely=f"{ROLES}; values may be longer or shorter than queries and keys",
+    )
+
+
+@pytest.mark.question("project_qkv", points=1.5)
+def test_all_sizes_equal(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "project_qkv",
+        draw.normal(4, 4),
+        draw.normal(4, 4),
+        draw.normal(4, 4),
+        draw.normal(4, 4),
+        likely="with square matrices a transpose too many goes unnoticed: row t of the result is "
+        "row t of the inputs times the weight as it is",
+    )
+
+
+@pytest.mark.question("project_qkv", points=1.5)
+def test_sentences_in_a_batch(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "project_qkv",
+        draw.normal(2, 5, 3),
+        draw.normal(3, 4),
+        draw.normal(3, 4),
+        draw.normal(3, 2),
+        likely="every token of every sentence is projected by the same weights",
+    )
+
+
+@pytest.mark.question("project_qkv", points=1)
+def test_two_leading_dimensions(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "project_qkv",
+        draw.normal(2, 3, 5, 4),
+        draw.normal(4, 6),
+        draw.normal(4, 6),
+        draw.normal(4, 3),
+        likely="only the last dimension changes, however many stand before it",
+    )
+
+
+@pytest.mark.question("project_qkv", points=1)
+def test_one_weight_in_three_roles_then_other_sizes(expect: Expect, draw: Draw) -> None:
+    weight = draw.normal(3, 2)
+    expect.same(
+        "project_qkv",
+        draw.normal(1, 4, 3),
+        weight,
+        weight,
+        weight,
+        likely="each result is computed from the inputs and one weight, without side effects",
+    )
+    expect.same(
+        "project_qkv",
+        draw.normal(2, 5),
+        draw.normal(5, 3),
+        draw.normal(5, 3),
+        draw.normal(5, 1),
+        likely="sizes come from the tensors of this call",
+    )
+
+
+@pytest.mark.question("project_qkv", points=1)
+def test_float64_and_any_memory_layout(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "project_qkv",
+        _cancelling(draw.strided(2, 5, 3, dtype=torch.float64)),
+        _alike(draw.strided(3, 2, dtype=torch.float64), 0),
+        _alike(draw.strided(3, 2, dtype=torch.float64), 0),
+        _alike(draw.strided(3, 4, dtype=torch.float64), 0),
+        likely="stay in the dtype of the inputs; `.view` needs contiguous memory, `.reshape` does "
+        "not",
+    )
+
+
+@pytest.mark.question("project_qkv", points=1)
+def test_gradient_reaches_inputs_and_weights(expect: Expect, draw: Draw) -> None:
+    expect.gradients(
+        "project_qkv",
+        draw.normal(2, 3, 4, dtype=torch.float64),
+        draw.normal(4, 2, dtype=torch.float64),
+        draw.normal(4, 2, dtype=torch.float64),
+        draw.normal(4, 3, dtype=torch.float64),
+        likely="the weights are trained: use the tensors given, not `.data`, `.detach()` or new "
+        "parameters made of them",
+    )
+
+
+# project_qkv_left: 10 points, weights are (d_out, d_in)
+
+
+@pytest.mark.question("project_qkv_left", points=1)
+def test_one_token_weights_left(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "project_qkv_left",
+        draw.normal(1, 3),
+        draw.normal(2, 3),
+        draw.normal(2, 3),
+        draw.normal(2, 3),
+        likely=f"{ROLES}; each weight has one row per number of the result",
+    )
+
+
+@pytest.mark.question("project_qkv_left", points=2)
+def test_values_of_another_size_weights_left(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "project_qkv_left",
+        draw.normal(5, 3),
+        draw.normal(2, 3),
+        draw.normal(2, 3),
+        draw.normal(4, 3),
+        likely=f"{ROLES}, and tokens are rows again in the result",
+    )
+
+
+@pytest.mark.question("project_qkv_left", points=1.5)
+def test_all_sizes_equal_weights_left(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "project_qkv_left",
+        draw.normal(4, 4),
+        draw.normal(4, 4),
+        draw.normal(4, 4),
+        draw.normal(4, 4),
+        likely="with square matrices a transpose too few goes unnoticed: number i of a token's "
+        "query is row i of the weight times the token",
+    )
+
+
+@pytest.mark.question("project_qkv_left", points=1.5)
+def test_sentences_in_a_batch_weights_left(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "project_qkv_left",
+        draw.normal(2, 5, 3),
+        draw.normal(4, 3),
+        draw.normal(4, 3),
+        draw.normal(2, 3),
+        likely="`.T` turns all dimensions around; with a batch only the last two of the inputs, "
+        "or only the weight, may be transposed",
+    )
+
+
+@pytest.mark.question("project_qkv_left", points=1)
+def test_two_leading_dimensions_weights_left(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "project_qkv_left",
+        draw.normal(2, 3, 5, 4),
+        draw.normal(6, 4),
+        draw.normal(6, 4),
+        draw.normal(3, 4),
+        likely="only the last dimension changes, however many stand before it",
+    )
+
+
+@pytest.mark.question("project_qkv_left", points=1)
+def test_one_weight_in_three_roles_then_other_sizes_weights_left(
+    expect: Expect, draw: Draw
+) -> None:
+    weight = draw.normal(2, 3)
+    expect.same(
+        "project_qkv_left",
+        draw.normal(1, 4, 3),
+        weight,
+        weight,
+        weight,
+        likely="each result is computed from the inputs and one weight, without side effects",
+    )
+    expect.same(
+        "project_qkv_left",
+        draw.normal(2, 5),
+        draw.normal(3, 5),
+        draw.normal(3, 5),
+        draw.normal(1, 5),
+        likely="sizes come from the tensors of this call",
+    )
+
+
+@pytest.mark.question("project_qkv_left", points=1)
+def test_float64_and_any_memory_layout_weights_left(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "project_qkv_left",
+        _cancelling(draw.strided(2, 5, 3, dtype=torch.float64)),
+        _alike(draw.strided(2, 3, dtype=torch.float64), 1),
+        _alike(draw.strided(2, 3, dtype=torch.float64), 1),
+        _alike(draw.strided(4, 3, dtype=torch.float64), 1),
+        likely="stay in the dtype of the inputs; `.view` needs contiguous memory, `.reshape` does "
+        "not",
+    )
+
+
+@pytest.mark.question("project_qkv_left", points=1)
+def test_gradient_reaches_inputs_and_weights_weights_left(expect: Expect, draw: Draw) -> None:
+    expect.gradients(
+        "project_qkv_left",
+        draw.normal(2, 3, 4, dtype=torch.float64),
+        draw.normal(2, 4, dtype=torch.float64),
+        draw.normal(2, 4, dtype=torch.float64),
+        draw.normal(3, 4, dtype=torch.float64),
+        likely="the weights are trained: use the tensors given, not `.data`, `.detach()` or new "
+        "parameters made of them",
+    )

@@ -1,0 +1,335 @@
+"""Hidden suite of `scaling`: 30 of the assignment's 100 points."""
+
+import pytest
+import torch
+from autograder.suite import Draw, Expect, Forbidden
+
+
+def _cancelling(queries: torch.Tensor) -> torch.Tensor:
+    """Makes two entries of every query large and opposite: float32 loses what the rest says."""
+    queries[..., 0] += 1e3
+    queries[..., 1] -= 1e3
+    return queries
+
+
+def _alike(keys: torch.Tensor) -> torch.Tensor:
+    """Makes two entries of every key equal: what is large and opposite cancels in the score."""
+    keys[..., 1] = keys[..., 0]
+    return keys
+
+
+# scale_scores: 8 points
+
+
+@pytest.mark.question("scale_scores", points=1)
+def test_a_perfect_square(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "scale_scores",
+        draw.normal(3, 5, scale=4.0),
+        16,
+        likely="every score is divided by the square root of `d_k`, not by `d_k`",
+    )
+
+
+@pytest.mark.question("scale_scores", points=2)
+def test_sizes_that_are_no_perfect_square(expect: Expect, draw: Draw) -> None:
+    for d_k in (3, 7, 40):
+        expect.same(
+            "scale_scores",
+            draw.normal(4, 6, scale=4.0),
+            d_k,
+            likely="the root of `d_k` need not be a whole number: do not round it, and do not "
+            "take the number of tokens for it",
+        )
+
+
+@pytest.mark.question("scale_scores", points=1.5)
+def test_scores_of_several_sentences_and_heads(expect: Expect, draw: Draw) -> None:
+    likely = "all scores are divided by the same number, however many dimensions there are"
+    expect.same("scale_scores", draw.normal(2, 3, 5, scale=4.0), 6, likely=likely)
+    expect.same("scale_scores", draw.normal(2, 3, 4, 5, scale=4.0), 8, likely=likely)
+
+
+@pytest.mark.question("scale_scores", points=1)
+def test_a_single_score(expect: Expect, draw: Draw) -> None:
+    likely = "the result has the shape of the scores, even where sizes are 1"
+    expect.same("scale_scores", draw.normal(1, 1, 1), 5, likely=likely)
+    expect.same("scale_scores", draw.normal(1, 1), 1, likely=likely)
+
+
+@pytest.mark.question("scale_scores", points=1)
+def test_large_scores_in_float64(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "scale_scores",
+        draw.uniform(4, 3, low=-48.0, high=48.0, dtype=torch.float64),
+        5,
+        likely="stay in the dtype of the scores, and keep large and negative ones as they are",
+    )
+
+
+@pytest.mark.question("scale_scores", points=1)
+def test_the_scores_given_stay_as_they_are(expect: Expect, draw: Draw) -> None:
+    scores = draw.strided(2, 4, 3, scale=4.0)
+    likely = "compute a new tensor from the scores and the `d_k` of this call"
+    expect.same("scale_scores", scores, 10, likely=likely)
+    expect.same("scale_scores", scores, 2, likely=likely)
+
+
+@pytest.mark.question("scale_scores", points=0.5)
+def test_gradient_reaches_the_scores(expect: Expect, draw: Draw) -> None:
+    expect.gradients(
+        "scale_scores",
+        draw.normal(2, 3, 4, dtype=torch.float64),
+        3,
+        likely="`.detach()`, `.item()` or `torch.tensor(...)` of scores cuts the gradient",
+    )
+
+
+# attention_weights: 10 points
+
+
+@pytest.mark.question("attention_weights", points=1)
+def test_weights_of_one_query(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "attention_weights",
+        draw.normal(1, 5),
+        draw.normal(3, 5),
+        likely="dot products with all keys, divided by the square root of the size of a key, then "
+        "softmax over the keys",
+    )
+
+
+@pytest.mark.question("attention_weights", points=2)
+def test_more_keys_than_queries(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "attention_weights",
+        draw.normal(5, 3),
+        draw.normal(7, 3),
+        likely="row t belongs to query t and sums to one; the scale comes from the size of a key "
+        "(last dimension), not from the number of tokens",
+    )
+
+
+@pytest.mark.question("attention_weights", points=1.5)
+def test_as_many_keys_as_queries(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "attention_weights",
+        draw.normal(4, 6),
+        draw.normal(4, 6),
+        likely="query t and key s are different vectors: the weights are not symmetric, and no "
+        "key is masked",
+    )
+    expect.same(
+        "attention_weights",
+        draw.normal(3, 3),
+        draw.normal(3, 3),
+        likely="only the keys are transposed",
+    )
+
+
+@pytest.mark.question("attention_weights", points=1.5)
+def test_weights_in_a_batch(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "attention_weights",
+        draw.normal(2, 5, 6),
+        draw.normal(2, 4, 6),
+        likely="each sentence is on its own: transpose the last two dimensions of the keys only, "
+        "and take the softmax over the last dimension",
+    )
+
+
+@pytest.mark.question("attention_weights", points=1)
+def test_weights_with_two_leading_dimensions(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "attention_weights",
+        draw.normal(2, 3, 5, 7),
+        draw.normal(2, 3, 4, 7),
+        likely="count dimensions from the end (-1, -2): there may be any number in front",
+    )
+
+
+@pytest.mark.question("attention_weights", points=0.5)
+def test_single_positions_keep_their_dimension(expect: Expect, draw: Draw) -> None:
+    likely = "dimensions of size 1 stay; a single key gets the weight 1"
+    expect.same("attention_weights", draw.normal(1, 1, 3), draw.normal(1, 4, 3), likely=likely)
+    expect.same("attention_weights", draw.normal(2, 4, 3), draw.normal(2, 1, 3), likely=likely)
+    expect.same("attention_weights", draw.normal(1, 2, 1), draw.normal(1, 3, 1), likely=likely)
+
+
+@pytest.mark.question("attention_weights", points=1)
+def test_weights_in_float64(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "attention_weights",
+        _cancelling(draw.strided(2, 5, 3, dtype=torch.float64)),
+        _alike(draw.strided(2, 4, 3, dtype=torch.float64)),
+        likely="stay in the dtype of the inputs; `.view` needs contiguous memory",
+    )
+
+
+@pytest.mark.question("attention_weights", points=0.5)
+def test_queries_that_are_the_keys(expect: Expect, draw: Draw) -> None:
+    both = draw.normal(2, 5, 3, scale=2.0)
+    likely = "work on new tensors: queries and keys may be one and the same tensor"
+    expect.same("attention_weights", both, both, likely=likely)
+    one = draw.normal(3, 6)
+    expect.same("attention_weights", one, one, likely=likely)
+
+
+@pytest.mark.question("attention_weights", points=1)
+def test_gradient_reaches_queries_and_keys(expect: Expect, draw: Draw) -> None:
+    expect.gradients(
+        "attention_weights",
+        draw.normal(2, 3, 5, dtype=torch.float64),
+        draw.normal(2, 4, 5, dtype=torch.float64),
+        likely="`.detach()`, `.item()`, `.data` or `torch.tensor(...)` of results cuts the gradient",
+    )
+
+
+# scaled_dot_product_attention: 12 points
+
+ATTENTION = "scaled_dot_product_attention"
+
+#: every operator behind torch's function; which one runs depends on shape, device and gradient
+OWN = Forbidden(
+    operators=frozenset(
+        {
+            "aten::scaled_dot_product_attention",
+            "aten::_scaled_dot_product_attention_math",
+            "aten::_scaled_dot_product_attention_math_for_mps",
+            "aten::_scaled_dot_product_flash_attention",
+            "aten::_scaled_dot_product_flash_attention_for_cpu",
+            "aten::_scaled_dot_product_efficient_attention",
+            "aten::_scaled_dot_product_cudnn_attention",
+            "aten::_scaled_dot_product_fused_attention_overrideable",
+        }
+    ),
+    names=frozenset(
+        {
+            "scaled_dot_product_attention",
+            "_scaled_dot_product_attention_math",
+            "_scaled_dot_product_flash_attention_for_cpu",
+        }
+    ),
+    instead="build it from three steps that you know: scores, softmax of the scaled scores, "
+    "weighted sum of the values.",
+)
+
+
+@pytest.mark.question(ATTENTION, points=1)
+def test_context_of_one_query(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        ATTENTION,
+        draw.normal(1, 5),
+        draw.normal(3, 5),
+        draw.normal(3, 2),
+        likely="the weights of the query over the keys mix the values",
+    )
+
+
+@pytest.mark.question(ATTENTION, points=2)
+def test_all_sizes_differ(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        ATTENTION,
+        draw.normal(5, 3),
+        draw.normal(7, 3),
+        draw.normal(7, 6),
+        likely="the scale comes from the size of a key, not from the values or from the number of "
+        "tokens; weight [t, s] belongs to row s of the values",
+    )
+
+
+@pytest.mark.question(ATTENTION, points=1.5)
+def test_all_sizes_equal(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        ATTENTION,
+        draw.normal(3, 3),
+        draw.normal(3, 3),
+        draw.normal(3, 3),
+        likely="with square matrices a transpose too many, the wrong dimension of the softmax or "
+        "an exchange of keys and values goes unnoticed; no key is masked",
+    )
+
+
+@pytest.mark.question(ATTENTION, points=1.5)
+def test_contexts_in_a_batch(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        ATTENTION,
+        draw.normal(2, 5, 6),
+        draw.normal(2, 4, 6),
+        draw.normal(2, 4, 3),
+        likely="each sentence is on its own: its queries meet its own keys and values only",
+    )
+
+
+@pytest.mark.question(ATTENTION, points=1)
+def test_contexts_with_two_leading_dimensions(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        ATTENTION,
+        draw.normal(2, 3, 5, 7),
+        draw.normal(2, 3, 4, 7),
+        draw.normal(2, 3, 4, 6),
+        likely="count dimensions from the end (-1, -2): there may be any number in front",
+    )
+
+
+@pytest.mark.question(ATTENTION, points=0.5)
+def test_contexts_of_single_positions(expect: Expect, draw: Draw) -> None:
+    likely = "dimensions of size 1 stay; a single key gives its value to every query"
+    expect.same(
+        ATTENTION, draw.normal(1, 1, 3), draw.normal(1, 4, 3), draw.normal(1, 4, 2), likely=likely
+    )
+    expect.same(
+        ATTENTION, draw.normal(2, 4, 3), draw.normal(2, 1, 3), draw.normal(2, 1, 1), likely=likely
+    )
+
+
+@pytest.mark.question(ATTENTION, points=0.5)
+def test_scores_far_apart(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        ATTENTION,
+        draw.uniform(4, 5, low=-2.0, high=2.0),
+        draw.uniform(6, 5, low=-4.0, high=4.0),
+        draw.normal(6, 3),
+        likely="scores of any size go into the softmax as they are: none is cut off, and weights "
+        "near zero are not raised",
+    )
+
+
+@pytest.mark.question(ATTENTION, points=1)
+def test_one_tensor_in_three_roles_then_other_sizes(expect: Expect, draw: Draw) -> None:
+    tokens = draw.normal(2, 5, 3)
+    likely = "work on new tensors: one tensor may be queries, keys and values"
+    expect.same(ATTENTION, tokens, tokens, tokens, likely=likely)
+    expect.same(
+        ATTENTION, draw.normal(2, 6), draw.normal(3, 6), draw.normal(3, 4), likely=likely
+    )
+
+
+@pytest.mark.question(ATTENTION, points=1)
+def test_contexts_in_float64(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        ATTENTION,
+        _cancelling(draw.strided(2, 5, 3, dtype=torch.float64)),
+        _alike(draw.strided(2, 4, 3, dtype=torch.float64)),
+        draw.strided(2, 4, 6, dtype=torch.float64),
+        likely="stay in the dtype of the inputs; `.view` needs contiguous memory",
+    )
+
+
+@pytest.mark.question(ATTENTION, points=1)
+def test_gradient_reaches_queries_keys_and_values(expect: Expect, draw: Draw) -> None:
+    expect.gradients(
+        ATTENTION,
+        draw.normal(2, 3, 5, dtype=torch.float64),
+        draw.normal(2, 4, 5, dtype=torch.float64),
+        draw.normal(2, 4, 2, dtype=torch.float64),
+        likely="`.detach()`, `.item()`, `.data` or `torch.tensor(...)` of results cuts the gradient",
+    )
+
+
+@pytest.mark.question(ATTENTION, points=1)
+def test_it_is_built_by_hand(expect: Expect, draw: Draw) -> None:
+    for leading in ((), (2, 3)):
+        args = (draw.normal(*leading, 4, 3), draw.normal(*leading, 2, 3), draw.normal(*leading, 2, 5))
+        expect.allowed(ATTENTION, *args, rule=OWN)
+        expect.same(ATTENTION, *args, likely="scores, scale, softmax over the keys, weighted sum")

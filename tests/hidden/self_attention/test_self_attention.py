@@ -1,0 +1,238 @@
+"""Hidden suite of `self_attention`: 30 of the assignment's 100 points."""
+
+import pytest
+import torch
+from autograder.suite import Draw, Expect, ExpectLayer
+
+
+def _weights_stay(layer: ExpectLayer) -> None:
+    """Calling the layer has trained nothing: its weights are still those copied in."""
+    after = layer.answer.weights()
+    changed = [
+        name
+        for name, weight in layer.reference.weights().items()
+        if name in after and not torch.equal(after[name], weight)
+    ]
+    layer.that(
+        not changed,
+        got=f"changed by the calls: {', '.join(changed)}",
+        expected="weights as they were before the calls",
+        likely="forward only reads the weights: no operation in place on them",
+    )
+
+
+def _in_float64(layer: ExpectLayer, draw: Draw, inputs_dim: int) -> None:
+    """Compares on inputs whose two large entries cancel in every projection: float32 loses the rest."""
+
+    def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
+        drawn = draw.normal(*shape, scale=0.5)
+        if len(shape) == 2:
+            drawn.select(inputs_dim, 1).copy_(drawn.select(inputs_dim, 0))
+        return drawn
+
+    layer.fill(weight)
+    inputs = draw.strided(2, 5, 4, dtype=torch.float64)
+    inputs[..., 0] += 1e3
+    inputs[..., 1] -= 1e3
+    layer.move(dtype=torch.float64).same(
+        inputs,
+        likely="after `.double()` the layer computes in float64; `.view` needs contiguous memory",
+    )
+
+
+# SelfAttentionV1: 15 points
+
+
+@pytest.mark.question("SelfAttentionV1", points=2)
+def test_three_weights_are_trained(expect: Expect) -> None:
+    expect.layer("SelfAttentionV1", 4, 3).exact_weights(
+        likely="the three weights are `nn.Parameter`s of shape (d_in, d_out), each a matrix of its "
+        "own; nothing else is trained"
+    )
+
+
+@pytest.mark.question("SelfAttentionV1", points=1)
+def test_one_token_attends_to_itself(expect: Expect, draw: Draw) -> None:
+    expect.layer("SelfAttentionV1", 5, 3).same(
+        draw.normal(1, 5),
+        likely="a single token has weight 1 for itself, so its context is its own value",
+    )
+
+
+@pytest.mark.question("SelfAttentionV1", points=2)
+def test_a_sentence(expect: Expect, draw: Draw) -> None:
+    expect.layer("SelfAttentionV1", 3, 5, scale=0.8).same(
+        draw.normal(6, 3),
+        likely="project, score, divide by the square root of `d_out`, softmax over the keys, "
+        "weighted sum of the values",
+    )
+
+
+@pytest.mark.question("SelfAttentionV1", points=1)
+def test_as_many_tokens_as_numbers(expect: Expect, draw: Draw) -> None:
+    expect.layer("SelfAttentionV1", 3, 3, scale=0.8).same(
+        draw.normal(3, 3),
+        likely="with square matrices a transpose too many or a softmax over the wrong dimension "
+        "goes unnoticed; no token is masked",
+    )
+
+
+@pytest.mark.question("SelfAttentionV1", points=2)
+def test_a_batch_of_sentences(expect: Expect, draw: Draw) -> None:
+    expect.layer("SelfAttentionV1", 4, 2, scale=0.8).same(
+        draw.normal(3, 5, 4),
+        likely="each sentence is on its own; `.T` turns all dimensions around, so name the two "
+        "that change places",
+    )
+
+
+@pytest.mark.question("SelfAttentionV1", points=1)
+def test_two_leading_dimensions(expect: Expect, draw: Draw) -> None:
+    expect.layer("SelfAttentionV1", 4, 6).same(
+        draw.normal(2, 3, 5, 4),
+        likely="count dimensions from the end (-1, -2): there may be any number in front",
+    )
+
+
+@pytest.mark.question("SelfAttentionV1", points=1)
+def test_one_token_in_a_batch_of_one(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer("SelfAttentionV1", 4, 3)
+    likely = "dimensions of size 1 stay"
+    layer.same(draw.normal(1, 1, 4), likely=likely)
+    layer.same(draw.normal(1, 3, 4), likely=likely)
+    layer.same(draw.normal(3, 1, 4), likely=likely)
+
+
+@pytest.mark.question("SelfAttentionV1", points=1)
+def test_calls_do_not_depend_on_each_other(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer("SelfAttentionV1", 3, 2, scale=0.8)
+    likely = "nothing of an earlier call is kept or changed: sizes come from this call's input"
+    sentence = draw.normal(6, 3)
+    layer.same(sentence, likely=likely)
+    layer.same(draw.normal(2, 4, 3), likely=likely)
+    layer.same(sentence, likely=likely)
+    _weights_stay(layer)
+
+
+@pytest.mark.question("SelfAttentionV1", points=1)
+def test_train_and_eval_mode_compute_the_same(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer("SelfAttentionV1", 4, 3, scale=0.8)
+    sentences = draw.normal(3, 8, 4)
+    layer.train().same(sentences, likely="there is no dropout in this layer")
+    layer.eval().same(sentences, likely="eval mode computes what train mode does")
+
+
+@pytest.mark.question("SelfAttentionV1", points=1)
+def test_float64_and_any_memory_layout(expect: Expect, draw: Draw) -> None:
+    _in_float64(expect.layer("SelfAttentionV1", 4, 3), draw, inputs_dim=0)
+
+
+@pytest.mark.question("SelfAttentionV1", points=2)
+def test_gradient_reaches_the_input_and_every_weight(expect: Expect, draw: Draw) -> None:
+    expect.layer("SelfAttentionV1", 4, 3).move(dtype=torch.float64).gradients(
+        draw.normal(2, 5, 4, dtype=torch.float64),
+        likely="`.detach()`, `.data`, `torch.no_grad()` or a weight with `requires_grad=False` "
+        "keeps a weight from being trained",
+    )
+
+
+# SelfAttentionV2: 15 points
+
+
+@pytest.mark.question("SelfAttentionV2", points=1)
+def test_three_linear_layers_without_bias(expect: Expect) -> None:
+    expect.layer("SelfAttentionV2", 4, 3).exact_weights(
+        likely="each of the three is an `nn.Linear` of its own from `d_in` to `d_out`; without "
+        "`qkv_bias` it has no bias"
+    )
+
+
+@pytest.mark.question("SelfAttentionV2", points=1.5)
+def test_three_linear_layers_with_bias(expect: Expect) -> None:
+    likely = "`qkv_bias` decides for all three layers whether they have a bias"
+    expect.layer("SelfAttentionV2", 4, 3, True).exact_weights(likely=likely)
+    expect.layer("SelfAttentionV2", 2, 5, False).exact_weights(likely=likely)
+
+
+@pytest.mark.question("SelfAttentionV2", points=1)
+def test_one_token_attends_to_itself_linear(expect: Expect, draw: Draw) -> None:
+    expect.layer("SelfAttentionV2", 5, 3).same(
+        draw.normal(1, 5),
+        likely="a single token has weight 1 for itself, so its context is its own value",
+    )
+
+
+@pytest.mark.question("SelfAttentionV2", points=2)
+def test_a_sentence_linear(expect: Expect, draw: Draw) -> None:
+    expect.layer("SelfAttentionV2", 3, 5, scale=0.8).same(
+        draw.normal(6, 3),
+        likely="project, score, divide by the square root of `d_out`, softmax over the keys, "
+        "weighted sum of the values",
+    )
+
+
+@pytest.mark.question("SelfAttentionV2", points=1)
+def test_as_many_tokens_as_numbers_linear(expect: Expect, draw: Draw) -> None:
+    expect.layer("SelfAttentionV2", 3, 3, True, scale=0.8).same(
+        draw.normal(3, 3),
+        likely="with square matrices a transpose too many or a softmax over the wrong dimension "
+        "goes unnoticed; no token is masked",
+    )
+
+
+@pytest.mark.question("SelfAttentionV2", points=2)
+def test_a_batch_of_sentences_with_bias(expect: Expect, draw: Draw) -> None:
+    expect.layer("SelfAttentionV2", 4, 2, True, scale=0.8).same(
+        draw.normal(3, 5, 4),
+        likely="each sentence is on its own; `.T` turns all dimensions around, so name the two "
+        "that change places; call the layers, so that their biases are added",
+    )
+
+
+@pytest.mark.question("SelfAttentionV2", points=1)
+def test_two_leading_dimensions_linear(expect: Expect, draw: Draw) -> None:
+    expect.layer("SelfAttentionV2", 4, 6).same(
+        draw.normal(2, 3, 5, 4),
+        likely="count dimensions from the end (-1, -2): there may be any number in front",
+    )
+
+
+@pytest.mark.question("SelfAttentionV2", points=0.5)
+def test_one_token_in_a_batch_of_one_linear(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer("SelfAttentionV2", 4, 3)
+    likely = "dimensions of size 1 stay"
+    layer.same(draw.normal(1, 1, 4), likely=likely)
+    layer.same(draw.normal(1, 3, 4), likely=likely)
+    layer.same(draw.normal(3, 1, 4), likely=likely)
+
+
+@pytest.mark.question("SelfAttentionV2", points=1)
+def test_calls_do_not_depend_on_each_other_linear(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer("SelfAttentionV2", 3, 2, True, scale=0.8)
+    likely = "nothing of an earlier call is kept or changed: sizes come from this call's input"
+    sentence = draw.normal(6, 3)
+    layer.same(sentence, likely=likely)
+    layer.same(draw.normal(2, 4, 3), likely=likely)
+    layer.same(sentence, likely=likely)
+    _weights_stay(layer)
+
+
+@pytest.mark.question("SelfAttentionV2", points=1)
+def test_train_and_eval_mode_compute_the_same_linear(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer("SelfAttentionV2", 4, 3, scale=0.8)
+    sentences = draw.normal(3, 8, 4)
+    layer.train().same(sentences, likely="there is no dropout in this layer")
+    layer.eval().same(sentences, likely="eval mode computes what train mode does")
+
+
+@pytest.mark.question("SelfAttentionV2", points=1)
+def test_float64_and_any_memory_layout_linear(expect: Expect, draw: Draw) -> None:
+    _in_float64(expect.layer("SelfAttentionV2", 4, 3, True), draw, inputs_dim=1)
+
+
+@pytest.mark.question("SelfAttentionV2", points=2)
+def test_gradient_reaches_the_input_and_every_layer(expect: Expect, draw: Draw) -> None:
+    expect.layer("SelfAttentionV2", 4, 3, True).move(dtype=torch.float64).gradients(
+        draw.normal(2, 5, 4, dtype=torch.float64),
+        likely="`.detach()`, `.data` or `torch.no_grad()` keeps a layer from being trained",
+    )

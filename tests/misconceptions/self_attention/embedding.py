@@ -1,0 +1,677 @@
+"""What students write instead of the vocabulary, the ids and the lookup."""
+
+import string
+
+import torch
+import torch.nn.functional as F
+from autograder.suite import misconception
+from torch import nn
+
+
+def _split(sentence):
+    return sentence.replace(",", "").split()
+
+
+# build_vocabulary
+
+
+@misconception(
+    "build_vocabulary",
+    confuses="the order of the sentence and the sorted order of the words",
+    hint="Would two sentences with the same words in another order give the same ids?",
+)
+def last_place_in_the_sentence(sentence):
+    return {word: place for place, word in enumerate(_split(sentence))}
+
+
+@misconception(
+    "build_vocabulary",
+    confuses="sorted order and the order in which new words appear",
+    hint="Which word of a dictionary in a book has the number 0?",
+)
+def numbered_as_they_appear(sentence):
+    vocabulary = {}
+    for word in _split(sentence):
+        vocabulary.setdefault(word, len(vocabulary))
+    return vocabulary
+
+
+@misconception(
+    "build_vocabulary",
+    confuses="the list of all words and the set of different words: the numbers have no gap",
+    hint="Is a word that occurs twice once or twice in the list that is sorted?",
+)
+def different_words_only(sentence):
+    return {word: place for place, word in enumerate(sorted(set(_split(sentence))))}
+
+
+@misconception(
+    "build_vocabulary",
+    confuses="the first and the last place of a repeated word in the sorted list",
+    hint="`index` stops at the first match. Which of several places is asked for?",
+)
+def first_place_in_sorted_order(sentence):
+    words = sorted(_split(sentence))
+    return {word: words.index(word) for word in words}
+
+
+@misconception(
+    "build_vocabulary",
+    confuses="removing a comma and replacing it by a space",
+    hint="What becomes of `a,b` when the comma vanishes and nothing takes its place?",
+)
+def comma_becomes_a_space(sentence):
+    words = sorted(sentence.replace(",", " ").split())
+    return {word: place for place, word in enumerate(words)}
+
+
+@misconception(
+    "build_vocabulary",
+    confuses="a word and a word with a comma at its end",
+    hint="Are `shoes` and `shoes,` the same word for your code?",
+)
+def commas_are_kept(sentence):
+    return {word: place for place, word in enumerate(sorted(sentence.split()))}
+
+
+@misconception(
+    "build_vocabulary",
+    confuses="all commas and the commas at the ends of words: some inside or alone are left",
+    hint="What is left of a comma that stands alone between two spaces?",
+)
+def commas_stripped_from_the_ends(sentence):
+    words = sorted(word.strip(",") for word in sentence.split())
+    return {word: place for place, word in enumerate(words)}
+
+
+@misconception(
+    "build_vocabulary",
+    confuses="the first comma and every comma",
+    hint="How many commas can a sentence have?",
+)
+def one_comma_removed(sentence):
+    words = sorted(sentence.replace(",", "", 1).split())
+    return {word: place for place, word in enumerate(words)}
+
+
+@misconception(
+    "build_vocabulary",
+    confuses="commas and all punctuation",
+    hint="Which mark does the exercise remove, and which ones stay with their word?",
+)
+def all_punctuation_removed(sentence):
+    bare = sentence.translate(str.maketrans("", "", string.punctuation))
+    return {word: place for place, word in enumerate(sorted(bare.split()))}
+
+
+@misconception(
+    "build_vocabulary",
+    confuses="commas and full stops: both are removed",
+    hint="Is `big.` one of the words that the exercise shows?",
+)
+def full_stop_removed(sentence):
+    words = sorted(sentence.replace(",", "").replace(".", "").split())
+    return {word: place for place, word in enumerate(words)}
+
+
+@misconception(
+    "build_vocabulary",
+    confuses="words that differ in capital letters with equal words",
+    hint="Are `My` and `my` one entry or two?",
+)
+def lower_cased(sentence):
+    return {word: place for place, word in enumerate(sorted(_split(sentence.lower())))}
+
+
+@misconception(
+    "build_vocabulary",
+    confuses="Python's order of strings and an order that ignores capitals",
+    hint="Which comes first for Python, `Z` or `a`?",
+)
+def sorted_without_regard_to_case(sentence):
+    words = sorted(_split(sentence), key=str.lower)
+    return {word: place for place, word in enumerate(words)}
+
+
+@misconception(
+    "build_vocabulary",
+    confuses="alphabetical order and order by length",
+    hint="What does the `key` of `sorted` compare?",
+)
+def sorted_by_length(sentence):
+    return {word: place for place, word in enumerate(sorted(_split(sentence), key=len))}
+
+
+@misconception(
+    "build_vocabulary",
+    confuses="ascending and descending order",
+    hint="Which end of the alphabet has the number 0?",
+)
+def sorted_backwards(sentence):
+    words = sorted(_split(sentence), reverse=True)
+    return {word: place for place, word in enumerate(words)}
+
+
+@misconception(
+    "build_vocabulary",
+    confuses="white space and a single space: empty words and words with tabs arise",
+    hint="What does `split` do without an argument?",
+)
+def split_at_single_spaces(sentence):
+    words = sorted(sentence.replace(",", "").split(" "))
+    return {word: place for place, word in enumerate(words)}
+
+
+@misconception(
+    "build_vocabulary",
+    confuses="the places where commas stand with the places between words",
+    hint="What separates two words of this sentence?",
+)
+def split_at_commas(sentence):
+    words = sorted(part.strip() for part in sentence.split(","))
+    return {word: place for place, word in enumerate(words)}
+
+
+@misconception(
+    "build_vocabulary",
+    confuses="words and letters: the string itself is sorted",
+    hint="What are the items of a string, and what are the items of a list of words?",
+)
+def letters(sentence):
+    return {letter: place for place, letter in enumerate(sorted(sentence.replace(",", "")))}
+
+
+@misconception(
+    "build_vocabulary",
+    confuses="counting from 1 and counting from 0",
+    hint="Which number does the first row of a table have in Python?",
+)
+def counted_from_one(sentence):
+    return {word: place for place, word in enumerate(sorted(_split(sentence)), start=1)}
+
+
+@misconception(
+    "build_vocabulary",
+    confuses="key and value: ids are mapped to words",
+    hint="What do you want to look up: the id of a word, or the word of an id?",
+)
+def ids_to_words(sentence):
+    return dict(enumerate(sorted(_split(sentence))))
+
+
+@misconception(
+    "build_vocabulary",
+    confuses="the place of a word and how often it occurs",
+    hint="Two words that occur equally often: do they get different ids?",
+)
+def frequencies(sentence):
+    words = _split(sentence)
+    return {word: words.count(word) for word in words}
+
+
+@misconception(
+    "build_vocabulary",
+    confuses="a dict and a list of pairs",
+    hint="Can you look a word up in your result with square brackets?",
+)
+def list_of_pairs(sentence):
+    return [(word, place) for place, word in enumerate(sorted(_split(sentence)))]
+
+
+@misconception(
+    "build_vocabulary",
+    confuses="integers and tensors that hold one integer",
+    hint="What type does `type(vocabulary[word])` show?",
+)
+def ids_as_tensors(sentence):
+    return {word: torch.tensor(place) for place, word in enumerate(sorted(_split(sentence)))}
+
+
+@misconception(
+    "build_vocabulary",
+    confuses="an empty dict in every call and one dict as default argument that all calls share",
+    hint="When does Python create the default value of an argument, and how often?",
+)
+def dict_shared_by_all_calls(sentence, vocabulary={}):  # noqa: B006
+    for place, word in enumerate(sorted(_split(sentence))):
+        vocabulary[word] = place
+    return dict(vocabulary)
+
+
+# encode
+
+
+@misconception(
+    "encode",
+    confuses="an unknown word and a word that may be left out",
+    hint="How long is the result if one word of five is unknown?",
+)
+def unknown_word_skipped(sentence, vocabulary):
+    return torch.tensor([vocabulary[word] for word in _split(sentence) if word in vocabulary])
+
+
+@misconception(
+    "encode",
+    confuses="an unknown word and the word with id 0",
+    hint="Which word has the id that `get` gives to an unknown one?",
+)
+def unknown_word_is_zero(sentence, vocabulary):
+    return torch.tensor([vocabulary.get(word, 0) for word in _split(sentence)])
+
+
+@misconception(
+    "encode",
+    confuses="an unknown word and the last row: -1 counts from the end",
+    hint="Which row of a table does the index -1 give?",
+)
+def unknown_word_is_minus_one(sentence, vocabulary):
+    return torch.tensor([vocabulary.get(word, -1) for word in _split(sentence)])
+
+
+@misconception(
+    "encode",
+    confuses="a vocabulary that is given and one that grows while it is read",
+    hint="Does the table have a row for the word that was just added?",
+)
+def unknown_word_added(sentence, vocabulary):
+    known = dict(vocabulary)
+    return torch.tensor([known.setdefault(word, len(known)) for word in _split(sentence)])
+
+
+@misconception(
+    "encode",
+    confuses="a key that is missing and a value that is wrong",
+    hint="Which error class does a dict raise for a missing key?",
+)
+def value_error_for_unknown_words(sentence, vocabulary):
+    words = _split(sentence)
+    for word in words:
+        if word not in vocabulary:
+            raise ValueError(f"unknown word: {word}")
+    return torch.tensor([vocabulary[word] for word in words])
+
+
+@misconception(
+    "encode",
+    confuses="an error that says what failed and one that says that something failed",
+    hint="Which word would you have to search for, with this message only?",
+)
+def unknown_word_not_named(sentence, vocabulary):
+    try:
+        return torch.tensor([vocabulary[word] for word in _split(sentence)])
+    except KeyError:
+        raise KeyError("the sentence has an unknown word") from None
+
+
+@misconception(
+    "encode",
+    confuses="integers that index a table and floating point numbers",
+    hint="What dtype does `torch.Tensor(...)` give, and can it index a table?",
+)
+def ids_as_floats(sentence, vocabulary):
+    return torch.Tensor([vocabulary[word] for word in _split(sentence)])
+
+
+@misconception(
+    "encode",
+    confuses="int64 with numbers that have passed through float32",
+    hint="Up to which integer does float32 tell neighbours apart?",
+)
+def ids_through_float32(sentence, vocabulary):
+    return torch.Tensor([vocabulary[word] for word in _split(sentence)]).long()
+
+
+@misconception(
+    "encode",
+    confuses="int32 and int64",
+    hint="Which integer dtype do torch's ids have by default?",
+)
+def ids_as_int32(sentence, vocabulary):
+    ids = torch.tensor([vocabulary[word] for word in _split(sentence)])
+    return ids.to(torch.int32)
+
+
+@misconception(
+    "encode",
+    confuses="a list of numbers and a tensor",
+    hint="Does your result have a `.shape`?",
+)
+def plain_list(sentence, vocabulary):
+    return [vocabulary[word] for word in _split(sentence)]
+
+
+@misconception(
+    "encode",
+    confuses="the id that the vocabulary holds and the place of the word in the vocabulary",
+    hint="What does the dict say for the word, and how many entries stand before it?",
+)
+def place_in_the_vocabulary(sentence, vocabulary):
+    order = list(vocabulary)
+    for word in _split(sentence):
+        vocabulary[word]
+    return torch.tensor([order.index(word) for word in _split(sentence)])
+
+
+@misconception(
+    "encode",
+    confuses="the vocabulary given and a new one made of this sentence",
+    hint="Does your code use its second argument?",
+)
+def vocabulary_made_anew(sentence, vocabulary):
+    own = {word: place for place, word in enumerate(sorted(_split(sentence)))}
+    return torch.tensor([own[word] for word in _split(sentence)])
+
+
+@misconception(
+    "encode",
+    confuses="the order of the sentence and the order of the ids",
+    hint="Could you read the sentence again from your result?",
+)
+def ids_sorted(sentence, vocabulary):
+    return torch.tensor(sorted(vocabulary[word] for word in _split(sentence)))
+
+
+@misconception(
+    "encode",
+    confuses="the order of the sentence and the order of the vocabulary",
+    hint="Over what does the loop run: over words of the sentence, or over known words?",
+)
+def order_of_the_vocabulary(sentence, vocabulary):
+    words = _split(sentence)
+    for word in words:
+        vocabulary[word]
+    return torch.tensor([place for word, place in vocabulary.items() if word in words])
+
+
+@misconception(
+    "encode",
+    confuses="all words and different words: repeated ones are encoded once",
+    hint="How many ids does a sentence of five words have?",
+)
+def different_words_once(sentence, vocabulary):
+    words = dict.fromkeys(_split(sentence))
+    return torch.tensor([vocabulary[word] for word in words])
+
+
+@misconception(
+    "encode",
+    confuses="a word and a word with a comma at its end",
+    hint="How did the words get into the vocabulary, with or without commas?",
+)
+def commas_are_kept_in_words(sentence, vocabulary):
+    return torch.tensor([vocabulary[word] for word in sentence.split()])
+
+
+@misconception(
+    "encode",
+    confuses="removing a comma and replacing it by a space",
+    hint="Is `a,b` one word or two in `build_vocabulary`?",
+)
+def comma_splits_words(sentence, vocabulary):
+    return torch.tensor([vocabulary[word] for word in sentence.replace(",", " ").split()])
+
+
+@misconception(
+    "encode",
+    confuses="words that differ in capital letters with equal words",
+    hint="The vocabulary may hold `My` and `my`: which one does your code find?",
+)
+def looked_up_in_lower_case(sentence, vocabulary):
+    return torch.tensor([vocabulary[word] for word in _split(sentence.lower())])
+
+
+@misconception(
+    "encode",
+    confuses="white space and a single space",
+    hint="What does `split` do without an argument?",
+)
+def split_at_each_space(sentence, vocabulary):
+    return torch.tensor([vocabulary[word] for word in sentence.replace(",", "").split(" ")])
+
+
+@misconception(
+    "encode",
+    confuses="commas and full stops: both are removed",
+    hint="Are `big` and `big.` the same entry of the vocabulary?",
+)
+def full_stop_cut_off(sentence, vocabulary):
+    return torch.tensor([vocabulary[word.rstrip(".")] for word in _split(sentence)])
+
+
+@misconception(
+    "encode",
+    confuses="one sentence and a batch of one sentence",
+    hint="How many dimensions does `(T,)` have?",
+)
+def batch_of_one(sentence, vocabulary):
+    return torch.tensor([[vocabulary[word] for word in _split(sentence)]])
+
+
+@misconception(
+    "encode",
+    confuses="one word and no dimension: `squeeze` removes the dimension of size 1",
+    hint="Which shape has the result of a sentence with one word?",
+)
+def dimension_squeezed_away(sentence, vocabulary):
+    return torch.tensor([[vocabulary[word] for word in _split(sentence)]]).squeeze()
+
+
+@misconception(
+    "encode",
+    confuses="an id and its one-hot row",
+    hint="How many numbers stand for one word at this step?",
+)
+def one_hot_rows(sentence, vocabulary):
+    ids = torch.tensor([vocabulary[word] for word in _split(sentence)])
+    return F.one_hot(ids, len(vocabulary))
+
+
+@misconception(
+    "encode",
+    confuses="words and letters",
+    hint="Over what does a loop over a string run?",
+)
+def letter_by_letter(sentence, vocabulary):
+    return torch.tensor([vocabulary[letter] for letter in sentence if letter not in ", "])
+
+
+# embed
+
+
+@misconception(
+    "embed",
+    confuses="rows and columns of the table",
+    hint="Which dimension of the table has one entry per id?",
+)
+def columns_instead_of_rows(token_ids, table):
+    return table[:, token_ids]
+
+
+@misconception(
+    "embed",
+    confuses="the table and its transpose",
+    hint="The table has one row per id already: does it have to be turned?",
+)
+def table_transposed(token_ids, table):
+    return table.T[token_ids]
+
+
+@misconception(
+    "embed",
+    confuses="the numbers of the table and the table that is trained",
+    hint="What does `detach` do to the gradient?",
+)
+def detached_table(token_ids, table):
+    return table.detach()[token_ids]
+
+
+@misconception(
+    "embed",
+    confuses="id 0 with padding: its row gets no gradient",
+    hint="Is there a word that must not be trained?",
+)
+def row_zero_is_not_trained(token_ids, table):
+    return F.embedding(token_ids, table, padding_idx=0)
+
+
+@misconception(
+    "embed",
+    confuses="id 0 with padding: its row is read as zeros",
+    hint="What does the table hold in row 0?",
+)
+def row_zero_is_read_as_zeros(token_ids, table):
+    return table[token_ids] * (token_ids != 0)[:, None]
+
+
+@misconception(
+    "embed",
+    confuses="looking a row up and making it shorter: long rows are rescaled in the table itself",
+    hint="Does the table still hold the same numbers after the call?",
+)
+def rows_rescaled_in_place(token_ids, table):
+    return F.embedding(token_ids, table.detach(), max_norm=1.0)
+
+
+@misconception(
+    "embed",
+    confuses="the sum of gradients of a repeated word and their mean",
+    hint="If a word occurs three times, how much does its row change the result?",
+)
+def gradient_divided_by_frequency(token_ids, table):
+    return F.embedding(token_ids, table, scale_grad_by_freq=True)
+
+
+@misconception(
+    "embed",
+    confuses="the table given and a new one with random numbers",
+    hint="Does your code use its second argument, or only its shape?",
+)
+def fresh_random_table(token_ids, table):
+    return nn.Embedding(*table.shape, dtype=table.dtype)(token_ids).detach()
+
+
+@misconception(
+    "embed",
+    confuses="ids from 1 and ids from 0",
+    hint="Which row does the index -1 give?",
+)
+def ids_from_one(token_ids, table):
+    return table[token_ids - 1]
+
+
+@misconception(
+    "embed",
+    confuses="the ids and their number: the first T rows are taken",
+    hint="What would change in your result if the sentence had other words?",
+)
+def first_rows(token_ids, table):
+    return table[: len(token_ids)]
+
+
+@misconception(
+    "embed",
+    confuses="the order of the sentence and the order of the ids",
+    hint="Which token does row 0 of the result belong to?",
+)
+def rows_sorted_by_id(token_ids, table):
+    return table[token_ids.sort().values]
+
+
+@misconception(
+    "embed",
+    confuses="all tokens and different tokens",
+    hint="How many rows does the result have for T tokens?",
+)
+def each_id_once(token_ids, table):
+    return table[list(dict.fromkeys(token_ids.tolist()))]
+
+
+@misconception(
+    "embed",
+    confuses="the largest id that occurs with the number of rows",
+    hint="How does `one_hot` know how many classes there are?",
+)
+def one_hot_without_the_number_of_rows(token_ids, table):
+    return F.one_hot(token_ids).to(table.dtype) @ table
+
+
+@misconception(
+    "embed",
+    confuses="float32 and the dtype of the table",
+    hint="Which dtype does `.float()` give, whatever the table has?",
+)
+def one_hot_in_float32(token_ids, table):
+    return F.one_hot(token_ids, len(table)).float() @ table
+
+
+@misconception(
+    "embed",
+    confuses="the dtype of the table and float32: precision is lost",
+    hint="Which dtype does your result have for a float64 table?",
+)
+def result_in_float32(token_ids, table):
+    return table.float()[token_ids]
+
+
+@misconception(
+    "embed",
+    confuses="looking up with the scaling that some models add after it",
+    hint="Is there a multiplication in the definition of this lookup?",
+)
+def multiplied_by_root_of_size(token_ids, table):
+    return table[token_ids] * table.shape[-1] ** 0.5
+
+
+@misconception(
+    "embed",
+    confuses="token embedding and position: the place is added",
+    hint="Do two equal words get equal rows at this step?",
+)
+def position_added(token_ids, table):
+    return table[token_ids] + torch.arange(len(token_ids), dtype=table.dtype)[:, None]
+
+
+@misconception(
+    "embed",
+    confuses="rows of the table and directions: each row is made of length 1",
+    hint="Does your result hold numbers of the table?",
+)
+def rows_normalised(token_ids, table):
+    return F.normalize(table[token_ids], dim=-1)
+
+
+@misconception(
+    "embed",
+    confuses="one vector per token and one vector for the sentence",
+    hint="How many rows does the result have for T tokens?",
+)
+def mean_of_the_rows(token_ids, table):
+    return table[token_ids].mean(dim=0, keepdim=True).expand(len(token_ids), -1)
+
+
+@misconception(
+    "embed",
+    confuses="an index into the table's rows and an index into all its numbers",
+    hint="How many numbers does one id stand for?",
+)
+def numbers_instead_of_rows(token_ids, table):
+    return torch.take(table, token_ids)
+
+
+@misconception(
+    "embed",
+    confuses="picking rows and picking one number of each column: `gather` needs an index per "
+    "number",
+    hint="Which shape does the result of `gather` have?",
+)
+def first_column_gathered(token_ids, table):
+    return table.gather(0, token_ids[:, None])
+
+
+@misconception(
+    "embed",
+    confuses="one token and no dimension: `squeeze` removes the dimension of size 1",
+    hint="Which shape does the result have for a single token?",
+)
+def single_token_squeezed(token_ids, table):
+    return table[token_ids].squeeze()

@@ -1,0 +1,492 @@
+"""What students write instead of the three projections."""
+
+import torch
+import torch.nn.functional as F
+from autograder.suite import misconception
+from torch import nn
+
+# project_qkv: weights are (d_in, d_out)
+
+
+@misconception(
+    "project_qkv",
+    confuses="weights stored (d_in, d_out) and weights stored (d_out, d_in)",
+    hint="Write the shapes below each other: which two sizes must be equal?",
+)
+def weights_transposed(inputs, W_query, W_key, W_value):
+    return inputs @ W_query.T, inputs @ W_key.T, inputs @ W_value.T
+
+
+@misconception(
+    "project_qkv",
+    confuses="tokens as rows and tokens as columns: the inputs are turned around",
+    hint="Which dimension of the inputs do the weights shorten or lengthen?",
+)
+def inputs_transposed(inputs, W_query, W_key, W_value):
+    turned = inputs.transpose(-2, -1)
+    return turned @ W_query, turned @ W_key, turned @ W_value
+
+
+@misconception(
+    "project_qkv",
+    confuses="x W and W x: the weight stands on the wrong side",
+    hint="Are the tokens rows or columns of the inputs?",
+)
+def weight_on_the_left(inputs, W_query, W_key, W_value):
+    return W_query @ inputs, W_key @ inputs, W_value @ inputs
+
+
+@misconception(
+    "project_qkv",
+    confuses="the order of the results: keys come first",
+    hint="In which order does the exercise name the three results?",
+)
+def keys_first(inputs, W_query, W_key, W_value):
+    return inputs @ W_key, inputs @ W_query, inputs @ W_value
+
+
+@misconception(
+    "project_qkv",
+    confuses="the order of the results: values stand in the middle",
+    hint="Which of the three results may have another size than the others?",
+)
+def values_in_the_middle(inputs, W_query, W_key, W_value):
+    return inputs @ W_query, inputs @ W_value, inputs @ W_key
+
+
+@misconception(
+    "project_qkv",
+    confuses="the weights of queries and keys: one of them is used twice",
+    hint="Read your lines as pairs: which name stands left, which weight right?",
+)
+def query_weight_for_keys(inputs, W_query, W_key, W_value):
+    return inputs @ W_query, inputs @ W_query, inputs @ W_value
+
+
+@misconception(
+    "project_qkv",
+    confuses="the weights of keys and values after copying a line",
+    hint="Read your lines as pairs: which name stands left, which weight right?",
+)
+def key_weight_for_values(inputs, W_query, W_key, W_value):
+    return inputs @ W_query, inputs @ W_key, inputs @ W_key
+
+
+@misconception(
+    "project_qkv",
+    confuses="one weight for all and a weight for each role",
+    hint="Does your code use all four arguments?",
+)
+def query_weight_for_all(inputs, W_query, W_key, W_value):
+    queries = inputs @ W_query
+    return queries, queries, queries
+
+
+@misconception(
+    "project_qkv",
+    confuses="values and inputs: the values are not projected",
+    hint="What is the third weight for?",
+)
+def values_are_the_inputs(inputs, W_query, W_key, W_value):
+    return inputs @ W_query, inputs @ W_key, inputs
+
+
+@misconception(
+    "project_qkv",
+    confuses="three projections of the inputs with a chain of projections",
+    hint="From which tensor is each of the three computed?",
+)
+def projected_one_after_the_other(inputs, W_query, W_key, W_value):
+    queries = inputs @ W_query
+    keys = queries @ W_key
+    return queries, keys, keys @ W_value
+
+
+@misconception(
+    "project_qkv",
+    confuses="a tuple of three tensors and one tensor with all numbers side by side",
+    hint="How does `queries, keys, values = project_qkv(...)` read your result?",
+)
+def concatenated_in_one_tensor(inputs, W_query, W_key, W_value):
+    return torch.cat([inputs @ W_query, inputs @ W_key, inputs @ W_value], dim=-1)
+
+
+@misconception(
+    "project_qkv",
+    confuses="a tuple and a stack, which needs three equal sizes",
+    hint="Does your code still run if values are longer than keys?",
+)
+def stacked_in_one_tensor(inputs, W_query, W_key, W_value):
+    return torch.stack([inputs @ W_query, inputs @ W_key, inputs @ W_value])
+
+
+@misconception(
+    "project_qkv",
+    confuses="a tuple and a dict with names",
+    hint="What do you get when you unpack a dict?",
+)
+def dict_of_results(inputs, W_query, W_key, W_value):
+    return {"queries": inputs @ W_query, "keys": inputs @ W_key, "values": inputs @ W_value}
+
+
+@misconception(
+    "project_qkv",
+    confuses="three results and one: only the queries are returned",
+    hint="How many results does the exercise name?",
+)
+def queries_only(inputs, W_query, W_key, W_value):
+    return inputs @ W_query
+
+
+@misconception(
+    "project_qkv",
+    confuses="a product of matrices and a product of numbers",
+    hint="What does `*` do with two tensors?",
+)
+def elementwise_product(inputs, W_query, W_key, W_value):
+    return inputs * W_query, inputs * W_key, inputs * W_value
+
+
+@misconception(
+    "project_qkv",
+    confuses="two dimensions and any number: the formula names three letters",
+    hint="What does your formula say about a single sentence without a batch?",
+)
+def einsum_for_batches_only(inputs, W_query, W_key, W_value):
+    return tuple(torch.einsum("btd,dk->btk", inputs, w) for w in (W_query, W_key, W_value))
+
+
+@misconception(
+    "project_qkv",
+    confuses="two dimensions and any number: `mm` knows matrices only",
+    hint="Which product of torch works with a batch in front?",
+)
+def matrices_only(inputs, W_query, W_key, W_value):
+    return torch.mm(inputs, W_query), torch.mm(inputs, W_key), torch.mm(inputs, W_value)
+
+
+@misconception(
+    "project_qkv",
+    confuses="a batch of sentences and one long sentence",
+    hint="Compare the number of dimensions of inputs and result.",
+)
+def batch_flattened_for_good(inputs, W_query, W_key, W_value):
+    flat = inputs.reshape(-1, inputs.shape[-1])
+    return flat @ W_query, flat @ W_key, flat @ W_value
+
+
+@misconception(
+    "project_qkv",
+    confuses="all sentences and the first one",
+    hint="Change the second sentence only: does your result change?",
+)
+def first_sentence_only(inputs, W_query, W_key, W_value):
+    first = inputs if inputs.dim() == 2 else inputs[:1].expand_as(inputs)
+    return first @ W_query, first @ W_key, first @ W_value
+
+
+@misconception(
+    "project_qkv",
+    confuses="a reshaped view and any memory layout: `view` fails for some inputs",
+    hint="Which method does what `view` does, for every layout?",
+)
+def view_of_contiguous_inputs(inputs, W_query, W_key, W_value):
+    flat = inputs.view(-1, inputs.shape[-1])
+    return tuple((flat @ w).view(*inputs.shape[:-1], -1) for w in (W_query, W_key, W_value))
+
+
+@misconception(
+    "project_qkv",
+    confuses="dimensions of size 1 with dimensions that are not needed",
+    hint="Which shape do you get for a batch of one sentence?",
+)
+def squeezed(inputs, W_query, W_key, W_value):
+    return tuple((inputs @ w).squeeze() for w in (W_query, W_key, W_value))
+
+
+@misconception(
+    "project_qkv",
+    confuses="the weights given and new parameters with the same numbers: no gradient flows",
+    hint="Which tensor is trained: the argument, or the one that your code makes?",
+)
+def parameters_made_of_the_weights(inputs, W_query, W_key, W_value):
+    weights = [nn.Parameter(w.detach().clone()) for w in (W_query, W_key, W_value)]
+    return tuple(inputs @ w for w in weights)
+
+
+@misconception(
+    "project_qkv",
+    confuses="the weights given and random ones",
+    hint="Do two calls with the same arguments give the same result?",
+)
+def random_weights(inputs, W_query, W_key, W_value):
+    return tuple(inputs @ torch.randn_like(w) for w in (W_query, W_key, W_value))
+
+
+@misconception(
+    "project_qkv",
+    confuses="the dtype of the inputs and float32",
+    hint="Which dtype does your result have for float64 inputs?",
+)
+def computed_in_float32(inputs, W_query, W_key, W_value):
+    return tuple((inputs.float() @ w.float()).to(inputs.dtype) for w in (W_query, W_key, W_value))
+
+
+@misconception(
+    "project_qkv",
+    confuses="projecting and scaling: the queries are divided already here",
+    hint="In which later step does the square root of the size belong?",
+)
+def queries_scaled_already(inputs, W_query, W_key, W_value):
+    queries = inputs @ W_query / W_query.shape[-1] ** 0.5
+    return queries, inputs @ W_key, inputs @ W_value
+
+
+@misconception(
+    "project_qkv",
+    confuses="a projection and a layer with an activation",
+    hint="May a query have negative numbers?",
+)
+def activation_added(inputs, W_query, W_key, W_value):
+    return tuple(F.relu(inputs @ w) for w in (W_query, W_key, W_value))
+
+
+@misconception(
+    "project_qkv",
+    confuses="an own copy of the inputs and the caller's tensor, which is changed in place",
+    hint="What does the caller find in its inputs after your call?",
+)
+def inputs_centred_in_place(inputs, W_query, W_key, W_value):
+    results = inputs @ W_query, inputs @ W_key, inputs @ W_value
+    inputs -= inputs.mean(dim=-1, keepdim=True)
+    return results
+
+
+# project_qkv_left: weights are (d_out, d_in)
+
+
+@misconception(
+    "project_qkv_left",
+    confuses="weights stored (d_out, d_in) and weights stored (d_in, d_out)",
+    hint="Write the shapes below each other: which two sizes must be equal?",
+)
+def weights_not_transposed(inputs, W_query, W_key, W_value):
+    return inputs @ W_query, inputs @ W_key, inputs @ W_value
+
+
+@misconception(
+    "project_qkv_left",
+    confuses="tokens as columns and tokens as rows: the result is not turned back",
+    hint="Which shape is promised: (T, d_k) or (d_k, T)?",
+)
+def result_not_turned_back(inputs, W_query, W_key, W_value):
+    turned = inputs.transpose(-2, -1)
+    return W_query @ turned, W_key @ turned, W_value @ turned
+
+
+@misconception(
+    "project_qkv_left",
+    confuses="turning a matrix and giving it another shape",
+    hint="Does `reshape` move numbers to the other side of the diagonal?",
+)
+def reshaped_instead_of_turned(inputs, W_query, W_key, W_value):
+    turned = inputs.transpose(-2, -1)
+    return tuple(
+        (w @ turned).reshape(*inputs.shape[:-1], w.shape[0]) for w in (W_query, W_key, W_value)
+    )
+
+
+@misconception(
+    "project_qkv_left",
+    confuses="transposing the weight and giving it another shape",
+    hint="Compare the first row of `w.reshape(...)` with the first column of `w`.",
+)
+def weight_reshaped_instead_of_turned(inputs, W_query, W_key, W_value):
+    return tuple(inputs @ w.reshape(w.shape[1], w.shape[0]) for w in (W_query, W_key, W_value))
+
+
+@misconception(
+    "project_qkv_left",
+    confuses="W x for one token and W X for tokens that are rows",
+    hint="Which dimension of the inputs must stand next to `d_in` of the weight?",
+)
+def weight_times_rows(inputs, W_query, W_key, W_value):
+    return W_query @ inputs, W_key @ inputs, W_value @ inputs
+
+
+@misconception(
+    "project_qkv_left",
+    confuses="the last two dimensions and all of them: `.T` turns a batch around as well",
+    hint="Which shape has `inputs.T` for a batch of two sentences?",
+)
+def all_dimensions_turned(inputs, W_query, W_key, W_value):
+    dims = tuple(reversed(range(inputs.dim())))
+    turned = inputs.permute(dims)
+    return tuple((w @ turned).permute(dims) for w in (W_query, W_key, W_value))
+
+
+@misconception(
+    "project_qkv_left",
+    confuses="the first two dimensions and the last two",
+    hint="In a batch, what do dimensions 0 and 1 count?",
+)
+def first_two_dimensions_turned(inputs, W_query, W_key, W_value):
+    turned = inputs.transpose(0, 1)
+    return tuple((w @ turned).transpose(0, 1) for w in (W_query, W_key, W_value))
+
+
+@misconception(
+    "project_qkv_left",
+    confuses="the order of the results: keys come first",
+    hint="In which order does the exercise name the three results?",
+)
+def left_keys_first(inputs, W_query, W_key, W_value):
+    return inputs @ W_key.T, inputs @ W_query.T, inputs @ W_value.T
+
+
+@misconception(
+    "project_qkv_left",
+    confuses="the order of the results: they come as values, keys, queries",
+    hint="In which order does the exercise name the three results?",
+)
+def left_values_first(inputs, W_query, W_key, W_value):
+    return inputs @ W_value.T, inputs @ W_key.T, inputs @ W_query.T
+
+
+@misconception(
+    "project_qkv_left",
+    confuses="the weights of queries and keys: one of them is used twice",
+    hint="Read your lines as pairs: which name stands left, which weight right?",
+)
+def left_key_weight_for_queries(inputs, W_query, W_key, W_value):
+    return inputs @ W_key.T, inputs @ W_key.T, inputs @ W_value.T
+
+
+@misconception(
+    "project_qkv_left",
+    confuses="values of their own size with values as long as keys: the rest is cut off",
+    hint="How many numbers does a value have, and where do you read that?",
+)
+def values_cut_to_the_size_of_keys(inputs, W_query, W_key, W_value):
+    d_k = W_key.shape[0]
+    return inputs @ W_query.T, inputs @ W_key.T, inputs @ W_value[:d_k].T
+
+
+@misconception(
+    "project_qkv_left",
+    confuses="values and inputs: the values are not projected",
+    hint="What is the third weight for?",
+)
+def left_values_are_the_inputs(inputs, W_query, W_key, W_value):
+    return inputs @ W_query.T, inputs @ W_key.T, inputs
+
+
+@misconception(
+    "project_qkv_left",
+    confuses="a tuple of three tensors and one tensor with all numbers side by side",
+    hint="How does `queries, keys, values = project_qkv_left(...)` read your result?",
+)
+def left_concatenated_in_one_tensor(inputs, W_query, W_key, W_value):
+    return inputs @ torch.cat([W_query, W_key, W_value]).T
+
+
+@misconception(
+    "project_qkv_left",
+    confuses="cutting a joint projection by its sizes and cutting it into three equal parts",
+    hint="Where does the third part begin if values are longer than keys?",
+)
+def cut_into_equal_parts(inputs, W_query, W_key, W_value):
+    joint = inputs @ torch.cat([W_query, W_key, W_value]).T
+    return joint.chunk(3, dim=-1)
+
+
+@misconception(
+    "project_qkv_left",
+    confuses="two dimensions and any number: the formula names three letters",
+    hint="What does your formula say about a single sentence without a batch?",
+)
+def left_einsum_for_batches_only(inputs, W_query, W_key, W_value):
+    return tuple(torch.einsum("btd,kd->btk", inputs, w) for w in (W_query, W_key, W_value))
+
+
+@misconception(
+    "project_qkv_left",
+    confuses="two dimensions and any number: `mm` knows matrices only",
+    hint="Which product of torch works with a batch in front?",
+)
+def left_matrices_only(inputs, W_query, W_key, W_value):
+    return tuple(torch.mm(w, inputs.t()).t() for w in (W_query, W_key, W_value))
+
+
+@misconception(
+    "project_qkv_left",
+    confuses="a batch of sentences and one long sentence",
+    hint="Compare the number of dimensions of inputs and result.",
+)
+def left_batch_flattened_for_good(inputs, W_query, W_key, W_value):
+    flat = inputs.reshape(-1, inputs.shape[-1])
+    return flat @ W_query.T, flat @ W_key.T, flat @ W_value.T
+
+
+@misconception(
+    "project_qkv_left",
+    confuses="all sentences and the first one",
+    hint="Change the second sentence only: does your result change?",
+)
+def left_first_sentence_only(inputs, W_query, W_key, W_value):
+    first = inputs if inputs.dim() == 2 else inputs[:1].expand_as(inputs)
+    return first @ W_query.T, first @ W_key.T, first @ W_value.T
+
+
+@misconception(
+    "project_qkv_left",
+    confuses="dimensions of size 1 with dimensions that are not needed",
+    hint="Which shape do you get for a batch of one sentence?",
+)
+def left_squeezed(inputs, W_query, W_key, W_value):
+    return tuple((inputs @ w.T).squeeze() for w in (W_query, W_key, W_value))
+
+
+@misconception(
+    "project_qkv_left",
+    confuses="the weights given and a layer that copies them: no gradient flows",
+    hint="Which tensor is trained: the argument, or the one inside the layer?",
+)
+def layers_with_copied_weights(inputs, W_query, W_key, W_value):
+    results = []
+    for weight in (W_query, W_key, W_value):
+        layer = nn.Linear(weight.shape[1], weight.shape[0], bias=False, dtype=weight.dtype)
+        layer.weight.data.copy_(weight)
+        results.append(layer(inputs))
+    return tuple(results)
+
+
+@misconception(
+    "project_qkv_left",
+    confuses="a projection with the weights given and a layer with its own random bias",
+    hint="What does `nn.Linear` add if you do not say otherwise?",
+)
+def layers_with_a_bias(inputs, W_query, W_key, W_value):
+    results = []
+    for weight in (W_query, W_key, W_value):
+        layer = nn.Linear(weight.shape[1], weight.shape[0], dtype=weight.dtype)
+        results.append(inputs @ weight.T + layer.bias)
+    return tuple(results)
+
+
+@misconception(
+    "project_qkv_left",
+    confuses="the dtype of the inputs and float32",
+    hint="Which dtype does your result have for float64 inputs?",
+)
+def left_result_in_float32(inputs, W_query, W_key, W_value):
+    return tuple((inputs @ w.T).float() for w in (W_query, W_key, W_value))
+
+
+@misconception(
+    "project_qkv_left",
+    confuses="a transposed view and transposing the caller's tensor in place",
+    hint="What does a name that ends in `_` do to the tensor?",
+)
+def weights_turned_in_place(inputs, W_query, W_key, W_value):
+    return inputs @ W_query.t_(), inputs @ W_key.t_(), inputs @ W_value.t_()
