@@ -1,22 +1,22 @@
 """Every way to fail, as one tree. Imports nothing of ours.
 
-    AutograderError
-    |-- UserError                 exit code 1: the user must change something
-    |   |-- ContentError          a file of the course is wrong: file, line, fix
-    |   |-- SubmissionError       what was handed in can't be read
-    |   `-- IsolationUnavailable  no isolation tier is to be had on this machine
-    |-- GraderError               exit code 2: the grader itself failed
-    |   `-- SandboxError          the sandbox could not do its work
-    `-- AnswerFault               a student's code, while a test was calling it
-        |-- AnswerMissing         no definition of that name
-        |-- AnswerNotImplemented  raised NotImplementedError
-        |-- AnswerRaised          raised anything else
-        |-- AnswerTimeout         used up the question's wall or CPU time
-        |-- AnswerMemory          asked for more memory than the limit
-        |-- AnswerCrashed         ended its process
-        |-- AnswerOutputLimit     printed too much
-        |-- AnswerForbidden       used a call that the question does not allow
-        `-- AnswerProtocol        answered with something that is no answer
+AutograderError
+|-- UserError                 exit code 1: the user must change something
+|   |-- ContentError          a file of the course is wrong: file, line, fix
+|   |-- SubmissionError       what was handed in can't be read
+|   `-- IsolationUnavailable  no isolation tier is to be had on this machine
+|-- GraderError               exit code 2: the grader itself failed
+|   `-- SandboxError          the sandbox could not do its work
+`-- AnswerFault               a student's code, while a test was calling it
+    |-- AnswerMissing         no definition of that name
+    |-- AnswerNotImplemented  raised NotImplementedError
+    |-- AnswerRaised          raised anything else
+    |-- AnswerTimeout         used up the question's wall or CPU time
+    |-- AnswerMemory          asked for more memory than the limit
+    |-- AnswerCrashed         ended its process
+    |-- AnswerOutputLimit     printed too much
+    |-- AnswerForbidden       used a call that the question does not allow
+    `-- AnswerProtocol        answered with something that is no answer
 """
 
 from __future__ import annotations

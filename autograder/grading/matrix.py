@@ -15,7 +15,8 @@ def _main(root: Path, names: list[str]) -> None:  # replaced by `autograder vali
     suites = [
         suite
         for suite in sorted((root / "tests/hidden").glob("*/test_*.py"))
-        if not names or f"{suite.parent.name}/{suite.stem.removeprefix('test_')}" in names
+        if not names
+        or f"{suite.parent.name}/{suite.stem.removeprefix('test_')}" in names
         or suite.parent.name in names
     ]
     with_suites(root, suites, lambda runner: [_one(root, runner, s) for s in suites])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -111,16 +110,6 @@ def read_results(path: Path) -> list[SubmissionResult]:
                 "and grade again"
             ) from error
     return results
-
-
-def latest(results: Iterable[SubmissionResult]) -> list[SubmissionResult]:
-    """The last graded line of each student and assignment (a failed one only where none is graded)."""
-    last: dict[tuple[str, str], SubmissionResult] = {}
-    for result in results:
-        key = (result.student, result.assignment)
-        if result.status is SubmissionStatus.GRADED or key not in last:
-            last[key] = result
-    return [last[key] for key in sorted(last)]
 
 
 def _line(result: SubmissionResult) -> bytes:

@@ -54,9 +54,7 @@ def drop_privileges() -> None:
     for capability in range(_LAST_CAPABILITY):
         _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)
-    _check(
-        _libc.syscall(_CAPSET[os.uname().machine], header, (ctypes.c_uint32 * 6)()), "capset"
-    )
+    _check(_libc.syscall(_CAPSET[os.uname().machine], header, (ctypes.c_uint32 * 6)()), "capset")
     _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     hide()
 

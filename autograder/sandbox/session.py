@@ -138,9 +138,7 @@ class Session:
         header = bytes(self._pump(clock, wanted=header_size))
         return wire.decode(header, self._pump(clock, wanted=data_size))
 
-    def _pump(
-        self, clock: _Clock, sending: memoryview | None = None, wanted: int = 0
-    ) -> bytearray:
+    def _pump(self, clock: _Clock, sending: memoryview | None = None, wanted: int = 0) -> bytearray:
         """Sends all of `sending`, or receives exactly `wanted` bytes; drains the output meanwhile."""
         buffer = bytearray(wanted)
         view = sending if sending is not None else memoryview(buffer)

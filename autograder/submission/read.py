@@ -65,9 +65,7 @@ def submission_digest(folder: Path, exercises: Sequence[Exercise]) -> str:
     return f"sha256:{digest.hexdigest()}"
 
 
-def _read(
-    path: Path, exercise: Exercise, read: Callable[[Path, Exercise], Answers]
-) -> Answers:
+def _read(path: Path, exercise: Exercise, read: Callable[[Path, Exercise], Answers]) -> Answers:
     try:
         return read(path, exercise)
     except SubmissionError as error:

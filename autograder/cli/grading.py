@@ -1,0 +1,255 @@
+"""Commands of a grading run: grade, doctor."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from ..records import SubmissionResult, SubmissionStatus, Tier
+from .output import as_json, console, course_at, emit, errors, in_course, instructor_part, plain
+
+_MOST_ROWS = 60
+
+
+class _Rate(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        """Submissions per second."""
+        speed = task.finished_speed or task.speed
+        return Text(f"{speed:.1f}/s" if speed else "")
+
+
+class _Shown:
+    """Shows a run's progress on stderr; the result, on stdout, stays clean."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._task = progress.add_task("starting", total=None)
+        self.failed = 0
+
+    def starts(self, tier: Tier, to_grade: int, already_graded: int) -> None:
+        """See `RunEvents.starts`."""
+        already = f", {already_graded} graded before" if already_graded else ""
+        self._progress.console.print(f"isolation tier {tier}; {to_grade} to grade{already}")
+        self._progress.update(self._task, total=to_grade, description="grading")
+        self._progress.reset(self._task, total=to_grade)
+
+    def graded(self, result: SubmissionResult) -> None:
+        """See `RunEvents.graded`."""
+        self.failed += result.status is SubmissionStatus.FAILED
+        self._progress.advance(self._task)
+
+
+@click.command()
+@click.argument("submitted", type=click.Path(path_type=Path))
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path),
+    help="Where the lines are appended (default: results.jsonl beside SUBMITTED).",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 256),
+    default=1,
+    show_default=True,
+    help="Submissions graded at a time.",
+)
+@click.option("--shard", default="1/1", metavar="I/N", help="Grade only the I-th of N parts.")
+@click.option("--resume", is_flag=True, help="Grade only what has no line with the same digests.")
+@click.option("--assignment", help="The assignment, where the folder's name does not say it.")
+@click.option("--tier", type=click.Choice(["A", "B", "C"]), help="Insist on an isolation tier.")
+@click.option(
+    "--gradebook/--no-gradebook",
+    default=None,
+    help="Write nbgrader's gradebook and "
+    "autograded/ (default: where SUBMITTED is called 'submitted').",
+)
+@in_course
+@as_json
+def grade(
+    submitted: Path,
+    results: Path | None,
+    jobs: int,
+    shard: str,
+    resume: bool,
+    assignment: str | None,
+    tier: str | None,
+    gradebook: bool | None,
+    course_folder: Path,
+    as_json: bool,
+) -> int:
+    """Grade every submission below the folder SUBMITTED.
+
+    SUBMITTED holds <student>/<assignment>/<exercise>.py or .ipynb; one assignment's folder works too.
+
+    \b
+    Example: autograder grade course/submitted --jobs 2 --resume
+    """
+    from ..grading.run import RunOptions, grade_class
+    from ..presenting import latest
+
+    course = course_at(course_folder)
+    class_folder = submitted.resolve().parent
+    options = RunOptions(
+        submitted=submitted,
+        results=results or class_folder / "results.jsonl",
+        jobs=jobs,
+        shard=_shard(shard),
+        resume=resume,
+        assignment=assignment,
+        tier=Tier(tier) if tier else None,
+    )
+    with _progress() as progress:
+        report = grade_class(course, options, _Shown(progress))
+    if report.torn:
+        errors.print(f"a line torn by an earlier, killed run was moved to {report.torn}")
+    lines = _lines(options.results, report.found.submissions)
+    shown = latest(lines)
+    recorded = None
+    if gradebook or (gradebook is None and submitted.resolve().name == "submitted"):
+        recorded = _record(course, class_folder, shown)
+    document = _document(report, options.results, shown, recorded)
+    emit(document) if as_json else _print(document, shown)
+    return 2 if any(r.status is SubmissionStatus.FAILED for r in report.graded) else 0
+
+
+@click.command()
+@as_json
+def doctor(as_json: bool) -> int:
+    """Say which isolation tier this machine gives, and why.
+
+    \b
+    Example: autograder doctor
+    """
+    from ..sandbox.doctor import REMEDY, examine
+
+    findings = [examine(tier) for tier in (Tier.A, Tier.B, Tier.C)]
+    best = next((finding.tier for finding in findings if finding.works), Tier.NONE)
+    if as_json:
+        tiers = {f.tier.value: {"works": f.works, "reason": f.reason} for f in findings}
+        emit({"tier": best.value, "tiers": tiers})
+    else:
+        for finding in findings:
+            mark = "[green]works[/]" if finding.works else "[red]does not[/]"
+            console.print(f"tier {finding.tier}: {mark}: {escape(finding.reason)}", soft_wrap=True)
+            if not finding.works:
+                console.print(f"  remedy: {REMEDY[finding.tier]}")
+        console.print(
+            f"submissions are graded in tier [bold]{best}[/]"
+            if best is not Tier.NONE
+            else "[bold]nothing can be graded here[/]"
+        )
+    return 0 if best is not Tier.NONE else 1
+
+
+COMMANDS = (grade, doctor)
+
+
+def _shard(text: str) -> tuple[int, int]:
+    with contextlib.suppress(ValueError):
+        index, count = (int(part) for part in text.split("/"))
+        if 1 <= index <= count:
+            return index, count
+    raise click.BadParameter(f"{text!r} is not I/N with 1 <= I <= N", param_hint="--shard")
+
+
+def _progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        _Rate(),
+        TimeRemainingColumn(),
+        console=errors,
+        transient=True,
+    )
+
+
+def _lines(path: Path, submissions: Sequence[Any]) -> list[SubmissionResult]:
+    from ..grading.results import read_results
+
+    mine = {(s.student, s.assignment) for s in submissions}
+    return [line for line in read_results(path) if (line.student, line.assignment) in mine]
+
+
+def _record(course: Any, class_folder: Path, results: Sequence[SubmissionResult]) -> dict[str, Any]:
+    summary = instructor_part("gradebook").record(course, class_folder, results)
+    notes = [f"{note.student}: {note.text}" for note in summary.notes]
+    return {"db_url": summary.db_url, "submissions": summary.submissions, "notes": notes}
+
+
+def _document(
+    report: Any,
+    results: Path,
+    lines: Sequence[SubmissionResult],
+    recorded: dict[str, Any] | None,
+) -> dict[str, Any]:
+    from ..presenting import reasons_to_look
+
+    return {
+        "tier": report.tier.value,
+        "results": str(results),
+        "graded": len(report.graded),
+        "already_graded": report.already_graded,
+        "failed": sum(r.status is SubmissionStatus.FAILED for r in report.graded),
+        "skipped": [{"path": str(s.path), "reason": s.reason} for s in report.found.skipped],
+        "gradebook": recorded,
+        "submissions": [
+            {
+                "student": line.student,
+                "assignment": line.assignment,
+                "status": line.status.value,
+                "score": line.score,
+                "max_score": line.max_score,
+                "needs_a_look": list(reasons_to_look(line)),
+            }
+            for line in lines
+        ],
+    }
+
+
+def _print(document: dict[str, Any], lines: Sequence[SubmissionResult]) -> None:
+    rows = document["submissions"]
+    if len(rows) > _MOST_ROWS:
+        rows = [row for row in rows if row["needs_a_look"]]
+        console.print(f"{len(lines)} submissions; these need a look:")
+    table = Table("student", "assignment", box=None, pad_edge=False)
+    table.add_column("score", justify="right")
+    table.add_column("needs a human look")
+    for row in rows[:_MOST_ROWS]:
+        score = f"{row['score']:g} / {row['max_score']:g}"
+        reasons = "; ".join(row["needs_a_look"][:3])
+        if len(row["needs_a_look"]) > 3:
+            reasons += f"; {len(row['needs_a_look']) - 3} more"
+        style = "yellow" if reasons else ""
+        cells = (row["student"], row["assignment"], score, reasons)
+        table.add_row(*(escape(plain(cell)) for cell in cells), style=style)
+    console.print(table)
+    if len(rows) > _MOST_ROWS:
+        console.print(f"... and {len(rows) - _MOST_ROWS} more")
+    for item in document["skipped"]:
+        console.print(f"skipped {escape(plain(item['path']))}: {escape(item['reason'])}")
+    for note in (document["gradebook"] or {}).get("notes", []):
+        console.print(f"note: {escape(plain(note))}", soft_wrap=True)
+    console.print(
+        f"{document['graded']} graded, {document['already_graded']} graded before, "
+        f"{document['failed']} failed; results in {escape(document['results'])}",
+        soft_wrap=True,
+    )
+    if document["gradebook"]:
+        console.print(f"gradebook: {escape(document['gradebook']['db_url'])}", soft_wrap=True)
