@@ -91,12 +91,15 @@ def broadcast_multiply_and_sum(queries, keys):
     return (queries.unsqueeze(-2) * keys.unsqueeze(-3)).sum(-1)
 
 
+def _all_pairs(queries, keys):
+    if queries.dim() > 2:
+        return torch.stack([_all_pairs(q, k) for q, k in zip(queries, keys, strict=True)])
+    return torch.stack([torch.stack([torch.dot(q, k) for k in keys]) for q in queries])
+
+
 @alternative("attention_scores")
 def recursive_double_loop(queries, keys):
-    if queries.dim() > 2:
-        pairs = zip(queries, keys, strict=True)
-        return torch.stack([recursive_double_loop(q, k) for q, k in pairs])
-    return torch.stack([torch.stack([torch.dot(q, k) for k in keys]) for q in queries])
+    return _all_pairs(queries, keys)
 
 
 @alternative("attention_scores")

@@ -24,11 +24,15 @@ def times_the_reciprocal(scores):
     return scores * scores.sum(dim=-1, keepdim=True).reciprocal()
 
 
-@alternative("normalize_by_sum")
-def row_by_row(scores):
+def _shares(scores):
     if scores.dim() == 1:
         return scores / sum(scores)
-    return torch.stack([row_by_row(part) for part in scores])
+    return torch.stack([_shares(part) for part in scores])
+
+
+@alternative("normalize_by_sum")
+def row_by_row(scores):
+    return _shares(scores)
 
 
 @alternative("normalize_by_sum")
@@ -215,10 +219,13 @@ def helper_of_the_same_name(scores, dim=-1):
     return _Ops().softmax(scores, dim)
 
 
-@alternative("softmax")
-def recursion_over_the_batch(scores, dim=-1):
-    dim = dim % scores.dim()
+def _along(scores, dim):
     if dim > 0:
-        return torch.stack([recursion_over_the_batch(part, dim - 1) for part in scores])
+        return torch.stack([_along(part, dim - 1) for part in scores])
     exponentials = torch.exp(scores - scores.amax(0))
     return exponentials / exponentials.sum(0)
+
+
+@alternative("softmax")
+def recursion_over_what_leads(scores, dim=-1):
+    return _along(scores, dim % scores.dim())

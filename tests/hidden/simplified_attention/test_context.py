@@ -1,0 +1,205 @@
+"""Hidden suite of `context`: 30 of the assignment's 100 points."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from autograder.suite import Draw, Expect
+
+GRADIENT = (
+    "`.item()`, `.detach()`, `.tolist()` or `torch.tensor(...)` around a result cuts the gradient; "
+    "stay in tensor operations"
+)
+PRECISION = (
+    "a new tensor is float32 unless told otherwise, and `.float()` loses digits; take the dtype of "
+    "the arguments"
+)
+
+
+def cancelling(draw: Draw, *leading: int, size: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Float64 weights and values whose products are large and nearly cancel in the sum.
+
+    The context stays small, and float32 has no digits left for it.
+    """
+    weights = draw.uniform(*leading, size, 6).double()
+    values = draw.normal(*leading, 6, 3, dtype=torch.float64)
+    large = draw.normal(*leading, 3, scale=1000.0, dtype=torch.float64)
+    weights[..., 4] = weights[..., 1]
+    values[..., 1, :] += large
+    values[..., 4, :] -= large
+    return weights, values
+
+
+@pytest.mark.question("context_vector", points=1)
+def test_one_value_is_weighted(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "context_vector",
+        draw.uniform(1, low=0.2, high=0.8),
+        draw.normal(1, 3),
+        likely="one weight times one value, as a vector of shape (d,)",
+    )
+
+
+@pytest.mark.question("context_vector", points=2)
+def test_all_values_are_mixed(expect: Expect, draw: Draw) -> None:
+    likely = "every value times its weight, then all added up: one number for each column of values"
+    expect.same("context_vector", draw.uniform(7), draw.normal(7, 3), likely=likely)
+    expect.same("context_vector", draw.uniform(2), draw.normal(2, 5), likely=likely)
+
+
+@pytest.mark.question("context_vector", points=1)
+def test_as_many_values_as_entries(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "context_vector",
+        draw.uniform(5),
+        draw.strided(5, 5),
+        likely="with S equal to d, a sum over the wrong dimension has the right shape; a weight "
+        "belongs to a row of values",
+    )
+
+
+@pytest.mark.question("context_vector", points=1)
+def test_weights_are_taken_as_they_are(expect: Expect, draw: Draw) -> None:
+    likely = "the weights come ready: do not normalize, clip or average here"
+    expect.same("context_vector", draw.normal(4, scale=3.0), draw.normal(4, 6), likely=likely)
+    expect.same("context_vector", draw.uniform(6) + 1.0, draw.normal(6, 1), likely=likely)
+
+
+@pytest.mark.question("context_vector", points=1)
+def test_mixture_in_float64(expect: Expect, draw: Draw) -> None:
+    weights, values = cancelling(draw, size=1)
+    expect.same("context_vector", weights[0], values, likely=PRECISION)
+
+
+@pytest.mark.question("context_vector", points=2)
+def test_gradient_of_one_mixture(expect: Expect, draw: Draw) -> None:
+    expect.gradients(
+        "context_vector",
+        draw.normal(5, dtype=torch.float64),
+        draw.normal(5, 3, dtype=torch.float64),
+        likely=GRADIENT,
+    )
+
+
+@pytest.mark.question("context_vectors", points=1)
+def test_one_query_and_one_value(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "context_vectors",
+        draw.uniform(1, 1, low=0.2, high=0.8),
+        draw.normal(1, 3),
+        likely="one weight times one value, as a matrix of shape (1, d)",
+    )
+
+
+@pytest.mark.question("context_vectors", points=2)
+def test_every_query_has_its_mixture(expect: Expect, draw: Draw) -> None:
+    likely = "row t of the weights says how the values mix for query t; weights come ready to use"
+    expect.same("context_vectors", draw.uniform(5, 7), draw.normal(7, 3), likely=likely)
+    expect.same("context_vectors", draw.normal(6, 2), draw.normal(2, 4), likely=likely)
+
+
+@pytest.mark.question("context_vectors", points=2)
+def test_all_sizes_equal(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "context_vectors",
+        draw.uniform(5, 5),
+        draw.strided(5, 5),
+        likely="with equal sizes nothing fails and only values tell: row t of the weights belongs "
+        "to query t, and the sum runs over the rows of values",
+    )
+
+
+@pytest.mark.question("context_vectors", points=2)
+def test_batch_items_are_mixed_apart(expect: Expect, draw: Draw) -> None:
+    likely = "each batch item mixes its own values"
+    expect.same("context_vectors", draw.uniform(3, 5, 4), draw.normal(3, 4, 2), likely=likely)
+    expect.same("context_vectors", draw.uniform(3, 3, 3), draw.normal(3, 3, 3), likely=likely)
+
+
+@pytest.mark.question("context_vectors", points=2)
+def test_heads_are_mixed_apart(expect: Expect, draw: Draw) -> None:
+    likely = "batch and head are both leading dimensions: count the last two from the end"
+    expect.same("context_vectors", draw.uniform(2, 3, 5, 7), draw.normal(2, 3, 7, 4), likely=likely)
+    expect.same("context_vectors", draw.normal(4, 4, 4, 4), draw.normal(4, 4, 4, 4), likely=likely)
+
+
+@pytest.mark.question("context_vectors", points=1)
+def test_sizes_of_one_remain(expect: Expect, draw: Draw) -> None:
+    likely = "a dimension of size 1 is still a dimension: `squeeze` drops it"
+    expect.same("context_vectors", draw.uniform(1, 4, 5), draw.normal(1, 5, 2), likely=likely)
+    expect.same("context_vectors", draw.uniform(2, 1, 4), draw.normal(2, 4, 1), likely=likely)
+
+
+@pytest.mark.question("context_vectors", points=1)
+def test_mixtures_in_float64(expect: Expect, draw: Draw) -> None:
+    expect.same("context_vectors", *cancelling(draw, 2, size=4), likely=PRECISION)
+
+
+@pytest.mark.question("context_vectors", points=1)
+def test_gradient_of_all_mixtures(expect: Expect, draw: Draw) -> None:
+    expect.gradients(
+        "context_vectors",
+        draw.normal(2, 3, 5, dtype=torch.float64),
+        draw.normal(2, 5, 4, dtype=torch.float64),
+        likely=GRADIENT,
+    )
+
+
+@pytest.mark.question("simplified_self_attention", points=2)
+def test_one_sentence(expect: Expect, draw: Draw) -> None:
+    likely = (
+        "three steps: scores of all tokens with all tokens, softmax over each row, mixture of the "
+        "inputs; nothing is scaled, masked, learned or added"
+    )
+    expect.same("simplified_self_attention", draw.normal(6, 3), likely=likely)
+    expect.same("simplified_self_attention", draw.normal(2, 5), likely=likely)
+
+
+@pytest.mark.question("simplified_self_attention", points=2)
+def test_as_many_tokens_as_entries(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "simplified_self_attention",
+        draw.normal(4, 4),
+        likely="with T equal to d nothing fails and only values tell: which factor is transposed, "
+        "and along which dimension do the weights sum to one?",
+    )
+
+
+@pytest.mark.question("simplified_self_attention", points=2)
+def test_sentences_do_not_see_each_other(expect: Expect, draw: Draw) -> None:
+    likely = "each sentence of a batch has scores, weights and mixtures of its own"
+    expect.same("simplified_self_attention", draw.normal(3, 5, 4), likely=likely)
+    expect.same("simplified_self_attention", draw.normal(3, 3, 3), likely=likely)
+
+
+@pytest.mark.question("simplified_self_attention", points=1)
+def test_two_dimensions_before_the_tokens(expect: Expect, draw: Draw) -> None:
+    likely = "count the dimensions from the end: the last is d, the one before it T"
+    expect.same("simplified_self_attention", draw.normal(2, 3, 5, 4), likely=likely)
+    expect.same("simplified_self_attention", draw.strided(4, 4, 4, 4), likely=likely)
+
+
+@pytest.mark.question("simplified_self_attention", points=1)
+def test_one_token_or_one_sentence(expect: Expect, draw: Draw) -> None:
+    likely = "a dimension of size 1 is still a dimension: `squeeze` drops it"
+    expect.same("simplified_self_attention", draw.normal(1, 5, 3), likely=likely)
+    expect.same("simplified_self_attention", draw.normal(2, 1, 3), likely=likely)
+    expect.same("simplified_self_attention", draw.normal(1, 4), likely=likely)
+
+
+@pytest.mark.question("simplified_self_attention", points=1)
+def test_self_attention_in_float64(expect: Expect, draw: Draw) -> None:
+    # a common entry makes scores near 31: too large for float32 to keep the digits of the weights
+    common = draw.uniform(2, 3, 7, 1, low=5.5, high=5.7).double()
+    others = 0.8 * draw.normal(2, 3, 7, 5, dtype=torch.float64).clamp(-1.8, 1.8)
+    expect.same("simplified_self_attention", torch.cat([common, others], dim=-1), likely=PRECISION)
+
+
+@pytest.mark.question("simplified_self_attention", points=1)
+def test_gradient_through_weights_and_values(expect: Expect, draw: Draw) -> None:
+    expect.gradients(
+        "simplified_self_attention",
+        draw.normal(2, 5, 3, dtype=torch.float64),
+        likely=GRADIENT + "; the inputs reach the result as queries, as keys and as values",
+    )
