@@ -1,0 +1,204 @@
+"""Hidden suite of `head_weights`: 20 of the assignment's 100 points."""
+
+import pytest
+import torch
+
+from autograder.suite import Draw, Expect
+
+
+@pytest.mark.question("project_heads", points=1)
+def test_project_for_one_head_and_one_token(expect: Expect, draw: Draw) -> None:
+    likely = "heads, tokens, columns are three dimensions, also when one of them has size 1"
+    expect.same("project_heads", draw.normal(1, 4), draw.normal(1, 3, 4), likely=likely)
+    expect.same("project_heads", draw.normal(1, 2), draw.normal(3, 1, 2), likely=likely)
+
+
+@pytest.mark.question("project_heads", points=2)
+def test_project_for_many_heads(expect: Expect, draw: Draw) -> None:
+    likely = (
+        "every head sees all tokens and has a matrix of its own; output size comes first in a "
+        "weight; the result is heads, tokens, columns"
+    )
+    expect.same("project_heads", draw.normal(5, 6), draw.normal(4, 3, 6), likely=likely)
+    expect.same("project_heads", draw.normal(7, 2), draw.normal(3, 5, 2), likely=likely)
+
+
+@pytest.mark.question("project_heads", points=1)
+def test_project_when_all_sizes_are_equal(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "project_heads",
+        draw.normal(3, 3),
+        draw.normal(3, 3, 3),
+        likely="every order of the dimensions has the right shape here; only one has the right "
+        "numbers",
+    )
+
+
+@pytest.mark.question("project_heads", points=1)
+def test_project_non_contiguous_inputs(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "project_heads",
+        draw.strided(4, 5),
+        draw.strided(2, 3, 5),
+        likely="tensors may be transposed: not every way to change a shape works for them",
+    )
+
+
+@pytest.mark.question("project_heads", points=1)
+def test_project_in_float64(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "project_heads",
+        draw.normal(4, 3, dtype=torch.float64),
+        draw.normal(2, 5, 3, dtype=torch.float64),
+        likely="float64 in, float64 precision and float64 out: a new tensor needs the dtype",
+    )
+
+
+@pytest.mark.question("project_heads", points=1)
+def test_project_passes_gradients(expect: Expect, draw: Draw) -> None:
+    expect.gradients(
+        "project_heads",
+        draw.normal(4, 3, dtype=torch.float64),
+        draw.normal(2, 5, 3, dtype=torch.float64),
+        likely="`.detach()`, `.data`, `.item()` or `torch.tensor(...)` cuts the gradient",
+    )
+
+
+@pytest.mark.question("per_head_attention", points=1)
+def test_attention_of_one_head_and_one_token(expect: Expect, draw: Draw) -> None:
+    likely = (
+        "with one token the result is its value, head after head; with one head it is the "
+        "attention of that head"
+    )
+    q, k, v = (draw.normal(2, size, 4) for size in (3, 3, 5))
+    expect.same("per_head_attention", draw.normal(1, 4), q, k, v, likely=likely)
+    expect.same("per_head_attention", draw.normal(3, 4), q[:1], k[:1], v[:1], likely=likely)
+
+
+@pytest.mark.question("per_head_attention", points=2)
+def test_attention_of_many_heads(expect: Expect, draw: Draw) -> None:
+    q, k, v = (draw.normal(4, size, 6, scale=0.6) for size in (3, 3, 2))
+    expect.same(
+        "per_head_attention",
+        draw.normal(5, 6),
+        q,
+        k,
+        v,
+        likely="every head has its own scores and its own softmax over the keys; in a row of the "
+        "result the values of head 0 come first, then those of head 1",
+    )
+
+
+@pytest.mark.question("per_head_attention", points=1)
+def test_scale_is_that_of_one_head(expect: Expect, draw: Draw) -> None:
+    likely = "divide by the square root of d_k: the number of products in one score"
+    for d_k, d_v in ((6, 3), (2, 5)):
+        q, k, v = (draw.normal(3, size, 4, scale=0.6) for size in (d_k, d_k, d_v))
+        expect.same("per_head_attention", draw.normal(7, 4), q, k, v, likely=likely)
+
+
+@pytest.mark.question("per_head_attention", points=1)
+def test_attention_when_all_sizes_are_equal(expect: Expect, draw: Draw) -> None:
+    q, k, v = (draw.normal(3, 3, 3) for _ in range(3))
+    expect.same(
+        "per_head_attention",
+        draw.normal(3, 3),
+        q,
+        k,
+        v,
+        likely="every order of the dimensions fits here: over which one does softmax run, and "
+        "which two change places before the heads are put side by side?",
+    )
+
+
+@pytest.mark.question("per_head_attention", points=1)
+def test_attention_of_shared_and_non_contiguous_weights(expect: Expect, draw: Draw) -> None:
+    weights = draw.strided(3, 5, 4, scale=0.6)
+    expect.same(
+        "per_head_attention",
+        draw.strided(6, 4),
+        weights,
+        weights,
+        weights,
+        likely="one tensor may serve as all three weights, and memory may be out of order",
+    )
+
+
+@pytest.mark.question("per_head_attention", points=1)
+def test_attention_in_float64(expect: Expect, draw: Draw) -> None:
+    x = draw.normal(4, 5, dtype=torch.float64)
+    q, k, v = (draw.normal(2, size, 5, scale=0.6, dtype=torch.float64) for size in (3, 3, 2))
+    expect.same(
+        "per_head_attention",
+        x,
+        q,
+        k,
+        v,
+        likely="float64 in, float64 precision and float64 out: a new tensor needs the dtype",
+    )
+
+
+@pytest.mark.question("per_head_attention", points=1)
+def test_attention_passes_gradients(expect: Expect, draw: Draw) -> None:
+    x = draw.normal(4, 5, dtype=torch.float64)
+    q, k, v = (draw.normal(2, size, 5, scale=0.6, dtype=torch.float64) for size in (3, 3, 2))
+    expect.gradients(
+        "per_head_attention",
+        x,
+        q,
+        k,
+        v,
+        likely="`.detach()`, `.data`, `.item()` or `torch.tensor(...)` cuts the gradient",
+    )
+
+
+@pytest.mark.question("slice_value_heads", points=1)
+def test_slices_of_equal_width(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "slice_value_heads",
+        draw.normal(4, 5),
+        draw.normal(5, 6),
+        3,
+        likely="every slice of neighbouring value columns is weighted by the same attention; the "
+        "contexts stand side by side in the order of the slices",
+    )
+
+
+@pytest.mark.question("slice_value_heads", points=1)
+def test_columns_left_over_are_left_out(expect: Expect, draw: Draw) -> None:
+    likely = "each slice is d_v // num_heads wide; what is left at the end belongs to no slice"
+    expect.same("slice_value_heads", draw.normal(3, 4), draw.normal(4, 7), 3, likely=likely)
+    expect.same("slice_value_heads", draw.normal(1, 8), draw.normal(8, 4), 3, likely=likely)
+    expect.same("slice_value_heads", draw.normal(2, 3), draw.normal(3, 11), 4, likely=likely)
+
+
+@pytest.mark.question("slice_value_heads", points=1)
+def test_one_slice_and_single_columns(expect: Expect, draw: Draw) -> None:
+    weights, values = draw.strided(5, 5), draw.strided(5, 3)
+    likely = "one slice is all values; with as many slices as columns each is one column"
+    expect.same("slice_value_heads", weights, values, 1, likely=likely)
+    expect.same("slice_value_heads", weights, values, 3, likely=likely)
+    expect.same("slice_value_heads", weights, values, 2, likely=likely)
+
+
+@pytest.mark.question("slice_value_heads", points=1)
+def test_slices_in_float64(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "slice_value_heads",
+        draw.normal(4, 6, dtype=torch.float64),
+        draw.normal(6, 5, dtype=torch.float64),
+        2,
+        likely="float64 in, float64 precision and float64 out: a new tensor needs the dtype",
+    )
+
+
+@pytest.mark.question("slice_value_heads", points=1)
+def test_slices_pass_gradients(expect: Expect, draw: Draw) -> None:
+    expect.gradients(
+        "slice_value_heads",
+        draw.normal(4, 3, dtype=torch.float64),
+        draw.normal(3, 5, dtype=torch.float64),
+        2,
+        likely="weights and values both learn, except for value columns that are left out; "
+        "`.detach()`, `.data` or `torch.tensor(...)` cuts the gradient",
+    )
