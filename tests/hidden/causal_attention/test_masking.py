@@ -1,0 +1,364 @@
+"""Hidden suite of `masking`: 40 of the assignment's 100 points."""
+
+import pytest
+import torch
+
+from autograder.suite import Draw, Expect
+
+
+def _softmax(scores: torch.Tensor) -> torch.Tensor:
+    return torch.softmax(scores, dim=-1)
+
+
+# causal_mask: 8 points
+
+
+def _same_truth(expect: Expect, num_tokens: int, likely: str) -> None:
+    """The mask is right as a table of true and false, in whatever dtype."""
+    expected = expect.solution.call("causal_mask", (num_tokens,)).value
+    got = expect.result("causal_mask", num_tokens, likely=likely)
+    is_tensor = isinstance(got, torch.Tensor)
+    expect.that(
+        is_tensor and got.shape == expected.shape,
+        got=f"shape {tuple(got.shape)}" if is_tensor else repr(got)[:200],
+        expected=f"a tensor of shape {tuple(expected.shape)}",
+        likely="the mask has one row for each query and one column for each key",
+    )
+    expect.that(
+        torch.equal(got != 0, expected),
+        got=f"{(got != 0).int().tolist()} (1: forbidden)",
+        expected=f"{expected.int().tolist()}",
+        likely=likely,
+    )
+
+
+@pytest.mark.question("causal_mask", points=1)
+def test_one_token_and_two_tokens(expect: Expect) -> None:
+    likely = "with two tokens only one thing is forbidden: token 0 must not see token 1"
+    _same_truth(expect, 1, likely)
+    _same_truth(expect, 2, likely)
+
+
+@pytest.mark.question("causal_mask", points=3)
+def test_only_the_future_is_forbidden(expect: Expect, draw: Draw) -> None:
+    _same_truth(
+        expect,
+        draw.integer(4, 6),
+        likely="row t belongs to query t: True stands right of the diagonal only; the diagonal "
+        "itself, and all on its left, is allowed",
+    )
+
+
+@pytest.mark.question("causal_mask", points=1)
+def test_longer_sequence(expect: Expect, draw: Draw) -> None:
+    _same_truth(
+        expect,
+        draw.integer(13, 19),
+        likely="the size comes from the argument, and the whole future is forbidden, far away too",
+    )
+
+
+@pytest.mark.question("causal_mask", points=2)
+def test_entries_are_true_and_false(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "causal_mask",
+        draw.integer(7, 9),
+        likely="the result is a bool tensor: True where a token must not look, not 1.0",
+    )
+
+
+@pytest.mark.question("causal_mask", points=1)
+def test_each_call_has_its_own_length(expect: Expect, draw: Draw) -> None:
+    first = draw.integer(4, 6)
+    for num_tokens in (first, first - 2, first + 3):
+        _same_truth(
+            expect, num_tokens, likely="a mask kept from an earlier call has that call's size"
+        )
+
+
+# mask_and_renormalize: 10 points
+
+
+def _weights(draw: Draw, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """Attention weights as softmax gives them: positive, rows sum to one."""
+    return _softmax(draw.normal(*shape, dtype=dtype))
+
+
+@pytest.mark.question("mask_and_renormalize", points=1)
+def test_first_token_sees_only_itself(expect: Expect, draw: Draw) -> None:
+    likely = "the first row keeps one weight, its own; made to sum to one it becomes 1"
+    expect.same("mask_and_renormalize", draw.uniform(1, 1, low=0.3, high=0.7), likely=likely)
+    expect.same("mask_and_renormalize", _weights(draw, 2, 2), likely=likely)
+
+
+@pytest.mark.question("mask_and_renormalize", points=2)
+def test_rows_of_softmax(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "mask_and_renormalize",
+        _weights(draw, 5, 5),
+        likely="first the future becomes zero, then each row is divided by what is left of it",
+    )
+
+
+@pytest.mark.question("mask_and_renormalize", points=2)
+def test_rows_that_do_not_sum_to_one(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "mask_and_renormalize",
+        draw.uniform(5, 5, low=0.5, high=4.0),
+        likely="a row is divided by the sum of its weights that are left, whatever it was before",
+    )
+
+
+@pytest.mark.question("mask_and_renormalize", points=2)
+def test_batches_and_heads(expect: Expect, draw: Draw) -> None:
+    likely = "every matrix of the batch by itself; rows are summed along the last dimension"
+    expect.same("mask_and_renormalize", draw.uniform(2, 5, 5, low=0.5, high=2.0), likely=likely)
+    expect.same("mask_and_renormalize", draw.uniform(2, 3, 4, 4, low=0.5, high=2.0), likely=likely)
+    # all sizes equal: what is done along the wrong dimension raises no error here
+    expect.same("mask_and_renormalize", draw.uniform(3, 3, 3, 3, low=0.5, high=2.0), likely=likely)
+
+
+@pytest.mark.question("mask_and_renormalize", points=1)
+def test_weights_of_zero_stay_zero(expect: Expect, draw: Draw) -> None:
+    weights = draw.uniform(6, 6, low=0.5, high=2.0)
+    weights[draw.uniform(6, 6) < 0.4] = 0.0
+    weights[:, 0] = draw.uniform(6, low=0.5, high=2.0)  # something visible is left in each row
+    expect.same(
+        "mask_and_renormalize",
+        weights,
+        likely="a visible weight of zero is no special case: zero divided by the sum stays zero",
+    )
+
+
+@pytest.mark.question("mask_and_renormalize", points=1)
+def test_double_precision_of_strided_weights(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "mask_and_renormalize",
+        _weights(draw, 2, 5, 5, dtype=torch.float64).transpose(-2, -1),
+        likely="the result has the dtype of the weights and is computed in it; a tensor made with "
+        "its own dtype, or `.float()`, loses digits",
+    )
+
+
+@pytest.mark.question("mask_and_renormalize", points=1)
+def test_gradient_reaches_visible_weights(expect: Expect, draw: Draw) -> None:
+    expect.gradients(
+        "mask_and_renormalize",
+        draw.uniform(2, 4, 4, low=0.5, high=2.0, dtype=torch.float64),
+        likely="the row's sum depends on the weights too; `.detach()`, `.item()`, `.data` or "
+        "`torch.tensor(...)` cuts the gradient",
+    )
+
+
+# mask_scores: 10 points. What counts is what softmax makes of the scores.
+
+
+@pytest.mark.question("mask_scores", points=1)
+def test_scores_of_one_token_and_two_tokens(expect: Expect, draw: Draw) -> None:
+    likely = "token 0 sees itself only, token 1 sees both"
+    expect.same("mask_scores", draw.normal(1, 1), likely=likely, after=_softmax)
+    expect.same("mask_scores", draw.normal(2, 2), likely=likely, after=_softmax)
+
+
+@pytest.mark.question("mask_scores", points=2)
+def test_future_scores_get_no_weight(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "mask_scores",
+        draw.normal(5, 5),
+        likely="after softmax (applied here to your result) the future has weight 0 and the other "
+        "scores count as they were; a score of 0 is not a weight of 0",
+        after=_softmax,
+    )
+
+
+@pytest.mark.question("mask_scores", points=1)
+def test_scores_of_exactly_zero(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "mask_scores",
+        draw.normal(6, 6) * (draw.uniform(6, 6) < 0.5),
+        likely="a score of 0 is a score like any other: which scores are future is a matter of "
+        "their place, not of their value",
+        after=_softmax,
+    )
+
+
+@pytest.mark.question("mask_scores", points=1)
+def test_visible_scores_may_be_very_low(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "mask_scores",
+        draw.uniform(6, 6, low=-48.0, high=-38.0),
+        likely="a future score must lie far below every visible one, and visible scores may be "
+        "negative themselves: which number is below all of them?",
+        after=_softmax,
+    )
+
+
+@pytest.mark.question("mask_scores", points=1)
+def test_future_scores_may_be_very_high(expect: Expect, draw: Draw) -> None:
+    visible, future = (draw.uniform(6, 6, low=47.0, high=49.0) for _ in range(2))
+    scores = torch.triu(future, diagonal=1) - torch.tril(visible)
+    expect.same(
+        "mask_scores",
+        scores,
+        likely="a future score must end up without weight however high it was",
+        after=_softmax,
+    )
+
+
+@pytest.mark.question("mask_scores", points=2)
+def test_scores_of_batches_and_heads(expect: Expect, draw: Draw) -> None:
+    likely = "the mask lies in the last two dimensions, and every matrix of the batch gets it"
+    expect.same("mask_scores", draw.normal(2, 5, 5), likely=likely, after=_softmax)
+    expect.same("mask_scores", draw.normal(2, 3, 4, 4), likely=likely, after=_softmax)
+    # all sizes equal: a mask in the wrong dimensions raises no error here
+    expect.same("mask_scores", draw.normal(3, 3, 3, 3), likely=likely, after=_softmax)
+
+
+@pytest.mark.question("mask_scores", points=1)
+def test_double_precision_of_strided_scores(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "mask_scores",
+        # float32 has few digits left behind the point of numbers this large
+        draw.uniform(3, 9, 9, low=40.0, high=48.0, dtype=torch.float64).transpose(-2, -1),
+        likely="the result has the dtype of the scores, and the scores keep all their digits",
+        after=_softmax,
+    )
+
+
+@pytest.mark.question("mask_scores", points=1)
+def test_gradient_reaches_visible_scores(expect: Expect, draw: Draw) -> None:
+    scores = draw.normal(2, 4, 4, dtype=torch.float64)
+    masked = expect.solution.call("mask_scores", (scores,)).value.requires_grad_()
+    # the gradient of the masked scores as it comes back through softmax: zero in the future
+    cotangent = torch.autograd.grad(
+        _softmax(masked), masked, draw.normal(2, 4, 4, dtype=torch.float64)
+    )[0]
+    likely = "`.detach()`, `.item()`, `.data` or `torch.tensor(...)` cuts the gradient"
+    got = expect.pulled("mask_scores", scores, cotangent=cotangent, likely=likely).inputs[0]
+    expect.that(
+        got is not None and torch.allclose(got, cotangent, atol=1e-7, rtol=1e-6),
+        got="no gradient" if got is None else f"a gradient of {got.flatten()[:4].tolist()}, ...",
+        expected=f"{cotangent.flatten()[:4].tolist()}, ..., as it came in",
+        likely=likely,
+    )
+
+
+# causal_attention_weights: 12 points
+
+
+@pytest.mark.question("causal_attention_weights", points=1)
+def test_weights_of_one_token_and_two_tokens(expect: Expect, draw: Draw) -> None:
+    likely = "token 0 has only itself to look at: its weight there is 1"
+    for num_tokens in (1, 2):
+        expect.same(
+            "causal_attention_weights",
+            draw.normal(num_tokens, 3),
+            draw.normal(num_tokens, 3),
+            likely=likely,
+        )
+
+
+@pytest.mark.question("causal_attention_weights", points=2)
+def test_queries_see_keys_up_to_themselves(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "causal_attention_weights",
+        draw.normal(5, 3),
+        draw.normal(5, 3),
+        likely="row t holds the weights of query t over keys 0 to t; they sum to one. Check in "
+        "this order: scores, mask, scale, softmax over keys",
+    )
+
+
+@pytest.mark.question("causal_attention_weights", points=2)
+def test_scale_is_the_root_of_the_vector_size(expect: Expect, draw: Draw) -> None:
+    likely = "scores are divided by the square root of the size of one key, not a whole number"
+    for num_tokens, size in ((4, 6), (7, 2), (3, 11)):
+        expect.same(
+            "causal_attention_weights",
+            draw.normal(num_tokens, size, scale=1.5),
+            draw.normal(num_tokens, size, scale=1.5),
+            likely=likely,
+        )
+
+
+@pytest.mark.question("causal_attention_weights", points=1)
+def test_a_query_that_fits_nothing(expect: Expect, draw: Draw) -> None:
+    queries = draw.normal(5, 3)
+    queries[2:4] = 0.0
+    expect.same(
+        "causal_attention_weights",
+        queries,
+        draw.normal(5, 3),
+        likely="a query of zeros has scores of 0 with every key: it looks at all that it may see "
+        "alike. What is future is a matter of place, not of the score's value",
+    )
+
+
+@pytest.mark.question("causal_attention_weights", points=1)
+def test_weights_in_batches(expect: Expect, draw: Draw) -> None:
+    likely = "each sequence of the batch by itself: only its own keys, its own softmax"
+    expect.same(
+        "causal_attention_weights", draw.normal(2, 5, 3), draw.normal(2, 5, 3), likely=likely
+    )
+    expect.same(
+        "causal_attention_weights", draw.normal(3, 3, 3), draw.normal(3, 3, 3), likely=likely
+    )
+
+
+@pytest.mark.question("causal_attention_weights", points=1)
+def test_weights_in_batches_of_heads(expect: Expect, draw: Draw) -> None:
+    likely = "count dimensions from the end: there may be any number of leading ones"
+    expect.same(
+        "causal_attention_weights", draw.normal(2, 3, 5, 6), draw.normal(2, 3, 5, 6), likely=likely
+    )
+    expect.same(
+        "causal_attention_weights", draw.normal(1, 2, 1, 3), draw.normal(1, 2, 1, 3), likely=likely
+    )
+
+
+@pytest.mark.question("causal_attention_weights", points=1)
+def test_all_scores_are_low(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "causal_attention_weights",
+        draw.uniform(6, 3, low=3.3, high=3.9),
+        draw.uniform(6, 3, low=-3.9, high=-3.3),
+        likely="visible scores may be negative: a masked one must still lie far below them",
+    )
+
+
+@pytest.mark.question("causal_attention_weights", points=1)
+def test_double_precision_of_strided_inputs(expect: Expect, draw: Draw) -> None:
+    # large numbers that cancel in each score: float32 would lose the digits that are left
+    def large(sign: int, scale: float) -> torch.Tensor:
+        first = draw.uniform(2, 1, 5, low=80.0, high=120.0, dtype=torch.float64)
+        small = draw.normal(2, 1, 5, scale=scale, dtype=torch.float64)
+        rest = draw.normal(2, 1, 5, dtype=torch.float64)
+        return torch.cat([first + small, sign * first, rest], dim=1).transpose(-2, -1)
+
+    expect.same(
+        "causal_attention_weights",
+        large(1, scale=0.02),
+        large(-1, scale=0.0),
+        likely="the result has the dtype of the inputs and is computed in it",
+    )
+
+
+@pytest.mark.question("causal_attention_weights", points=1)
+def test_tokens_that_are_their_own_keys(expect: Expect, draw: Draw) -> None:
+    tokens = draw.normal(2, 4, 3)
+    expect.same(
+        "causal_attention_weights",
+        tokens,
+        tokens,
+        likely="queries and keys may be one tensor: what changes one changes the other",
+    )
+
+
+@pytest.mark.question("causal_attention_weights", points=1)
+def test_gradient_reaches_queries_and_keys(expect: Expect, draw: Draw) -> None:
+    expect.gradients(
+        "causal_attention_weights",
+        draw.normal(2, 4, 3, dtype=torch.float64),
+        draw.normal(2, 4, 3, dtype=torch.float64),
+        likely="`.detach()`, `.item()`, `.data` or `torch.tensor(...)` cuts the gradient",
+    )
