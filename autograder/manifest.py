@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import io
 import json
+import tokenize
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +53,12 @@ def manifest_text(title: str, stubs: Mapping[str, str]) -> str:
 
 
 def digest_of(text: str) -> str:
-    """A digest that line endings and blanks at line ends do not change."""
-    lines = "\n".join(line.rstrip() for line in text.strip().splitlines())
-    return "sha256:" + hashlib.sha256(lines.encode("utf-8")).hexdigest()
+    """A digest of code that comments, blank lines and line endings do not change."""
+    lines = text.splitlines()
+    with contextlib.suppress(tokenize.TokenError, SyntaxError):
+        for token in tokenize.generate_tokens(io.StringIO("\n".join(lines) + "\n").readline):
+            if token.type == tokenize.COMMENT:
+                row, column = token.start
+                lines[row - 1] = lines[row - 1][:column]
+    code = "\n".join(line.rstrip() for line in lines if line.strip())
+    return "sha256:" + hashlib.sha256(code.encode("utf-8", "surrogatepass")).hexdigest()

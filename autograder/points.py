@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import math
 from pathlib import Path
+from typing import Any
 
 from .errors import ContentError
 
@@ -22,7 +23,7 @@ def points_of(suite: Path) -> dict[str, float]:
     """
     points: dict[str, float] = {}
     for test, literals in _tests(suite):
-        question, worth = _marker(suite, test)
+        question, worth = _marker(suite, test, literals)
         points[question] = points.get(question, 0.0) + worth * _cases(suite, test, literals)
     return points
 
@@ -53,14 +54,14 @@ def _tests(suite: Path) -> list[tuple[ast.FunctionDef, dict[str, ast.expr]]]:
     ]
 
 
-def _marker(suite: Path, test: ast.FunctionDef) -> tuple[str, float]:
+def _marker(suite: Path, test: ast.FunctionDef, literals: dict[str, ast.expr]) -> tuple[str, float]:
     calls = [node for node in test.decorator_list if _is_call(node, _MARK)]
     try:
         (call,) = calls
         assert isinstance(call, ast.Call)
-        (name,) = (ast.literal_eval(arg) for arg in call.args)
-        (worth,) = (ast.literal_eval(word.value) for word in call.keywords if word.arg == "points")
-        return str(name), float(worth)
+        (name,) = call.args
+        (worth,) = (word.value for word in call.keywords if word.arg == "points")
+        return str(_value(name, literals)), float(_value(worth, literals))
     except (ValueError, TypeError) as error:
         raise ContentError(
             suite,
@@ -68,6 +69,13 @@ def _marker(suite: Path, test: ast.FunctionDef) -> tuple[str, float]:
             f"{test.name} does not say what it judges",
             'mark it once: @pytest.mark.question("<name>", points=<number>)',
         ) from error
+
+
+def _value(node: ast.expr, literals: dict[str, ast.expr]) -> Any:
+    """A literal, or the one that the module gives this name; raises `ValueError`."""
+    if isinstance(node, ast.Name):
+        node = literals.get(node.id, node)
+    return ast.literal_eval(node)
 
 
 def _cases(suite: Path, test: ast.FunctionDef, literals: dict[str, ast.expr]) -> int:

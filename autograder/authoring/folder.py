@@ -50,6 +50,8 @@ def released_assignment(
     """
     _refuse_double_questions(assignment)
     points = {exercise.name: _points(exercise) for exercise in assignment.exercises}
+    modules = {exercise.name: _module(exercise) for exercise in assignment.exercises}
+    checks = {exercise.name: _checks(exercise) for exercise in assignment.exercises}
     sources = {
         exercise.name: notebook_json(
             source_notebook(exercise, split_module(exercise), points[exercise.name])
@@ -57,8 +59,6 @@ def released_assignment(
         for exercise in assignment.exercises
     }
     notebooks = generate_assignment(scratch, assignment.name, sources)
-    modules = {exercise.name: _module(exercise) for exercise in assignment.exercises}
-    checks = {exercise.name: _checks(exercise) for exercise in assignment.exercises}
     files = {
         **{f"{name}.ipynb": text for name, text in notebooks.items()},
         **{f"{name}.py": text for name, text in modules.items()},

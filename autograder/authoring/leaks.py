@@ -63,7 +63,7 @@ class LeakFinder:
     def _in_text(self, path: str, text: str, given: frozenset[str]) -> Iterator[Leak]:
         readable = readable_lines(path, text)
         whole = compact(readable)
-        lines = {code_of(line.lstrip("#>` ")): n for n, line in enumerate(readable.splitlines(), 1)}
+        lines = dict(_lines(readable))
         words = dict(_words(readable))
         for secret in self._secrets:
             if secret.kind is Kind.TEST_NAME:
@@ -94,6 +94,15 @@ def refuse_leaks(leaks: Iterable[Leak], root: Path) -> None:
 
 def _exercise_of(name: str) -> str:
     return PurePosixPath(name).stem.removeprefix("test_")
+
+
+def _lines(text: str) -> Iterator[tuple[str, int]]:
+    """Each line as code, without the signs of a comment or quotation, and code within a line."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        yield code_of(line), number
+        yield code_of(line.strip().lstrip("#>-* ")), number
+        for match in re.finditer(r"`+([^`]+)`+", line):
+            yield code_of(match.group(1)), number
 
 
 def _words(text: str) -> Iterator[tuple[str, int]]:

@@ -13,8 +13,9 @@ from ..records import Exercise
 from .compact import compact
 from .parts import solution_lines
 
-#: shorter pieces of code are nobody's secret: `return x`, `else:`
-_SHORTEST_LINE = 12
+#: shorter pieces of code, or without any of these, are nobody's secret: `return x`, `else:`
+_SHORTEST_LINE = 10
+_COMPUTES = frozenset("+-*/@%([")
 _SHORTEST_STATEMENT = 40
 _SHORTEST_BODY = 24
 _SHORTEST_STRING = 30
@@ -76,7 +77,9 @@ def _solution(path: Path) -> Iterator[Secret]:
     text = path.read_text(encoding="utf-8")
     for number, line, inside in solution_lines(text):
         code = code_of(line)
-        if inside and not line.lstrip().startswith("#") and len(code) >= _SHORTEST_LINE:
+        if not inside or line.lstrip().startswith("#") or len(code) < _SHORTEST_LINE:
+            continue
+        if not _COMPUTES.isdisjoint(code):
             yield Secret(Kind.SOLUTION, code, path, number)
 
 

@@ -2,112 +2,99 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import io
-import json
 import sys
 import tokenize
 import traceback
 import types
 import warnings
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..errors import SubmissionError
 from ..manifest import digest_of
+from ..submission import module_of_notebook
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The file that counts, as one module's text."""
+    """The file that counts, as one module's text.
+
+    `broken` maps questions whose cell is no valid Python to what is wrong there.
+    """
 
     path: Path
     text: str
+    broken: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
 
 
-def answer_of(folder: Path, exercise: str, stub: str | None) -> Answer | None:
+def answer_of(
+    folder: Path, exercise: str, questions: Sequence[str], stub: str | None
+) -> Answer | None:
     """The module, unless it is the untouched stub; then the notebook. None where there is neither.
 
     Raises `SubmissionError` for a file that can't be read.
     """
     module, notebook = folder / f"{exercise}.py", folder / f"{exercise}.ipynb"
-    if not module.is_file() and not notebook.is_file():
-        return None
     if not module.is_file():
-        return Answer(notebook, notebook_text(notebook))
+        return _notebook(notebook, questions) if notebook.is_file() else None
     text = _read_module(module)
     if not notebook.is_file():
         return Answer(module, text)
     if digest_of(text) == stub:
-        return Answer(notebook, notebook_text(notebook))
+        return _notebook(notebook, questions)
     note = f"{module.name} was changed, so it counts and {notebook.name} does not"
-    return Answer(module, text, note)
+    return Answer(module, text, note=note)
 
 
 def execute(answer: Answer) -> dict[str, Any]:
     """Runs an answer's text as a module; returns its namespace.
 
-    Raises `SubmissionError` that names the line where it fails.
+    Raises `SubmissionError` that says where it fails.
     """
     name = f"_answer_{answer.path.stem}"
     module = types.ModuleType(name)
     module.__file__ = str(answer.path)
-    sys.modules[name] = module
+    sys.modules[name] = module  # dataclasses and the like look their module up
     try:
-        code = compile(answer.text, str(answer.path), "exec", dont_inherit=True)
         with _quiet():
-            exec(code, vars(module))
+            exec(compile(answer.text, str(answer.path), "exec", dont_inherit=True), vars(module))
     except SyntaxError as error:
         line = (error.text or "").strip()
-        raise SubmissionError(f"{answer.path.name}:{error.lineno}: {error.msg}: {line}") from error
+        where = _where(answer, error.lineno)
+        raise SubmissionError(f"{where}: SyntaxError: {error.msg}: {line}") from error
     except (Exception, SystemExit) as error:
-        lines = [
-            frame.lineno
-            for frame in traceback.extract_tb(error.__traceback__)
-            if frame.filename == str(answer.path)
-        ]
-        where = f"{answer.path.name}:{lines[-1]}" if lines else answer.path.name
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == str(answer.path)]
+        where = _where(answer, lines[-1] if lines else None)
         raise SubmissionError(f"{where}: {type(error).__name__}: {error}") from error
     finally:
         sys.modules.pop(name, None)
     return vars(module)
 
 
-def notebook_text(path: Path) -> str:
-    """The imports, definitions and constants of a notebook's cells as one module's text.
+def _where(answer: Answer, line: int | None) -> str:
+    """File and line; for a notebook, whose module has other lines, the line's text."""
+    if line is None:
+        return answer.path.name
+    if answer.path.suffix == ".py":
+        return f"{answer.path.name}:{line}"
+    text = answer.text.splitlines()[line - 1 : line]
+    return f"{answer.path.name}, at `{''.join(text).strip()}`"
 
-    Cells that only try things out do not run. Raises `SubmissionError` for no notebook.
-    """
+
+def _notebook(path: Path, questions: Sequence[str]) -> Answer:
     try:
-        document = json.loads(path.read_text(encoding="utf-8-sig"))
-        cells = ["".join(cell["source"]) for cell in document["cells"] if _is_code(cell)]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise SubmissionError(f"{path.name} is not a notebook that can be read: {error}") from error
-    return "\n\n".join(part for cell in cells for part in _kept(cell)) + "\n"
-
-
-def _is_code(cell: dict[str, Any]) -> bool:
-    return bool(cell["cell_type"] == "code")
-
-
-def _kept(cell: str) -> list[str]:
-    lines = ["" if line.lstrip().startswith(("%", "!")) else line for line in cell.splitlines()]
-    try:
-        tree = ast.parse("\n".join(lines))
-    except (SyntaxError, ValueError):
-        return []
-    return [ast.unparse(node) for node in tree.body if _makes_the_module(node)]
-
-
-def _makes_the_module(node: ast.stmt) -> bool:
-    if isinstance(node, ast.ImportFrom):
-        return not (node.module or "").startswith("autograder")
-    if isinstance(node, ast.Assign):
-        return isinstance(node.value, ast.Constant)
-    return isinstance(node, ast.Import | ast.FunctionDef | ast.ClassDef)
+        module = module_of_notebook(path.read_bytes(), questions)
+    except OSError as error:
+        raise SubmissionError(f"{path.name} can't be read: {error.strerror}") from error
+    except SubmissionError as error:
+        raise SubmissionError(f"{path.name} {error}") from error
+    return Answer(path, module.text, module.broken)
 
 
 def _read_module(path: Path) -> str:
@@ -119,7 +106,7 @@ def _read_module(path: Path) -> str:
 
 
 @contextlib.contextmanager
-def _quiet() -> Any:
+def _quiet() -> Iterator[None]:
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

@@ -10,7 +10,7 @@ from ..manifest import Manifest, read_manifest
 from ..points import points_of
 from ..suite import LocalImplementation
 from .answers import Answer, answer_of, execute
-from .results import CheckedExercise, CheckedQuestion, Progress, Standing
+from .results import CheckedExercise, CheckedQuestion, CheckedTest, Progress, Standing
 from .runner import run_checks
 
 
@@ -49,7 +49,7 @@ def _check(folder: Path, manifest: Manifest, name: str) -> CheckedExercise:
     suite = folder / "checks" / f"test_{name}.py"
     questions = tuple(points_of(suite))
     try:
-        answer = answer_of(folder, name, manifest.stubs.get(name))
+        answer = answer_of(folder, name, questions, manifest.stubs.get(name))
     except SubmissionError as error:
         return CheckedExercise(name, None, _all_missing(questions), problem=str(error))
     if answer is None:
@@ -67,8 +67,19 @@ def _run(suite: Path, questions: tuple[str, ...], name: str, answer: Answer) -> 
             name, answer.path.name, _all_missing(questions), str(error), answer.note
         )
     implementation = LocalImplementation(namespace, answer.text)
-    results = run_checks(suite, implementation)
+    results = tuple(
+        _broken(result, answer.broken[result.question])
+        if result.question in answer.broken
+        else result
+        for result in run_checks(suite, implementation)
+    )
     return CheckedExercise(name, answer.path.name, results, note=answer.note)
+
+
+def _broken(result: CheckedQuestion, why: str) -> CheckedQuestion:
+    """A question whose cell is no valid Python: told what is wrong, not that it is missing."""
+    tests = tuple(CheckedTest(test.name, False, why) for test in result.tests[:1])
+    return CheckedQuestion(result.question, Standing.MEND, tests)
 
 
 def _all_missing(questions: tuple[str, ...]) -> tuple[CheckedQuestion, ...]:

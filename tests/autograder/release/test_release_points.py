@@ -1,0 +1,64 @@
+"""Points read from a suite's text are those that pytest counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autograder.errors import ContentError
+from autograder.grading.engine import with_suites
+from autograder.points import points_of
+
+HEAD = "import pytest\nCASES = [1, 2, 3]\n"
+ROOT = Path(__file__).parents[3]
+SUITES = sorted(ROOT.glob("tests/hidden/*/test_*.py"))
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    return tmp_path / "test_sums.py"
+
+
+@pytest.mark.parametrize("path", SUITES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_the_courses_suites_have_the_points_that_pytest_counts(path: Path) -> None:
+    counted = with_suites(ROOT, [path], lambda runner: runner.points(path))
+    assert points_of(path) == counted
+
+
+def test_parametrised_tests_count_once_for_each_case(suite: Path, tmp_path: Path) -> None:
+    suite.write_text(
+        HEAD + '@pytest.mark.parametrize("a", CASES)\n'
+        '@pytest.mark.parametrize("b", [(1, 2), pytest.param(3)])\n'
+        '@pytest.mark.question("q", points=0.5)\ndef test_it(a, b): pass\n'
+        '@pytest.mark.question("other", points=2)\ndef test_other(): pass\n'
+    )
+    counted = with_suites(tmp_path, [suite], lambda runner: runner.points(suite))
+    assert points_of(suite) == counted == {"q": 3.0, "other": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("def test_it(): pass\n", "3: test_it does not say what it judges"),
+        ('@pytest.mark.question("q")\ndef test_it(): pass\n', "4: test_it does not say"),
+        ('@pytest.mark.question("q", points=len("x"))\ndef test_it(): pass\n', "4: test_it does"),
+        ("class TestIt:\n    pass\n", "3: TestIt is a class of tests"),
+        (
+            '@pytest.mark.parametrize("a", range(3))\n@pytest.mark.question("q", points=1)\n'
+            "def test_it(a): pass\n",
+            "3: the cases of test_it can't be counted",
+        ),
+        ("def test_it(:\n", "3: "),
+    ],
+)
+def test_a_test_whose_worth_can_not_be_told_is_named(suite: Path, text: str, problem: str) -> None:
+    suite.write_text(HEAD + text)
+    with pytest.raises(ContentError) as caught:
+        points_of(suite)
+    assert f"{suite}:{problem}" in str(caught.value)
+
+
+def test_a_missing_suite_is_named(suite: Path) -> None:
+    with pytest.raises(ContentError, match="no such suite"):
+        points_of(suite)

@@ -1,0 +1,205 @@
+"""`autograder check` and `autograder status` on a student's folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograder.errors import GraderError, UserError
+from autograder.student import CheckedQuestion, Standing, check_folder, status
+
+Solve = Callable[[str], None]
+
+
+def write(folder: Path, name: str, text: str) -> None:
+    """Writes a module of the student's folder."""
+    (folder / name).write_text(text, encoding="utf-8")
+
+
+def answer_in_notebook(folder: Path, exercise: str, question: str, source: str) -> None:
+    """Writes an answer into the notebook's cell."""
+    path = folder / f"{exercise}.ipynb"
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    (cell,) = [cell for cell in notebook["cells"] if cell["id"] == question]
+    cell["source"] = source
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+
+
+def half(folder: Path) -> CheckedQuestion:
+    """The result of the exercise `halves`."""
+    ((question,),) = (exercise.questions for exercise in check_folder(folder, ["halves"]))
+    return question
+
+
+def test_untouched_stubs_are_not_implemented_yet(folder: Path) -> None:
+    exercises = check_folder(folder)
+    assert [exercise.exercise for exercise in exercises] == ["sums", "halves"]
+    standings = {item.standing for exercise in exercises for item in exercise.questions}
+    assert standings == {Standing.NOT_IMPLEMENTED}
+
+
+def test_solutions_pass_in_modules(folder: Path, solve: Solve) -> None:
+    solve("sums")
+    solve("halves")
+    progress = status(folder)
+    assert (progress.title, progress.passed, progress.questions) == ("Sums & halves", 3, 3)
+    assert progress.next is None
+
+
+def test_answers_pass_in_notebooks(folder: Path) -> None:
+    answer_in_notebook(folder, "halves", "half", "%time\ndef half(x):\n    return x / 2.0")
+    assert half(folder).standing is Standing.PASSED
+    assert check_folder(folder, ["halves"])[0].file == "halves.ipynb"
+
+
+def test_a_changed_module_counts_and_says_so(folder: Path) -> None:
+    answer_in_notebook(folder, "halves", "half", "def half(x): return x / 2.0")
+    write(folder, "halves.py", "def half(x):\n    return x\n")
+    (exercise,) = check_folder(folder, ["halves"])
+    assert exercise.file == "halves.py"
+    assert exercise.questions[0].standing is Standing.MEND
+    assert exercise.note == "halves.py was changed, so it counts and halves.ipynb does not"
+
+
+def test_a_comment_in_the_stub_is_no_answer(folder: Path) -> None:
+    answer_in_notebook(folder, "halves", "half", "def half(x): return x / 2.0")
+    text = (folder / "halves.py").read_text(encoding="utf-8")
+    write(folder, "halves.py", text.replace("\n", "  # later\r\n", 1))
+    assert half(folder).standing is Standing.PASSED
+
+
+def test_status_names_the_first_exercise_that_is_not_finished(folder: Path, solve: Solve) -> None:
+    solve("sums")
+    progress = status(folder)
+    assert progress.passed == 2
+    assert progress.next is not None
+    assert progress.next.exercise == "halves"
+
+
+def test_exercises_are_named_as_a_shell_completes_them(folder: Path) -> None:
+    exercises = check_folder(folder, ["halves.ipynb", "./halves.py", "sums"])
+    assert [exercise.exercise for exercise in exercises] == ["halves", "sums"]
+
+
+def test_an_unknown_exercise_is_refused_with_the_names_there_are(folder: Path) -> None:
+    with pytest.raises(UserError, match="'thirds' here; there are: sums, halves"):
+        check_folder(folder, ["thirds"])
+
+
+def test_a_folder_that_is_no_assignment_says_where_to_go(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="Go to the folder that you unzipped"):
+        status(tmp_path)
+
+
+def test_a_damaged_manifest_says_what_to_do(folder: Path) -> None:
+    write(folder, "checks/assignment.json", "{}")
+    with pytest.raises(UserError, match="bundle again"):
+        status(folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("def half(x):\nreturn x\n", "halves.py:2: SyntaxError: expected an indented block"),
+        ("import nothing_of_this_name\n", "halves.py:1: ModuleNotFoundError"),
+        ("x = 1\nraise SystemExit(3)\n", "halves.py:2: SystemExit: 3"),
+        ("# -*- coding: nonsense -*-\n", "halves.py can't be read"),
+        ("x = '\0'\n", "halves.py"),
+    ],
+)
+def test_a_module_that_does_not_run_is_explained(folder: Path, text: str, problem: str) -> None:
+    write(folder, "halves.py", text)
+    (exercise,) = check_folder(folder, ["halves"])
+    assert exercise.problem.startswith(problem)
+    assert [question.standing for question in exercise.questions] == [Standing.MISSING]
+
+
+def test_a_broken_notebook_costs_its_own_exercise_only(folder: Path, solve: Solve) -> None:
+    solve("sums")
+    write(folder, "halves.ipynb", "not JSON")
+    sums, halves = check_folder(folder)
+    assert sums.finished
+    assert "halves.ipynb is not a notebook" in halves.problem
+
+
+def test_a_broken_cell_says_what_is_wrong_in_it(folder: Path) -> None:
+    answer_in_notebook(folder, "halves", "half", "def half(x):\nreturn x")
+    result = half(folder)
+    assert result.standing is Standing.MEND
+    assert "SyntaxError" in result.tests[0].message
+
+
+def test_a_failing_notebook_shows_the_line_that_fails(folder: Path) -> None:
+    answer_in_notebook(folder, "halves", "half", "two = 1 / 0\ndef half(x): return x / two")
+    (exercise,) = check_folder(folder, ["halves"])
+    assert exercise.problem == "halves.ipynb, at `two = 1 / 0`: ZeroDivisionError: division by zero"
+
+
+def test_missing_files_are_named(folder: Path) -> None:
+    (folder / "halves.py").unlink()
+    (folder / "halves.ipynb").unlink()
+    (exercise,) = check_folder(folder, ["halves"])
+    assert exercise.problem == "no halves.ipynb and no halves.py here"
+
+
+def test_an_answer_that_is_not_there_is_missing(folder: Path) -> None:
+    write(folder, "halves.py", "x = 1\n")
+    assert half(folder).standing is Standing.MISSING
+
+
+def test_any_error_of_an_answer_is_something_to_mend(folder: Path) -> None:
+    for body in ("1 / 0", "half(x)", "raise SystemExit", "raise KeyError('<b>')"):
+        write(folder, "halves.py", f"def half(x):\n    {body}\n")
+        assert half(folder).standing is Standing.MEND
+
+
+def test_ctrl_c_stops_the_question_and_all_that_would_follow(folder: Path) -> None:
+    write(folder, "sums.py", "def plus_one(x):\n    raise KeyboardInterrupt\n")
+    (exercise,) = check_folder(folder)
+    assert [item.standing for item in exercise.questions] == [Standing.STOPPED]
+
+
+def test_what_an_answer_prints_is_kept_short(folder: Path) -> None:
+    write(folder, "halves.py", "def half(x):\n    print('y' * 100_000)\n    return x / 2.0\n")
+    result = half(folder)
+    assert result.standing is Standing.PASSED
+    assert result.printed.startswith("yyy")
+    assert len(result.printed) < 2100
+
+
+def test_a_students_pytest_settings_change_nothing(
+    folder: Path, solve: Solve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    solve("halves")
+    write(folder.parent, "pytest.ini", "[pytest]\naddopts = --no-such-option\n")
+    write(folder, "checks/conftest.py", "raise RuntimeError\n")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--no-such-option")
+    assert half(folder).standing is Standing.PASSED
+
+
+def test_checking_leaves_nothing_behind(
+    folder: Path, solve: Solve, capsys: pytest.CaptureFixture[str]
+) -> None:
+    solve("halves")
+    before = sorted(folder.rglob("*"))
+    check_folder(folder)
+    assert [path for path in sorted(folder.rglob("*")) if path not in before] == []
+    assert capsys.readouterr() == ("", "")
+
+
+def test_each_folder_is_judged_by_its_own_checks(folder: Path, solve: Solve) -> None:
+    solve("halves")
+    assert half(folder).standing is Standing.PASSED
+    path = folder / "checks" / "test_halves.py"
+    path.write_text(path.read_text().replace("3.0", "4.0"))
+    assert half(folder).standing is Standing.MEND
+
+
+def test_broken_checks_are_not_the_students_fault(folder: Path) -> None:
+    path = folder / "checks" / "test_halves.py"
+    path.write_text(path.read_text() + "\n1 / 0\n")
+    with pytest.raises(GraderError, match="Take this file from the course's bundle again"):
+        check_folder(folder, ["halves"])

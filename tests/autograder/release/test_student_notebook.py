@@ -1,0 +1,174 @@
+"""`check("<question>")` in a notebook."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from autograder.authoring.parts import STUB
+from autograder.errors import UserError
+from autograder.student import Standing, check
+from autograder.student.display import as_html, as_text, readable
+from autograder.student.notebook import check_namespace
+from autograder.student.results import CheckedQuestion, CheckedTest
+
+
+@pytest.fixture
+def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The student's folder, as the kernel's working folder."""
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_a_right_answer_passes(here: Path) -> None:
+    result = check_namespace("half", {"half": lambda x: x / 2.0}, here)
+    assert result.standing is Standing.PASSED
+    assert as_text(result).splitlines()[0] == "✓ half: all checks passed (1 of 1 checks)"
+
+
+def test_a_wrong_answer_says_what_to_mend(here: Path) -> None:
+    text = as_text(check_namespace("half", {"half": lambda x: x}, here))
+    assert text.splitlines()[0] == "✗ half: something to mend (0 of 1 checks)"
+    assert "  ✗ half of six" in text
+    assert "      likely: divide" in text
+
+
+def test_a_stub_is_not_implemented_yet_in_one_line(here: Path) -> None:
+    def half(x: float) -> float:
+        raise NotImplementedError
+
+    assert as_text(check_namespace("half", {"half": half}, here)) == "○ half: not implemented yet"
+
+
+def test_a_question_that_was_not_run_yet_says_so(here: Path) -> None:
+    text = as_text(check_namespace("half", {}, here))
+    assert text == "○ half: not defined yet: run the cell that defines it first"
+
+
+def test_ctrl_c_says_which_question_was_running(here: Path) -> None:
+    def half(x: float) -> float:
+        raise KeyboardInterrupt
+
+    text = as_text(check_namespace("half", {"half": half}, here))
+    assert text.startswith("■ half: stopped while it was running")
+    assert "never ends" in text
+
+
+def test_an_unknown_question_is_told_which_there_are(here: Path) -> None:
+    with pytest.raises(UserError, match="'third' here; there are: half, plus_one, Layer"):
+        check_namespace("third", {}, here)
+
+
+def test_a_notebook_moved_out_of_its_folder_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="keep the notebook in the folder that you unzipped"):
+        check_namespace("half", {}, tmp_path)
+
+
+def test_check_takes_the_definitions_of_its_caller(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    namespace: dict[str, Any] = {"check": check}
+    exec("def half(x): return x / 2.0\ncheck('half')\ncheck('no_such')", namespace)
+    output = capsys.readouterr().out
+    assert "✓ half" in output
+    assert "no question is called 'no_such'" in output
+
+
+def test_nbgrader_gets_no_full_marks_from_public_checks(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    with pytest.raises(UserError, match="public checks give no points"):
+        exec("def half(x): return x / 2.0\ncheck('half')", {"check": check})
+
+
+def test_nbgraders_validation_sees_a_failing_check(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NBGRADER_EXECUTION", "validate")
+    with pytest.raises(AssertionError, match="half: something to mend"):
+        exec("def half(x): return x\ncheck('half')", {"check": check})
+
+
+def test_html_escapes_everything_of_a_student() -> None:
+    evil = "<script>alert('x')</script>"
+    test = CheckedTest(f"test_{evil}", False, f"KeyError: {evil}")
+    html = as_html(CheckedQuestion(evil, Standing.MEND, (test,), printed=evil))
+    assert "<script>" not in html
+    assert html.count("&lt;script&gt;") == 4
+
+
+def test_a_calls_rule_is_found_in_the_cells_that_ran(here: Path) -> None:
+    suite = here / "checks" / "test_halves.py"
+    suite.write_text(
+        "import pytest\nfrom autograder.suite import Forbidden\n"
+        '@pytest.mark.question("half", points=0)\ndef test_no_softmax(expect):\n'
+        '    rule = Forbidden(frozenset(), frozenset({"softmax"}), "exp and sum")\n'
+        '    expect.allowed("half", 1.0, rule=rule)\n'
+    )
+    cells = ["", "%%bash\nls", "from torch.nn import functional as F", "def half(x): F.softmax"]
+    namespace = {"half": lambda x: x, "In": cells}
+    result = check_namespace("half", namespace, here)
+    assert result.standing is Standing.MEND
+    assert "uses torch.nn.functional.softmax" in result.tests[0].message
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("test_rows_sum_to_one", "rows sum to one"), ("test_sizes[2-3]", "sizes [2-3]")],
+)
+def test_names_of_tests_read_as_words(name: str, words: str) -> None:
+    assert readable(name) == words
+
+
+def run_notebook(path: Path) -> list[Any]:
+    """Outputs of the notebook's check cells, run in a kernel; an error in any cell raises."""
+    notebook = nbformat.read(path, as_version=4)
+    NotebookClient(
+        notebook, timeout=120, resources={"metadata": {"path": str(path.parent)}}
+    ).execute()
+    assert not [
+        o for c in notebook.cells for o in c.get("outputs", []) if o.get("name") == "stderr"
+    ]
+    return [
+        output for cell in notebook.cells if cell.id.startswith("check_") for output in cell.outputs
+    ]
+
+
+def test_the_released_notebook_runs_as_stub_and_solved(
+    folder: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
+    stubs = [output.data["text/plain"] for output in run_notebook(folder / "sums.ipynb")]
+    assert stubs == ["○ plus_one: not implemented yet", "○ Layer: not implemented yet"]
+    source = json.loads((root / "build/source/basics/sums.ipynb").read_text())
+    assert STUB not in json.dumps(source)
+    (folder / "sums.ipynb").write_text(json.dumps(source))
+    solved = run_notebook(folder / "sums.ipynb")
+    assert [output.output_type for output in solved] == ["display_data"] * 2
+    assert all("all checks passed" in output.data["text/html"] for output in solved)
+
+
+def test_checks_import_nothing_of_the_grader(
+    here: Path, solve: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from autograder.student import check; check('half');"
+        "rooms = ('grading', 'sandbox', 'authoring', 'gradebook', 'feedback');"
+        "print([name for name in sys.modules for room in rooms"
+        " if name.startswith('autograder.' + room)])"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=here, capture_output=True, text=True, check=True
+    )
+    assert result.stdout.splitlines()[-1] == "[]"
