@@ -217,10 +217,11 @@ def parameters_made_of_the_weights(inputs, W_query, W_key, W_value):
 @misconception(
     "project_qkv",
     confuses="the weights given and random ones",
-    hint="Do two calls with the same arguments give the same result?",
+    hint="Does your result change with the numbers in the weights?",
 )
 def random_weights(inputs, W_query, W_key, W_value):
-    return tuple(inputs @ torch.randn_like(w) for w in (W_query, W_key, W_value))
+    torch.manual_seed(123)
+    return tuple(inputs @ torch.rand(w.shape).to(w) for w in (W_query, W_key, W_value))
 
 
 @misconception(
@@ -467,6 +468,7 @@ def layers_with_copied_weights(inputs, W_query, W_key, W_value):
     hint="What does `nn.Linear` add if you do not say otherwise?",
 )
 def layers_with_a_bias(inputs, W_query, W_key, W_value):
+    torch.manual_seed(123)
     results = []
     for weight in (W_query, W_key, W_value):
         layer = nn.Linear(weight.shape[1], weight.shape[0], dtype=weight.dtype)

@@ -1,0 +1,277 @@
+"""Right but unusual ways to scaled dot-product attention."""
+
+import math
+
+import torch
+from autograder.suite import alternative
+from einops import einsum as named_einsum
+from torch import nn
+
+# scale_scores
+
+
+@alternative("scale_scores")
+def math_sqrt(scores, d_k):
+    return scores / math.sqrt(d_k)
+
+
+@alternative("scale_scores")
+def negative_power(scores, d_k):
+    return d_k**-0.5 * scores
+
+
+@alternative("scale_scores")
+def root_as_float32_scalar(scores, d_k):
+    return scores / torch.sqrt(torch.tensor(d_k))
+
+
+@alternative("scale_scores")
+def root_as_float32_vector(scores, d_k):
+    return scores / torch.sqrt(torch.FloatTensor([d_k]))
+
+
+@alternative("scale_scores")
+def root_in_the_dtype_of_the_scores(scores, d_k):
+    return scores.div(scores.new_tensor(d_k).sqrt())
+
+
+@alternative("scale_scores")
+def reciprocal_root(scores, d_k):
+    return scores * torch.rsqrt(torch.tensor(d_k, dtype=scores.dtype))
+
+
+@alternative("scale_scores")
+def exponential_of_logarithm(scores, d_k):
+    return scores * math.exp(-0.5 * math.log(d_k))
+
+
+@alternative("scale_scores")
+def fourth_root_twice(scores, d_k):
+    return scores / d_k**0.25 / d_k**0.25
+
+
+@alternative("scale_scores")
+def in_place_on_a_copy(scores, d_k):
+    scaled = scores.clone()
+    scaled /= math.hypot(*[1.0] * d_k)
+    return scaled
+
+
+# attention_weights
+
+
+@alternative("attention_weights")
+def einsum_scores(queries, keys):
+    scores = torch.einsum("...td,...sd->...ts", queries, keys)
+    return scores.div(math.sqrt(keys.size(-1))).softmax(-1)
+
+
+@alternative("attention_weights")
+def named_axes(queries, keys):
+    scores = named_einsum(queries, keys, "... t d, ... s d -> ... t s")
+    return nn.Softmax(dim=-1)(scores * keys.shape[-1] ** -0.5)
+
+
+@alternative("attention_weights")
+def queries_scaled_first(queries, keys):
+    return torch.softmax((queries / queries.size(-1) ** 0.5).matmul(keys.mT), -1)
+
+
+@alternative("attention_weights")
+def both_by_the_fourth_root(queries, keys):
+    scale = queries.shape[-1] ** -0.25
+    return torch.softmax((queries * scale) @ (keys * scale).transpose(-1, -2), dim=-1)
+
+
+@alternative("attention_weights")
+def softmax_by_hand(queries, keys):
+    scores = queries @ keys.movedim(-1, -2) / math.sqrt(keys.shape[-1])
+    powers = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+    return powers / powers.sum(dim=-1, keepdim=True)
+
+
+@alternative("attention_weights")
+def naive_softmax(queries, keys):
+    powers = (queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5).exp()
+    return powers / powers.sum(-1, keepdim=True)
+
+
+@alternative("attention_weights")
+def exponential_of_log_softmax(queries, keys):
+    scores = queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5
+    return torch.log_softmax(scores, dim=-1).exp()
+
+
+@alternative("attention_weights")
+def minus_logsumexp(queries, keys):
+    scores = queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5
+    return (scores - scores.logsumexp(-1, keepdim=True)).exp()
+
+
+@alternative("attention_weights")
+def keys_left_then_turned(queries, keys):
+    scores = keys @ queries.transpose(-2, -1)  # (..., S, T)
+    return torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-2).transpose(-2, -1)
+
+
+@alternative("attention_weights")
+def broadcast_products(queries, keys):
+    scores = (queries.unsqueeze(-2) * keys.unsqueeze(-3)).sum(-1)
+    return (scores / scores.new_tensor(keys.shape[-1]).sqrt()).softmax(dim=-1)
+
+
+@alternative("attention_weights")
+def query_by_query(queries, keys):
+    rows = []
+    for t in range(queries.shape[-2]):
+        scores = (queries[..., t : t + 1, :] * keys).sum(-1)
+        rows.append(torch.softmax(scores / math.sqrt(queries.shape[-1]), dim=-1))
+    return torch.stack(rows, dim=-2)
+
+
+@alternative("attention_weights")
+def batched_matrices(queries, keys):
+    d = queries.shape[-1]
+    flat_queries = queries.reshape(-1, queries.shape[-2], d)
+    flat_keys = keys.reshape(-1, keys.shape[-2], d)
+    scores = torch.bmm(flat_queries, flat_keys.transpose(1, 2)) / d**0.5
+    return scores.softmax(dim=2).reshape(*queries.shape[:-1], keys.shape[-2])
+
+
+@alternative("attention_weights")
+def vmapped(queries, keys):
+    def one(query, all_keys):
+        return torch.softmax(all_keys @ query / query.shape[0] ** 0.5, dim=0)
+
+    mapped = torch.vmap(one, in_dims=(0, None))
+    for _ in range(queries.dim() - 2):
+        mapped = torch.vmap(mapped)
+    return mapped(queries, keys)
+
+
+@alternative("attention_weights")
+def through_float64(queries, keys):
+    scores = queries.double() @ keys.double().transpose(-2, -1)
+    return torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1).to(queries.dtype)
+
+
+@alternative("attention_weights")
+def from_distances(queries, keys):
+    distances = (queries.unsqueeze(-2) - keys.unsqueeze(-3)).square().sum(-1)
+    scores = (keys.square().sum(-1).unsqueeze(-2) - distances) / 2  # shifted by |q|^2 / 2 per row
+    return torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)
+
+
+@alternative("attention_weights")
+def recursive_over_the_batch(queries, keys):
+    if queries.dim() > 2:
+        pairs = zip(queries, keys, strict=True)
+        return torch.stack([recursive_over_the_batch(q, k) for q, k in pairs])
+    return torch.softmax(queries @ keys.T / keys.shape[-1] ** 0.5, dim=1)
+
+
+# scaled_dot_product_attention
+
+
+@alternative("scaled_dot_product_attention")
+def two_einsums(queries, keys, values):
+    scores = torch.einsum("...td,...sd->...ts", queries, keys) / math.sqrt(queries.shape[-1])
+    return torch.einsum("...ts,...sv->...tv", scores.softmax(dim=-1), values)
+
+
+@alternative("scaled_dot_product_attention")
+def divided_after_the_sum(queries, keys, values):
+    powers = (queries @ keys.transpose(-2, -1) * keys.shape[-1] ** -0.5).exp()
+    return (powers @ values) / powers.sum(dim=-1, keepdim=True)
+
+
+@alternative("scaled_dot_product_attention")
+def columns_of_ones(queries, keys, values):
+    scores = queries @ keys.mT / keys.shape[-1] ** 0.5
+    powers = torch.exp(scores - scores.amax(-1, keepdim=True))
+    sums = powers @ torch.cat([values, torch.ones_like(values[..., :1])], dim=-1)
+    return sums[..., :-1] / sums[..., -1:]
+
+
+@alternative("scaled_dot_product_attention")
+def context_query_by_query(queries, keys, values):
+    contexts = []
+    for query in queries.unbind(dim=-2):
+        scores = (keys @ query.unsqueeze(-1)).squeeze(-1) / math.sqrt(query.shape[-1])
+        weights = torch.softmax(scores, dim=-1).unsqueeze(-1)
+        contexts.append((weights * values).sum(dim=-2))
+    return torch.stack(contexts, dim=-2)
+
+
+@alternative("scaled_dot_product_attention")
+def key_by_key_with_running_maximum(queries, keys, values):
+    d = queries.shape[-1]
+    top = queries.new_full((*queries.shape[:-1], 1), -torch.inf)
+    total = torch.zeros_like(top)
+    context = queries.new_zeros(*queries.shape[:-1], values.shape[-1])
+    for key, value in zip(keys.unbind(-2), values.unbind(-2), strict=True):
+        score = (queries * key.unsqueeze(-2)).sum(-1, keepdim=True) / d**0.5
+        new_top = torch.maximum(top, score)
+        kept, power = (top - new_top).exp(), (score - new_top).exp()
+        total = total * kept + power
+        context = context * kept + power * value.unsqueeze(-2)
+        top = new_top
+    return context / total
+
+
+@alternative("scaled_dot_product_attention")
+def context_by_batched_matrices(queries, keys, values):
+    q, k, v = (x.reshape(-1, *x.shape[-2:]) for x in (queries, keys, values))
+    scores = torch.baddbmm(
+        q.new_zeros(len(q), q.shape[1], k.shape[1]), q, k.mT, alpha=q.shape[-1] ** -0.5
+    )
+    return torch.bmm(scores.softmax(-1), v).reshape(*queries.shape[:-1], v.shape[-1])
+
+
+@alternative("scaled_dot_product_attention")
+def values_left_and_turned(queries, keys, values):
+    scores = keys @ queries.transpose(-2, -1) / queries.shape[-1] ** 0.5  # (..., S, T)
+    return (values.transpose(-2, -1) @ scores.softmax(-2)).transpose(-2, -1)
+
+
+@alternative("scaled_dot_product_attention")
+def context_vmapped(queries, keys, values):
+    def one(query, all_keys, all_values):
+        return torch.softmax(all_keys @ query / query.shape[0] ** 0.5, dim=0) @ all_values
+
+    mapped = torch.vmap(one, in_dims=(0, None, None))
+    for _ in range(queries.dim() - 2):
+        mapped = torch.vmap(mapped)
+    return mapped(queries, keys, values)
+
+
+@alternative("scaled_dot_product_attention")
+def context_through_float64(queries, keys, values):
+    q, k, v = (x.to(torch.float64) for x in (queries, keys, values))
+    return (torch.softmax(q @ k.mT / q.shape[-1] ** 0.5, dim=-1) @ v).to(values.dtype)
+
+
+class _Attention:
+    """A student's own class with a method of the forbidden name."""
+
+    def scaled_dot_product_attention(self, q, k, v):
+        return torch.softmax(q @ k.transpose(-2, -1) / q.size(-1) ** 0.5, -1) @ v
+
+
+@alternative("scaled_dot_product_attention")
+def own_method_of_that_name(queries, keys, values):
+    # F.scaled_dot_product_attention would do the same
+    return _Attention().scaled_dot_product_attention(queries, keys, values)
+
+
+@alternative("scaled_dot_product_attention")
+def zero_mask_added(queries, keys, values):
+    mask = torch.zeros(queries.shape[-2], keys.shape[-2], dtype=queries.dtype)
+    scores = queries @ keys.transpose(-1, -2) / math.sqrt(keys.size(-1))
+    return torch.matmul(torch.softmax(scores + mask, dim=-1), values)
+
+
+@alternative("scaled_dot_product_attention")
+def scale_with_a_float32_tensor(queries, keys, values):
+    scale = torch.sqrt(torch.FloatTensor([keys.shape[-1]]))
+    return torch.softmax(queries @ keys.transpose(-2, -1) / scale, dim=-1) @ values

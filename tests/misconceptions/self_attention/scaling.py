@@ -1,0 +1,903 @@
+"""What students write instead of scaled dot-product attention."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from autograder.suite import misconception
+
+
+def _scores(queries, keys):
+    return queries @ keys.transpose(-2, -1)
+
+
+def _weights(queries, keys):
+    return torch.softmax(_scores(queries, keys) / queries.shape[-1] ** 0.5, dim=-1)
+
+
+# scale_scores
+
+
+@misconception(
+    "scale_scores",
+    confuses="the square root of d_k and d_k itself",
+    hint="How large is the spread of a sum of d_k products: does it grow like d_k?",
+)
+def divided_by_d_k(scores, d_k):
+    return scores / d_k
+
+
+@misconception(
+    "scale_scores",
+    confuses="dividing and multiplying by the root",
+    hint="Shall large scores become smaller or larger?",
+)
+def multiplied_by_the_root(scores, d_k):
+    return scores * d_k**0.5
+
+
+@misconception(
+    "scale_scores",
+    confuses="the root and its whole part",
+    hint="What is the square root of 3?",
+)
+def root_rounded_down(scores, d_k):
+    return scores / int(math.sqrt(d_k))
+
+
+@misconception(
+    "scale_scores",
+    confuses="the root and the nearest whole number",
+    hint="What is the square root of 3?",
+)
+def root_rounded(scores, d_k):
+    return scores / round(math.sqrt(d_k))
+
+
+@misconception(
+    "scale_scores",
+    confuses="`d_k ** 1/2` and `d_k ** (1/2)`: half of d_k and its root agree for 4 only",
+    hint="What does Python compute first, `**` or `/`?",
+)
+def divided_by_half(scores, d_k):
+    return scores / (d_k / 2)
+
+
+@misconception(
+    "scale_scores",
+    confuses="an exponent of one half and `1/2` without brackets: two divisions arise",
+    hint="Read your line from left to right: which operators have equal rank?",
+)
+def exponent_without_brackets(scores, d_k):
+    return scores / d_k**1 / 2
+
+
+@misconception(
+    "scale_scores",
+    confuses="division and division with a whole result",
+    hint="What does `//` do to 2.7?",
+)
+def whole_division(scores, d_k):
+    return scores // d_k**0.5
+
+
+@misconception(
+    "scale_scores",
+    confuses="the size of a key and the number of keys",
+    hint="Which of its two arguments does your code not use?",
+)
+def divided_by_the_root_of_the_number_of_keys(scores, d_k):
+    return scores / scores.shape[-1] ** 0.5
+
+
+@misconception(
+    "scale_scores",
+    confuses="the size of a key and the number of queries",
+    hint="Which of its two arguments does your code not use?",
+)
+def divided_by_the_root_of_the_number_of_queries(scores, d_k):
+    return scores / scores.shape[-2] ** 0.5
+
+
+@misconception(
+    "scale_scores",
+    confuses="the scores with their root",
+    hint="Of what is the square root taken in the formula?",
+)
+def root_of_the_scores(scores, d_k):
+    return scores.abs().sqrt() * scores.sign() / d_k**0.5
+
+
+@misconception(
+    "scale_scores",
+    confuses="scaling with the softmax that comes after it",
+    hint="Do scaled scores sum to one?",
+)
+def softmax_taken_too(scores, d_k):
+    return torch.softmax(scores / d_k**0.5, dim=-1)
+
+
+@misconception(
+    "scale_scores",
+    confuses="the natural logarithm and the square root",
+    hint="Which function gives 4 for 16?",
+)
+def divided_by_the_logarithm(scores, d_k):
+    return scores / math.log(d_k + 1)
+
+
+@misconception(
+    "scale_scores",
+    confuses="the square and the square root",
+    hint="Shall scores for d_k = 4 be divided by 16 or by 2?",
+)
+def divided_by_the_square(scores, d_k):
+    return scores / d_k**2
+
+
+@misconception(
+    "scale_scores",
+    confuses="one division and two: the root is applied twice",
+    hint="By what are the scores divided in the end?",
+)
+def fourth_root(scores, d_k):
+    return scores / math.sqrt(math.sqrt(d_k))
+
+
+@misconception(
+    "scale_scores",
+    confuses="d_k with one size that the code was written for",
+    hint="Does your code use its second argument?",
+)
+def written_for_size_64(scores, d_k):
+    return scores / 8
+
+
+@misconception(
+    "scale_scores",
+    confuses="scaling and doing nothing",
+    hint="What is different between the scores before and after your call?",
+)
+def unchanged(scores, d_k):
+    return scores.clone()
+
+
+@misconception(
+    "scale_scores",
+    confuses="scaling with a fixed spread of 1, whatever the scores are",
+    hint="Does the formula look at the scores themselves to find the factor?",
+)
+def divided_by_the_spread(scores, d_k):
+    spread = scores.std() if scores.numel() > 1 else 1.0
+    return scores / spread
+
+
+@misconception(
+    "scale_scores",
+    confuses="scaling and cutting off: large scores are clamped",
+    hint="Are two large different scores still different in your result?",
+)
+def clamped(scores, d_k):
+    return (scores / d_k**0.5).clamp(-10.0, 10.0)
+
+
+@misconception(
+    "scale_scores",
+    confuses="a new tensor and the caller's tensor, which is divided in place",
+    hint="What happens if the same scores are scaled twice?",
+)
+def divided_in_place(scores, d_k):
+    scores /= d_k**0.5
+    return scores
+
+
+@misconception(
+    "scale_scores",
+    confuses="the dtype of the scores and float32",
+    hint="Which dtype does your result have for float64 scores?",
+)
+def always_float32(scores, d_k):
+    return (scores / d_k**0.5).to(torch.float32)
+
+
+@misconception(
+    "scale_scores",
+    confuses="the dtype of the scores and float64, which a tensor with one entry brings in",
+    hint="Which dtype does your result have for float32 scores?",
+)
+def always_float64(scores, d_k):
+    return scores / torch.tensor([d_k], dtype=torch.float64).sqrt()
+
+
+@misconception(
+    "scale_scores",
+    confuses="the scores and their values without gradient",
+    hint="Can training still find out how a score changes the loss?",
+)
+def scores_detached(scores, d_k):
+    return scores.detach() / d_k**0.5
+
+
+@misconception(
+    "scale_scores",
+    confuses="the absolute size of a score and the score: the sign is lost",
+    hint="What does a negative score say?",
+)
+def sign_lost(scores, d_k):
+    return (scores**2 / d_k) ** 0.5
+
+
+@misconception(
+    "scale_scores",
+    confuses="dimensions of size 1 with dimensions that are not needed",
+    hint="Which shape do you get for a single score?",
+)
+def scale_squeezed(scores, d_k):
+    return (scores / d_k**0.5).squeeze()
+
+
+_KNOWN_ROOT = []
+
+
+@misconception(
+    "scale_scores",
+    confuses="the d_k of this call and the one of the first call, which was kept",
+    hint="Call it twice with different d_k: what do you expect, what do you get?",
+)
+def root_kept_from_the_first_call(scores, d_k):
+    if not _KNOWN_ROOT:
+        _KNOWN_ROOT.append(d_k**0.5)
+    return scores / _KNOWN_ROOT[0]
+
+
+# attention_weights
+
+
+@misconception(
+    "attention_weights",
+    confuses="scaled and plain dot-product attention: the scores are not scaled",
+    hint="Which step stands between the scores and the softmax?",
+)
+def not_scaled(queries, keys):
+    return torch.softmax(_scores(queries, keys), dim=-1)
+
+
+@misconception(
+    "attention_weights",
+    confuses="the size of a key and its square root",
+    hint="How does the spread of a dot product grow with the size?",
+)
+def scaled_by_size(queries, keys):
+    return torch.softmax(_scores(queries, keys) / keys.shape[-1], dim=-1)
+
+
+@misconception(
+    "attention_weights",
+    confuses="dividing and multiplying by the root",
+    hint="Shall the softmax become flatter or sharper by the scaling?",
+)
+def scaled_the_wrong_way(queries, keys):
+    return torch.softmax(_scores(queries, keys) * keys.shape[-1] ** 0.5, dim=-1)
+
+
+@misconception(
+    "attention_weights",
+    confuses="the size of a key and the number of keys",
+    hint="Would a longer sentence change your scale?",
+)
+def scaled_by_the_number_of_keys(queries, keys):
+    return torch.softmax(_scores(queries, keys) / keys.shape[-2] ** 0.5, dim=-1)
+
+
+@misconception(
+    "attention_weights",
+    confuses="the size of a query and the number of queries",
+    hint="Would a longer sentence change your scale?",
+)
+def scaled_by_the_number_of_queries(queries, keys):
+    return torch.softmax(_scores(queries, keys) / queries.shape[-2] ** 0.5, dim=-1)
+
+
+@misconception(
+    "attention_weights",
+    confuses="dimension 1 and the last one: with a batch, dimension 1 counts tokens",
+    hint="What is `keys.shape[1]` for a batch of sentences?",
+)
+def scaled_by_dimension_one(queries, keys):
+    return torch.softmax(_scores(queries, keys) / keys.shape[1] ** 0.5, dim=-1)
+
+
+@misconception(
+    "attention_weights",
+    confuses="the root and its whole part",
+    hint="What is the square root of 3?",
+)
+def scaled_by_rounded_root(queries, keys):
+    return torch.softmax(_scores(queries, keys) / math.isqrt(keys.shape[-1]), dim=-1)
+
+
+@misconception(
+    "attention_weights",
+    confuses="scaling the product and scaling both factors: it is divided twice",
+    hint="By what is the product divided if each factor is divided by the root?",
+)
+def both_factors_scaled(queries, keys):
+    root = queries.shape[-1] ** 0.5
+    return torch.softmax(_scores(queries / root, keys / root), dim=-1)
+
+
+@misconception(
+    "attention_weights",
+    confuses="scaling before and after the softmax",
+    hint="Do the weights of a query still sum to one?",
+)
+def scaled_after_the_softmax(queries, keys):
+    return torch.softmax(_scores(queries, keys), dim=-1) / keys.shape[-1] ** 0.5
+
+
+@misconception(
+    "attention_weights",
+    confuses="softmax over the keys and over the queries",
+    hint="Which numbers sum to one in your result, rows or columns?",
+)
+def softmax_over_queries(queries, keys):
+    return torch.softmax(_scores(queries, keys) / keys.shape[-1] ** 0.5, dim=-2)
+
+
+@misconception(
+    "attention_weights",
+    confuses="dimension 1 and the last one in a batch",
+    hint="With a batch in front, what does dimension 1 count?",
+)
+def softmax_over_dimension_one(queries, keys):
+    return torch.softmax(_scores(queries, keys) / keys.shape[-1] ** 0.5, dim=1)
+
+
+@misconception(
+    "attention_weights",
+    confuses="two dimensions and any number: dimension 2 is the last one of a batch only",
+    hint="Which dimension is the last one of a single sentence?",
+)
+def softmax_over_dimension_two(queries, keys):
+    return torch.softmax(_scores(queries, keys) / keys.shape[-1] ** 0.5, dim=2)
+
+
+@misconception(
+    "attention_weights",
+    confuses="each row and the whole matrix: all weights together sum to one",
+    hint="How much attention has a single query to give?",
+)
+def softmax_over_everything(queries, keys):
+    scores = _scores(queries, keys) / keys.shape[-1] ** 0.5
+    return torch.softmax(scores.flatten(), dim=0).view_as(scores)
+
+
+@misconception(
+    "attention_weights",
+    confuses="softmax and dividing by the sum",
+    hint="May a weight be negative?",
+)
+def divided_by_the_sum(queries, keys):
+    scores = _scores(queries, keys) / keys.shape[-1] ** 0.5
+    return scores / scores.sum(dim=-1, keepdim=True)
+
+
+@misconception(
+    "attention_weights",
+    confuses="softmax and its logarithm",
+    hint="Are your weights between 0 and 1?",
+)
+def logarithms(queries, keys):
+    return torch.log_softmax(_scores(queries, keys) / keys.shape[-1] ** 0.5, dim=-1)
+
+
+@misconception(
+    "attention_weights",
+    confuses="softmax and sigmoid: every weight on its own",
+    hint="Do the weights of a query sum to one?",
+)
+def sigmoids(queries, keys):
+    return torch.sigmoid(_scores(queries, keys) / keys.shape[-1] ** 0.5)
+
+
+@misconception(
+    "attention_weights",
+    confuses="one softmax and two",
+    hint="What goes into the last softmax, scores or weights?",
+)
+def softmax_twice(queries, keys):
+    return torch.softmax(_weights(queries, keys), dim=-1)
+
+
+@misconception(
+    "attention_weights",
+    confuses="scores and weights: the softmax is missing",
+    hint="Do the rows of your result sum to one?",
+)
+def scores_only(queries, keys):
+    return _scores(queries, keys) / keys.shape[-1] ** 0.5
+
+
+@misconception(
+    "attention_weights",
+    confuses="rows and columns: keys score queries",
+    hint="Which of the two sets does row t of the result belong to?",
+)
+def keys_score_queries(queries, keys):
+    return torch.softmax(_scores(keys, queries) / keys.shape[-1] ** 0.5, dim=-1)
+
+
+@misconception(
+    "attention_weights",
+    confuses="two different sets of vectors and one: half of the matrix is mirrored",
+    hint="Is the score of query 0 and key 1 the score of query 1 and key 0?",
+)
+def mirrored(queries, keys):
+    scores = _scores(queries, keys) / keys.shape[-1] ** 0.5
+    if scores.shape[-1] == scores.shape[-2]:
+        scores = scores.tril() + scores.tril(-1).transpose(-2, -1)
+    return torch.softmax(scores, dim=-1)
+
+
+@misconception(
+    "attention_weights",
+    confuses="queries and keys: the queries score themselves",
+    hint="Does your code use both arguments?",
+)
+def queries_score_themselves(queries, keys):
+    return _weights(queries, queries)
+
+
+@misconception(
+    "attention_weights",
+    confuses="the last two dimensions and all of them: `.T` turns a batch around as well",
+    hint="Which shape has `keys.T` for a batch of two sentences?",
+)
+def all_dimensions_of_the_keys_turned(queries, keys):
+    turned = keys.permute(tuple(reversed(range(keys.dim()))))
+    return torch.softmax(queries @ turned / keys.shape[-1] ** 0.5, dim=-1)
+
+
+@misconception(
+    "attention_weights",
+    confuses="dimensions 1 and 2 with the last two: four dimensions mix heads and tokens",
+    hint="Which dimensions are the last two if there are four?",
+)
+def dimensions_one_and_two_turned(queries, keys):
+    turned = keys.transpose(1, 2) if keys.dim() > 2 else keys.T
+    return torch.softmax(queries @ turned / keys.shape[-1] ** 0.5, dim=-1)
+
+
+@misconception(
+    "attention_weights",
+    confuses="turning a matrix and giving it another shape",
+    hint="Does `reshape` move numbers to the other side of the diagonal?",
+)
+def keys_reshaped(queries, keys):
+    turned = keys.reshape(*keys.shape[:-2], keys.shape[-1], keys.shape[-2])
+    return torch.softmax(queries @ turned / keys.shape[-1] ** 0.5, dim=-1)
+
+
+@misconception(
+    "attention_weights",
+    confuses="each sentence and the first one: all queries meet the keys of sentence 0",
+    hint="Change the keys of the second sentence only: does your result change?",
+)
+def keys_of_the_first_sentence(queries, keys):
+    return _weights(queries, keys if keys.dim() == 2 else keys[:1].expand_as(keys))
+
+
+@misconception(
+    "attention_weights",
+    confuses="full and causal attention: later keys are masked",
+    hint="Does this exercise forbid a query to look at later keys?",
+)
+def causal(queries, keys):
+    scores = _scores(queries, keys) / keys.shape[-1] ** 0.5
+    later = torch.ones_like(scores, dtype=torch.bool).triu(1)
+    return torch.softmax(scores.masked_fill(later, -torch.inf), dim=-1)
+
+
+@misconception(
+    "attention_weights",
+    confuses="dot products and angles: the lengths of the vectors are lost",
+    hint="Does a key that is twice as long get another score?",
+)
+def cosines(queries, keys):
+    scores = _scores(F.normalize(queries, dim=-1), F.normalize(keys, dim=-1))
+    return torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)
+
+
+@misconception(
+    "attention_weights",
+    confuses="dimensions of size 1 with dimensions that are not needed",
+    hint="Which shape do you get for a single query in a batch of one?",
+)
+def weights_squeezed(queries, keys):
+    return _weights(queries, keys).squeeze()
+
+
+@misconception(
+    "attention_weights",
+    confuses="new tensors and the caller's: the queries are divided in place",
+    hint="What do the queries hold after your call?",
+)
+def queries_scaled_in_place(queries, keys):
+    queries /= queries.shape[-1] ** 0.5
+    return torch.softmax(_scores(queries, keys), dim=-1)
+
+
+@misconception(
+    "attention_weights",
+    confuses="weights and numbers without history: the gradient is cut",
+    hint="Can training still change the queries?",
+)
+def weights_detached(queries, keys):
+    return _weights(queries, keys).detach()
+
+
+@misconception(
+    "attention_weights",
+    confuses="the dtype of the inputs and float32: precision is lost on the way",
+    hint="Do you convert your inputs, and why?",
+)
+def weights_through_float32(queries, keys):
+    return _weights(queries.float(), keys.float()).to(queries.dtype)
+
+
+@misconception(
+    "attention_weights",
+    confuses="weights and a table with four decimals",
+    hint="How many digits has a weight?",
+)
+def weights_rounded(queries, keys):
+    return _weights(queries, keys).round(decimals=4)
+
+
+@misconception(
+    "attention_weights",
+    confuses="stable and unstable ways to the softmax: scores are cut off to keep them small",
+    hint="What becomes of two large scores that differ?",
+)
+def scores_clamped(queries, keys):
+    return torch.softmax((_scores(queries, keys) / keys.shape[-1] ** 0.5).clamp(-1, 1), dim=-1)
+
+
+@misconception(
+    "attention_weights",
+    confuses="a matrix product and an elementwise product: query t meets key t only",
+    hint="How many pairs of a query and a key are there?",
+)
+def elementwise_scores(queries, keys):
+    return torch.softmax((queries * keys).sum(-1) / keys.shape[-1] ** 0.5, dim=-1)
+
+
+@misconception(
+    "attention_weights",
+    confuses="any number of dimensions and two: `.T` of matrices",
+    hint="Does your code run for a batch?",
+)
+def matrices_only(queries, keys):
+    return torch.softmax(torch.mm(queries, keys.t()) / keys.shape[-1] ** 0.5, dim=-1)
+
+
+@misconception(
+    "attention_weights",
+    confuses="large scores and small distances: near vectors get small weights",
+    hint="Which of two keys gets more weight, the one that fits better or worse?",
+)
+def sign_turned(queries, keys):
+    return torch.softmax(-_scores(queries, keys) / keys.shape[-1] ** 0.5, dim=-1)
+
+
+# scaled_dot_product_attention
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="scaled and plain dot-product attention: the scores are not scaled",
+    hint="What does the first word of the name stand for?",
+)
+def context_not_scaled(queries, keys, values):
+    return torch.softmax(_scores(queries, keys), dim=-1) @ values
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="the size of a key and its square root",
+    hint="How does the spread of a dot product grow with the size?",
+)
+def context_scaled_by_size(queries, keys, values):
+    return torch.softmax(_scores(queries, keys) / keys.shape[-1], dim=-1) @ values
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="the size of a key and the size of a value",
+    hint="Between which vectors is the dot product taken?",
+)
+def scaled_by_the_size_of_values(queries, keys, values):
+    return torch.softmax(_scores(queries, keys) / values.shape[-1] ** 0.5, dim=-1) @ values
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="the size of a key and the number of keys",
+    hint="Would a longer sentence change your scale?",
+)
+def context_scaled_by_the_number_of_keys(queries, keys, values):
+    return torch.softmax(_scores(queries, keys) / keys.shape[-2] ** 0.5, dim=-1) @ values
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="the size of a query and the number of queries",
+    hint="Would a longer sentence change your scale?",
+)
+def context_scaled_by_the_number_of_queries(queries, keys, values):
+    return torch.softmax(_scores(queries, keys) / queries.shape[-2] ** 0.5, dim=-1) @ values
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="dimension 1 and the last one: with a batch, dimension 1 counts tokens",
+    hint="What is `keys.shape[1]` for a batch of sentences?",
+)
+def context_scaled_by_dimension_one(queries, keys, values):
+    return torch.softmax(_scores(queries, keys) / keys.shape[1] ** 0.5, dim=-1) @ values
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="the root and its whole part",
+    hint="What is the square root of 3?",
+)
+def context_scaled_by_rounded_root(queries, keys, values):
+    return torch.softmax(_scores(queries, keys) / int(keys.shape[-1] ** 0.5), dim=-1) @ values
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="scaling the scores and scaling the result",
+    hint="What goes into the softmax in your code?",
+)
+def result_scaled(queries, keys, values):
+    return torch.softmax(_scores(queries, keys), dim=-1) @ values / keys.shape[-1] ** 0.5
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="softmax over the keys and over the queries",
+    hint="Which numbers sum to one in your weights, rows or columns?",
+)
+def context_with_softmax_over_queries(queries, keys, values):
+    return torch.softmax(_scores(queries, keys) / keys.shape[-1] ** 0.5, dim=-2) @ values
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="dimension 1 and the last one in a batch",
+    hint="With a batch in front, what does dimension 1 count?",
+)
+def context_with_softmax_over_dimension_one(queries, keys, values):
+    return torch.softmax(_scores(queries, keys) / keys.shape[-1] ** 0.5, dim=1) @ values
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="scores and weights: the softmax is missing",
+    hint="By what are the values multiplied, and do these numbers sum to one?",
+)
+def context_without_softmax(queries, keys, values):
+    return _scores(queries, keys) / keys.shape[-1] ** 0.5 @ values
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="weights and context vectors: the values are not used",
+    hint="Which of its three arguments does your code not use?",
+)
+def weights_returned(queries, keys, values):
+    return _weights(queries, keys)
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="one result and two: weights are returned as well",
+    hint="What does the exercise say about the result?",
+)
+def weights_returned_too(queries, keys, values):
+    weights = _weights(queries, keys)
+    return weights @ values, weights
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="rows and columns of the weights when the values are mixed",
+    hint="Which numbers say how much of value s goes into context t?",
+)
+def weights_turned(queries, keys, values):
+    return _weights(queries, keys).transpose(-2, -1) @ values
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="keys and values: the keys are mixed",
+    hint="Which tensor carries what a token gives?",
+)
+def keys_mixed(queries, keys, values):
+    return _weights(queries, keys) @ keys
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="keys and values: the queries meet the values",
+    hint="Which tensor carries what a token offers to be found by?",
+)
+def keys_and_values_exchanged(queries, keys, values):
+    return _weights(queries, values) @ keys
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="queries and keys: the roles are exchanged",
+    hint="How many context vectors are there: as many as queries, or as keys?",
+)
+def queries_and_keys_exchanged(queries, keys, values):
+    return _weights(keys, queries) @ values
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="full and causal attention: later keys are masked",
+    hint="Does this exercise forbid a query to look at later keys?",
+)
+def context_causal(queries, keys, values):
+    scores = _scores(queries, keys) / keys.shape[-1] ** 0.5
+    later = torch.ones_like(scores, dtype=torch.bool).triu(1)
+    return torch.softmax(scores.masked_fill(later, -torch.inf), dim=-1) @ values
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="the formula and the formula with dropout of a model in training",
+    hint="To what do the weights of a query sum up before they mix the values?",
+)
+def context_with_dropout(queries, keys, values):
+    torch.manual_seed(123)
+    return F.dropout(_weights(queries, keys), 0.1) @ values
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="the attention and the block around it: the queries are added",
+    hint="Which numbers does the formula mix, and does it add anything?",
+)
+def queries_added(queries, keys, values):
+    context = _weights(queries, keys) @ values
+    return context + queries if context.shape == queries.shape else context
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="the weighted sum and the mean: divided by the number of keys once more",
+    hint="To what do the weights of a query sum up, before and after your division?",
+)
+def mean_of_weighted_values(queries, keys, values):
+    return _weights(queries, keys) @ values / keys.shape[-2]
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="a mix of all values and the value of the best key",
+    hint="Can training move a choice a little bit?",
+)
+def best_value_only(queries, keys, values):
+    best = _scores(queries, keys).argmax(dim=-1, keepdim=True)
+    return values.gather(-2, best.expand(*best.shape[:-1], values.shape[-1]))
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="the last two dimensions and all of them: `.T` turns a batch around as well",
+    hint="Which shape has `keys.T` for a batch of two sentences?",
+)
+def context_with_all_dimensions_turned(queries, keys, values):
+    turned = keys.permute(tuple(reversed(range(keys.dim()))))
+    return torch.softmax(queries @ turned / keys.shape[-1] ** 0.5, dim=-1) @ values
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="dimensions 1 and 2 with the last two: four dimensions mix heads and tokens",
+    hint="Which dimensions are the last two if there are four?",
+)
+def context_with_dimensions_one_and_two_turned(queries, keys, values):
+    turned = keys.transpose(1, 2) if keys.dim() > 2 else keys.T
+    return torch.softmax(queries @ turned / keys.shape[-1] ** 0.5, dim=-1) @ values
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="batches of sentences and any number of dimensions: `bmm` wants exactly three",
+    hint="How many dimensions has a single sentence?",
+)
+def batches_only(queries, keys, values):
+    scores = torch.bmm(queries, keys.transpose(1, 2)) / keys.shape[-1] ** 0.5
+    return torch.bmm(torch.softmax(scores, dim=-1), values)
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="each sentence and the first one: all weights mix the values of sentence 0",
+    hint="Change the values of the second sentence only: does your result change?",
+)
+def values_of_the_first_sentence(queries, keys, values):
+    first = values if values.dim() == 2 else values[:1].expand_as(values)
+    return _weights(queries, keys) @ first
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="dimensions of size 1 with dimensions that are not needed",
+    hint="Which shape do you get for a single query in a batch of one?",
+)
+def context_squeezed(queries, keys, values):
+    return (_weights(queries, keys) @ values).squeeze()
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="new tensors and the caller's: the keys are divided in place",
+    hint="What do the keys hold after your call?",
+)
+def keys_scaled_in_place(queries, keys, values):
+    keys /= keys.shape[-1] ** 0.5
+    return torch.softmax(_scores(queries, keys), dim=-1) @ values
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="weights that are used and weights that are trained: they are cut off the gradient",
+    hint="Through which of the three inputs can training act in your code?",
+)
+def gradient_through_values_only(queries, keys, values):
+    return _weights(queries, keys).detach() @ values
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="the dtype of the inputs and float32: precision is lost on the way",
+    hint="Do you convert your inputs, and why?",
+)
+def context_through_float32(queries, keys, values):
+    weights = _weights(queries.float(), keys.float())
+    return (weights @ values.float()).to(values.dtype)
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="small weights and no weights: those below a threshold are set to zero",
+    hint="To what do the weights sum up after your change?",
+)
+def small_weights_dropped(queries, keys, values):
+    weights = _weights(queries, keys)
+    return weights.masked_fill(weights < 0.1, 0.0) @ values
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="building attention and calling it: torch's own function is used",
+    hint="Which three steps does this function do for you?",
+)
+def torchs_own_function(queries, keys, values):
+    return F.scaled_dot_product_attention(queries, keys, values)
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="building attention and calling it: torch's own operator is used under another name",
+    hint="Which three steps does this operator do for you?",
+)
+def torchs_own_operator(queries, keys, values):
+    return torch._C._nn.scaled_dot_product_attention(queries, keys, values, None, 0.0, False)

@@ -1,0 +1,949 @@
+"""What students write instead of self-attention as a layer."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from autograder.suite import misconception
+from torch import nn
+
+
+def _attend(queries, keys, values):
+    scores = queries @ keys.transpose(-2, -1)
+    return torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1) @ values
+
+
+class _Parameters(nn.Module):
+    """Three plain parameters, as they should be."""
+
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.W_query = nn.Parameter(torch.randn(d_in, d_out))
+        self.W_key = nn.Parameter(torch.randn(d_in, d_out))
+        self.W_value = nn.Parameter(torch.randn(d_in, d_out))
+
+    def project(self, x):
+        return x @ self.W_query, x @ self.W_key, x @ self.W_value
+
+
+class _Linears(nn.Module):
+    """Three linear layers, as they should be."""
+
+    def __init__(self, d_in, d_out, qkv_bias=False):
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+
+    def project(self, x):
+        return self.W_query(x), self.W_key(x), self.W_value(x)
+
+    def forward(self, x):
+        return _attend(*self.project(x))
+
+
+# SelfAttentionV1: weights
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="weights of an example that are not trained with weights of a layer that is",
+    hint="What does `requires_grad=False` say to the optimizer?",
+)
+class WeightsNotTrained(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.W_query = nn.Parameter(torch.randn(d_in, d_out), requires_grad=False)
+        self.W_key = nn.Parameter(torch.randn(d_in, d_out), requires_grad=False)
+        self.W_value = nn.Parameter(torch.randn(d_in, d_out), requires_grad=False)
+
+    def forward(self, x):
+        return _attend(x @ self.W_query, x @ self.W_key, x @ self.W_value)
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="a tensor and a parameter: the module does not know its weights",
+    hint="What does `list(layer.parameters())` show?",
+)
+class PlainTensors(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.W_query = torch.randn(d_in, d_out, requires_grad=True)
+        self.W_key = torch.randn(d_in, d_out, requires_grad=True)
+        self.W_value = torch.randn(d_in, d_out, requires_grad=True)
+
+    def forward(self, x):
+        return _attend(x @ self.W_query, x @ self.W_key, x @ self.W_value)
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="(d_in, d_out) and the shape in which `nn.Linear` stores its weight",
+    hint="Which shape does the exercise give for the three parameters?",
+)
+class WeightsStoredTurned(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.W_query = nn.Parameter(torch.randn(d_out, d_in))
+        self.W_key = nn.Parameter(torch.randn(d_out, d_in))
+        self.W_value = nn.Parameter(torch.randn(d_out, d_in))
+
+    def forward(self, x):
+        return _attend(x @ self.W_query.T, x @ self.W_key.T, x @ self.W_value.T)
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="three matrices and one matrix under three names",
+    hint="How many different numbers can be trained in your layer?",
+)
+class OneMatrixForAll(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.W_query = self.W_key = self.W_value = nn.Parameter(torch.randn(d_in, d_out))
+
+    def forward(self, x):
+        return _attend(x @ self.W_query, x @ self.W_key, x @ self.W_value)
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="attributes of a module with items of a plain list",
+    hint="Does a module find parameters inside a Python list?",
+)
+class WeightsInAList(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.weights = [nn.Parameter(torch.randn(d_in, d_out)) for _ in range(3)]
+
+    def forward(self, x):
+        return _attend(*(x @ weight for weight in self.weights))
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="parameters and linear layers, which come in the second class",
+    hint="What is `layer.W_query` in this class, a tensor or a layer?",
+)
+class LinearLayers(_Linears):
+    pass
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="the three weights with the output projection of multi-head attention",
+    hint="Which trained weights does the exercise name?",
+)
+class OutputProjectionAdded(_Parameters):
+    def __init__(self, d_in, d_out):
+        super().__init__(d_in, d_out)
+        self.W_out = nn.Parameter(torch.eye(d_out))
+
+    def forward(self, x):
+        return _attend(*self.project(x)) @ self.W_out
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="parameters of this layer with a bias of linear layers",
+    hint="Which trained weights does the exercise name?",
+)
+class BiasAdded(_Parameters):
+    def __init__(self, d_in, d_out):
+        super().__init__(d_in, d_out)
+        self.bias = nn.Parameter(torch.zeros(d_out))
+
+    def forward(self, x):
+        return _attend(*self.project(x)) + self.bias
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="making the weights once and making them in every call",
+    hint="How often does `__init__` run, how often `forward`?",
+)
+class WeightsMadeInForward(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.d_in, self.d_out = d_in, d_out
+
+    def forward(self, x):
+        self.W_query = nn.Parameter(torch.randn(self.d_in, self.d_out))
+        self.W_key = nn.Parameter(torch.randn(self.d_in, self.d_out))
+        self.W_value = nn.Parameter(torch.randn(self.d_in, self.d_out))
+        return _attend(x @ self.W_query, x @ self.W_key, x @ self.W_value)
+
+
+# SelfAttentionV1: forward
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="the roles of queries and keys: their weights are exchanged",
+    hint="Read your lines as pairs: which name stands left, which weight right?",
+)
+class QueryAndKeyExchanged(_Parameters):
+    def forward(self, x):
+        return _attend(x @ self.W_key, x @ self.W_query, x @ self.W_value)
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="the weights of keys and values after copying a line",
+    hint="Read your lines as pairs: which name stands left, which weight right?",
+)
+class KeysAsValues(_Parameters):
+    def forward(self, x):
+        return _attend(x @ self.W_query, x @ self.W_key, x @ self.W_key)
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="values and inputs: the inputs themselves are mixed",
+    hint="Which shape does the result have, (..., T, d_in) or (..., T, d_out)?",
+)
+class InputsMixed(_Parameters):
+    def forward(self, x):
+        return _attend(x @ self.W_query, x @ self.W_key, x)
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="self-attention with weights and the simple one without: scores of the inputs",
+    hint="What are the first two weights for?",
+)
+class InputsScored(_Parameters):
+    def forward(self, x):
+        return _attend(x, x, x @ self.W_value)
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="scaled and plain dot-product attention: the scores are not scaled",
+    hint="Which step stands between the scores and the softmax?",
+)
+class NotScaled(_Parameters):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        return torch.softmax(queries @ keys.transpose(-2, -1), dim=-1) @ values
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="the size of a key and its square root",
+    hint="How does the spread of a dot product grow with the size?",
+)
+class ScaledBySize(_Parameters):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scores = queries @ keys.transpose(-2, -1) / keys.shape[-1]
+        return torch.softmax(scores, dim=-1) @ values
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="the size of a key and the size of an input vector",
+    hint="Between which vectors is the dot product taken, and how long are they?",
+)
+class ScaledByInputSize(_Parameters):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scores = queries @ keys.transpose(-2, -1) / x.shape[-1] ** 0.5
+        return torch.softmax(scores, dim=-1) @ values
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="the size of a key and the number of tokens",
+    hint="Would a longer sentence change your scale?",
+)
+class ScaledByNumberOfTokens(_Parameters):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scores = queries @ keys.transpose(-2, -1) / x.shape[-2] ** 0.5
+        return torch.softmax(scores, dim=-1) @ values
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="dimension 1 and the last one: with a batch, dimension 1 counts tokens",
+    hint="What is `keys.shape[1]` for a batch of sentences?",
+)
+class ScaledByDimensionOne(_Parameters):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scores = queries @ keys.transpose(-2, -1) / keys.shape[1] ** 0.5
+        return torch.softmax(scores, dim=-1) @ values
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="the root and its whole part",
+    hint="What is the square root of 3?",
+)
+class ScaledByRoundedRoot(_Parameters):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scores = queries @ keys.transpose(-2, -1) / math.isqrt(keys.shape[-1])
+        return torch.softmax(scores, dim=-1) @ values
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="two dimensions and any number: `.T` turns a batch around as well",
+    hint="Which shape has `keys.T` for a batch of two sentences?",
+)
+class AllDimensionsTurned(_Parameters):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        turned = keys.permute(tuple(reversed(range(keys.dim()))))
+        return torch.softmax(queries @ turned / keys.shape[-1] ** 0.5, dim=-1) @ values
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="batches of sentences and any number of dimensions: 1 and 2 are turned",
+    hint="Which dimensions are the last two of a single sentence?",
+)
+class DimensionsOneAndTwoTurned(_Parameters):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scores = queries @ keys.transpose(1, 2) / keys.shape[-1] ** 0.5
+        return torch.softmax(scores, dim=-1) @ values
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="dimension 1 and the last one: with a batch, softmax runs over the queries",
+    hint="With a batch in front, what does dimension 1 count?",
+)
+class SoftmaxOverDimensionOne(_Parameters):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scores = queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5
+        return torch.softmax(scores, dim=1) @ values
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="softmax over the keys and over the queries",
+    hint="Which numbers sum to one in your weights, rows or columns?",
+)
+class SoftmaxOverQueries(_Parameters):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scores = queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5
+        return torch.softmax(scores, dim=-2) @ values
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="scores and weights: the softmax is missing",
+    hint="By what are the values multiplied, and do these numbers sum to one?",
+)
+class NoSoftmax(_Parameters):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        return queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5 @ values
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="weights and context vectors",
+    hint="Which shape does the result have, (..., T, T) or (..., T, d_out)?",
+)
+class WeightsReturned(_Parameters):
+    def forward(self, x):
+        queries, keys, _ = self.project(x)
+        scores = queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5
+        return torch.softmax(scores, dim=-1)
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="one result and two: the weights are returned as well",
+    hint="What can the next layer do with a tuple?",
+)
+class WeightsReturnedToo(_Parameters):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        weights = torch.softmax(queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5, dim=-1)
+        return weights @ values, weights
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="full and causal attention: later tokens are masked",
+    hint="Does this class forbid a token to look at later ones?",
+)
+class Causal(_Parameters):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scores = queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5
+        later = torch.ones_like(scores, dtype=torch.bool).triu(1)
+        return torch.softmax(scores.masked_fill(later, -torch.inf), dim=-1) @ values
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="self-attention and the block around it: the input is added where it fits",
+    hint="Which numbers does the formula mix, and does it add anything?",
+)
+class InputAdded(_Parameters):
+    def forward(self, x):
+        context = _attend(*self.project(x))
+        return context + x if context.shape == x.shape else context
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="weights that are used and weights that are trained: the scores get no gradient",
+    hint="Which of the three matrices can still learn in your code?",
+)
+class AttentionWeightsDetached(_Parameters):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scores = queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5
+        return torch.softmax(scores, dim=-1).detach() @ values
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="training and inference: no gradient is recorded",
+    hint="What does `torch.no_grad()` switch off?",
+)
+class NothingRecorded(_Parameters):
+    def forward(self, x):
+        with torch.no_grad():
+            return _attend(*self.project(x))
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="dimensions of size 1 with dimensions that are not needed",
+    hint="Which shape do you get for a batch of one sentence?",
+)
+class Squeezed(_Parameters):
+    def forward(self, x):
+        return _attend(*self.project(x)).squeeze()
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="each sentence and the first one: all tokens meet the keys of sentence 0",
+    hint="Change the second sentence only: does your first result change, does your second?",
+)
+class KeysOfTheFirstSentence(_Parameters):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        first = keys if keys.dim() == 2 else keys[:1].expand_as(keys)
+        return _attend(queries, first, values)
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="reading a weight and changing it: the scale is multiplied into it in every call",
+    hint="What does the second call with the same input give?",
+)
+class ScaleWrittenIntoTheWeight(_Parameters):
+    def forward(self, x):
+        self.W_query.data /= self.W_query.shape[-1] ** 0.5
+        queries, keys, values = self.project(x)
+        return torch.softmax(queries @ keys.transpose(-2, -1), dim=-1) @ values
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="the tokens of this call and those of earlier calls, which are kept",
+    hint="What does the second call with the same input give?",
+)
+class KeysOfEarlierCallsKept(_Parameters):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        if getattr(self, "kept", None) is not None and self.kept[0].shape[:-2] == keys.shape[:-2]:
+            keys = torch.cat([self.kept[0].to(keys), keys], dim=-2)
+            values = torch.cat([self.kept[1].to(values), values], dim=-2)
+        self.kept = keys.detach(), values.detach()
+        return _attend(queries, keys, values)
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="the dtype of the layer and float32: precision is lost on the way",
+    hint="Do you convert your input, and why?",
+)
+class ThroughFloat32(_Parameters):
+    def forward(self, x):
+        weights = (self.W_query.float(), self.W_key.float(), self.W_value.float())
+        return _attend(*(x.float() @ weight for weight in weights)).to(x.dtype)
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="train and eval mode with another computation: the scale is left out in eval mode",
+    hint="What may differ between train and eval mode in a layer without dropout?",
+)
+class ScaledInTrainModeOnly(_Parameters):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scale = keys.shape[-1] ** 0.5 if self.training else 1.0
+        return torch.softmax(queries @ keys.transpose(-2, -1) / scale, dim=-1) @ values
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="self-attention and self-attention with dropout, which comes later",
+    hint="To what do the attention weights of a token sum up in train mode?",
+)
+class DropoutInTrainMode(_Parameters):
+    def forward(self, x):
+        torch.manual_seed(123)
+        queries, keys, values = self.project(x)
+        weights = torch.softmax(queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5, dim=-1)
+        return F.dropout(weights, 0.2, self.training) @ values
+
+
+# SelfAttentionV2: layers
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="the default of `nn.Linear` and the default of this class: a bias is always there",
+    hint="What does `nn.Linear` add if you do not say otherwise?",
+)
+class BiasAlways(_Linears):
+    def __init__(self, d_in, d_out, qkv_bias=False):
+        super().__init__(d_in, d_out, True)
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="an argument that is accepted and one that is used: a bias is never there",
+    hint="Where does your code read `qkv_bias`?",
+)
+class BiasNever(_Linears):
+    def __init__(self, d_in, d_out, qkv_bias=False):
+        super().__init__(d_in, d_out, False)
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="one layer with a bias and all three",
+    hint="How many of your layers know about `qkv_bias`?",
+)
+class BiasOnQueriesOnly(_Linears):
+    def __init__(self, d_in, d_out, qkv_bias=False):
+        super().__init__(d_in, d_out)
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="True as default and False as default of `qkv_bias`",
+    hint="What does the signature say about the default?",
+)
+class BiasByDefault(_Linears):
+    def __init__(self, d_in, d_out, qkv_bias=True):
+        super().__init__(d_in, d_out, qkv_bias)
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="three layers and one layer under three names",
+    hint="How many different numbers can be trained in your layer?",
+)
+class OneLayerForAll(_Linears):
+    def __init__(self, d_in, d_out, qkv_bias=False):
+        super().__init__(d_in, d_out, qkv_bias)
+        self.W_key = self.W_value = self.W_query
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="the sizes of input and output of `nn.Linear`",
+    hint="In which order does `nn.Linear` take its two sizes?",
+)
+class SizesExchanged(_Linears):
+    def __init__(self, d_in, d_out, qkv_bias=False):
+        super().__init__(d_out, d_in, qkv_bias)
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="attributes of a module with items of a plain list",
+    hint="Does a module find layers inside a Python list?",
+)
+class LayersInAList(nn.Module):
+    def __init__(self, d_in, d_out, qkv_bias=False):
+        super().__init__()
+        self.layers = [nn.Linear(d_in, d_out, bias=qkv_bias) for _ in range(3)]
+
+    def forward(self, x):
+        return _attend(*(layer(x) for layer in self.layers))
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="linear layers and plain parameters, which the first class has",
+    hint="What is `layer.W_query` in this class, a tensor or a layer?",
+)
+class PlainParameters(nn.Module):
+    def __init__(self, d_in, d_out, qkv_bias=False):
+        super().__init__()
+        self.W_query = nn.Parameter(torch.randn(d_in, d_out))
+        self.W_key = nn.Parameter(torch.randn(d_in, d_out))
+        self.W_value = nn.Parameter(torch.randn(d_in, d_out))
+
+    def forward(self, x):
+        return _attend(x @ self.W_query, x @ self.W_key, x @ self.W_value)
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="the three layers with the output projection of multi-head attention",
+    hint="Which trained layers does the exercise name?",
+)
+class OutputLayerAdded(_Linears):
+    def __init__(self, d_in, d_out, qkv_bias=False):
+        super().__init__(d_in, d_out, qkv_bias)
+        self.out_proj = nn.Linear(d_out, d_out)
+
+    def forward(self, x):
+        torch.nn.init.eye_(self.out_proj.weight)
+        torch.nn.init.zeros_(self.out_proj.bias)
+        return self.out_proj(super().forward(x))
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="weights from training and a fixed start: the layers are frozen",
+    hint="What does `requires_grad_(False)` say to the optimizer?",
+)
+class LayersFrozen(_Linears):
+    def __init__(self, d_in, d_out, qkv_bias=False):
+        super().__init__(d_in, d_out, qkv_bias)
+        self.requires_grad_(False)
+
+
+# SelfAttentionV2: forward
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="calling a layer and multiplying by its weight: the bias is left out",
+    hint="Which part of `nn.Linear` does your product not use?",
+)
+class BiasLeftOut(_Linears):
+    def forward(self, x):
+        layers = self.W_query, self.W_key, self.W_value
+        return _attend(*(x @ layer.weight.T for layer in layers))
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="(d_out, d_in) and (d_in, d_out): the weight of a layer is not transposed",
+    hint="Which shape has `layer.weight`, and what does calling the layer do with it?",
+)
+class WeightNotTransposed(_Linears):
+    def forward(self, x):
+        layers = self.W_query, self.W_key, self.W_value
+        biases = [0.0 if layer.bias is None else layer.bias for layer in layers]
+        return _attend(*(x @ layer.weight + b for layer, b in zip(layers, biases, strict=True)))
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="a layer that adds its bias by itself and one that does not: it is added twice",
+    hint="What does `layer(x)` hold already?",
+)
+class BiasAddedTwice(_Linears):
+    def forward(self, x):
+        results = []
+        for layer in (self.W_query, self.W_key, self.W_value):
+            result = layer(x)
+            results.append(result if layer.bias is None else result + layer.bias)
+        return _attend(*results)
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="a projection and a layer with an activation",
+    hint="May a query have negative numbers?",
+)
+class ActivationAdded(_Linears):
+    def forward(self, x):
+        return _attend(*(F.relu(projected) for projected in self.project(x)))
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="the roles of queries and keys: their layers are exchanged",
+    hint="Read your lines as pairs: which name stands left, which layer right?",
+)
+class LayersOfQueryAndKeyExchanged(_Linears):
+    def forward(self, x):
+        return _attend(self.W_key(x), self.W_query(x), self.W_value(x))
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="the layers of keys and values after copying a line",
+    hint="Read your lines as pairs: which name stands left, which layer right?",
+)
+class KeyLayerForValues(_Linears):
+    def forward(self, x):
+        return _attend(self.W_query(x), self.W_key(x), self.W_key(x))
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="three projections of the input with a chain: values are made of keys",
+    hint="From which tensor is each of the three computed?",
+)
+class ValuesMadeOfKeys(_Linears):
+    def forward(self, x):
+        keys = self.W_key(x)
+        return _attend(self.W_query(x), keys, self.W_value(keys))
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="scaled and plain dot-product attention: the scores are not scaled",
+    hint="Which step stands between the scores and the softmax?",
+)
+class ScaleForgotten(_Linears):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        return torch.softmax(queries @ keys.transpose(-2, -1), dim=-1) @ values
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="the size of a key and its square root",
+    hint="How does the spread of a dot product grow with the size?",
+)
+class RootForgotten(_Linears):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scores = queries @ keys.transpose(-2, -1) / keys.shape[-1]
+        return torch.softmax(scores, dim=-1) @ values
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="the size of a key and the size of an input vector",
+    hint="Between which vectors is the dot product taken, and how long are they?",
+)
+class RootOfInputSize(_Linears):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scores = queries @ keys.transpose(-2, -1) / self.W_query.in_features**0.5
+        return torch.softmax(scores, dim=-1) @ values
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="dimension 1 and the last one: with a batch, dimension 1 counts tokens",
+    hint="What is `keys.shape[1]` for a batch of sentences?",
+)
+class RootOfDimensionOne(_Linears):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scores = queries @ keys.transpose(-2, -1) / keys.shape[1] ** 0.5
+        return torch.softmax(scores, dim=-1) @ values
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="the root and its whole part",
+    hint="What is the square root of 3?",
+)
+class RootRoundedDown(_Linears):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scores = queries @ keys.transpose(-2, -1) / int(keys.shape[-1] ** 0.5)
+        return torch.softmax(scores, dim=-1) @ values
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="two dimensions and any number: `.T` turns a batch around as well",
+    hint="Which shape has `keys.T` for a batch of two sentences?",
+)
+class EveryDimensionTurned(_Linears):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        turned = keys.permute(tuple(reversed(range(keys.dim()))))
+        return torch.softmax(queries @ turned / keys.shape[-1] ** 0.5, dim=-1) @ values
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="batches of sentences and any number of dimensions: `bmm` wants exactly three",
+    hint="How many dimensions has a single sentence?",
+)
+class BatchesOnly(_Linears):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scores = torch.bmm(queries, keys.transpose(1, 2)) / keys.shape[-1] ** 0.5
+        return torch.bmm(torch.softmax(scores, dim=-1), values)
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="dimension 1 and the last one: with a batch, softmax runs over the queries",
+    hint="With a batch in front, what does dimension 1 count?",
+)
+class SoftmaxInDimensionOne(_Linears):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scores = queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5
+        return torch.softmax(scores, dim=1) @ values
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="rows and columns of the weights when the values are mixed",
+    hint="Which numbers say how much of value s goes into context t?",
+)
+class WeightsTurned(_Linears):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scores = queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5
+        return torch.softmax(scores, dim=-1).transpose(-2, -1) @ values
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="full and causal attention: later tokens are masked",
+    hint="Does this class forbid a token to look at later ones?",
+)
+class LaterTokensMasked(_Linears):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scores = queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5
+        later = torch.ones_like(scores, dtype=torch.bool).triu(1)
+        return torch.softmax(scores.masked_fill(later, -torch.inf), dim=-1) @ values
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="self-attention and the block around it: the input is normalised first",
+    hint="Which layers does the exercise name?",
+)
+class InputNormalised(_Linears):
+    def forward(self, x):
+        return super().forward(F.layer_norm(x, x.shape[-1:]))
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="self-attention and the block around it: the input is added where it fits",
+    hint="Which numbers does the formula mix, and does it add anything?",
+)
+class ResidualAdded(_Linears):
+    def forward(self, x):
+        context = super().forward(x)
+        return context + x if context.shape == x.shape else context
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="one result and two: the weights are returned as well",
+    hint="What can the next layer do with a tuple?",
+)
+class TupleReturned(_Linears):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        weights = torch.softmax(queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5, dim=-1)
+        return weights @ values, weights
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="the input and its values without history: layers before this one can't learn",
+    hint="Through what does the gradient have to pass to reach an earlier layer?",
+)
+class InputDetached(_Linears):
+    def forward(self, x):
+        return super().forward(x.detach())
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="weights that are used and weights that are trained: the scores get no gradient",
+    hint="Which of the three layers can still learn in your code?",
+)
+class ScoresDetached(_Linears):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        return _attend(queries.detach(), keys.detach(), values)
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="dimensions of size 1 with dimensions that are not needed",
+    hint="Which shape do you get for a batch of one sentence?",
+)
+class SizeOneSqueezed(_Linears):
+    def forward(self, x):
+        return super().forward(x).squeeze()
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="each sentence and the whole batch: tokens of all sentences meet",
+    hint="Change the second sentence only: does your first result change?",
+)
+class BatchAsOneSentence(_Linears):
+    def forward(self, x):
+        flat = super().forward(x.reshape(-1, x.shape[-1]))
+        return flat.reshape(*x.shape[:-1], flat.shape[-1])
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="the dtype of the layer and float32",
+    hint="Which dtype does your result have after `layer.double()`?",
+)
+class AlwaysFloat32(_Linears):
+    def forward(self, x):
+        return super().forward(x).float()
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="self-attention and self-attention with dropout, which comes later",
+    hint="To what do the attention weights of a token sum up in train mode?",
+)
+class DropoutAdded(_Linears):
+    def forward(self, x):
+        torch.manual_seed(123)
+        queries, keys, values = self.project(x)
+        weights = torch.softmax(queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5, dim=-1)
+        return F.dropout(weights, 0.2, self.training) @ values
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="a new tensor and the caller's input, which is changed in place",
+    hint="What does the caller find in its input after your call?",
+)
+class InputCentredInPlace(_Linears):
+    def forward(self, x):
+        context = super().forward(x.clone())
+        x.sub_(x.mean(dim=-1, keepdim=True))
+        return context
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="one word-to-word score and one per pair: query t meets key t only",
+    hint="How many pairs of two tokens are there?",
+)
+class OwnKeyOnly(_Linears):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scores = (queries * keys).sum(-1, keepdim=True) / keys.shape[-1] ** 0.5
+        return torch.softmax(scores, dim=-2) * values
