@@ -42,7 +42,7 @@ class _Built(nn.Module):
 
 
 @alternative("MultiHeadAttentionWrapper")
-class AppendedOneByOne(nn.Module):
+class appended_one_by_one(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
         self.heads = nn.ModuleList()
@@ -57,13 +57,13 @@ class AppendedOneByOne(nn.Module):
 
 
 @alternative("MultiHeadAttentionWrapper")
-class StackedAndFlattened(_Built):
+class stacked_and_flattened(_Built):
     def forward(self, x):
         return torch.stack([head(x) for head in self.heads], dim=2).flatten(start_dim=2)
 
 
 @alternative("MultiHeadAttentionWrapper")
-class FilledSliceBySlice(_Built):
+class filled_slice_by_slice(_Built):
     def forward(self, x):
         batch, tokens, _ = x.shape
         out = x.new_empty(batch, tokens, len(self.heads) * self.d_out)
@@ -73,7 +73,7 @@ class FilledSliceBySlice(_Built):
 
 
 @alternative("MultiHeadAttentionWrapper")
-class JoinedByHstack(_Built):
+class joined_by_hstack(_Built):
     """`hstack` joins along dimension 1, so tokens and columns change places twice."""
 
     def forward(self, x):
@@ -81,14 +81,14 @@ class JoinedByHstack(_Built):
 
 
 @alternative("MultiHeadAttentionWrapper")
-class SamplesOneByOne(_Built):
+class samples_one_by_one(_Built):
     def forward(self, x):
         samples = [torch.cat([h(one[None]) for h in self.heads], -1) for one in x]
         return torch.cat(samples, dim=0)
 
 
 @alternative("MultiHeadAttentionWrapper")
-class PaddedAndAdded(_Built):
+class padded_and_added(_Built):
     def forward(self, x):
         left, right = 0, (len(self.heads) - 1) * self.d_out
         out = 0
@@ -99,7 +99,7 @@ class PaddedAndAdded(_Built):
 
 
 @alternative("MultiHeadAttentionWrapper")
-class WeightsOfAllHeadsAtOnce(_Built):
+class weights_of_all_heads_at_once(_Built):
     """One matrix product with the weights of all heads, joined in every call."""
 
     def _all(self, name, x):
@@ -120,7 +120,7 @@ class WeightsOfAllHeadsAtOnce(_Built):
 
 
 @alternative("MultiHeadAttentionWrapper")
-class ArgumentsByName(nn.Module):
+class arguments_by_name(nn.Module):
     """Arguments by name, an extra buffer, and a number kept in a tensor."""
 
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
@@ -140,7 +140,7 @@ class ArgumentsByName(nn.Module):
 
 
 @alternative("MultiHeadAttentionWrapper")
-class HeadsAsChildren(_Built):
+class heads_as_children(_Built):
     def forward(self, x):
         parts = [head.forward(x.contiguous()) for head in self.heads.children()]
         return torch.cat(parts, dim=-1).contiguous()

@@ -28,12 +28,25 @@ class CausalAttention(nn.Module):
         return self.dropout(torch.softmax(scores, dim=-1)) @ values
 
 
+class _Built(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.d_out = d_out
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
+            for _ in range(num_heads)
+        )
+
+    def forward(self, x):
+        return torch.cat([head(x) for head in self.heads], dim=-1)
+
+
 @misconception(
     "MultiHeadAttentionWrapper",
     confuses="a Python list with a `nn.ModuleList`: torch doesn't find the heads in it",
     hint="Count `list(module.parameters())`. How many tensors should three heads have?",
 )
-class HeadsInAPlainList(nn.Module):
+class heads_in_a_plain_list(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
         self.heads = [
@@ -50,7 +63,7 @@ class HeadsInAPlainList(nn.Module):
     confuses="several heads with several names of one head: all share their weights",
     hint="How often is `CausalAttention(...)` called in your code when there are three heads?",
 )
-class OneHeadManyTimes(nn.Module):
+class one_head_many_times(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
         head = CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
@@ -65,14 +78,7 @@ class OneHeadManyTimes(nn.Module):
     confuses="using one head with using all: head 0 is called for every head",
     hint="Does the result change when the weights of the last head change?",
 )
-class FirstHeadCalledForAll(nn.Module):
-    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-        super().__init__()
-        self.heads = nn.ModuleList(
-            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
-            for _ in range(num_heads)
-        )
-
+class first_head_called_for_all(_Built):
     def forward(self, x):
         return torch.cat([self.heads[0](x) for _ in self.heads], dim=-1)
 
@@ -82,14 +88,7 @@ class FirstHeadCalledForAll(nn.Module):
     confuses="side by side with averaged",
     hint="How many columns should the result have for 3 heads of size 2?",
 )
-class HeadsAveraged(nn.Module):
-    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-        super().__init__()
-        self.heads = nn.ModuleList(
-            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
-            for _ in range(num_heads)
-        )
-
+class heads_averaged(_Built):
     def forward(self, x):
         return torch.stack([head(x) for head in self.heads]).mean(dim=0)
 
@@ -99,14 +98,7 @@ class HeadsAveraged(nn.Module):
     confuses="side by side with added up",
     hint="How many columns should the result have for 3 heads of size 2?",
 )
-class HeadsAdded(nn.Module):
-    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-        super().__init__()
-        self.heads = nn.ModuleList(
-            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
-            for _ in range(num_heads)
-        )
-
+class heads_added(_Built):
     def forward(self, x):
         return sum(head(x) for head in self.heads)
 
@@ -116,14 +108,7 @@ class HeadsAdded(nn.Module):
     confuses="columns with tokens: the heads are joined along dimension 1",
     hint="Which dimension of the result should grow with the number of heads?",
 )
-class HeadsBelowEachOther(nn.Module):
-    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-        super().__init__()
-        self.heads = nn.ModuleList(
-            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
-            for _ in range(num_heads)
-        )
-
+class heads_below_each_other(_Built):
     def forward(self, x):
         return torch.cat([head(x) for head in self.heads], dim=1)
 
@@ -133,14 +118,7 @@ class HeadsBelowEachOther(nn.Module):
     confuses="joining with stacking: the heads stand in a dimension of their own",
     hint="How many dimensions should the result have?",
 )
-class HeadsStacked(nn.Module):
-    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-        super().__init__()
-        self.heads = nn.ModuleList(
-            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
-            for _ in range(num_heads)
-        )
-
+class heads_stacked(_Built):
     def forward(self, x):
         return torch.stack([head(x) for head in self.heads], dim=-2)
 
@@ -150,14 +128,7 @@ class HeadsStacked(nn.Module):
     confuses="side by side with in turn: the columns of the heads are interleaved",
     hint="Which columns of the result belong to head 0?",
 )
-class HeadsInterleaved(nn.Module):
-    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-        super().__init__()
-        self.heads = nn.ModuleList(
-            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
-            for _ in range(num_heads)
-        )
-
+class heads_interleaved(_Built):
     def forward(self, x):
         return torch.stack([head(x) for head in self.heads], dim=-1).flatten(2)
 
@@ -167,14 +138,7 @@ class HeadsInterleaved(nn.Module):
     confuses="the order of the heads: the last one comes first",
     hint="Set all weights of head 0 to zero. Which columns become zero?",
 )
-class HeadsInReverse(nn.Module):
-    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-        super().__init__()
-        self.heads = nn.ModuleList(
-            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
-            for _ in range(num_heads)
-        )
-
+class heads_in_reverse(_Built):
     def forward(self, x):
         return torch.cat([head(x) for head in reversed(self.heads)], dim=-1)
 
@@ -184,14 +148,7 @@ class HeadsInReverse(nn.Module):
     confuses="side by side with one after the other: each head reads what the head before it wrote",
     hint="Which tensor does head 1 get: the input of the module, or what head 0 returned?",
 )
-class HeadsInAChain(nn.Module):
-    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-        super().__init__()
-        self.heads = nn.ModuleList(
-            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
-            for _ in range(num_heads)
-        )
-
+class heads_in_a_chain(_Built):
     def forward(self, x):
         contexts = []
         for head in self.heads:
@@ -205,7 +162,7 @@ class HeadsInAChain(nn.Module):
     confuses="the size of one head with the size of all: d_out is shared among the heads",
     hint="Here d_out is the size of what ONE head returns. How wide is the whole result then?",
 )
-class OutputSizeShared(nn.Module):
+class output_size_shared(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
         self.heads = nn.ModuleList(
@@ -222,7 +179,7 @@ class OutputSizeShared(nn.Module):
     confuses="an argument that is taken with one that is used: qkv_bias isn't handed on",
     hint="Build it with qkv_bias=True. Is there a `heads.0.W_query.bias`?",
 )
-class BiasForgotten(nn.Module):
+class bias_forgotten(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
         self.heads = nn.ModuleList(
@@ -238,7 +195,7 @@ class BiasForgotten(nn.Module):
     confuses="an argument that is taken with one that is used: every head gets dropout 0",
     hint="In train mode with dropout 0.5, do two calls give the same result?",
 )
-class DropoutForgotten(nn.Module):
+class dropout_forgotten(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
         self.heads = nn.ModuleList(
@@ -254,7 +211,7 @@ class DropoutForgotten(nn.Module):
     confuses="dropout once with dropout twice: the joined contexts are dropped out again",
     hint="The heads have their dropout already. What is left for the wrapper to do?",
 )
-class DropoutOnTheResultToo(nn.Module):
+class dropout_on_the_result_too(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
         self.heads = nn.ModuleList(
@@ -272,7 +229,7 @@ class DropoutOnTheResultToo(nn.Module):
     confuses="dropout on the attention weights with dropout on the contexts",
     hint="Which tensor should lose entries: the attention weights inside a head, or its result?",
 )
-class DropoutOnTheResultOnly(nn.Module):
+class dropout_on_the_result_only(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
         self.heads = nn.ModuleList(
@@ -289,7 +246,7 @@ class DropoutOnTheResultOnly(nn.Module):
     confuses="this class with the one after it: a projection mixes the heads at the end",
     hint="Which trainable weights does the task name? Has your module others?",
 )
-class ProjectionAdded(nn.Module):
+class projection_added(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
         self.heads = nn.ModuleList(
@@ -307,7 +264,7 @@ class ProjectionAdded(nn.Module):
     confuses="heads that are built once with heads that are built in every call",
     hint="Call it twice in eval mode. Is the second result the same?",
 )
-class HeadsBuiltInForward(nn.Module):
+class heads_built_in_forward(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
         self.args = (d_in, d_out, context_length, dropout, qkv_bias)
@@ -323,14 +280,7 @@ class HeadsBuiltInForward(nn.Module):
     confuses="the numbers of the heads with the heads: their results are detached",
     hint="Call backward on the sum of the result. Does every weight get a gradient?",
 )
-class HeadsDetached(nn.Module):
-    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-        super().__init__()
-        self.heads = nn.ModuleList(
-            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
-            for _ in range(num_heads)
-        )
-
+class heads_detached(_Built):
     def forward(self, x):
         return torch.cat([head(x).detach() for head in self.heads], dim=-1)
 
@@ -340,15 +290,7 @@ class HeadsDetached(nn.Module):
     confuses="a tensor of the default kind with one like the input: it is float32 on the CPU",
     hint="Call `module.double()` and print the dtype of the result.",
 )
-class ResultAllocatedInFloat32(nn.Module):
-    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-        super().__init__()
-        self.d_out = d_out
-        self.heads = nn.ModuleList(
-            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
-            for _ in range(num_heads)
-        )
-
+class result_allocated_in_float32(_Built):
     def forward(self, x):
         out = torch.zeros(x.shape[0], x.shape[1], len(self.heads) * self.d_out)
         for i, head in enumerate(self.heads):
@@ -361,14 +303,7 @@ class ResultAllocatedInFloat32(nn.Module):
     confuses="the batch with its first sample",
     hint="Try a batch of two different samples. Are the results different?",
 )
-class FirstSampleOnly(nn.Module):
-    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-        super().__init__()
-        self.heads = nn.ModuleList(
-            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
-            for _ in range(num_heads)
-        )
-
+class first_sample_only(_Built):
     def forward(self, x):
         return torch.cat([head(x[:1]) for head in self.heads], dim=-1)
 
@@ -378,7 +313,7 @@ class FirstSampleOnly(nn.Module):
     confuses="the number of heads with the largest number of tokens",
     hint="Read the order of the arguments of `CausalAttention` again.",
 )
-class ArgumentsInWrongOrder(nn.Module):
+class arguments_in_wrong_order(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
         self.heads = nn.ModuleList(
@@ -395,14 +330,7 @@ class ArgumentsInWrongOrder(nn.Module):
     confuses="a residual connection with attention: the input is added to every head",
     hint="Set all weights to zero. What should the result be?",
 )
-class InputAdded(nn.Module):
-    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-        super().__init__()
-        self.heads = nn.ModuleList(
-            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
-            for _ in range(num_heads)
-        )
-
+class input_added(_Built):
     def forward(self, x):
         contexts = torch.cat([head(x) for head in self.heads], dim=-1)
         return contexts + x.mean(dim=-1, keepdim=True)
@@ -413,13 +341,6 @@ class InputAdded(nn.Module):
     confuses="a dimension of size 1 with no dimension",
     hint="Try a batch of one. How many dimensions does the result still have?",
 )
-class ResultSqueezed(nn.Module):
-    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-        super().__init__()
-        self.heads = nn.ModuleList(
-            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
-            for _ in range(num_heads)
-        )
-
+class result_squeezed(_Built):
     def forward(self, x):
         return torch.cat([head(x).squeeze() for head in self.heads], dim=-1)
