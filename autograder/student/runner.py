@@ -52,7 +52,9 @@ def run_checks(
         code = pytest.main(
             [
                 str(suite),
-                *("-c", str(settings), f"--rootdir={suite.parent}", "--noconftest"),
+                # elsewhere as root: pytest then names the module by its whole path, so that no other
+                # folder's checks of the same name, imported before, take its place
+                *("-c", str(settings), f"--rootdir={folder}", "--noconftest"),
                 *("--import-mode=importlib", "--assert=plain", "--capture=no"),
                 *("-p", "autograder.suite.plugin"),
                 *(f"-pno:{name}" for name in _PLUGINS_NOT_NEEDED),
