@@ -1,0 +1,756 @@
+"""What students write instead of add and norm, and of the encoder block."""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from autograder.suite import misconception
+
+
+def _norm(total, weight, bias, eps, dim=-1):
+    """The right norm, over a dimension of choice."""
+    mean = total.mean(dim, keepdim=True)
+    variance = total.var(dim, keepdim=True, unbiased=False)
+    return weight * (total - mean) / torch.sqrt(variance + eps) + bias
+
+
+# add_and_norm: what is added
+
+
+@misconception(
+    "add_and_norm",
+    confuses="the sublayer's output with the sum: the input is never added",
+    hint="Where does x enter your formula?",
+)
+def no_residual(x, sublayer_output, weight, bias, eps=1e-5):
+    return _norm(sublayer_output, weight, bias, eps)
+
+
+@misconception(
+    "add_and_norm",
+    confuses="the order: the sublayer's output is normalised first, then added",
+    hint="The name of the step tells the order of its two halves.",
+)
+def norm_before_add(x, sublayer_output, weight, bias, eps=1e-5):
+    return x + _norm(sublayer_output, weight, bias, eps)
+
+
+@misconception(
+    "add_and_norm",
+    confuses="one residual with two: the input is added again after the norm",
+    hint="What are mean and variance of your result if weight is 1 and bias is 0?",
+)
+def input_added_twice(x, sublayer_output, weight, bias, eps=1e-5):
+    return x + _norm(x + sublayer_output, weight, bias, eps)
+
+
+@misconception(
+    "add_and_norm",
+    confuses="the sum with the mean of the two",
+    hint="Try tokens that hardly vary. Is half a sum the same to the norm as a whole one?",
+)
+def mean_of_the_two(x, sublayer_output, weight, bias, eps=1e-5):
+    return _norm((x + sublayer_output) / 2, weight, bias, eps)
+
+
+@misconception(
+    "add_and_norm",
+    confuses="the sum with the difference",
+    hint="Try it with a sublayer output of all zeros, then with a copy of x.",
+)
+def difference_instead_of_sum(x, sublayer_output, weight, bias, eps=1e-5):
+    return _norm(x - sublayer_output, weight, bias, eps)
+
+
+@misconception(
+    "add_and_norm",
+    confuses="a new tensor with the caller's: the sum is written into x",
+    hint="Look at x after the call. What did += do to it?",
+)
+def sum_written_into_x(x, sublayer_output, weight, bias, eps=1e-5):
+    x.data += sublayer_output
+    return _norm(x, weight, bias, eps)
+
+
+@misconception(
+    "add_and_norm",
+    confuses="the variance of the sum with that of the input",
+    hint="Which tensor should have variance one afterwards? Measure that one.",
+)
+def variance_of_the_input(x, sublayer_output, weight, bias, eps=1e-5):
+    total = x + sublayer_output
+    variance = x.var(-1, keepdim=True, unbiased=False)
+    return weight * (total - total.mean(-1, keepdim=True)) / torch.sqrt(variance + eps) + bias
+
+
+# add_and_norm: mean, variance, eps
+
+
+@misconception(
+    "add_and_norm",
+    confuses="the unbiased variance (divided by D - 1) with the biased one",
+    hint="What does torch's var divide by when it is not told otherwise?",
+)
+def unbiased_variance(x, sublayer_output, weight, bias, eps=1e-5):
+    total = x + sublayer_output
+    mean, variance = total.mean(-1, keepdim=True), total.var(-1, keepdim=True)
+    return weight * (total - mean) / torch.sqrt(variance + eps) + bias
+
+
+@misconception(
+    "add_and_norm",
+    confuses="eps under the root with eps beside it",
+    hint="Try a token whose entries hardly differ. Where does eps stand in the formula?",
+)
+def eps_beside_the_root(x, sublayer_output, weight, bias, eps=1e-5):
+    total = x + sublayer_output
+    mean, spread = total.mean(-1, keepdim=True), total.std(-1, keepdim=True, unbiased=False)
+    return weight * (total - mean) / (spread + eps) + bias
+
+
+@misconception(
+    "add_and_norm",
+    confuses="eps in the formula with a detail that can go",
+    hint="What happens to a token whose entries are all the same?",
+)
+def no_eps(x, sublayer_output, weight, bias, eps=1e-5):
+    return _norm(x + sublayer_output, weight, bias, 0.0)
+
+
+@misconception(
+    "add_and_norm",
+    confuses="the usual eps with the one that is given",
+    hint="Where does your code use its last argument?",
+)
+def eps_always_the_same(x, sublayer_output, weight, bias, eps=1e-5):
+    return _norm(x + sublayer_output, weight, bias, 1e-5)
+
+
+@misconception(
+    "add_and_norm",
+    confuses="the eps of another library with the one of the question",
+    hint="Compare the default of your last argument with the signature.",
+)
+def smaller_default_eps(x, sublayer_output, weight, bias, eps=1e-6):
+    return _norm(x + sublayer_output, weight, bias, eps)
+
+
+@misconception(
+    "add_and_norm",
+    confuses="the variance with its root",
+    hint="Multiply the input by ten. Does the result stay nearly the same? It should.",
+)
+def divided_by_the_variance(x, sublayer_output, weight, bias, eps=1e-5):
+    total = x + sublayer_output
+    variance = total.var(-1, keepdim=True, unbiased=False)
+    return weight * (total - total.mean(-1, keepdim=True)) / (variance + eps) + bias
+
+
+@misconception(
+    "add_and_norm",
+    confuses="this norm with one that leaves the mean where it is",
+    hint="What is the mean of a token of your result if weight is 1 and bias is 0?",
+)
+def mean_not_subtracted(x, sublayer_output, weight, bias, eps=1e-5):
+    total = x + sublayer_output
+    return weight * total / torch.sqrt(total.square().mean(-1, keepdim=True) + eps) + bias
+
+
+@misconception(
+    "add_and_norm",
+    confuses="centring with normalising: nothing is divided",
+    hint="What is the variance of a token of your result if weight is 1 and bias is 0?",
+)
+def only_centred(x, sublayer_output, weight, bias, eps=1e-5):
+    total = x + sublayer_output
+    return weight * (total - total.mean(-1, keepdim=True)) + bias
+
+
+@misconception(
+    "add_and_norm",
+    confuses="the length of a token with its standard deviation",
+    hint="A variance is a mean, not a sum. By what is it divided?",
+)
+def divided_by_the_length(x, sublayer_output, weight, bias, eps=1e-5):
+    total = x + sublayer_output
+    total = total - total.mean(-1, keepdim=True)
+    return weight * total / torch.sqrt(total.square().sum(-1, keepdim=True) + eps) + bias
+
+
+# add_and_norm: over what
+
+
+@misconception(
+    "add_and_norm",
+    confuses="the entries of a token with the tokens of a sequence",
+    hint="Along which dimension do the entries of one token lie?",
+)
+def normalised_over_tokens(x, sublayer_output, weight, bias, eps=1e-5):
+    return _norm(x + sublayer_output, weight, bias, eps, dim=-2)
+
+
+@misconception(
+    "add_and_norm",
+    confuses="the first with the last dimension",
+    hint="In a batch, what lies along dimension 0?",
+)
+def normalised_over_the_first_dimension(x, sublayer_output, weight, bias, eps=1e-5):
+    return _norm(x + sublayer_output, weight, bias, eps, dim=0)
+
+
+@misconception(
+    "add_and_norm",
+    confuses="dimension 1, the last of a matrix, with the last dimension",
+    hint="Your result is right for (T, D). Which dimension is the last of (B, T, D)?",
+)
+def normalised_over_dimension_one(x, sublayer_output, weight, bias, eps=1e-5):
+    return _norm(x + sublayer_output, weight, bias, eps, dim=1)
+
+
+@misconception(
+    "add_and_norm",
+    confuses="one token with all of them: a single mean for the whole tensor",
+    hint="How many means are there for 5 tokens?",
+)
+def normalised_over_everything(x, sublayer_output, weight, bias, eps=1e-5):
+    total = x + sublayer_output
+    variance = total.var(unbiased=False)
+    return weight * (total - total.mean()) / torch.sqrt(variance + eps) + bias
+
+
+@misconception(
+    "add_and_norm",
+    confuses="a token with its sequence: tokens of a sequence share mean and variance",
+    hint="Change one token. Should the results of its neighbours change?",
+)
+def normalised_over_the_sequence(x, sublayer_output, weight, bias, eps=1e-5):
+    return _norm(x + sublayer_output, weight, bias, eps, dim=(-2, -1))
+
+
+@misconception(
+    "add_and_norm",
+    confuses="dimension 2, the last of a batch of sequences, with the last dimension",
+    hint="Your result is right for (B, T, D). What about a matrix, or four dimensions?",
+)
+def normalised_over_dimension_two(x, sublayer_output, weight, bias, eps=1e-5):
+    return _norm(x + sublayer_output, weight, bias, eps, dim=min(2, x.dim() - 1))
+
+
+# add_and_norm: weight and bias
+
+
+@misconception(
+    "add_and_norm",
+    confuses="the norm at its start (weight 1, bias 0) with the norm",
+    hint="Double the weight. Does your result change?",
+)
+def weight_and_bias_not_used(x, sublayer_output, weight, bias, eps=1e-5):
+    return _norm(x + sublayer_output, 1.0, 0.0, eps)
+
+
+@misconception(
+    "add_and_norm",
+    confuses="a norm without bias with this one",
+    hint="Where does your code use the bias?",
+)
+def bias_not_used(x, sublayer_output, weight, bias, eps=1e-5):
+    return _norm(x + sublayer_output, weight, 0.0, eps)
+
+
+@misconception(
+    "add_and_norm",
+    confuses="the order of scale and shift: the bias is scaled too",
+    hint="What should the result be for a token that is 0 after normalising?",
+)
+def bias_scaled_by_the_weight(x, sublayer_output, weight, bias, eps=1e-5):
+    return weight * (_norm(x + sublayer_output, 1.0, 0.0, eps) + bias)
+
+
+@misconception(
+    "add_and_norm",
+    confuses="scaling the input of the norm with scaling its result",
+    hint="The norm undoes a scale that is applied before it. When does the weight come?",
+)
+def weight_before_the_norm(x, sublayer_output, weight, bias, eps=1e-5):
+    return _norm(weight * (x + sublayer_output), 1.0, bias, eps)
+
+
+@misconception(
+    "add_and_norm",
+    confuses="a weight that starts at 1 with one that starts at 0",
+    hint="What is your result if the weight is 0 everywhere?",
+)
+def one_added_to_the_weight(x, sublayer_output, weight, bias, eps=1e-5):
+    return _norm(x + sublayer_output, 1.0 + weight, bias, eps)
+
+
+@misconception(
+    "add_and_norm",
+    confuses="weight with bias",
+    hint="Which of the two stands third in the signature?",
+)
+def weight_and_bias_swapped(x, sublayer_output, weight, bias, eps=1e-5):
+    return _norm(x + sublayer_output, bias, weight, eps)
+
+
+# add_and_norm: gradient and dtype
+
+
+@misconception(
+    "add_and_norm",
+    confuses="mean and variance with constants: no gradient goes through them",
+    hint="Mean and variance change with the input. Does your gradient know?",
+)
+def mean_and_variance_detached(x, sublayer_output, weight, bias, eps=1e-5):
+    total = x + sublayer_output
+    with torch.no_grad():
+        mean = total.mean(-1, keepdim=True)
+        root = torch.sqrt(total.var(-1, keepdim=True, unbiased=False) + eps)
+    return weight * (total - mean) / root + bias
+
+
+@misconception(
+    "add_and_norm",
+    confuses="float32 with the dtype of the input",
+    hint="Give float64 tensors. Which dtype comes out?",
+)
+def float32_inside(x, sublayer_output, weight, bias, eps=1e-5):
+    total = (x + sublayer_output).float()
+    return _norm(total, weight.float(), bias.float(), eps)
+
+
+# EncoderBlock
+
+
+class _Attention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.W_query = nn.Linear(d_model, d_model)
+        self.W_key = nn.Linear(d_model, d_model)
+        self.W_value = nn.Linear(d_model, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x):
+        q, k, v = (
+            layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+            for layer in (self.W_query, self.W_key, self.W_value)
+        )
+        context = F.scaled_dot_product_attention(q, k, v)
+        return self.out_proj(context.transpose(1, 2).flatten(-2))
+
+
+class _FeedForward(nn.Module):
+    def __init__(self, d_model, hidden_dim):
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, hidden_dim)
+        self.linear2 = nn.Linear(hidden_dim, d_model)
+
+    def forward(self, x):
+        return self.linear2(torch.relu(self.linear1(x)))
+
+
+class _Parts(nn.Module):
+    """The right submodules; each mistake below changes one of them or the order of steps."""
+
+    def __init__(self, d_model, num_heads, hidden_dim):
+        super().__init__()
+        self.attention = _Attention(d_model, num_heads)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.feed_forward = _FeedForward(d_model, hidden_dim)
+        self.norm2 = nn.LayerNorm(d_model)
+
+    def forward(self, x):
+        x = self.norm1(x + self.attention(x))
+        return self.norm2(x + self.feed_forward(x))
+
+
+# EncoderBlock: order of steps
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="pre-norm, of later models, with post-norm",
+    hint="Is a norm applied before a sublayer, or after its output was added?",
+)
+class pre_norm(_Parts):
+    def forward(self, x):
+        x = x + self.attention(self.norm1(x))
+        return x + self.feed_forward(self.norm2(x))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="the block's input with the second step's input in the second residual",
+    hint="What went into the feed-forward network? That is what its output is added to.",
+)
+class second_residual_from_the_input(_Parts):
+    def forward(self, x):
+        return self.norm2(x + self.feed_forward(self.norm1(x + self.attention(x))))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="the block's input with the result of the first step as input of the network",
+    hint="Which tensor should the feed-forward network see?",
+)
+class network_sees_the_input(_Parts):
+    def forward(self, x):
+        return self.norm2(self.norm1(x + self.attention(x)) + self.feed_forward(x))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="two steps in a row with two steps side by side",
+    hint="Does the feed-forward network in your code see what attention found?",
+)
+class sublayers_side_by_side(_Parts):
+    def forward(self, x):
+        return self.norm2(self.norm1(x + self.attention(x) + self.feed_forward(x)))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="attention's output with add and norm: the first residual is missing",
+    hint="What is added before norm1?",
+)
+class no_first_residual(_Parts):
+    def forward(self, x):
+        x = self.norm1(self.attention(x))
+        return self.norm2(x + self.feed_forward(x))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="the network's output with add and norm: the second residual is missing",
+    hint="What is added before norm2?",
+)
+class no_second_residual(_Parts):
+    def forward(self, x):
+        return self.norm2(self.feed_forward(self.norm1(x + self.attention(x))))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="sublayers in a row with a block: both residuals are missing",
+    hint="The name of the step is add and norm. Where is the add?",
+)
+class no_residual_at_all(_Parts):
+    def forward(self, x):
+        return self.norm2(self.feed_forward(self.norm1(self.attention(x))))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="the norm of a sum with the sum of a norm",
+    hint="In add and norm, which comes first?",
+)
+class only_the_sublayers_are_normalised(_Parts):
+    def forward(self, x):
+        x = x + self.norm1(self.attention(x))
+        return x + self.norm2(self.feed_forward(x))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="one norm with two: the first step is not normalised",
+    hint="How many norms does a call of your block go through?",
+)
+class no_first_norm(_Parts):
+    def forward(self, x):
+        x = x + self.attention(x)
+        return self.norm2(x + self.feed_forward(x))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="one norm with two: the result is not normalised",
+    hint="How many norms does a call of your block go through?",
+)
+class no_second_norm(_Parts):
+    def forward(self, x):
+        x = self.norm1(x + self.attention(x))
+        return x + self.feed_forward(x)
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="the first norm with the second: norm1 is used both times",
+    hint="Change norm2.weight. Does your result change?",
+)
+class first_norm_used_twice(_Parts):
+    def forward(self, x):
+        x = self.norm1(x + self.attention(x))
+        return self.norm1(x + self.feed_forward(x))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="norm1 with norm2",
+    hint="Which norm comes right after attention?",
+)
+class norms_swapped(_Parts):
+    def forward(self, x):
+        x = self.norm2(x + self.attention(x))
+        return self.norm1(x + self.feed_forward(x))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="the order of the sublayers: the network comes first",
+    hint="Do the tokens look at each other before or after each works alone?",
+)
+class network_before_attention(_Parts):
+    def forward(self, x):
+        x = self.norm1(x + self.feed_forward(x))
+        return self.norm2(x + self.attention(x))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="half a block with a block: the feed-forward network is left out",
+    hint="Which submodule does your forward never call?",
+)
+class network_left_out(_Parts):
+    def forward(self, x):
+        return self.norm2(self.norm1(x + self.attention(x)))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="half a block with a block: attention is left out",
+    hint="Change the last token. Does the result of the first token change? It should.",
+)
+class attention_left_out(_Parts):
+    def forward(self, x):
+        x = self.norm1(x)
+        return self.norm2(x + self.feed_forward(x))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="two residuals with three: the input is added once more at the end",
+    hint="What are mean and variance of your result when the norms still have weight 1, bias 0?",
+)
+class input_added_at_the_end(_Parts):
+    def forward(self, x):
+        return x + super().forward(x)
+
+
+# EncoderBlock: submodules
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="one head with several: the number of heads is not handed on",
+    hint="How does your attention know how many heads there are?",
+)
+class always_one_head(_Parts):
+    def __init__(self, d_model, num_heads, hidden_dim):
+        super().__init__(d_model, 1, hidden_dim)
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="a usual size of the hidden layer with the size that is given",
+    hint="Where do you use the third argument?",
+)
+class always_four_times_as_wide(_Parts):
+    def __init__(self, d_model, num_heads, hidden_dim):
+        super().__init__(d_model, num_heads, 4 * d_model)
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="one norm under two names with two norms",
+    hint="Change a weight of norm1. Does norm2 change as well?",
+)
+class one_norm_with_two_names(_Parts):
+    def __init__(self, d_model, num_heads, hidden_dim):
+        super().__init__(d_model, num_heads, hidden_dim)
+        self.norm2 = self.norm1
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="norms that learn with norms that do not",
+    hint="Which weights do the norms have? Look at named_parameters().",
+)
+class norms_without_weights(_Parts):
+    def __init__(self, d_model, num_heads, hidden_dim):
+        super().__init__(d_model, num_heads, hidden_dim)
+        self.norm1 = nn.LayerNorm(d_model, elementwise_affine=False)
+        self.norm2 = nn.LayerNorm(d_model, elementwise_affine=False)
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="batch norm with layer norm",
+    hint="Should the result of one sentence depend on the others in the batch?",
+)
+class batch_norm(_Parts):
+    def __init__(self, d_model, num_heads, hidden_dim):
+        super().__init__(d_model, num_heads, hidden_dim)
+        self.norm1 = nn.BatchNorm1d(d_model)
+        self.norm2 = nn.BatchNorm1d(d_model)
+
+    def forward(self, x):
+        x = self.norm1((x + self.attention(x)).transpose(1, 2)).transpose(1, 2)
+        return self.norm2((x + self.feed_forward(x)).transpose(1, 2)).transpose(1, 2)
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="the eps of other libraries with the one of the question",
+    hint="Which eps do your norms have? Try tokens whose entries hardly differ.",
+)
+class smaller_eps(_Parts):
+    def __init__(self, d_model, num_heads, hidden_dim):
+        super().__init__(d_model, num_heads, hidden_dim)
+        self.norm1 = nn.LayerNorm(d_model, eps=1e-6)
+        self.norm2 = nn.LayerNorm(d_model, eps=1e-6)
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="eps of the first norm with eps of both: the second has none",
+    hint="Compare the two norms argument by argument.",
+)
+class no_eps_in_the_second_norm(_Parts):
+    def __init__(self, d_model, num_heads, hidden_dim):
+        super().__init__(d_model, num_heads, hidden_dim)
+        self.norm2 = nn.LayerNorm(d_model, eps=0.0)
+
+
+class _UnbiasedNorm(nn.LayerNorm):
+    def forward(self, x):
+        mean, variance = x.mean(-1, keepdim=True), x.var(-1, keepdim=True)
+        return self.weight * (x - mean) / torch.sqrt(variance + self.eps) + self.bias
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="the unbiased variance (divided by D - 1) with the biased one in own norms",
+    hint="What does torch's var divide by when it is not told otherwise?",
+)
+class own_norms_with_unbiased_variance(_Parts):
+    def __init__(self, d_model, num_heads, hidden_dim):
+        super().__init__(d_model, num_heads, hidden_dim)
+        self.norm1, self.norm2 = _UnbiasedNorm(d_model), _UnbiasedNorm(d_model)
+
+
+class _SequenceNorm(nn.LayerNorm):
+    def forward(self, x):
+        return _norm(x, self.weight, self.bias, self.eps, dim=(-2, -1))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="a token with its sequence: tokens share mean and variance in own norms",
+    hint="How many means are there for 5 tokens of one sequence?",
+)
+class own_norms_over_the_sequence(_Parts):
+    def __init__(self, d_model, num_heads, hidden_dim):
+        super().__init__(d_model, num_heads, hidden_dim)
+        self.norm1, self.norm2 = _SequenceNorm(d_model), _SequenceNorm(d_model)
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="this block with one that has dropout",
+    hint="Call the block twice in train mode with the same input. Should the results differ?",
+)
+class dropout_on_the_sublayers(_Parts):
+    def forward(self, x):
+        x = self.norm1(x + F.dropout(self.attention(x), 0.1, self.training))
+        return self.norm2(x + F.dropout(self.feed_forward(x), 0.1, self.training))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="a list of layers with layers that the module knows by name",
+    hint="Look at named_parameters(). Under which names are your weights?",
+)
+class submodules_in_a_list(nn.Module):
+    def __init__(self, d_model, num_heads, hidden_dim):
+        super().__init__()
+        self.layers = [
+            _Attention(d_model, num_heads),
+            nn.LayerNorm(d_model),
+            _FeedForward(d_model, hidden_dim),
+            nn.LayerNorm(d_model),
+        ]
+
+    def forward(self, x):
+        x = self.layers[1](x + self.layers[0](x))
+        return self.layers[3](x + self.layers[2](x))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="two norms with three: one is built and never used",
+    hint="Count the trainable parameters. Which belong to none of the four submodules?",
+)
+class a_norm_too_many(_Parts):
+    def __init__(self, d_model, num_heads, hidden_dim):
+        super().__init__(d_model, num_heads, hidden_dim)
+        self.norm3 = nn.LayerNorm(d_model)
+
+
+# EncoderBlock: calls
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="a new tensor with the caller's: the sum is written into the input",
+    hint="Look at the input after the call. What did += do to it?",
+)
+class sum_written_into_the_input(_Parts):
+    def forward(self, x):
+        x.data += self.attention(x)
+        x = self.norm1(x)
+        return self.norm2(x + self.feed_forward(x))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="a part that is not trained with a part of the block",
+    hint="Does attention learn? Look at the gradients of its weights after a backward pass.",
+)
+class attention_without_gradient(_Parts):
+    def forward(self, x):
+        with torch.no_grad():
+            seen = self.attention(x)
+        x = self.norm1(x + seen)
+        return self.norm2(x + self.feed_forward(x))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="a residual with a copy: no gradient flows along it",
+    hint="The residual is a road for gradients past the sublayer. Is it open in your code?",
+)
+class residual_detached(_Parts):
+    def forward(self, x):
+        x = self.norm1(x.detach() + self.attention(x))
+        return self.norm2(x.detach() + self.feed_forward(x))
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="float32 with the dtype of the input",
+    hint="Give a float64 block a float64 input. Which dtype comes out?",
+)
+class float32_result(_Parts):
+    def forward(self, x):
+        return super().forward(x).float()
+
+
+@misconception(
+    "EncoderBlock",
+    confuses="the batch of one with a dimension that can be dropped",
+    hint="Call the block with a batch of one sequence, and look at the shape.",
+)
+class squeezed_result(_Parts):
+    def forward(self, x):
+        return super().forward(x).squeeze(0)

@@ -1,0 +1,305 @@
+"""What students write instead of the feed-forward network."""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from autograder.suite import misconception
+
+
+class _TwoLayers(nn.Module):
+    def __init__(self, d_model, hidden_dim):
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, hidden_dim)
+        self.linear2 = nn.Linear(hidden_dim, d_model)
+
+
+@misconception(
+    "FeedForward",
+    confuses="two linear layers in a row with a network: nothing stands between them",
+    hint="Two linear layers in a row can be written as one. What keeps that from happening?",
+)
+class no_activation(_TwoLayers):
+    def forward(self, x):
+        return self.linear2(self.linear1(x))
+
+
+@misconception(
+    "FeedForward",
+    confuses="GELU, of later models, with ReLU",
+    hint="Which function does the question name, and what does it give for -0.5?",
+)
+class gelu(_TwoLayers):
+    def forward(self, x):
+        return self.linear2(F.gelu(self.linear1(x)))
+
+
+@misconception(
+    "FeedForward",
+    confuses="SiLU, of later models, with ReLU",
+    hint="Which function does the question name, and what does it give for -2?",
+)
+class silu(_TwoLayers):
+    def forward(self, x):
+        return self.linear2(F.silu(self.linear1(x)))
+
+
+@misconception(
+    "FeedForward",
+    confuses="leaky ReLU with ReLU",
+    hint="What remains of a negative number after ReLU?",
+)
+class leaky_relu(_TwoLayers):
+    def forward(self, x):
+        return self.linear2(F.leaky_relu(self.linear1(x)))
+
+
+@misconception(
+    "FeedForward",
+    confuses="tanh, of older networks, with ReLU",
+    hint="Can a large positive number pass your function unchanged?",
+)
+class tanh(_TwoLayers):
+    def forward(self, x):
+        return self.linear2(torch.tanh(self.linear1(x)))
+
+
+@misconception(
+    "FeedForward",
+    confuses="sigmoid with ReLU",
+    hint="Can a large positive number pass your function unchanged?",
+)
+class sigmoid(_TwoLayers):
+    def forward(self, x):
+        return self.linear2(torch.sigmoid(self.linear1(x)))
+
+
+@misconception(
+    "FeedForward",
+    confuses="softmax with ReLU: the hidden entries share a sum of one",
+    hint="Should one hidden entry change because another one does?",
+)
+class softmax(_TwoLayers):
+    def forward(self, x):
+        return self.linear2(torch.softmax(self.linear1(x), dim=-1))
+
+
+@misconception(
+    "FeedForward",
+    confuses="ReLU with a version that stops at 6",
+    hint="Try inputs a hundred times as large. What is the largest hidden entry?",
+)
+class relu_that_stops_at_six(_TwoLayers):
+    def forward(self, x):
+        return self.linear2(F.relu6(self.linear1(x)))
+
+
+@misconception(
+    "FeedForward",
+    confuses="the magnitude with ReLU: negative entries become positive",
+    hint="What does ReLU give for -3?",
+)
+class magnitude(_TwoLayers):
+    def forward(self, x):
+        return self.linear2(self.linear1(x).abs())
+
+
+@misconception(
+    "FeedForward",
+    confuses="the smaller with the larger of an entry and zero",
+    hint="Which entries should survive, the positive or the negative ones?",
+)
+class negative_entries_kept(_TwoLayers):
+    def forward(self, x):
+        return self.linear2(self.linear1(x).clamp(max=0))
+
+
+@misconception(
+    "FeedForward",
+    confuses="the place of ReLU: it stands after the second layer",
+    hint="Can an entry of your result be negative? It should.",
+)
+class relu_on_the_result(_TwoLayers):
+    def forward(self, x):
+        return torch.relu(self.linear2(self.linear1(x)))
+
+
+@misconception(
+    "FeedForward",
+    confuses="one ReLU with one after every layer",
+    hint="Can an entry of your result be negative? It should.",
+)
+class relu_after_both_layers(_TwoLayers):
+    def forward(self, x):
+        return torch.relu(self.linear2(torch.relu(self.linear1(x))))
+
+
+@misconception(
+    "FeedForward",
+    confuses="the place of ReLU: it stands before the first layer",
+    hint="What happens to a token with negative entries before linear1 sees it?",
+)
+class relu_on_the_input(_TwoLayers):
+    def forward(self, x):
+        return self.linear2(self.linear1(torch.relu(x)))
+
+
+@misconception(
+    "FeedForward",
+    confuses="the network with the block around it: the input is added to the result",
+    hint="Who adds the residual, this network or the block that uses it?",
+)
+class residual_inside(_TwoLayers):
+    def forward(self, x):
+        return x + self.linear2(torch.relu(self.linear1(x)))
+
+
+@misconception(
+    "FeedForward",
+    confuses="the network with the block around it: the hidden entries are normalised",
+    hint="Which steps does the question name between the two layers?",
+)
+class hidden_entries_normalised(_TwoLayers):
+    def forward(self, x):
+        hidden = torch.relu(self.linear1(x))
+        return self.linear2(F.layer_norm(hidden, hidden.shape[-1:]))
+
+
+@misconception(
+    "FeedForward",
+    confuses="this network with one that has dropout",
+    hint="Call it twice in train mode with the same input. Should the results differ?",
+)
+class dropout_on_the_hidden_entries(_TwoLayers):
+    def forward(self, x):
+        return self.linear2(F.dropout(torch.relu(self.linear1(x)), 0.1, self.training))
+
+
+@misconception(
+    "FeedForward",
+    confuses="layers without bias with layers that have one",
+    hint="Which weights does the question name?",
+)
+class no_biases(nn.Module):
+    def __init__(self, d_model, hidden_dim):
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, hidden_dim, bias=False)
+        self.linear2 = nn.Linear(hidden_dim, d_model, bias=False)
+
+    def forward(self, x):
+        return self.linear2(torch.relu(self.linear1(x)))
+
+
+@misconception(
+    "FeedForward",
+    confuses="a usual size of the hidden layer with the size that is given",
+    hint="Where do you use the second argument?",
+)
+class always_four_times_as_wide(_TwoLayers):
+    def __init__(self, d_model, hidden_dim):
+        super().__init__(d_model, 4 * d_model)
+
+    def forward(self, x):
+        return self.linear2(torch.relu(self.linear1(x)))
+
+
+@misconception(
+    "FeedForward",
+    confuses="the second layer with the first one turned round",
+    hint="Does your result depend on the weight of linear2?",
+)
+class first_weight_used_twice(_TwoLayers):
+    def forward(self, x):
+        hidden = torch.relu(self.linear1(x))
+        return hidden @ self.linear1.weight + self.linear2.bias
+
+
+@misconception(
+    "FeedForward",
+    confuses="two layers with three: one is built and never used",
+    hint="Count the trainable parameters. Which do not belong to linear1 or linear2?",
+)
+class a_layer_too_many(_TwoLayers):
+    def __init__(self, d_model, hidden_dim):
+        super().__init__(d_model, hidden_dim)
+        self.linear3 = nn.Linear(d_model, d_model)
+
+    def forward(self, x):
+        return self.linear2(torch.relu(self.linear1(x)))
+
+
+@misconception(
+    "FeedForward",
+    confuses="a batch of sequences with every possible input",
+    hint="Call the network with tokens of shape (T, D), without a batch. Which line fails?",
+)
+class three_dimensions_only(_TwoLayers):
+    def forward(self, x):
+        B, T, D = x.shape
+        return self.linear2(torch.relu(self.linear1(x.reshape(B * T, D)))).reshape(B, T, D)
+
+
+@misconception(
+    "FeedForward",
+    confuses="a list of tokens with the shape that came in",
+    hint="Compare the shapes of input and result.",
+)
+class leading_dimensions_not_restored(_TwoLayers):
+    def forward(self, x):
+        return self.linear2(torch.relu(self.linear1(x.reshape(-1, x.shape[-1]))))
+
+
+@misconception(
+    "FeedForward",
+    confuses="tokens of their own with tokens that share: their mean is taken out",
+    hint="Change one token. Should the results of the other tokens change?",
+)
+class centred_over_the_tokens(_TwoLayers):
+    def forward(self, x):
+        hidden = self.linear1(x)
+        return self.linear2(torch.relu(hidden - hidden.mean(dim=-2, keepdim=True)))
+
+
+@misconception(
+    "FeedForward",
+    confuses="numbers with a result that carries gradients",
+    hint="Does linear1 learn? Look at linear1.weight.grad after a backward pass.",
+)
+class hidden_entries_detached(_TwoLayers):
+    def forward(self, x):
+        return self.linear2(torch.relu(self.linear1(x)).detach())
+
+
+@misconception(
+    "FeedForward",
+    confuses="float32 with the dtype of the input",
+    hint="Give a float64 module a float64 input. Which dtype comes out?",
+)
+class float32_only(_TwoLayers):
+    def forward(self, x):
+        hidden = F.linear(x.float(), self.linear1.weight.float(), self.linear1.bias.float()).relu()
+        return F.linear(hidden, self.linear2.weight.float(), self.linear2.bias.float())
+
+
+@misconception(
+    "FeedForward",
+    confuses="the batch of one with a dimension that can be dropped",
+    hint="Call the network with a batch of one sequence, and look at the shape.",
+)
+class squeezed_result(_TwoLayers):
+    def forward(self, x):
+        return self.linear2(torch.relu(self.linear1(x))).squeeze(0)
+
+
+@misconception(
+    "FeedForward",
+    confuses="the same weights for every token with a copy for the first call",
+    hint="Call the network twice with different inputs. What is kept from the first call?",
+)
+class hidden_entries_kept(_TwoLayers):
+    hidden = None
+
+    def forward(self, x):
+        if self.hidden is None or self.hidden.shape[:-1] != x.shape[:-1]:
+            self.hidden = torch.relu(self.linear1(x))
+        return self.linear2(self.hidden)

@@ -1,0 +1,502 @@
+"""What students write instead of multi-head self-attention."""
+
+import math
+
+import torch
+from torch import nn
+
+from autograder.suite import misconception
+
+
+class _FourLayers(nn.Module):
+    """The right one in pieces: each mistake below replaces one of them."""
+
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.d_model = d_model
+        self.num_heads = num_heads
+        self.head_dim = d_model // num_heads
+        self.W_query = nn.Linear(d_model, d_model)
+        self.W_key = nn.Linear(d_model, d_model)
+        self.W_value = nn.Linear(d_model, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def split(self, x):
+        B, T, _ = x.shape
+        return x.reshape(B, T, self.num_heads, self.head_dim).transpose(1, 2)
+
+    def scores(self, queries, keys):
+        return queries @ keys.transpose(-2, -1) / self.head_dim**0.5
+
+    def normalize(self, scores):
+        return torch.softmax(scores, dim=-1)
+
+    def merge(self, context):
+        B, H, T, d = context.shape
+        return context.transpose(1, 2).reshape(B, T, H * d)
+
+    def forward(self, x):
+        queries, keys = self.split(self.W_query(x)), self.split(self.W_key(x))
+        weights = self.normalize(self.scores(queries, keys))
+        return self.out_proj(self.merge(weights @ self.split(self.W_value(x))))
+
+
+# heads: cut and put together
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="neighbouring columns with every H-th column when the heads are cut",
+    hint="Give the columns of one token numbers from 0 on. Which numbers should head 0 get?",
+)
+class heads_cut_from_every_hth_column(_FourLayers):
+    def split(self, x):
+        B, T, _ = x.shape
+        return x.view(B, T, self.head_dim, self.num_heads).permute(0, 3, 1, 2)
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="neighbouring columns with every H-th column, when cutting and when merging",
+    hint="Cutting and merging undo each other here, but does each head hold the right columns?",
+)
+class heads_interleaved_both_ways(_FourLayers):
+    def split(self, x):
+        B, T, _ = x.shape
+        return x.view(B, T, self.head_dim, self.num_heads).permute(0, 3, 1, 2)
+
+    def merge(self, context):
+        B, H, T, d = context.shape
+        return context.permute(0, 2, 3, 1).reshape(B, T, H * d)
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="heads side by side with entries of the heads taken in turn when merging",
+    hint="In the merged row of a token, which numbers stand right of the first entry of head 0?",
+)
+class heads_merged_entry_by_entry(_FourLayers):
+    def merge(self, context):
+        B, H, T, d = context.shape
+        return context.permute(0, 2, 3, 1).reshape(B, T, H * d)
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="reshaping with moving an axis: tokens and heads get mixed when cutting",
+    hint="A reshape keeps the order of the numbers in memory. Which axis must be cut first, and "
+    "how does the head axis then come to its place?",
+)
+class cut_by_reshape_alone(_FourLayers):
+    def split(self, x):
+        B, T, _ = x.shape
+        return x.reshape(B, self.num_heads, T, self.head_dim)
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="reshaping with moving an axis: tokens and heads get mixed when merging",
+    hint="Before heads can stand side by side in a token's row, which two axes must change place?",
+)
+class merged_by_reshape_alone(_FourLayers):
+    def merge(self, context):
+        B, H, T, d = context.shape
+        return context.reshape(B, T, H * d)
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="tokens with heads: the heads of one token attend to each other",
+    hint="Print the shape of the scores. Between what and what should there be a score?",
+)
+class heads_attend_to_each_other(_FourLayers):
+    def split(self, x):
+        B, T, _ = x.shape
+        return x.reshape(B, T, self.num_heads, self.head_dim)
+
+    def merge(self, context):
+        return context.flatten(-2)
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="one wide head with several narrow ones: num_heads is never used",
+    hint="How would your result change if the number of heads changed?",
+)
+class one_wide_head(_FourLayers):
+    def __init__(self, d_model, num_heads):
+        super().__init__(d_model, 1)
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="the axes of batch and heads while merging",
+    hint="Write the meaning of each axis beside every step. Which one is first after your permute?",
+)
+class batch_and_heads_swapped(_FourLayers):
+    def split(self, x):
+        B, T, _ = x.shape
+        return x.reshape(B, T, self.num_heads, self.head_dim).permute(2, 0, 1, 3)
+
+    def merge(self, context):
+        H, B, T, d = context.shape
+        return context.transpose(1, 2).reshape(B, T, H * d)
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="heads side by side with the mean of the heads",
+    hint="After merging, can out_proj still see what each single head found?",
+)
+class heads_averaged(_FourLayers):
+    def merge(self, context):
+        return context.mean(dim=1).repeat(1, 1, self.num_heads)
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="the batch with a dimension that can be dropped",
+    hint="Try a batch of one sequence, or heads of size one. What does squeeze() do there?",
+)
+class squeezed_context(_FourLayers):
+    def merge(self, context):
+        return super().merge(context).squeeze()
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="the first sequence with all of them: everybody attends to its keys",
+    hint="Change the second sequence only. Which results should change?",
+)
+class keys_of_the_first_sequence(_FourLayers):
+    def scores(self, queries, keys):
+        return super().scores(queries, keys[:1])
+
+
+# scores and weights
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="the model size with the head size in the scaling",
+    hint="How many products are added up in one score of one head?",
+)
+class scaled_by_model_size(_FourLayers):
+    def scores(self, queries, keys):
+        return queries @ keys.transpose(-2, -1) / self.d_model**0.5
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="the head size with its square root in the scaling",
+    hint="Read the formula of the scaling again, character by character.",
+)
+class scaled_without_root(_FourLayers):
+    def scores(self, queries, keys):
+        return queries @ keys.transpose(-2, -1) / self.head_dim
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="plain with scaled dot products",
+    hint="What happens to the scores before softmax, so that wide heads do not get huge ones?",
+)
+class not_scaled(_FourLayers):
+    def scores(self, queries, keys):
+        return queries @ keys.transpose(-2, -1)
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="the number of tokens with the head size in the scaling",
+    hint="Should a longer sentence make every score smaller?",
+)
+class scaled_by_number_of_tokens(_FourLayers):
+    def scores(self, queries, keys):
+        return queries @ keys.transpose(-2, -1) / keys.shape[-2] ** 0.5
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="the square root with its whole part",
+    hint="Try a head size that is not 1, 4, 9 or 16. What number do you divide by?",
+)
+class scaled_by_whole_root(_FourLayers):
+    def scores(self, queries, keys):
+        return queries @ keys.transpose(-2, -1) / int(math.sqrt(self.head_dim))
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="dividing with multiplying in the scaling",
+    hint="Do your scores get smaller or larger by the scaling?",
+)
+class multiplied_by_the_root(_FourLayers):
+    def scores(self, queries, keys):
+        return queries @ keys.transpose(-2, -1) * self.head_dim**0.5
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="rows and columns: keys ask and queries are asked",
+    hint="Row t of the scores belongs to one token. Is it the one that asks?",
+)
+class keys_score_queries(_FourLayers):
+    def scores(self, queries, keys):
+        return super().scores(keys, queries)
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="the query axis with the key axis in softmax",
+    hint="Sum your weights along each axis. Which sums should be one?",
+)
+class softmax_over_queries(_FourLayers):
+    def normalize(self, scores):
+        return torch.softmax(scores, dim=-2)
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="the axis of heads with the axis of keys in softmax",
+    hint="Counted from the front, what is axis 1 of four?",
+)
+class softmax_over_heads(_FourLayers):
+    def normalize(self, scores):
+        return torch.softmax(scores, dim=1)
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="the batch axis with the axis of keys in softmax",
+    hint="Should the weights of one sentence depend on which sentences are in the same batch?",
+)
+class softmax_over_the_batch(_FourLayers):
+    def normalize(self, scores):
+        return torch.softmax(scores, dim=0)
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="scores with weights: softmax is left out",
+    hint="What is the sum of one row of your weights, and what should it be?",
+)
+class no_softmax(_FourLayers):
+    def normalize(self, scores):
+        return scores
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="an encoder with a decoder: the future is masked",
+    hint="Is there any token that an encoder's token may not look at?",
+)
+class masked_like_a_decoder(_FourLayers):
+    def normalize(self, scores):
+        future = torch.ones_like(scores, dtype=torch.bool).triu(1)
+        return torch.softmax(scores.masked_fill(future, -torch.inf), dim=-1)
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="this layer with one that has dropout on its weights",
+    hint="Call the layer twice in train mode with the same input. Should the results differ?",
+)
+class dropout_on_the_weights(_FourLayers):
+    def normalize(self, scores):
+        return nn.functional.dropout(super().normalize(scores), 0.1, self.training)
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="numbers with a result that carries gradients",
+    hint="Which of your steps hands on a number without telling where it came from?",
+)
+class weights_detached(_FourLayers):
+    def normalize(self, scores):
+        return super().normalize(scores).detach()
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="rows and columns of the weights when the values are gathered",
+    hint="Token t wants its own row of the weights. Which axis is summed with the values?",
+)
+class weights_turned_round(_FourLayers):
+    def normalize(self, scores):
+        return super().normalize(scores).transpose(-2, -1)
+
+
+# layers
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="the layer of the keys with that of the queries",
+    hint="Three layers are built. Is each of them used once?",
+)
+class keys_from_the_query_layer(_FourLayers):
+    def forward(self, x):
+        queries = keys = self.split(self.W_query(x))
+        weights = self.normalize(self.scores(queries, keys))
+        return self.out_proj(self.merge(weights @ self.split(self.W_value(x))))
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="the layer of the values with that of the keys",
+    hint="Three layers are built. Is each of them used once?",
+)
+class values_from_the_key_layer(_FourLayers):
+    def forward(self, x):
+        queries, keys = self.split(self.W_query(x)), self.split(self.W_key(x))
+        weights = self.normalize(self.scores(queries, keys))
+        return self.out_proj(self.merge(weights @ keys))
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="the input with the values: they are not projected",
+    hint="What does W_value do in your code?",
+)
+class values_not_projected(_FourLayers):
+    def forward(self, x):
+        weights = self.normalize(
+            self.scores(self.split(self.W_query(x)), self.split(self.W_key(x)))
+        )
+        return self.out_proj(self.merge(weights @ self.split(x)))
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="the merged heads with the result: out_proj is built but not used",
+    hint="What is the last step, after the heads stand side by side?",
+)
+class out_proj_not_used(_FourLayers):
+    def forward(self, x):
+        queries, keys = self.split(self.W_query(x)), self.split(self.W_key(x))
+        weights = self.normalize(self.scores(queries, keys))
+        return self.merge(weights @ self.split(self.W_value(x)))
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="attention with the block around it: the input is added to the result",
+    hint="Who adds the residual, this layer or the block that uses it?",
+)
+class residual_inside(_FourLayers):
+    def forward(self, x):
+        return x + super().forward(x)
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="layers without bias with layers that have one",
+    hint="Which four biases does the question name?",
+)
+class no_biases(_FourLayers):
+    def __init__(self, d_model, num_heads):
+        super().__init__(d_model, num_heads)
+        self.W_query = nn.Linear(d_model, d_model, bias=False)
+        self.W_key = nn.Linear(d_model, d_model, bias=False)
+        self.W_value = nn.Linear(d_model, d_model, bias=False)
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="one layer under three names with three layers",
+    hint="Change one weight of W_query. Does W_key change as well?",
+)
+class one_layer_three_times(_FourLayers):
+    def __init__(self, d_model, num_heads):
+        super().__init__(d_model, num_heads)
+        self.W_query = self.W_key = self.W_value = nn.Linear(d_model, d_model)
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="a Python dict of layers with layers that the module knows",
+    hint="Look at list(module.parameters()). Are all the weights there?",
+)
+class layers_in_a_dict(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.layers = {
+            name: nn.Linear(d_model, d_model)
+            for name in ("W_query", "W_key", "W_value", "out_proj")
+        }
+
+    def forward(self, x):
+        return self.layers["out_proj"](self.layers["W_value"](x))
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="layers that a forward uses with layers that it leaves lying about",
+    hint="Which trainable parameters does the module have beyond those of the question?",
+)
+class trainable_scale(_FourLayers):
+    def __init__(self, d_model, num_heads):
+        super().__init__(d_model, num_heads)
+        self.scale = nn.Parameter(torch.tensor(self.head_dim**-0.5))
+
+    def scores(self, queries, keys):
+        return queries @ keys.transpose(-2, -1) * self.scale
+
+
+# calls
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="the size of the first input with that of every input",
+    hint="Call the layer with five tokens, then with three. Where is the five still kept?",
+)
+class tokens_counted_once(_FourLayers):
+    tokens = None
+
+    def merge(self, context):
+        B, H, T, d = context.shape
+        self.tokens = self.tokens or T
+        return context.transpose(1, 2).reshape(B, self.tokens, H * d)
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="scaling the scores with scaling the weights of a layer, again in every call",
+    hint="Call the layer twice with the same input. Which of your lines changes the module?",
+)
+class weights_of_the_layer_scaled_in_place(_FourLayers):
+    def forward(self, x):
+        with torch.no_grad():
+            self.W_query.weight /= self.head_dim**0.5
+            self.W_query.bias /= self.head_dim**0.5
+        return super().forward(x)
+
+    def scores(self, queries, keys):
+        return queries @ keys.transpose(-2, -1)
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="float32 with the dtype of the input in a tensor made by hand",
+    hint="Give a float64 module a float64 input. Which of your tensors has another dtype?",
+)
+class result_allocated_in_float32(_FourLayers):
+    def merge(self, context):
+        B, H, T, d = context.shape
+        merged = torch.zeros(B, T, H * d)
+        for head in range(H):
+            merged[..., head * d : (head + 1) * d] = context[:, head]
+        return merged
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="the input with a place for the result",
+    hint="Is the input after the call the same as before?",
+)
+class result_written_into_the_input(_FourLayers):
+    def forward(self, x):
+        x.data.copy_(super().forward(x))
+        return x * 1
