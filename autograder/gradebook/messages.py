@@ -47,7 +47,7 @@ def _headline(question: QuestionResult) -> str:
 
 
 def _line(test: TestResult) -> str:
-    mark = "passed    " if test.passed else "not passed"
+    mark = "passed" if test.passed else "not passed"
     points = f"({amount(test.points)} of {amount(test.max_points)})"
     line = f"[{mark}] {readable_test(test.name)} {points}"
     if test.passed or not test.message:

@@ -7,8 +7,6 @@ once. Otherwise, and for modules, the released notebook is filled in with the st
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -141,20 +139,3 @@ def _document(released: ReleasedNotebook, cells: list[Cell]) -> str:
         "nbformat_minor": 5,
     }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-
-
-def write_if_changed(path: Path, text: str) -> None:
-    """Writes a file in one step, and leaves it alone where it holds this text already."""
-    data = text.encode("utf-8", "replace")
-    if path.is_file() and not path.is_symlink() and path.read_bytes() == data:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

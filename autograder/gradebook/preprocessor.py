@@ -44,7 +44,7 @@ class FillInResults(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader shi
             entry = entry_of(structure, result, _arrival(connection, structure.id, result.student))
             penalty = late_penalty(self.config)
             write_entries(connection, {result.assignment: structure}, [entry], penalty)
-        return from_dict(notebook), resources
+        return from_dict(notebook), resources  # type: ignore[no-untyped-call]  # nor has nbformat
 
 
 def latest_of(path: Path, student: str, assignment: str) -> SubmissionResult:

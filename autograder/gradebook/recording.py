@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..course import Course
-from ..presenting import latest, nbgrader_problem
+from ..presenting import latest, nbgrader_problem, replace_file
 from ..records import SubmissionResult, SubmissionStatus
 from .database import opened, transaction
 from .entries import entry_of, questions_of
 from .lateness import TIMESTAMP_FILE, Arrival, arrival, late_penalty
-from .notebooks import autograded_notebook, write_if_changed
+from .notebooks import autograded_notebook
 from .release import ReleasedAssignment, read_release
 from .rows import Entry, write_entries
 from .settings import Settings, load_settings, prepare_class_folder
@@ -155,7 +155,7 @@ def _written(
     exercises = {exercise.exercise: exercise for exercise in result.exercises}
     for notebook in released.notebooks:
         text = autograded_notebook(notebook, exercises.get(notebook.name), submitted)
-        write_if_changed(folder / f"{notebook.name}.ipynb", text)
+        replace_file(folder / f"{notebook.name}.ipynb", text)
     _copy_timestamp(submitted, folder, arrived)
     return entry_of(structure, result, arrived)
 
@@ -165,4 +165,4 @@ def _copy_timestamp(submitted: Path, folder: Path, arrived: Arrival) -> None:
         (folder / TIMESTAMP_FILE).unlink(missing_ok=True)
         return
     text = (submitted / TIMESTAMP_FILE).read_text(encoding="utf-8", errors="replace")
-    write_if_changed(folder / TIMESTAMP_FILE, text)
+    replace_file(folder / TIMESTAMP_FILE, text)

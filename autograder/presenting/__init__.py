@@ -1,6 +1,7 @@
 """What every page, table and notebook about results shares: words, names, order, answers."""
 
 from .answers import Answers, read_answers, same_code, source_of
+from .files import replace_file
 from .names import folder_name, nbgrader_problem
 from .review import latest, reasons_to_look
 from .wording import (
@@ -26,6 +27,7 @@ __all__ = [
     "readable",
     "readable_test",
     "reasons_to_look",
+    "replace_file",
     "same_code",
     "source_of",
     "shortened",

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import csv
-import os
-import tempfile
+import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ...errors import UserError
-from ...presenting import latest, reasons_to_look
+from ...presenting import latest, reasons_to_look, replace_file
 from ...records import SubmissionResult, SubmissionStatus
 
 #: what a spreadsheet takes for the beginning of a formula
@@ -28,18 +26,10 @@ def export_csv(results: Iterable[SubmissionResult], path: Path, *, bom: bool = F
 
     A question that was not graded stays empty. Raises `UserError` where the file can't be written.
     """
-    table = _table(latest(results))
-    encoding = "utf-8-sig" if bom else "utf-8"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
-        with os.fdopen(handle, "w", encoding=encoding, errors="replace", newline="") as file:
-            csv.writer(file).writerows([_harmless(value) for value in row] for row in table)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise UserError(f"{path}: can't be written: {error.strerror or error}") from error
-    return path
+    text = io.StringIO(newline="")
+    rows = _table(latest(results))
+    csv.writer(text).writerows([_harmless(value) for value in row] for row in rows)
+    return replace_file(path, text.getvalue(), "utf-8-sig" if bom else "utf-8")
 
 
 def _table(results: Sequence[SubmissionResult]) -> Iterable[list[Value]]:

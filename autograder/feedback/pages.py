@@ -1,0 +1,149 @@
+"""A student's page: what was judged, what was found, what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..course import Course
+from ..presenting import (
+    NEXT_STEPS,
+    VERDICT_WORDS,
+    Answers,
+    exercise_advice,
+    folder_name,
+    latest,
+    read_answers,
+    readable,
+    replace_file,
+    shortened,
+)
+from ..records import (
+    ExerciseResult,
+    ExerciseStatus,
+    QuestionResult,
+    SubmissionResult,
+    SubmissionStatus,
+    TestResult,
+    Verdict,
+)
+from .rendering import render
+
+_LONGEST_CODE = 20_000
+_LONGEST_MESSAGE = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """A test's line; `message` is shown once although many tests may say the same."""
+
+    result: TestResult
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A question's section."""
+
+    result: QuestionResult
+    anchor: str
+    tone: str
+    verdict: str
+    mistake: str
+    next_step: str
+    tests: tuple[_Test, ...]
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Exercise:
+    """An exercise's section."""
+
+    result: ExerciseResult
+    advice: str
+    questions: tuple[_Question, ...]
+
+
+def write_feedback(
+    course: Course, class_folder: Path, results: Iterable[SubmissionResult]
+) -> list[Path]:
+    """Writes feedback/<student>/<assignment>/feedback.html for each graded submission.
+
+    A name that is no safe folder name is encoded. Raises `UserError` for a page that can't be
+    written.
+    """
+    titles = {assignment.name: assignment.title for assignment in course.assignments}
+    written: list[Path] = []
+    for result in latest(results):
+        if result.status is SubmissionStatus.GRADED:
+            title = titles.get(result.assignment, readable(result.assignment))
+            parts = (folder_name(result.student), folder_name(result.assignment))
+            page = feedback_page(result, title, class_folder.joinpath("submitted", *parts))
+            target = class_folder.joinpath("feedback", *parts, "feedback.html")
+            written.append(replace_file(target, page))
+    return written
+
+
+def feedback_page(result: SubmissionResult, title: str, submitted: Path) -> str:
+    """The page of one submission; `submitted` is where its files are."""
+    exercises = [_exercise(exercise, submitted) for exercise in result.exercises]
+    questions = [question for exercise in exercises for question in exercise.questions]
+    open_ones = [question for question in questions if question.tone != "right"]
+    return render(
+        "feedback.html.jinja",
+        result=result,
+        title=title,
+        exercises=exercises,
+        right=len(questions) - len(open_ones),
+        questions=len(questions),
+        first_open=open_ones[0] if open_ones else None,
+    )
+
+
+def _exercise(exercise: ExerciseResult, submitted: Path) -> _Exercise:
+    answers = (
+        read_answers(submitted, exercise.file)
+        if exercise.status is ExerciseStatus.GRADED
+        else Answers()
+    )
+    return _Exercise(
+        result=exercise,
+        advice=exercise_advice(exercise),
+        questions=tuple(
+            _question(question, answers, f"{exercise.exercise}-{question.question}")
+            for question in exercise.questions
+        ),
+    )
+
+
+def _question(question: QuestionResult, answers: Answers, anchor: str) -> _Question:
+    return _Question(
+        result=question,
+        anchor=anchor,
+        tone=_tone(question.verdict),
+        verdict=VERDICT_WORDS[question.verdict],
+        mistake=readable((question.misconception or "").rpartition(".")[2]),
+        next_step=NEXT_STEPS[question.verdict],
+        tests=_tests(question),
+        code=shortened(answers.definitions.get(question.question, ""), _LONGEST_CODE),
+    )
+
+
+def _tone(verdict: Verdict) -> str:
+    return {
+        Verdict.CORRECT: "right",
+        Verdict.PARTIAL: "partly",
+        Verdict.NOT_IMPLEMENTED: "empty",
+        Verdict.MISSING: "empty",
+    }.get(verdict, "wrong")
+
+
+def _tests(question: QuestionResult) -> tuple[_Test, ...]:
+    said: set[str] = set()
+    tests: list[_Test] = []
+    for test in question.tests:
+        is_new = bool(test.message) and test.message not in said
+        said.add(test.message)
+        tests.append(_Test(test, shortened(test.message, _LONGEST_MESSAGE) if is_new else ""))
+    return tuple(tests)

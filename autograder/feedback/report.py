@@ -1,0 +1,105 @@
+"""The class at a glance: how each question went, which mistakes are common, whom to look at."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ..presenting import latest, reasons_to_look
+from ..records import QuestionResult, SubmissionResult, SubmissionStatus, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionReport:
+    """One question over all graded submissions of its assignment."""
+
+    assignment: str
+    exercise: str
+    question: str
+    submissions: int
+    mean: float
+    max_score: float
+    verdicts: tuple[tuple[Verdict, int], ...]
+    misconceptions: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StudentReport:
+    """One student over all assignments; `look` is why a human should look."""
+
+    student: str
+    score: float
+    max_score: float
+    assignments: tuple[tuple[str, float, float], ...]
+    look: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What `autograder report` says of a class."""
+
+    submissions: int
+    failed: int
+    questions: tuple[QuestionReport, ...]
+    students: tuple[StudentReport, ...]
+
+
+_Key = tuple[str, str, str]
+
+
+def class_report(results: Iterable[SubmissionResult]) -> Report:
+    """The report of the latest result of each student and assignment."""
+    counted = latest(results)
+    graded = [result for result in counted if result.status is SubmissionStatus.GRADED]
+    return Report(
+        submissions=len(counted),
+        failed=len(counted) - len(graded),
+        questions=_questions(graded),
+        students=_students(counted),
+    )
+
+
+def _questions(graded: Sequence[SubmissionResult]) -> tuple[QuestionReport, ...]:
+    found: defaultdict[_Key, list[QuestionResult]] = defaultdict(list)
+    for result in graded:
+        for exercise in result.exercises:
+            for question in exercise.questions:
+                key = (result.assignment, exercise.exercise, question.question)
+                found[key].append(question)
+    assignments = list(dict.fromkeys(result.assignment for result in graded))
+    ordered = sorted(found.items(), key=lambda item: assignments.index(item[0][0]))
+    return tuple(_question(key, questions) for key, questions in ordered)
+
+
+def _question(key: _Key, found: Sequence[QuestionResult]) -> QuestionReport:
+    assignment, exercise, question = key
+    mistakes = Counter(result.misconception for result in found if result.misconception)
+    return QuestionReport(
+        assignment=assignment,
+        exercise=exercise,
+        question=question,
+        submissions=len(found),
+        mean=sum(result.score for result in found) / len(found),
+        max_score=max(result.max_score for result in found),
+        verdicts=tuple(Counter(result.verdict for result in found).most_common()),
+        misconceptions=tuple(mistakes.most_common(5)),
+    )
+
+
+def _students(counted: Sequence[SubmissionResult]) -> tuple[StudentReport, ...]:
+    by_student: defaultdict[str, list[SubmissionResult]] = defaultdict(list)
+    for result in counted:
+        by_student[result.student].append(result)
+    return tuple(_student(student, results) for student, results in by_student.items())
+
+
+def _student(student: str, results: Sequence[SubmissionResult]) -> StudentReport:
+    graded = [result for result in results if result.status is SubmissionStatus.GRADED]
+    return StudentReport(
+        student=student,
+        score=sum(result.score for result in graded),
+        max_score=sum(result.max_score for result in graded),
+        assignments=tuple((r.assignment, r.score, r.max_score) for r in graded),
+        look=tuple(f"{r.assignment}: {reason}" for r in results for reason in reasons_to_look(r)),
+    )
