@@ -91,7 +91,10 @@ def _limits(path: Path, table: dict[str, Any]) -> Limits:
             raise ContentError(path, None, f"unknown limit {key!r}", f"use one of {sorted(known)}")
         if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
             raise ContentError(path, None, f"limit {key} = {value!r}", "give a positive number")
-    return Limits(**{key: int(v) if known[key] == "int" else float(v) for key, v in table.items()})
+    values: dict[str, Any] = {
+        k: int(v) if known[k] == "int" else float(v) for k, v in table.items()
+    }
+    return Limits(**values)
 
 
 def _exercise(root: Path, assignment: str, name: str) -> Exercise:

@@ -9,29 +9,23 @@ from typing import Any
 
 import click
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import Progress
 from rich.table import Table
-from rich.text import Text
 
 from ..records import SubmissionResult, SubmissionStatus, Tier
-from .output import as_json, console, course_at, emit, errors, in_course, instructor_part, plain
+from .output import (
+    as_json,
+    console,
+    course_at,
+    emit,
+    errors,
+    in_course,
+    instructor_part,
+    plain,
+    progress_bar,
+)
 
 _MOST_ROWS = 60
-
-
-class _Rate(ProgressColumn):
-    def render(self, task: Task) -> Text:
-        """Submissions per second."""
-        speed = task.finished_speed or task.speed
-        return Text(f"{speed:.1f}/s" if speed else "")
 
 
 class _Shown:
@@ -95,7 +89,8 @@ def grade(
 ) -> int:
     """Grade every submission below the folder SUBMITTED.
 
-    SUBMITTED holds <student>/<assignment>/<exercise>.py or .ipynb; one assignment's folder works too.
+    SUBMITTED holds <student>/<assignment>/<exercise>.py or .ipynb; the folder of one assignment
+    works too.
 
     \b
     Example: autograder grade course/submitted --jobs 2 --resume
@@ -114,7 +109,7 @@ def grade(
         assignment=assignment,
         tier=Tier(tier) if tier else None,
     )
-    with _progress() as progress:
+    with progress_bar() as progress:
         report = grade_class(course, options, _Shown(progress))
     if report.torn:
         errors.print(f"a line torn by an earlier, killed run was moved to {report.torn}")
@@ -166,18 +161,6 @@ def _shard(text: str) -> tuple[int, int]:
         if 1 <= index <= count:
             return index, count
     raise click.BadParameter(f"{text!r} is not I/N with 1 <= I <= N", param_hint="--shard")
-
-
-def _progress() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        _Rate(),
-        TimeRemainingColumn(),
-        console=errors,
-        transient=True,
-    )
 
 
 def _lines(path: Path, submissions: Sequence[Any]) -> list[SubmissionResult]:

@@ -2,17 +2,60 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from rich.markup import escape
+from rich.table import Table
 
 from ..errors import UserError
-from .output import as_json, console, course_at, emit, in_course, instructor_part
+from .output import as_json, console, counting, course_at, emit, in_course, instructor_part
 
 if TYPE_CHECKING:
+    from ..grading.validate import ValidationReport
     from ..records import SubmissionResult
+
+
+@click.command()
+@click.argument("assignments", nargs=-1)
+@click.option("--jobs", type=click.IntRange(1, 256), default=2, show_default=True)
+@click.option("--form", type=click.Choice(["module", "notebook"]), help="Only one form.")
+@in_course
+@as_json
+def validate(
+    assignments: tuple[str, ...], jobs: int, form: str | None, course_folder: Path, as_json: bool
+) -> int:
+    """Prove the content: right answers have full marks, stubs none, every known mistake is caught.
+
+    Grades solutions, stubs, alternatives and misconceptions behind the wall, as modules and as
+    notebooks, and checks that assignments/ is fresh and tells nothing hidden.
+
+    \b
+    Example: autograder validate simplified_attention
+    """
+    from ..grading.validate import FORMS
+    from ..grading.validate import validate as prove
+
+    authoring = instructor_part("authoring")
+    course = course_at(course_folder)
+    with counting("validating") as (starts, one_more):
+        proof = prove(
+            course,
+            assignments,
+            forms=(form,) if form else FORMS,
+            jobs=jobs,
+            starts=starts,
+            judged=one_more,
+        )
+    stale = [f"{d.path}: {d.problem}" for d in authoring.verify_fresh(course, assignments)]
+    leaks = [str(leak) for leak in authoring.find_leaks(course, assignments)]
+    if as_json:
+        emit({**dataclasses.asdict(proof), "not_fresh": stale, "leaks": leaks})
+    else:
+        _print_proof(proof, stale, leaks)
+    return 1 if proof.problems or stale or leaks else 0
 
 
 @click.command()
@@ -139,8 +182,6 @@ def report(class_folder: Path, path: Path | None, as_json: bool) -> int:
     part = instructor_part("feedback")
     made = part.class_report(_results(class_folder))
     if as_json:
-        import dataclasses
-
         emit(dataclasses.asdict(made))
         return 0
     written = part.write_report(made, path or class_folder / "report.html")
@@ -169,7 +210,38 @@ def export(format_name: str, class_folder: Path, path: Path | None, as_json: boo
     return 0
 
 
-COMMANDS = (release, record, feedback, report, export)
+COMMANDS = (validate, release, record, feedback, report, export)
+
+
+def _print_proof(proof: ValidationReport, stale: list[str], leaks: list[str]) -> None:
+    table = Table("question", box=None, pad_edge=False)
+    for column in ("accepted", "caught", "named"):
+        table.add_column(column, justify="right")
+    for q in proof.questions:
+        table.add_row(
+            f"{q.assignment}/{q.exercise}/{q.question}",
+            f"{q.accepted}/{q.alternatives}",
+            f"{q.caught}/{q.misconceptions}",
+            f"{q.named}/{q.misconceptions}",
+        )
+    sums = [
+        sum(getattr(q, name) for q in proof.questions)
+        for name in ("accepted", "alternatives", "caught", "misconceptions", "named")
+    ]
+    accepted, alternatives, caught, misconceptions, named = sums
+    table.add_section()
+    table.add_row(
+        f"all, {len(proof.questions)} questions",
+        f"{accepted}/{alternatives}",
+        f"{caught}/{misconceptions}",
+        f"{named}/{misconceptions}",
+    )
+    console.print(table)
+    for label in proof.not_named:
+        console.print(f"not named: {escape(label)}", soft_wrap=True)
+    for problem in (*proof.problems, *(f"not fresh: {s}" for s in stale), *leaks):
+        console.print(f"[red]problem[/]: {escape(problem)}", soft_wrap=True)
+    console.print(f"{proof.cases} submissions judged in tier {proof.tier}")
 
 
 def _results(class_folder: Path) -> list[SubmissionResult]:

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
 import click
 from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
 from ..course import Course, find_root, load_course
 from ..errors import UserError
@@ -64,3 +75,34 @@ def instructor_part(name: str) -> ModuleType:
 def plain(text: str) -> str:
     """Text from students' names and files, safe for a terminal: control characters are shown."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+@contextlib.contextmanager
+def counting(what: str) -> Iterator[tuple[Callable[[int], None], Callable[[], None]]]:
+    """A progress bar on stderr: gives a function that sets the total, and one for one more."""
+    with progress_bar() as progress:
+        task = progress.add_task("starting", total=None)
+        yield (
+            lambda total: progress.reset(task, total=total, description=what),
+            lambda: progress.advance(task),
+        )
+
+
+def progress_bar() -> Progress:
+    """What is done, the rate, and the time left; on stderr, gone at the end."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        _Rate(),
+        TimeRemainingColumn(),
+        console=errors,
+        transient=True,
+    )
+
+
+class _Rate(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        """So many in a second."""
+        speed = task.finished_speed or task.speed
+        return Text(f"{speed:.1f}/s" if speed else "")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -35,6 +35,16 @@ _PLUGINS_NOT_NEEDED = (
 )
 
 
+class Observer:
+    """Is told what comes next while a suite runs; this one does not care."""
+
+    def begin_question(self, question: str) -> None:
+        """The next tests judge this question."""
+
+    def begin_test(self, test: str) -> None:
+        """The next calls are this test's."""
+
+
 class SuiteRunner:
     """The collected suites, ready to judge any implementation."""
 
@@ -60,23 +70,32 @@ class SuiteRunner:
         suite: Path,
         implementation: Implementation,
         seed: int,
-        before_question: Callable[[str], None] = lambda question: None,
+        observer: Observer | None = None,
         only: str | None = None,
     ) -> tuple[QuestionResult, ...]:
         """Runs a suite's tests, question by question, against an implementation.
 
         Raises `GraderError` when a test fails in a way that no answer can cause.
         """
-        self._leave_other_suites(suite)
-        self._config.stash[ANSWERS] = lambda path: implementation
-        self._config.stash[SEED] = lambda: seed
+        observer = observer or Observer()
         results: list[QuestionResult] = []
         for question, items in self._by_question(suite).items():
             if only is not None and question != only:
                 continue
-            before_question(question)
-            results.append(judge(question, [self._run(item) for item in items]))
+            observer.begin_question(question)
+            outcomes = []
+            for item in items:
+                observer.begin_test(item.name)
+                outcomes.append(self._run(item, implementation, seed))
+            results.append(judge(question, outcomes))
         return tuple(results)
+
+    def run_test(
+        self, suite: Path, question: str, test: str, implementation: Implementation, seed: int
+    ) -> TestOutcome:
+        """Runs one test of a suite."""
+        item = next(item for item in self._by_question(suite)[question] if item.name == test)
+        return self._run(item, implementation, seed)
 
     def _leave_other_suites(self, suite: Path) -> None:
         """Tears down what the last suite left standing, if this is another one."""
@@ -91,7 +110,10 @@ class SuiteRunner:
             groups.setdefault(question_of(item)[0], []).append(item)
         return groups
 
-    def _run(self, item: pytest.Function) -> TestOutcome:
+    def _run(self, item: pytest.Function, implementation: Implementation, seed: int) -> TestOutcome:
+        self._leave_other_suites(item.path)
+        self._config.stash[ANSWERS] = lambda path: implementation
+        self._config.stash[SEED] = lambda: seed
         self._failure = None
         item._initrequest()  # a fresh set of fixtures: pytest's own way to run an item again
         # the module as "next item": only the test itself is torn down, fixtures of wider scope stay
@@ -110,7 +132,8 @@ class SuiteRunner:
             if call.when != "call" and isinstance(raised, Exception):
                 raised = GraderError(f"{item.nodeid}: {call.when} failed: {raised!r}")
             self._failure = raised
-        outcome = "passed" if call.excinfo is None else "failed"
+        assert call.when != "collect"
+        outcome: Literal["passed", "failed"] = "passed" if call.excinfo is None else "failed"
         return pytest.TestReport(
             item.nodeid, item.location, {}, outcome, None, call.when, (), call.duration
         )

@@ -31,7 +31,7 @@ def _one(root: Path, runner: SuiteRunner, suite: Path) -> None:
             print("  SOLUTION REFUSED", result.question, [t.message for t in result.tests])
     for kind, good in (("alternatives", True), ("misconceptions", False)):
         for variant in variants_in(root / "tests" / kind / assignment / f"{exercise}.py"):
-            namespace = {**solution._namespace, variant.question: variant.implementation}
+            namespace = {**solution.namespace, variant.question: variant.implementation}
             answer = LocalImplementation(namespace, "")
             results = runner.judge(suite, answer, seed=2, only=variant.question)
             right = all(r.verdict is Verdict.CORRECT for r in results) and bool(results)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -28,7 +29,7 @@ class ResultsFile:
         self.torn: Path | None = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file: IO[bytes] = open(path, "a+b")
+            self._file: IO[bytes] = open(path, "a+b")  # noqa: SIM115 - kept open
         except OSError as error:
             raise UserError(
                 f"{path} can't be written ({error.strerror}); say --results FILE"
@@ -57,10 +58,8 @@ class ResultsFile:
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
-            try:
+            with contextlib.suppress(OSError):  # else the torn line is set aside at the next start
                 os.ftruncate(self._file.fileno(), end)
-            except OSError:
-                pass  # the torn line is set aside at the next start
             raise GraderError(
                 f"{self.path} can't be written: {error.strerror}. What stands in it is whole; "
                 "make room and call again with --resume."

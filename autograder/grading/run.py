@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import torch
 
@@ -14,6 +15,7 @@ from ..errors import UserError
 from ..records import Assignment, SubmissionResult, Tier
 from ..sandbox import WorkerParent, start_parent
 from ..submission import Found, Submission, find_submissions, submission_digest
+from .diagnosis import Diagnosis
 from .engine import SuiteRunner, with_suites
 from .jobs import ClassGrader
 from .results import ResultsFile
@@ -44,8 +46,8 @@ class RunReport:
     torn: Path | None
 
 
-class RunEvents:
-    """What a run tells while it goes on; the CLI overrides what it shows."""
+class RunEvents(Protocol):
+    """What a run tells while it goes on."""
 
     def starts(self, tier: Tier, to_grade: int, already_graded: int) -> None:
         """The wall stands, the suites are collected."""
@@ -83,24 +85,31 @@ def grade_class(course: Course, options: RunOptions, events: RunEvents) -> RunRe
             events.graded(result)
 
         if tasks:
-            _grade(course, tasks, digests, parent, options.jobs, on_result)
+            grade_submissions(course, tasks, parent, options.jobs, on_result)
         return RunReport(found, tuple(graded), len(mine) - len(tasks), parent.tier, file.torn)
 
 
-def _grade(
+def grade_submissions(
     course: Course,
-    tasks: list[tuple[Submission, Assignment]],
-    digests: dict[str, str],
+    tasks: Sequence[tuple[Submission, Assignment]],
     parent: WorkerParent,
     jobs: int,
     on_result: Callable[[SubmissionResult], None],
 ) -> None:
+    """Collects the suites, starts the jobs, and hands on every result as it comes."""
     torch.set_num_threads(1)
     by_name = {assignment.name: assignment for _, assignment in tasks}
-    suites = [e.hidden_suite for a in by_name.values() for e in a.exercises]
+    digests = {name: suite_digest(course.root, a) for name, a in by_name.items()}
+    exercises = [e for assignment in by_name.values() for e in assignment.exercises]
 
     def work(runner: SuiteRunner) -> None:
-        grader = SubmissionGrader(runner, parent, digests)
+        diagnoses = {
+            exercise.hidden_suite: Diagnosis(
+                runner, exercise, course.variants("misconceptions", exercise)
+            )
+            for exercise in exercises
+        }
+        grader = SubmissionGrader(runner, parent, digests, diagnoses)
 
         def on_failed(submission: Submission, reason: str) -> SubmissionResult:
             name = submission.assignment
@@ -108,7 +117,7 @@ def _grade(
 
         ClassGrader(grader, on_failed, on_result, jobs).run(tasks)
 
-    with_suites(course.root, suites, work)
+    with_suites(course.root, [exercise.hidden_suite for exercise in exercises], work)
 
 
 def _to_grade(

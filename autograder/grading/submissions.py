@@ -20,21 +20,27 @@ from ..records import (
 )
 from ..sandbox import WorkerParent
 from ..submission import Answers, Submission, read_exercise, submission_digest
+from .diagnosis import Diagnosis
 from .engine import SuiteRunner
+from .recorder import Recorder
 from .remote import RemoteImplementation
+from .verdicts import MAX_MESSAGE
 
 _UNGRADED = {ExerciseStatus.MISSING: Verdict.MISSING, ExerciseStatus.UNREADABLE: Verdict.ERROR}
-#: a line of results stays below 256 KB: 2 KB a message, and no more than the line can hold
-MAX_MESSAGE = 2000
 
 
 class SubmissionGrader:
     """Grades submissions of a course's assignments with collected suites and a worker parent."""
 
     def __init__(
-        self, runner: SuiteRunner, parent: WorkerParent, suite_digests: Mapping[str, str]
+        self,
+        runner: SuiteRunner,
+        parent: WorkerParent,
+        suite_digests: Mapping[str, str],
+        diagnoses: Mapping[Path, Diagnosis],
     ) -> None:
         self._runner = runner
+        self._diagnoses = diagnoses
         self._parent = parent
         self._suite_digests = suite_digests
 
@@ -68,19 +74,19 @@ class SubmissionGrader:
         answers = read_exercise(folder, exercise)
         if answers.status is not ExerciseStatus.GRADED:
             return self._ungraded(exercise, answers)
-        implementation = RemoteImplementation(
-            lambda: self._parent.open(assignment.limits, len(exercise.questions)),
-            answers,
-            assignment.limits,
-            seed,
+        limits, count = assignment.limits, len(exercise.questions)
+        worker = RemoteImplementation(
+            lambda: self._parent.open(limits, count), answers, limits, seed
         )
+        recorder = Recorder(worker, worker.begin_question)
+        suite = exercise.hidden_suite
         try:
-            questions = self._runner.judge(
-                exercise.hidden_suite, implementation, seed, implementation.begin_question
-            )
+            questions = self._runner.judge(suite, recorder, seed, recorder)
         finally:
-            implementation.close()
-        return _result(exercise, answers, questions)
+            worker.close()
+        diagnosis = self._diagnoses[suite]
+        told = tuple(diagnosis.explain(result, recorder, seed) for result in questions)
+        return _result(exercise, answers, told)
 
     def _ungraded(self, exercise: Exercise, answers: Answers) -> ExerciseResult:
         points = self._runner.points(exercise.hidden_suite)
@@ -106,7 +112,7 @@ def failed(
         max_score=0.0,
         seconds=0.0,
         seed=0,
-        error=error[:MAX_MESSAGE],
+        error=error[-MAX_MESSAGE:],
     )
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from ..errors import AnswerFault
 from ..records import QuestionResult, TestResult, Verdict
 
+#: characters of a message: the sentence counts, not the tensor
+MAX_MESSAGE = 2000
 #: verdicts that say more than "some tests failed", in order of weight
 _DOMINANT = (
     Verdict.FORBIDDEN,
@@ -40,7 +42,7 @@ class TestOutcome:
 def judge(question: str, outcomes: Sequence[TestOutcome]) -> QuestionResult:
     """The question's result. A call that is not allowed costs all of the question's points."""
     verdict = _verdict([outcome.verdict for outcome in outcomes])
-    tests = tuple(_test_result(outcome) for outcome in outcomes)
+    tests = tuple(test_result(outcome) for outcome in outcomes)
     earned = 0.0 if verdict is Verdict.FORBIDDEN else sum(test.points for test in tests)
     return QuestionResult(
         question=question,
@@ -62,12 +64,21 @@ def _verdict(verdicts: Sequence[Verdict]) -> Verdict:
     return next(verdict for verdict in verdicts if verdict is not Verdict.CORRECT)
 
 
-def _test_result(outcome: TestOutcome) -> TestResult:
+def test_result(outcome: TestOutcome) -> TestResult:
+    """The record of a test."""
     passed = outcome.failure is None
     return TestResult(
         name=outcome.name,
         passed=passed,
         points=outcome.points if passed else 0.0,
         max_points=outcome.points,
-        message="" if passed else str(outcome.failure),
+        message="" if outcome.failure is None else _message(outcome.failure),
     )
+
+
+def _message(failure: BaseException) -> str:
+    if isinstance(failure, AssertionError | AnswerFault):
+        text = str(failure)
+    else:  # the test could not even look at the answer
+        text = f"the answer is not of the expected kind ({type(failure).__name__}: {failure})"
+    return text if len(text) <= MAX_MESSAGE else text[: MAX_MESSAGE - 4] + " ..."

@@ -1,10 +1,11 @@
-"""Calls an answer the way a test asks for it: with copied arguments, gradients, or a record of operators.
+"""Calls an answer the way a test asks for it: with copied arguments, with gradients, observed.
 
-Used by the worker inside the wall and by `suite.local` in the same process, so that both answer alike.
+Used by the worker inside the wall and by `suite.local` in the same process: both answer alike.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -14,9 +15,12 @@ from torch.autograd import profiler
 
 from .devices import second_device
 
+# the profiler's own diary would go to stderr
+os.environ.setdefault("KINETO_LOG_LEVEL", "5")
+
 
 def copy_of(value: Any, memo: dict[int, torch.Tensor] | None = None) -> Any:
-    """A deep copy of an argument tree: new tensors, same strides; one tensor passed twice stays one."""
+    """A deep copy of an argument tree: same strides; one tensor passed twice stays one."""
     memo = {} if memo is None else memo
     if isinstance(value, torch.Tensor):
         if id(value) not in memo:
@@ -53,7 +57,7 @@ def gradients(
 ) -> tuple[Any, list[torch.Tensor | None], dict[str, torch.Tensor | None]]:
     """Calls, and pulls `cotangent` (of the value's shape) back to inputs and trainable weights.
 
-    Raises what the answer raises, and RuntimeError where a cotangent has another shape than the value.
+    Raises what the answer raises, and RuntimeError where a cotangent is of another shape.
     """
     memo: dict[int, torch.Tensor] = {}
     copies = [copy_of(arg, memo) for arg in args]
@@ -123,7 +127,7 @@ def move(layer: nn.Module, dtype: torch.dtype | None, device: str | None) -> Non
 
 
 def _trainable(target: Any) -> dict[str, nn.Parameter]:
-    """Every parameter once; of several names (`net.0.weight`, `linear.weight`) the shortest path."""
+    """Every parameter once; of several names (`net.0.weight`, `linear.weight`) the shortest."""
     if not isinstance(target, nn.Module):
         return {}
     names: dict[nn.Parameter, str] = {}

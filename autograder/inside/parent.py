@@ -61,7 +61,7 @@ def _become_nobody() -> None:
 
 
 def _warm() -> None:
-    """Pays for first uses here, once: autograd and attention. Not for the profiler: it starts a thread."""
+    """Pays for first uses here, once. Not for the profiler's: that starts a thread."""
     torch.set_num_threads(1)
     layer = nn.Linear(4, 4)
     inputs = torch.ones(2, 3, 4)

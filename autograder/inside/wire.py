@@ -126,7 +126,7 @@ class _Encoder:
 
 
 def _is_turned(tensor: torch.Tensor) -> bool:
-    """Whether a tensor lies in memory with its last two dimensions swapped; kept on the way over."""
+    """Whether a tensor lies in memory with its last two dimensions swapped."""
     return (
         tensor.dim() >= 2
         and not tensor.is_contiguous()

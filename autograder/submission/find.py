@@ -51,17 +51,17 @@ def find_submissions(
         return Found((Submission(student, name, submitted),), ())
     submissions: list[Submission] = []
     skipped: list[Skipped] = []
-    for student in _entries(submitted):
-        if not student.is_dir(follow_symlinks=False):
-            skipped.append(Skipped(Path(student.path), _reason(student, "a student's folder")))
+    for owner in _entries(submitted):
+        if not owner.is_dir(follow_symlinks=False):
+            skipped.append(Skipped(Path(owner.path), _reason(owner, "a student's folder")))
             continue
-        for entry in _entries(Path(student.path)):
+        for entry in _entries(Path(owner.path)):
             path = Path(entry.path)
             if not entry.is_dir(follow_symlinks=False):
                 skipped.append(Skipped(path, _reason(entry, "an assignment's folder")))
             elif entry.name in known:
                 if assignment in (None, entry.name):
-                    submissions.append(Submission(student.name, entry.name, path))
+                    submissions.append(Submission(owner.name, entry.name, path))
             else:
                 skipped.append(Skipped(path, f"unknown assignment; known: {', '.join(known)}"))
     return Found(tuple(submissions), tuple(skipped))

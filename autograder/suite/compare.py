@@ -60,9 +60,7 @@ def describe(value: Any) -> str:
     return text if len(text) <= 200 else text[:197] + "..."
 
 
-def _tensor_difference(
-    got: Any, expected: torch.Tensor, tolerance: Tolerance | None
-) -> str | None:
+def _tensor_difference(got: Any, expected: torch.Tensor, tolerance: Tolerance | None) -> str | None:
     if not isinstance(got, torch.Tensor):
         return f"got       {describe(got)}\nexpected  {describe(expected)}"
     if got.shape != expected.shape:
@@ -115,8 +113,13 @@ def _unravel(index: int, shape: torch.Size) -> tuple[int, ...]:
 
 def _number(value: torch.Tensor) -> str:
     item = value.item()
-    return f"{item:.4f}" if isinstance(item, float) and 1e-3 <= abs(item) < 1e5 else f"{item:.4g}" \
-        if isinstance(item, float) else str(item)
+    return (
+        f"{item:.4f}"
+        if isinstance(item, float) and 1e-3 <= abs(item) < 1e5
+        else f"{item:.4g}"
+        if isinstance(item, float)
+        else str(item)
+    )
 
 
 def _row(row: torch.Tensor) -> str:

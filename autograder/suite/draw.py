@@ -34,7 +34,7 @@ class Draw:
     def strided(
         self, *shape: int, scale: float = 1.0, dtype: torch.dtype = torch.float32
     ) -> torch.Tensor:
-        """Normal values in a tensor that is not contiguous (its last two dimensions are swapped)."""
+        """Normal values, not contiguous: in memory the last two dimensions are swapped."""
         turned = (*shape[:-2], shape[-1], shape[-2])
         return self.normal(*turned, scale=scale, dtype=dtype).transpose(-2, -1)
 

@@ -57,9 +57,7 @@ class Expect:
         out of it counts.
         """
         expected = self.solution.call(question, args).value
-        return self.value(
-            question, args, expected, likely=likely, tolerance=tolerance, after=after
-        )
+        return self.value(question, args, expected, likely=likely, tolerance=tolerance, after=after)
 
     def value(
         self,

@@ -70,10 +70,10 @@ class Implementation(Protocol):
         """Calls the function and pulls the cotangent back to every floating point input."""
 
     def operators(self, name: str, args: Sequence[Any]) -> frozenset[str]:
-        """Names of all torch operators dispatched by a call, composite ones too (`aten::softmax`)."""
+        """Names of all operators that a call dispatches, composite ones too (`aten::softmax`)."""
 
     def names_used(self, name: str) -> frozenset[str]:
-        """Dotted torch names in the code that the answer reaches (`torch.nn.functional.softmax`)."""
+        """Dotted names in the code that the answer reaches (`torch.nn.functional.softmax`)."""
 
     def build(self, name: str, args: Sequence[Any]) -> Layer:
         """Constructs the class `name`."""

@@ -123,7 +123,9 @@ class ExpectLayer:
             if isinstance(before, torch.Tensor) and before.device.type != "meta":
                 text = difference(after, before, Tolerance(0.0, 0.0))
                 if text is not None:
-                    self._fail(f"the input was changed by the call:\n{text}", "work on a new tensor")
+                    self._fail(
+                        f"the input was changed by the call:\n{text}", "work on a new tensor"
+                    )
         return outcome.value
 
     def shape(self, *args: Any, likely: str) -> None:

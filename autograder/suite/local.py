@@ -35,7 +35,7 @@ class LocalImplementation:
     """Answers from a namespace: a module's, or a notebook's own."""
 
     def __init__(self, namespace: Mapping[str, Any], source: str = "") -> None:
-        self._namespace = namespace
+        self.namespace = namespace
         self._source = source
 
     @classmethod
@@ -76,7 +76,7 @@ class LocalImplementation:
 
     def _get(self, name: str) -> Any:
         try:
-            return self._namespace[name]
+            return self.namespace[name]
         except KeyError:
             raise AnswerMissing(f"{name} is not defined") from None
 

@@ -1,4 +1,4 @@
-"""Finds by name which torch calls the code of an answer reaches, for the message of a ruled-out call."""
+"""Finds by name which torch calls the code of an answer reaches."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ def names_used(source: str, answer: str) -> frozenset[str]:
     """Dotted names in the definition `answer` and in what it reaches in its own module.
 
     Imports are resolved (`F.softmax` is `torch.nn.functional.softmax`); a method on any other
-    value counts as `Tensor.<method>` where tensors have one of that name. Text that is no valid
-    Python gives no names.
+    value counts as `Tensor.<method>` where tensors have one of that name and no class of the
+    source does. Text that is no valid Python gives no names.
     """
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return frozenset()
-    imports, definitions = _imports(tree), _definitions(tree)
+    imports, definitions, methods = _imports(tree), _definitions(tree), _methods(tree)
     found: set[str] = set()
     waiting, seen = [answer], set()
     while waiting:
@@ -36,7 +36,7 @@ def names_used(source: str, answer: str) -> frozenset[str]:
                 waiting.append(head)
             elif head in imports:
                 found.add(f"{imports[head]}.{rest}" if rest else imports[head])
-            elif hasattr(torch.Tensor, method := rest.rsplit(".", 1)[-1]):
+            elif hasattr(torch.Tensor, method := rest.rsplit(".", 1)[-1]) and method not in methods:
                 # not so `self.scaled_dot_product_attention`: a method of the student's own class
                 found.add(f"{METHOD_OF_A_VALUE}.{method}")
     return frozenset(found)
@@ -65,6 +65,27 @@ def _definitions(tree: ast.Module) -> dict[str, ast.stmt]:
                 if isinstance(target, ast.Name):
                     found[target.id] = node
     return found
+
+
+def _methods(tree: ast.Module) -> frozenset[str]:
+    """Names of the methods of the module's own classes."""
+    return frozenset(
+        node.name
+        for owner in ast.walk(tree)
+        if isinstance(owner, ast.ClassDef)
+        for node in owner.body
+        if isinstance(node, ast.FunctionDef)
+    )
+
+
+def _methods(tree: ast.Module) -> frozenset[str]:
+    return frozenset(
+        node.name
+        for owner in ast.walk(tree)
+        if isinstance(owner, ast.ClassDef)
+        for node in owner.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
 
 
 def _dotted_names(node: ast.AST) -> Iterable[str]:

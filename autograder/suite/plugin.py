@@ -1,4 +1,4 @@
-"""The pytest plugin of every suite: points in markers, and fixtures for the answer and the solution.
+"""The pytest plugin of every suite: points in markers, fixtures for answer and solution.
 
 A suite stands at `tests/{hidden,public}/<assignment>/test_<exercise>.py`. What `implementation`
 is, the run decides: a module in this process (`--implementation FOLDER`) or, through
@@ -96,8 +96,6 @@ def solution(request: pytest.FixtureRequest) -> Implementation | None:
 
 
 @pytest.fixture
-def expect(
-    implementation: Implementation, solution: Implementation | None, draw: Draw
-) -> Expect:
+def expect(implementation: Implementation, solution: Implementation | None, draw: Draw) -> Expect:
     """What tests state their expectations with."""
     return Expect(implementation, solution, draw)

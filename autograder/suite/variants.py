@@ -30,7 +30,7 @@ class Variant:
 
 
 def misconception(question: str, *, confuses: str, hint: str) -> Callable[[T], T]:
-    """Marks a wrong implementation: one sentence of what it confuses, and a hint that only leads."""
+    """Marks a wrong implementation: one sentence of what it confuses, a hint that leads."""
 
     def mark(implementation: T) -> T:
         name = implementation.__name__
@@ -55,7 +55,9 @@ def variants_in(path: Path) -> tuple[Variant, ...]:
     """The variants of a file, in its order; none where there is no such file."""
     if not path.is_file():
         return ()
-    module = load_module(path, f"_variants_{path.parent.parent.name}_{path.parent.name}_{path.stem}")
+    module = load_module(
+        path, f"_variants_{path.parent.parent.name}_{path.parent.name}_{path.stem}"
+    )
     return tuple(_found(module))
 
 
