@@ -1,0 +1,99 @@
+# Each target says with `##` what it does; `make` alone prints that.
+# grade and test do all set-up by themselves; set-up that is done already takes no time.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+# foreign packages must not get in front of the pinned ones
+unexport PYTHONPATH PYTHONHOME
+
+PY := .venv/bin/python
+AUTOGRADER := .venv/bin/autograder
+SAY := @printf '==> %s\n'
+
+# the class to grade, and how many submissions at a time
+COURSE ?= course
+JOBS ?= 2
+
+##@ Every day
+
+.PHONY: grade
+grade: setup-grade $(COURSE)/submitted ## grade the class in course/submitted: table, gradebook, feedback, CSV
+	$(SAY) "Grading $(COURSE)/submitted"
+	@$(AUTOGRADER) grade $(COURSE)/submitted --jobs $(JOBS) --resume
+	$(SAY) "Writing feedback"
+	@$(AUTOGRADER) feedback $(COURSE)
+	$(SAY) "Writing the CSV"
+	@$(AUTOGRADER) export csv $(COURSE)
+
+# Only where there is no class yet: a real one is never mixed with the examples.
+$(COURSE)/submitted:
+	$(SAY) "No class in $@ yet: taking the made-up one of examples/submitted"
+	@mkdir -p $(COURSE) && rm -rf $@.part && cp -R examples/submitted $@.part && mv $@.part $@
+
+.PHONY: test
+test: setup-test ## set up, lint, and run all tests
+	@lint=0; $(MAKE) lint || lint=$$?; \
+	[ $$lint -eq 0 ] || printf '==> %s\n' "Lint found something (above); the tests run all the same"; \
+	printf '==> %s\n' "Running the tests"; \
+	$(PY) -m pytest --implementation solutions $(PYTEST); tests=$$?; \
+	exit $$((tests ? tests : lint))
+
+##@ Course content
+
+.PHONY: validate
+validate: setup-grade ## prove the content: solutions pass, stubs fail, every known mistake is caught
+	@$(AUTOGRADER) validate
+
+.PHONY: release
+release: setup-grade ## write assignments/ and the bundle for students
+	@$(AUTOGRADER) release
+
+##@ The machine itself
+
+.PHONY: lint
+lint: setup-test ## check style, types and who may import whom
+	$(SAY) "Style (ruff)"
+	@$(PY) -m ruff check --quiet . && $(PY) -m ruff format --quiet --check . || { \
+		echo "    mend most of it with: make format" >&2; exit 1; }
+	$(SAY) "Types (mypy)"
+	@$(PY) -m mypy
+	$(SAY) "Imports (import-linter)"
+	@.venv/bin/lint-imports --no-logo --no-cache
+
+.PHONY: format
+format: setup-test ## mend what can be mended in style
+	@$(PY) -m ruff check --quiet --fix . ; $(PY) -m ruff format --quiet .
+
+##@ Set-up
+
+.PHONY: setup
+setup: setup-test ## only set up (grade and test do it by themselves)
+
+.PHONY: setup-grade
+setup-grade:
+	@scripts/system-packages.sh bubblewrap bwrap "isolates what students hand in" || \
+		echo "    going on without it, in a weaker isolation tier (see: autograder doctor)" >&2
+	@MAKE_TARGET=grade scripts/setup.sh instructor
+
+.PHONY: setup-test
+setup-test:
+	@scripts/system-packages.sh bubblewrap bwrap "isolates what students hand in" || \
+		echo "    going on without it: tests that need it are skipped" >&2
+	@# asked for once only: the tests can do without, and some systems do not have the package
+	@[ -e .venv/.ready-dev ] || scripts/system-packages.sh chromium \
+		"chromium chromium-browser google-chrome" "shows pages to the browser tests" || \
+		echo "    going on without it: browser tests are skipped" >&2
+	@MAKE_TARGET=test scripts/setup.sh instructor dev
+
+.PHONY: clean
+clean: ## remove .venv, caches and builds; a class in course/ is never touched
+	@rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@find . -name __pycache__ -type d -not -path './course/*' -prune -exec rm -rf {} +
+
+.PHONY: help
+help: ## print this
+	@awk 'BEGIN { FS = ":.*## " } \
+		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
