@@ -78,16 +78,6 @@ def _methods(tree: ast.Module) -> frozenset[str]:
     )
 
 
-def _methods(tree: ast.Module) -> frozenset[str]:
-    return frozenset(
-        node.name
-        for owner in ast.walk(tree)
-        if isinstance(owner, ast.ClassDef)
-        for node in owner.body
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    )
-
-
 def _dotted_names(node: ast.AST) -> Iterable[str]:
     for part in ast.walk(node):
         if isinstance(part, ast.Name):
