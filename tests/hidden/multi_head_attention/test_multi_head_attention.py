@@ -1,0 +1,203 @@
+"""Hidden suite of `multi_head_attention`: 25 of the assignment's 100 points."""
+
+import pytest
+import torch
+
+from autograder.suite import Draw, Expect
+from autograder.suite.chance import causal_dropout_problem
+
+MHA = "MultiHeadAttention"
+
+
+@pytest.mark.question(MHA, points=1)
+def test_one_token_and_one_head(expect: Expect, draw: Draw) -> None:
+    likely = "a token alone attends to itself: its value meets out_proj; no dimension is lost"
+    expect.layer(MHA, 3, 4, 5, 0.0, 2).same(draw.normal(1, 1, 3), likely=likely)
+    expect.layer(MHA, 4, 3, 5, 0.0, 1).same(draw.normal(1, 3, 4), likely=likely)
+
+
+@pytest.mark.question(MHA, points=4)
+def test_many_heads_in_a_batch(expect: Expect, draw: Draw) -> None:
+    expect.layer(MHA, 5, 12, 6, 0.0, 4).same(
+        draw.normal(2, 6, 5),
+        likely="project, split into heads, score, scale by the root of the head size, mask, "
+        "softmax over the keys, context, merge, out_proj: print the shape after each step",
+    )
+
+
+@pytest.mark.question(MHA, points=2)
+def test_shorter_inputs_one_after_the_other(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer(MHA, 4, 6, 8, 0.0, 3)
+    likely = "the mask is cut to the length of each input; nothing of an earlier call remains"
+    for batch, num_tokens in ((3, 5), (2, 7), (1, 2)):
+        layer.same(draw.normal(batch, num_tokens, 4), likely=likely)
+
+
+@pytest.mark.question(MHA, points=1)
+def test_when_all_sizes_are_equal(expect: Expect, draw: Draw) -> None:
+    # batch, tokens, heads and head size are 3; the input is not contiguous
+    expect.layer(MHA, 9, 9, 3, 0.0, 3, scale=0.3).same(
+        draw.strided(3, 3, 9),
+        likely="every order of the dimensions has the right shape here; which two change places "
+        "when heads are split and merged, and over which one does softmax run?",
+    )
+
+
+@pytest.mark.question(MHA, points=2)
+def test_trainable_weights(expect: Expect) -> None:
+    likely = (
+        "four linear layers and nothing else learns: the mask is no parameter, qkv_bias decides "
+        "about three biases, out_proj always has one"
+    )
+    expect.layer(MHA, 5, 6, 4, 0.1, 3).exact_weights(likely=likely)
+    expect.layer(MHA, 3, 8, 5, 0.1, 2, True).exact_weights(likely=likely)
+
+
+@pytest.mark.question(MHA, points=1)
+def test_biases_of_queries_keys_and_values(expect: Expect, draw: Draw) -> None:
+    expect.layer(MHA, 4, 6, 5, 0.0, 2, True).same(
+        draw.normal(2, 4, 4), likely="with qkv_bias the three projections add their biases"
+    )
+
+
+@pytest.mark.question(MHA, points=2)
+def test_future_does_not_change_the_past(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer(MHA, 4, 6, 7, 0.0, 2)
+    likely = "the output of a token must not change when only later tokens change"
+    x = draw.normal(2, 6, 4)
+    before = layer.result(x, likely=likely)
+    changed = x.clone()
+    changed[:, 4:] = draw.normal(2, 2, 4)
+    after = layer.result(changed, likely=likely)
+    same_shape = isinstance(before, torch.Tensor) and before.shape == after.shape == (2, 6, 6)
+    layer.that(
+        same_shape and torch.allclose(before[:, :4], after[:, :4], atol=1e-5),
+        got="other outputs for tokens 0 to 3 after tokens 4 and 5 changed",
+        expected="the same outputs",
+        likely=likely,
+    )
+    layer.that(
+        not torch.allclose(before[:, 4:], after[:, 4:], atol=1e-3),
+        got="the same outputs for tokens 4 and 5, which changed",
+        expected="other outputs",
+        likely="forward must use its input",
+    )
+    earlier = x.clone()
+    earlier[:, 0] = draw.normal(2, 4)
+    layer.that(
+        not torch.allclose(before[:, 5], layer.result(earlier)[:, 5], atol=1e-5),
+        got="the same output for the last token, though the first one changed",
+        expected="another output: a token attends to all before it",
+        likely="which side of the diagonal is the past?",
+    )
+
+
+@pytest.mark.question(MHA, points=2)
+def test_future_stays_hidden_when_the_past_scores_low(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer(MHA, 3, 6, 5, 0.0, 2)
+
+    def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
+        if name.startswith("W_query"):
+            return draw.uniform(*shape, low=0.8, high=1.0)
+        if name.startswith("W_key"):
+            return draw.uniform(*shape, low=-1.6, high=-1.3)
+        return draw.normal(*shape, scale=0.5)
+
+    layer.fill(weight)
+    layer.same(
+        draw.uniform(2, 5, 3, low=0.8, high=1.0),  # scores from -43 to -17
+        likely="every score here is far below zero: a forbidden one must be so low that nothing "
+        "of it is left after softmax",
+    )
+
+
+@pytest.mark.question(MHA, points=1)
+def test_module_in_float64(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer(MHA, 4, 6, 6, 0.0, 2, True)
+    likely = "after module.double() everything is computed in float64; no tensor is left behind"
+    layer.same(draw.normal(2, 4, 4), likely=likely)
+    layer.move(dtype=torch.float64)
+    layer.same(draw.normal(2, 5, 4, dtype=torch.float64), likely=likely)
+
+
+@pytest.mark.question(MHA, points=2)
+def test_module_on_another_device(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer(MHA, 4, 6, 6, 0.0, 3)
+    x = draw.normal(2, 4, 4)
+    likely = (
+        "module.to(device) moves parameters and registered buffers, but no plain tensor "
+        "attribute; a tensor made in forward needs the device of the input"
+    )
+    layer.same(x, likely=likely)
+    layer.moves(x, likely=likely)
+
+
+@pytest.mark.question(MHA, points=2)
+def test_gradients_reach_every_weight(expect: Expect, draw: Draw) -> None:
+    expect.layer(MHA, 4, 6, 6, 0.0, 2, True).move(dtype=torch.float64).gradients(
+        draw.normal(2, 5, 4, dtype=torch.float64),
+        likely="`.detach()`, `.data`, `no_grad` or `torch.tensor(...)` stops the learning of what "
+        "stands before it",
+    )
+
+
+@pytest.mark.question(MHA, points=1)
+def test_nothing_is_dropped_in_eval_mode(expect: Expect, draw: Draw) -> None:
+    expect.layer(MHA, 4, 6, 6, 0.6, 2).eval().same(
+        draw.normal(2, 5, 4), likely="dropout is for training only: `self.training` tells which"
+    )
+
+
+@pytest.mark.question(MHA, points=3)
+def test_dropout_on_every_attention_weight(expect: Expect) -> None:
+    likely = (
+        "in training every attention weight is dropped on its own, after softmax, and the rest "
+        "is divided by 1 - p; nothing else is dropped"
+    )
+    num_tokens, num_heads, p = 10, 3, 0.3
+    size = num_tokens + 1
+    layer = expect.layer(MHA, num_tokens, num_heads * size, num_tokens + 2, p, num_heads)
+    # equal scores, and values that show the attention weights: in every head column s is the
+    # weight of token s, and the last column their sum
+    shown = torch.cat([torch.eye(num_tokens), torch.ones(1, num_tokens)]).repeat(num_heads, 1)
+
+    def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
+        if name == "W_value.weight":
+            return shown
+        return torch.eye(shape[0]) if name == "out_proj.weight" else torch.zeros(shape)
+
+    layer.fill(weight)
+    x = torch.eye(num_tokens).repeat(4, 1, 1)
+    calls = [layer.train().result(x, likely=likely) for _ in range(3)]
+    shape = (4, num_tokens, num_heads * size)
+    layer.that(
+        all(isinstance(call, torch.Tensor) and call.shape == shape for call in calls),
+        got="another shape in training",
+        expected=f"shape {shape}",
+        likely=likely,
+    )
+    heads = torch.stack(calls).unflatten(-1, (num_heads, size)).transpose(2, 3)
+    weights, sums = heads[..., :-1], heads[..., -1]  # (calls, B, H, T, T), (calls, B, H, T)
+    problem = causal_dropout_problem(weights, p)
+    layer.that(
+        problem is None,
+        got=str(problem),
+        expected=f"each attention weight 0 with probability {p}, else divided by {1 - p}",
+        likely=likely,
+    )
+    layer.that(
+        torch.allclose(weights.sum(-1), sums, atol=1e-4),
+        got="context vectors in which some columns were dropped and others not",
+        expected="dropout on the attention weights only",
+        likely=likely,
+    )
+
+
+@pytest.mark.question(MHA, points=1)
+def test_size_that_does_not_divide_is_refused(expect: Expect, draw: Draw) -> None:
+    likely = "d_out that can't be shared equally is a ValueError when the module is built"
+    expect.layer(MHA, 7, 6, 4, 0.0, 3).same(draw.normal(1, 2, 7), likely=likely)
+    for d_out, num_heads in ((10, 3), (3, 5)):
+        expect.construction_raises(
+            MHA, 6, d_out, 4, 0.0, num_heads, error=ValueError, likely=likely
+        )

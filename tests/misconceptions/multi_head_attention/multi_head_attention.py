@@ -1,0 +1,727 @@
+"""What students write instead of multi-head attention with weight split."""
+
+import math
+
+import torch
+from torch import nn
+
+from autograder.suite import misconception
+
+
+class _Layers(nn.Module):
+    """A right one, in steps that a mistake can take the place of."""
+
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        if d_out % num_heads != 0:
+            raise ValueError("d_out must be divisible by num_heads")
+        self.num_heads = num_heads
+        self.head_dim = d_out // num_heads
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_out, d_out)
+        self.dropout = nn.Dropout(dropout)
+        self.make_mask(context_length)
+
+    def make_mask(self, context_length):
+        future = torch.ones(context_length, context_length).triu(1)
+        self.register_buffer("mask", future)
+
+    def project(self, x):
+        return self.W_query(x), self.W_key(x), self.W_value(x)
+
+    def split(self, x):
+        batch, tokens, _ = x.shape
+        return x.view(batch, tokens, self.num_heads, self.head_dim).transpose(1, 2)
+
+    def scores(self, queries, keys):
+        return queries @ keys.transpose(2, 3) / math.sqrt(self.head_dim)
+
+    def hide(self, scores):
+        tokens = scores.shape[-1]
+        return scores.masked_fill(self.mask.bool()[:tokens, :tokens], -torch.inf)
+
+    def weigh(self, scores):
+        return self.dropout(torch.softmax(scores, dim=-1))
+
+    def merge(self, context):
+        batch, _, tokens, _ = context.shape
+        return context.transpose(1, 2).reshape(batch, tokens, -1)
+
+    def forward(self, x):
+        queries, keys, values = map(self.split, self.project(x))
+        weights = self.weigh(self.hide(self.scores(queries, keys)))
+        return self.out_proj(self.merge(weights @ values))
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="the order of head and column when a dimension is divided: heads get every H-th "
+    "column",
+    hint="Head 0 should own the first columns of the projection. Which ones does yours own?",
+)
+class heads_interleaved(_Layers):
+    def split(self, x):
+        batch, tokens, _ = x.shape
+        return x.view(batch, tokens, self.head_dim, self.num_heads).permute(0, 3, 1, 2)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="changing a shape with swapping dimensions: tokens and heads mix when split",
+    hint="The shapes are right. Which token does each row of head 0 come from?",
+)
+class split_without_swapping(_Layers):
+    def split(self, x):
+        batch, tokens, _ = x.shape
+        return x.reshape(batch, self.num_heads, tokens, self.head_dim)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="changing a shape with swapping dimensions: tokens and heads mix when merged",
+    hint="The shapes are right. Which heads and tokens do the numbers of row 0 come from, just "
+    "before out_proj?",
+)
+class merged_without_swapping(_Layers):
+    def merge(self, context):
+        return context.reshape(context.shape[0], context.shape[2], -1)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="side by side with in turn: the columns of the heads are interleaved when merged",
+    hint="Which columns of what out_proj gets belong to head 0?",
+)
+class merged_in_turn(_Layers):
+    def merge(self, context):
+        return context.permute(0, 2, 3, 1).flatten(2)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="a swap with a new memory order: `view` after a swap of dimensions",
+    hint="Read the error message of torch to its end: it names two ways out.",
+)
+class view_of_swapped_heads(_Layers):
+    def merge(self, context):
+        batch, _, tokens, _ = context.shape
+        return context.transpose(1, 2).view(batch, tokens, self.num_heads * self.head_dim)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="the place of the heads: attention runs over heads instead of tokens",
+    hint="What is the shape of your scores? It should end in tokens x tokens.",
+)
+class attention_between_heads(_Layers):
+    def forward(self, x):
+        batch, tokens, _ = x.shape
+        queries, keys, values = (
+            y.view(batch, tokens, self.num_heads, self.head_dim) for y in self.project(x)
+        )
+        weights = self.weigh(self.scores(queries, keys))
+        return self.out_proj((weights @ values).reshape(batch, tokens, -1))
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="multi-head attention with one wide head: nothing is split",
+    hint="What does `num_heads` change in your forward?",
+)
+class one_wide_head(_Layers):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scores = queries @ keys.transpose(1, 2) / math.sqrt(queries.shape[-1])
+        return self.out_proj(self.weigh(self.hide(scores)) @ values)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="the size of one head with the size of all heads",
+    hint="How many products are added up in one score of one head?",
+)
+class scaled_by_d_out(_Layers):
+    def scores(self, queries, keys):
+        return queries @ keys.transpose(2, 3) / math.sqrt(self.num_heads * self.head_dim)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="the size of a head with its square root",
+    hint="How large does the sum of d products of random numbers get when d grows?",
+)
+class scaled_by_head_size(_Layers):
+    def scores(self, queries, keys):
+        return queries @ keys.transpose(2, 3) / self.head_dim
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="scores with scaled scores: nothing is divided",
+    hint="Which step stands between the product of queries and keys and softmax?",
+)
+class not_scaled(_Layers):
+    def scores(self, queries, keys):
+        return queries @ keys.transpose(2, 3)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="the size of a head with the size of an input",
+    hint="Which two vectors make a score? How long are they?",
+)
+class scaled_by_d_in(_Layers):
+    def scores(self, queries, keys):
+        return queries @ keys.transpose(2, 3) / math.sqrt(self.W_query.in_features)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="a root with its whole part",
+    hint="It is right for heads of size 4 and 9. Try size 3.",
+)
+class root_rounded_down(_Layers):
+    def scores(self, queries, keys):
+        return queries @ keys.transpose(2, 3) / int(math.sqrt(self.head_dim))
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="who looks at whom: keys score queries",
+    hint="Row t of the scores belongs to the token that looks. Is it a query?",
+)
+class keys_score_queries(_Layers):
+    def scores(self, queries, keys):
+        return keys @ queries.transpose(2, 3) / math.sqrt(self.head_dim)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="a mask that is made with one that is used: every token sees the whole sentence",
+    hint="Print the attention weights of the first token. `masked_fill` returns its result.",
+)
+class mask_without_effect(_Layers):
+    def hide(self, scores):
+        tokens = scores.shape[-1]
+        scores.masked_fill(self.mask.bool()[:tokens, :tokens], -torch.inf)
+        return scores
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="past and future: the tokens before are hidden",
+    hint="Rows look, columns are looked at. On which side of the diagonal is the future?",
+)
+class past_hidden(_Layers):
+    def make_mask(self, context_length):
+        self.register_buffer("mask", torch.ones(context_length, context_length).tril(-1))
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="the future with the present: a token may not attend to itself",
+    hint="What is left for the first token to attend to?",
+)
+class present_hidden(_Layers):
+    def make_mask(self, context_length):
+        self.register_buffer("mask", torch.ones(context_length, context_length).triu(0))
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="the first forbidden diagonal: the next token is still seen",
+    hint="Print your mask for 3 tokens. What may the first token see?",
+)
+class next_token_seen(_Layers):
+    def make_mask(self, context_length):
+        self.register_buffer("mask", torch.ones(context_length, context_length).triu(2))
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="a score of 0 with a weight of 0: masked scores are multiplied by 0",
+    hint="What does softmax make of a score of 0?",
+)
+class scores_times_zero(_Layers):
+    def hide(self, scores):
+        tokens = scores.shape[-1]
+        return scores * (1 - self.mask[:tokens, :tokens])
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="a low score with an impossible one: masked scores get -10",
+    hint="What is left of the future when its scores are 20 above those of the past?",
+)
+class mask_not_low_enough(_Layers):
+    def hide(self, scores):
+        tokens = scores.shape[-1]
+        return scores.masked_fill(self.mask.bool()[:tokens, :tokens], -10.0)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="hiding with sharing out anew: rows no longer sum to one",
+    hint="Add up the attention weights of the first token.",
+)
+class future_zeroed_after_softmax(_Layers):
+    def hide(self, scores):
+        return scores
+
+    def weigh(self, scores):
+        return self.dropout(torch.softmax(scores, dim=-1).tril())
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="the largest length with the length of the input: the mask isn't cut",
+    hint="Try an input with fewer tokens than context_length.",
+)
+class mask_not_cut(_Layers):
+    def hide(self, scores):
+        return scores.masked_fill(self.mask.bool(), -torch.inf)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="a plain tensor with a buffer: the mask stays where it was made",
+    hint="What does `module.to(device)` move: every tensor attribute, or only those that torch "
+    "was told of?",
+)
+class mask_is_a_plain_tensor(_Layers):
+    def make_mask(self, context_length):
+        self.mask = torch.ones(context_length, context_length).triu(1)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="a parameter with a buffer: the mask would be trained",
+    hint="Count the trainable parameters. Which of them should not be one?",
+)
+class mask_is_a_parameter(_Layers):
+    def make_mask(self, context_length):
+        self.mask = nn.Parameter(torch.ones(context_length, context_length).triu(1))
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="one length with all: the mask of the first call is kept",
+    hint="Call it twice, first with a short input, then with a longer one.",
+)
+class mask_of_the_first_call(_Layers):
+    kept = None
+
+    def hide(self, scores):
+        if self.kept is None:
+            self.kept = torch.ones_like(scores[0, 0]).triu(1).bool()
+        return scores.masked_fill(self.kept, -torch.inf)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="the last dimension with dimension 1: softmax runs over the heads",
+    hint="`dim=1` was the keys as long as there was no head dimension. And now?",
+)
+class softmax_over_heads(_Layers):
+    def hide(self, scores):
+        return super().hide(scores).clamp(min=-1e9)
+
+    def weigh(self, scores):
+        return self.dropout(torch.softmax(scores, dim=1))
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="rows and columns: softmax runs over the queries",
+    hint="Whose attention adds up to one?",
+)
+class softmax_over_queries(_Layers):
+    def weigh(self, scores):
+        return self.dropout(torch.softmax(scores, dim=-2))
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="an argument that is taken with one that is used: dropout is never applied",
+    hint="In train mode with dropout 0.5, do two calls give the same result?",
+)
+class dropout_forgotten(_Layers):
+    def weigh(self, scores):
+        return torch.softmax(scores, dim=-1)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="scores with weights: dropout comes before softmax",
+    hint="What does softmax make of a score that was dropped to 0?",
+)
+class dropout_on_scores(_Layers):
+    def weigh(self, scores):
+        return torch.softmax(self.dropout(scores), dim=-1)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="attention weights with contexts: dropout comes after the product with the values",
+    hint="Which tensor should lose entries: tokens x tokens, or tokens x columns?",
+)
+class dropout_on_contexts(_Layers):
+    def weigh(self, scores):
+        return torch.softmax(scores, dim=-1)
+
+    def merge(self, context):
+        return super().merge(self.dropout(context))
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="the dropout of attention with the dropout behind it: the output loses entries",
+    hint="Which tensor should lose entries: the attention weights, or what out_proj returns?",
+)
+class dropout_on_output(_Layers):
+    def weigh(self, scores):
+        return torch.softmax(scores, dim=-1)
+
+    def forward(self, x):
+        return self.dropout(super().forward(x))
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="dropout once with dropout twice: the output loses entries, too",
+    hint="How many places for dropout does the task name?",
+)
+class dropout_on_weights_and_output(_Layers):
+    def forward(self, x):
+        return self.dropout(super().forward(x))
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="dropped weights with weights: the rows are made to sum to one again",
+    hint="Add up a row of weights after dropout. Should it be one in every call?",
+)
+class renormalized_after_dropout(_Layers):
+    def weigh(self, scores):
+        weights = super().weigh(scores)
+        return weights / weights.sum(dim=-1, keepdim=True).clamp(min=1e-9)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="every entry with every head: all heads lose the same entries",
+    hint="Compare which weights are zero in head 0 and in head 1. How alike should they be?",
+)
+class same_dropout_in_all_heads(_Layers):
+    def weigh(self, scores):
+        weights = torch.softmax(scores, dim=-1)
+        return weights * self.dropout(torch.ones_like(weights[:, :1]))
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="every entry with every sample: all samples of a batch lose the same entries",
+    hint="Compare which weights are zero in sample 0 and in sample 1. How alike should they be?",
+)
+class same_dropout_in_all_samples(_Layers):
+    def weigh(self, scores):
+        weights = torch.softmax(scores, dim=-1)
+        return weights * self.dropout(torch.ones_like(weights[:1]))
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="every entry with every key: whole columns of weights are dropped",
+    hint="Does every query lose the same tokens in your module?",
+)
+class dropout_of_whole_columns(_Layers):
+    def weigh(self, scores):
+        weights = torch.softmax(scores, dim=-1)
+        return weights * self.dropout(torch.ones_like(weights[:, :, :1]))
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="every entry with every query: whole rows of weights are dropped",
+    hint="Does a query lose all of its tokens at once in your module?",
+)
+class dropout_of_whole_rows(_Layers):
+    def weigh(self, scores):
+        weights = torch.softmax(scores, dim=-1)
+        return weights * self.dropout(torch.ones_like(weights[..., :1]))
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="every entry with every head: whole heads are dropped",
+    hint="Which shape did dropout get: that of the weights, or that of the heads?",
+)
+class dropout_of_whole_heads(_Layers):
+    def weigh(self, scores):
+        weights = torch.softmax(scores, dim=-1)
+        return weights * self.dropout(torch.ones_like(weights[:, :, :1, :1]))
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="a fresh draw with a kept one: every call drops the same entries",
+    hint="Call it twice in train mode with the same input. Should the results be equal?",
+)
+class dropout_of_the_first_call(_Layers):
+    kept = None
+
+    def weigh(self, scores):
+        weights = torch.softmax(scores, dim=-1)
+        if self.training:
+            if self.kept is None or self.kept.shape != weights.shape:
+                self.kept = self.dropout(torch.ones_like(weights))
+            weights = weights * self.kept
+        return weights
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="training with evaluation: entries are dropped in eval mode, too",
+    hint="Call it twice in eval mode with dropout 0.5. Should the results differ?",
+)
+class dropout_in_eval_mode(_Layers):
+    def weigh(self, scores):
+        return torch.dropout(torch.softmax(scores, dim=-1), self.dropout.p, True)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="dropping with dropping and scaling: what is kept isn't divided by 1 - p",
+    hint="What is the mean of a weight over many calls? Should dropout change it?",
+)
+class dropout_without_scaling(_Layers):
+    def weigh(self, scores):
+        weights = torch.softmax(scores, dim=-1)
+        if self.training:
+            weights = weights * (torch.rand_like(weights) >= self.dropout.p)
+        return weights
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="the probability of dropping with that of keeping",
+    hint="With dropout 0.1, how many weights of a hundred should become zero?",
+)
+class keep_probability(_Layers):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
+        self.dropout = nn.Dropout(1 - dropout if dropout else 0.0)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="heads side by side with the result: the last projection is left out",
+    hint="Set the weights of out_proj to zero. Does your output change?",
+)
+class out_proj_not_called(_Layers):
+    def forward(self, x):
+        queries, keys, values = map(self.split, self.project(x))
+        weights = self.weigh(self.hide(self.scores(queries, keys)))
+        return self.merge(weights @ values) + 0.0 * self.out_proj.bias
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="the projections before attention with the one after it: out_proj has no bias",
+    hint="Does qkv_bias speak of out_proj, too?",
+)
+class out_proj_without_bias(_Layers):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
+        self.out_proj = nn.Linear(d_out, d_out, bias=qkv_bias)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="an argument with a constant: the three projections always have biases",
+    hint="Build it without qkv_bias and list its parameters.",
+)
+class bias_always(_Layers):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__(d_in, d_out, context_length, dropout, num_heads, True)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="an argument that is taken with one that is used: there never is a bias",
+    hint="Build it with qkv_bias=True and list its parameters.",
+)
+class bias_never(_Layers):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__(d_in, d_out, context_length, dropout, num_heads)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="names with layers: queries and keys share one layer",
+    hint="How many different weights should the module have? Is `W_key` a layer of its own?",
+)
+class one_layer_for_queries_and_keys(_Layers):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
+        self.W_key = self.W_query
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="copy and paste with thinking: keys are projected with W_query",
+    hint="Change the weights of W_key. Does the output change?",
+)
+class keys_from_w_query(_Layers):
+    def project(self, x):
+        return self.W_query(x), self.W_query(x), self.W_value(x)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="values with keys: the context is made of keys",
+    hint="Change the weights of W_value. Does the output change?",
+)
+class values_from_w_key(_Layers):
+    def project(self, x):
+        keys = self.W_key(x)
+        return self.W_query(x), keys, keys
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="one head with all: every head uses the keys of head 0",
+    hint="Change the last columns of the keys. Does the last head change?",
+)
+class keys_of_head_0(_Layers):
+    def scores(self, queries, keys):
+        return super().scores(queries, keys[:, :1])
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="one sample with the batch: every sample uses the keys of sample 0",
+    hint="Change sample 1 of a batch. Does only its own output change?",
+)
+class keys_of_sample_0(_Layers):
+    def scores(self, queries, keys):
+        return super().scores(queries, keys[:1])
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="an assertion with an error for the caller: `assert` raises AssertionError",
+    hint="Read which error the task promises, and raise exactly that one.",
+)
+class assertion_in_place_of_error(_Layers):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        assert d_out % num_heads == 0, "d_out must be divisible by num_heads"
+        super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="rounding down with dividing: columns that are left over disappear",
+    hint="What should happen when 3 heads shall share 10 columns?",
+)
+class leftover_columns_dropped(_Layers):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        size = max(d_out // num_heads, 1) * num_heads
+        super().__init__(d_in, size, context_length, dropout, num_heads, qkv_bias)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="the size of the input with the size of the output: d_in must divide",
+    hint="Which size is shared among the heads: d_in or d_out?",
+)
+class d_in_must_divide(_Layers):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        if d_in % num_heads != 0:
+            raise ValueError("d_in must be divisible by num_heads")
+        super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="numbers with a place in the graph: the attention weights are detached",
+    hint="Call backward on the sum of the output. Do W_query and W_key get a gradient?",
+)
+class weights_detached(_Layers):
+    def weigh(self, scores):
+        return super().weigh(scores).detach()
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="a new tensor with the caller's: the input is changed in place",
+    hint="Print the input before and after the call.",
+)
+class input_changed_in_place(_Layers):
+    def forward(self, x):
+        out = super().forward(x)
+        x.mul_(1 / math.sqrt(self.head_dim))
+        return out
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="attention with a block around it: the input is added to the output",
+    hint="Set all weights and biases to zero. What should the output be?",
+)
+class input_added(_Layers):
+    def forward(self, x):
+        return super().forward(x) + x.mean(dim=-1, keepdim=True)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="one dtype with all: the weights of attention are computed in float32",
+    hint="Call `module.double()` and look at the digits of the output.",
+)
+class softmax_in_float32(_Layers):
+    def weigh(self, scores):
+        return super().weigh(scores.float()).to(scores.dtype)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="a dimension of size 1 with no dimension",
+    hint="Try a batch of one. How many dimensions does the output still have?",
+)
+class output_squeezed(_Layers):
+    def forward(self, x):
+        return super().forward(x).squeeze()
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="layers that are built once with layers that are built in every call",
+    hint="Call it twice in eval mode. Is the second output the same?",
+)
+class out_proj_built_in_forward(_Layers):
+    def forward(self, x):
+        size = self.num_heads * self.head_dim
+        self.out_proj = nn.Linear(size, size).to(x.dtype)
+        return super().forward(x)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="a Python list with registered layers: torch doesn't find what stands in a list",
+    hint="List the module's parameters. Which layers are missing?",
+)
+class layers_in_a_list(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        if d_out % num_heads != 0:
+            raise ValueError("d_out must be divisible by num_heads")
+        self.layers = [nn.Linear(d_in, d_out, bias=qkv_bias) for _ in range(3)]
+        self.out_proj = nn.Linear(d_out, d_out)
+
+    def forward(self, x):
+        queries, keys, values = (layer(x) for layer in self.layers)
+        weights = torch.softmax(queries @ keys.mT / math.sqrt(queries.shape[-1]), dim=-1)
+        return self.out_proj(weights @ values)
