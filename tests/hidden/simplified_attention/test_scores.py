@@ -34,8 +34,8 @@ def cancelling(draw: Draw, *leading: int, rows: int) -> tuple[torch.Tensor, torc
 def test_one_token_gives_one_score(expect: Expect, draw: Draw) -> None:
     expect.same(
         "query_scores",
-        draw.normal(1, 4),
-        draw.normal(4),
+        draw.uniform(1, 4) + 0.2,
+        -draw.uniform(4) - 0.2,
         likely="the score of a token is the sum of the products of its entries with the query's; "
         "one token gives a tensor of shape (1,)",
     )
@@ -44,16 +44,18 @@ def test_one_token_gives_one_score(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("query_scores", points=2)
 def test_every_input_is_scored(expect: Expect, draw: Draw) -> None:
     likely = "one score per row of the inputs, whatever the query and however many rows there are"
-    expect.same("query_scores", draw.normal(7, 3), draw.normal(3), likely=likely)
+    inputs = draw.normal(7, 3)
+    expect.same("query_scores", inputs, draw.normal(3) - inputs[2], likely=likely)
     expect.same("query_scores", draw.normal(3, 6), draw.normal(6), likely=likely)
 
 
 @pytest.mark.question("query_scores", points=2)
 def test_as_many_inputs_as_entries(expect: Expect, draw: Draw) -> None:
+    inputs = draw.normal(5, 5)
     expect.same(
         "query_scores",
-        draw.normal(5, 5),
-        draw.normal(5),
+        inputs,
+        -3.0 * inputs[3],
         likely="with T equal to d, a sum over the wrong dimension has the right shape; entry i "
         "belongs to row i of the inputs",
     )
@@ -65,7 +67,7 @@ def test_long_vectors_in_any_memory_order(expect: Expect, draw: Draw) -> None:
     expect.same(
         "query_scores",
         inputs,
-        2.0 * inputs[4],
+        -2.0 * inputs[4],
         likely="a score is the plain dot product: it grows with the length of both vectors, can be "
         "negative, and is not divided by anything",
     )
@@ -79,12 +81,8 @@ def test_float64_stays_float64(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("query_scores", points=2)
 def test_gradient_reaches_inputs_and_query(expect: Expect, draw: Draw) -> None:
-    expect.gradients(
-        "query_scores",
-        draw.normal(5, 3, dtype=torch.float64),
-        draw.normal(3, dtype=torch.float64),
-        likely=GRADIENT,
-    )
+    inputs = draw.normal(5, 3)
+    expect.gradients("query_scores", inputs, 0.5 - inputs[0], likely=GRADIENT)
 
 
 @pytest.mark.question("attention_scores", points=1)
@@ -161,9 +159,5 @@ def test_float64_stays_float64_in_batches(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("attention_scores", points=3)
 def test_gradient_reaches_queries_and_keys(expect: Expect, draw: Draw) -> None:
-    expect.gradients(
-        "attention_scores",
-        draw.normal(2, 3, 4, dtype=torch.float64),
-        draw.normal(2, 5, 4, dtype=torch.float64),
-        likely=GRADIENT,
-    )
+    queries, keys = draw.normal(2, 3, 4), draw.normal(2, 5, 4)
+    expect.gradients("attention_scores", queries, keys, likely=GRADIENT)
