@@ -1,0 +1,409 @@
+"""Hidden suite of `dropout`: 30 of the assignment's 100 points.
+
+Random results are judged by what is the same in every draw, and by statistics that refuse a right
+answer less than once in a million runs.
+"""
+
+import pytest
+import torch
+
+from autograder.suite import Draw, Expect, Forbidden, difference
+from autograder.suite.chance import dependence_problem, rate_problem, repeat_problem
+
+NO_TORCH_DROPOUT = Forbidden(
+    operators=frozenset(
+        {
+            "aten::dropout",
+            "aten::dropout_",
+            "aten::native_dropout",
+            "aten::_fused_dropout",
+            "aten::alpha_dropout",
+            "aten::alpha_dropout_",
+            "aten::feature_dropout",
+            "aten::feature_dropout_",
+            "aten::feature_alpha_dropout",
+            "aten::feature_alpha_dropout_",
+            "quantized::dropout",
+        }
+    ),
+    names=frozenset(
+        {
+            "dropout",
+            "dropout_",
+            "dropout1d",
+            "dropout2d",
+            "dropout3d",
+            "native_dropout",
+            "alpha_dropout",
+            "alpha_dropout_",
+            "feature_dropout",
+            "feature_dropout_",
+            "feature_alpha_dropout",
+            "feature_alpha_dropout_",
+            "Dropout",
+            "Dropout1d",
+            "Dropout2d",
+            "Dropout3d",
+            "AlphaDropout",
+            "FeatureAlphaDropout",
+        }
+    ),
+    instead="decide for each entry yourself, with random numbers; torch's functions that draw "
+    "random numbers are allowed",
+)
+
+
+# dropout: 18 points
+
+
+def _entries(draw: Draw, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """Entries of both signs, none near zero: a zero in the result is a dropped entry."""
+    sizes = draw.uniform(*shape, low=0.5, high=2.0, dtype=dtype)
+    return torch.where(draw.uniform(*shape) < 0.5, -sizes, sizes)
+
+
+def _dropped(expect: Expect, got: object, x: torch.Tensor) -> torch.Tensor:
+    """True where an entry was dropped; fails where the result has not the shape of x."""
+    fits = isinstance(got, torch.Tensor) and got.shape == x.shape
+    text = None if fits else difference(got, x)
+    expect.that(
+        fits,
+        got=f"{text}",
+        expected="a tensor of the shape of x",
+        likely="a dropped entry is a zero in its place",
+    )
+    assert isinstance(got, torch.Tensor)
+    return got.detach() == 0
+
+
+def _kept_or_dropped(
+    expect: Expect, got: object, x: torch.Tensor, p: float, likely: str
+) -> torch.Tensor:
+    """As `_dropped`, but fails where an entry is neither 0 nor x / (1 - p)."""
+    zeros = _dropped(expect, got, x)
+    text = difference(got, torch.where(zeros, torch.zeros_like(x), x / (1 - p)))
+    expect.that(
+        text is None,
+        got=f"{text}",
+        expected="each entry is 0 or, as shown for the others, x / (1 - p)",
+        likely=likely,
+    )
+    return zeros
+
+
+@pytest.mark.question("dropout", points=2)
+def test_nothing_is_dropped_outside_training(expect: Expect, draw: Draw) -> None:
+    likely = "with `training` False the result equals x: nothing dropped, nothing made larger"
+    expect.same("dropout", draw.normal(3, 20), 0.5, False, likely=likely)
+    expect.same("dropout", draw.strided(2, 5, 9, dtype=torch.float64), 0.2, False, likely=likely)
+
+
+@pytest.mark.question("dropout", points=1)
+def test_probability_zero_drops_nothing(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "dropout", draw.normal(40), 0.0, True, likely="p is the probability to drop, not to keep"
+    )
+
+
+@pytest.mark.question("dropout", points=1)
+def test_probability_one_drops_all(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "dropout",
+        draw.normal(2, 15),
+        1.0,
+        likely="all entries are 0; 1 / (1 - p) does not exist there, and 0 times infinity is not "
+        "a number",
+    )
+
+
+@pytest.mark.question("dropout", points=1)
+def test_probability_outside_its_range_raises(expect: Expect, draw: Draw) -> None:
+    likely = "a probability lies between 0 and 1, both included; raise a ValueError for others"
+    x = draw.normal(4, 3)
+    expect.raises("dropout", x, -0.1, error=ValueError, likely=likely)
+    expect.raises("dropout", x, 1.2, error=ValueError, likely=likely)
+    expect.same("dropout", x, 0.0, likely=likely)
+
+
+@pytest.mark.question("dropout", points=1)
+def test_probability_is_checked_outside_training_too(expect: Expect, draw: Draw) -> None:
+    likely = "check p first: a wrong probability is wrong even where it is not used"
+    x = draw.normal(4, 3)
+    expect.raises("dropout", x, 1.5, False, error=ValueError, likely=likely)
+    expect.raises("dropout", x, -0.5, False, error=ValueError, likely=likely)
+    expect.same("dropout", x, 0.5, False, likely=likely)
+
+
+@pytest.mark.question("dropout", points=3)
+def test_kept_entries_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -> None:
+    likely = (
+        "a kept entry is multiplied by 1 / (1 - p), which is 2 for p = 0.5 only; a dropped one "
+        "becomes exactly 0"
+    )
+    for p, x in (
+        (0.2, _entries(draw, 120)),
+        (0.7, _entries(draw, 2, 3, 4, 5)),
+        (0.3, _entries(draw, 2, 5, 9, dtype=torch.float64).transpose(1, 2)),
+    ):
+        got = expect.result("dropout", x, p, likely=likely)
+        dropped = _kept_or_dropped(expect, got, x, p, likely)
+        expect.that(
+            bool(dropped.any()) and not bool(dropped.all()),
+            got=f"{int(dropped.sum())} of {x.numel()} entries were dropped",
+            expected=f"about {p:.0%} of them",
+            likely="while training (the default) entries are dropped at random",
+        )
+
+
+@pytest.mark.question("dropout", points=2)
+def test_share_of_dropped_entries_is_p(expect: Expect, draw: Draw) -> None:
+    likely = "each entry is dropped with probability p and kept with 1 - p, not the other way round"
+    for p in (0.2, 0.75):
+        x = _entries(draw, 5000)
+        got = expect.result("dropout", x, p, likely=likely)
+        dropped = _dropped(expect, got, x)
+        problem = rate_problem(dropped, p)
+        expect.that(
+            problem is None, got=f"{problem}", expected=f"about {p:.0%} of them", likely=likely
+        )
+
+
+@pytest.mark.question("dropout", points=3)
+def test_every_entry_is_dropped_on_its_own(expect: Expect, draw: Draw) -> None:
+    likely = "draw one random number for each entry of x: neither one for a whole row, column or "
+    likely += "item of the batch, nor a fixed number of entries"
+    x = _entries(draw, 24, 20, 25)
+    got = expect.result("dropout", x, 0.3, likely=likely)
+    dropped = _dropped(expect, got, x)
+    problem = dependence_problem(dropped, 0.3) or rate_problem(dropped, 0.3)
+    expect.that(
+        problem is None,
+        got=f"{problem}",
+        expected="each of the entries is dropped or kept whatever happens to the others",
+        likely=likely,
+    )
+
+
+@pytest.mark.question("dropout", points=2)
+def test_every_call_drops_afresh(expect: Expect, draw: Draw) -> None:
+    likely = "new random numbers in every call: no seed is set and no pattern is kept; how many "
+    likely += "are dropped is left to chance, too"
+    x = _entries(draw, 20, 20)
+    calls = []
+    for _ in range(6):
+        got = expect.result("dropout", x, 0.3, likely=likely)
+        calls.append(_dropped(expect, got, x))
+    problem = repeat_problem(calls, 0.3)
+    expect.that(
+        problem is None,
+        got=f"{problem}",
+        expected="six calls that know nothing of each other",
+        likely=likely,
+    )
+
+
+@pytest.mark.question("dropout", points=1)
+def test_gradient_reaches_kept_entries(expect: Expect, draw: Draw) -> None:
+    likely = "a kept entry is x times 1 / (1 - p), and so is its gradient; a dropped one has none"
+    x = _entries(draw, 8, 10, dtype=torch.float64)
+    expect.gradients("dropout", x, 0.4, False, likely=likely)
+    cotangent = draw.normal(8, 10, dtype=torch.float64)
+    pulled = expect.pulled("dropout", x, 0.4, cotangent=cotangent, likely=likely)
+    dropped = _kept_or_dropped(expect, pulled.value, x, 0.4, likely)
+    expected = cotangent.masked_fill(dropped, 0.0) / 0.6
+    text = difference(pulled.inputs[0], expected)
+    expect.that(
+        text is None, got=f"{text}", expected="the gradient to x, as shown", likely=likely
+    )
+
+
+@pytest.mark.question("dropout", points=1)
+def test_it_is_built_without_dropout_of_torch(expect: Expect, draw: Draw) -> None:
+    x = draw.normal(5, 6)
+    for arguments in ((x, 0.3), (x, 0.3, False), (x, 0.0), (x, 1.0)):
+        expect.allowed("dropout", *arguments, rule=NO_TORCH_DROPOUT)
+    _dropped(expect, expect.result("dropout", x, 0.3), x)  # something was built
+
+
+# dropout_attention_weights: 12 points
+
+
+def _weights(draw: Draw, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """Weights none of which is near zero; rows do not sum to one."""
+    return draw.uniform(*shape, low=0.5, high=1.5, dtype=dtype)
+
+
+def _dropped_weights(
+    expect: Expect, got: object, weights: torch.Tensor, values: torch.Tensor, likely: str
+) -> torch.Tensor:
+    """True where a weight was dropped.
+
+    The values have more columns than rows, so the context vectors tell the weights they were made
+    of. Fails where no weights make the context.
+    """
+    shape = (*weights.shape[:-1], values.shape[-1])
+    fits = isinstance(got, torch.Tensor) and got.shape == shape and got.dtype == values.dtype
+    text = None if fits else difference(got, torch.zeros(shape, dtype=values.dtype))
+    expect.that(fits, got=f"{text}", expected="(..., T, d) in that dtype", likely=likely)
+    assert isinstance(got, torch.Tensor)
+    used = got.detach() @ torch.linalg.pinv(values)  # (..., T, S)
+    text = difference(got, used @ values)
+    expect.that(
+        text is None,
+        got=f"{text}",
+        expected="sums of the values, each times one weight for all of its entries",
+        likely=likely,
+    )
+    return used < weights / 10
+
+
+def _kept_weights(
+    expect: Expect,
+    got: object,
+    weights: torch.Tensor,
+    values: torch.Tensor,
+    p: float,
+    likely: str,
+) -> torch.Tensor:
+    """As `_dropped_weights`, but fails where a weight is neither 0 nor its value / (1 - p)."""
+    dropped = _dropped_weights(expect, got, weights, values, likely)
+    text = difference(got, weights.masked_fill(dropped, 0.0) / (1 - p) @ values)
+    expect.that(
+        text is None,
+        got=f"{text}",
+        expected="sums of some of the values, each times its weight / (1 - p)",
+        likely=likely,
+    )
+    return dropped
+
+
+@pytest.mark.question("dropout_attention_weights", points=2)
+def test_context_outside_training(expect: Expect, draw: Draw) -> None:
+    likely = "outside training all weights count as they are: weights (T, S) times values (S, d)"
+    expect.same(
+        "dropout_attention_weights",
+        _weights(draw, 5, 7),
+        draw.normal(7, 3),
+        0.5,
+        False,
+        likely=likely,
+    )
+    expect.same(
+        "dropout_attention_weights",
+        draw.strided(4, 4, dtype=torch.float64),
+        draw.strided(4, 6, dtype=torch.float64),
+        0.2,
+        False,
+        likely=likely,
+    )
+
+
+@pytest.mark.question("dropout_attention_weights", points=1)
+def test_context_in_batches_and_heads(expect: Expect, draw: Draw) -> None:
+    likely = "each matrix of the batch by itself; the result has the shape (..., T, d)"
+    for leading in ((2,), (2, 3), (1, 4)):
+        expect.same(
+            "dropout_attention_weights",
+            _weights(draw, *leading, 5, 6),
+            draw.normal(*leading, 6, 3),
+            0.4,
+            False,
+            likely=likely,
+        )
+
+
+@pytest.mark.question("dropout_attention_weights", points=1)
+def test_context_without_dropout(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "dropout_attention_weights",
+        _weights(draw, 2, 3, 5, 4),
+        draw.normal(2, 3, 4, 6),
+        0.0,
+        True,
+        likely="with probability 0 no weight is dropped, while training too",
+    )
+
+
+@pytest.mark.question("dropout_attention_weights", points=1)
+def test_all_weights_dropped(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "dropout_attention_weights",
+        _weights(draw, 2, 5, 4),
+        draw.normal(2, 4, 3),
+        1.0,
+        likely="with probability 1 no weight is left, and every context vector is zero",
+    )
+
+
+@pytest.mark.question("dropout_attention_weights", points=2)
+def test_kept_weights_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -> None:
+    likely = "dropout acts on the weights, before they meet the values: not on the result, not on "
+    likely += "the values; rows are not made to sum to one again"
+    for p in (0.3, 0.6):
+        weights = _weights(draw, 3, 20, 4, dtype=torch.float64)
+        values = draw.normal(3, 4, 7, dtype=torch.float64)
+        got = expect.result("dropout_attention_weights", weights, values, p, likely=likely)
+        dropped = _kept_weights(expect, got, weights, values, p, likely)
+        expect.that(
+            bool(dropped.any()) and not bool(dropped.all()),
+            got=f"{int(dropped.sum())} of {weights.numel()} weights were dropped",
+            expected=f"about {p:.0%} of them",
+            likely="while training (the default) weights are dropped at random",
+        )
+
+
+@pytest.mark.question("dropout_attention_weights", points=3)
+def test_every_weight_is_dropped_on_its_own(expect: Expect, draw: Draw) -> None:
+    likely = "each of the T x S weights has its own chance; not a whole value, query or matrix"
+    weights = _weights(draw, 12, 25, 10, dtype=torch.float64)
+    values = draw.normal(12, 10, 14, dtype=torch.float64)
+    got = expect.result("dropout_attention_weights", weights, values, 0.3, likely=likely)
+    dropped = _dropped_weights(expect, got, weights, values, likely)
+    problem = dependence_problem(dropped, 0.3) or rate_problem(dropped, 0.3)
+    expect.that(
+        problem is None,
+        got=f"{problem} (dimensions: batch, query, key)",
+        expected="each weight is dropped, with probability 0.3, whatever happens to the others",
+        likely=likely,
+    )
+
+
+@pytest.mark.question("dropout_attention_weights", points=1)
+def test_every_call_drops_other_weights(expect: Expect, draw: Draw) -> None:
+    likely = "new random numbers in every call: no seed is set and no pattern is kept"
+    weights = _weights(draw, 60, 7, dtype=torch.float64)
+    values = draw.normal(7, 10, dtype=torch.float64)
+    calls = []
+    for _ in range(6):
+        got = expect.result("dropout_attention_weights", weights, values, 0.4, likely=likely)
+        calls.append(_dropped_weights(expect, got, weights, values, likely))
+    problem = repeat_problem(calls, 0.4)
+    expect.that(
+        problem is None,
+        got=f"{problem}",
+        expected="six calls that know nothing of each other",
+        likely=likely,
+    )
+
+
+@pytest.mark.question("dropout_attention_weights", points=1)
+def test_gradient_reaches_weights_and_values(expect: Expect, draw: Draw) -> None:
+    likely = "`.detach()`, `.item()`, `.data` or `torch.tensor(...)` cuts the gradient"
+    weights = _weights(draw, 2, 8, 4, dtype=torch.float64)
+    values = draw.normal(2, 4, 6, dtype=torch.float64)
+    expect.gradients("dropout_attention_weights", weights, values, 0.3, False, likely=likely)
+    cotangent = draw.normal(2, 8, 6, dtype=torch.float64)
+    pulled = expect.pulled(
+        "dropout_attention_weights", weights, values, 0.3, cotangent=cotangent, likely=likely
+    )
+    dropped = _kept_weights(expect, pulled.value, weights, values, 0.3, likely)
+    to_weights = (cotangent @ values.mT).masked_fill(dropped, 0.0) / 0.7
+    to_values = weights.masked_fill(dropped, 0.0).mT @ cotangent / 0.7
+    for name, got, expected in (
+        ("weights", pulled.inputs[0], to_weights),
+        ("values", pulled.inputs[1], to_values),
+    ):
+        text = difference(got, expected)
+        expect.that(
+            text is None, got=f"{text}", expected=f"the gradient to {name}, as shown", likely=likely
+        )

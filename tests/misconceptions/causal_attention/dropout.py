@@ -1,0 +1,707 @@
+"""What students write instead of dropout."""
+
+import torch
+import torch.nn.functional as F
+
+from autograder.suite import misconception
+
+
+def _checked(p):
+    if not 0 <= p <= 1:
+        raise ValueError(f"p must lie between 0 and 1, got {p}")
+
+
+def _plain(x, p, training):
+    """The cases without chance; None where chance decides."""
+    _checked(p)
+    if not training or p == 0:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    return None
+
+
+# dropout
+
+
+@misconception(
+    "dropout",
+    confuses="training with everything else: nothing is ever dropped",
+    hint="Call it twice with ones and p = 0.5: what do you see?",
+)
+def never_drops(x, p, training=True):
+    _checked(p)
+    return torch.zeros_like(x) if training and p == 1 else x
+
+
+@misconception(
+    "dropout",
+    confuses="dropping with dropping and scaling: the mean of the result shrinks",
+    hint="Take the mean of dropout of many ones. What should it be?",
+)
+def kept_as_they_were(x, p, training=True):
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x * (torch.rand_like(x) >= p)
+
+
+@misconception(
+    "dropout",
+    confuses="the probability to keep with the probability to drop in the scale: 1 / p",
+    hint="If almost nothing is dropped, should the kept entries grow much?",
+)
+def divided_by_p(x, p, training=True):
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x * (torch.rand_like(x) >= p) / p
+
+
+@misconception(
+    "dropout",
+    confuses="making larger with making smaller: times 1 - p",
+    hint="Take the mean of dropout of many ones. What should it be?",
+)
+def multiplied_by_one_minus_p(x, p, training=True):
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x * (torch.rand_like(x) >= p) * (1 - p)
+
+
+@misconception(
+    "dropout",
+    confuses="which entries the random numbers choose: the ones to drop are kept",
+    hint="With p = 0.1, how many of 1000 ones become zero?",
+)
+def kept_where_to_drop(x, p, training=True):
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x * (torch.rand_like(x) < p) / (1 - p)
+
+
+@misconception(
+    "dropout",
+    confuses="p as the probability to keep, as the first paper had it",
+    hint="With p = 0.1, how many of 1000 ones become zero?",
+)
+def p_keeps(x, p, training=True):
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x * (torch.rand_like(x) < p) / p
+
+
+@misconception(
+    "dropout",
+    confuses="entries with rows: a whole row falls together",
+    hint="Print dropout of a 6 x 6 matrix of ones.",
+)
+def whole_rows(x, p, training=True):
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x * (torch.rand_like(x[..., :1]) >= p) / (1 - p)
+
+
+@misconception(
+    "dropout",
+    confuses="entries with columns: a whole column falls together",
+    hint="Print dropout of a 6 x 6 matrix of ones.",
+)
+def whole_columns(x, p, training=True):
+    plain = _plain(x, p, training)
+    if plain is not None:
+        return plain
+    kept = torch.rand(x.shape[-1], dtype=x.dtype) >= p
+    return x * kept / (1 - p)
+
+
+@misconception(
+    "dropout",
+    confuses="each item of a batch with the first: all get one pattern",
+    hint="Print dropout of ones of shape (2, 3, 3).",
+)
+def one_pattern_for_the_batch(x, p, training=True):
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x * (torch.rand_like(x[:1]) >= p) / (1 - p)
+
+
+@misconception(
+    "dropout",
+    confuses="one pattern for the last two dimensions with one for all entries",
+    hint="Print dropout of ones of shape (2, 3, 3).",
+)
+def one_pattern_for_all_matrices(x, p, training=True):
+    plain = _plain(x, p, training)
+    if plain is not None:
+        return plain
+    kept = torch.rand(x.shape[-2:] if x.dim() > 1 else x.shape) >= p
+    return torch.where(kept, x / (1 - p), torch.zeros_like(x))
+
+
+@misconception(
+    "dropout",
+    confuses="one decision with one for each entry: all falls or nothing",
+    hint="How many random numbers does your code draw?",
+)
+def all_or_nothing(x, p, training=True):
+    plain = _plain(x, p, training)
+    if plain is not None:
+        return plain
+    return torch.zeros_like(x) if torch.rand(()) < p else x / (1 - p)
+
+
+@misconception(
+    "dropout",
+    confuses="repeatable with right: a seed makes all calls alike",
+    hint="Call it twice in a row: are the zeros in the same places?",
+)
+def seed_set_inside(x, p, training=True):
+    plain = _plain(x, p, training)
+    if plain is not None:
+        return plain
+    numbers = torch.rand(x.shape, generator=torch.Generator().manual_seed(0), dtype=x.dtype)
+    return x * (numbers >= p) / (1 - p)
+
+
+@misconception(
+    "dropout",
+    confuses="one pattern for each shape with one for each call",
+    hint="Call it twice in a row: are the zeros in the same places?",
+)
+def pattern_kept(x, p, training=True, patterns={}):
+    plain = _plain(x, p, training)
+    if plain is not None:
+        return plain
+    key = (*x.shape, p)
+    if key not in patterns:
+        patterns[key] = torch.rand(x.shape) >= p
+    return x * patterns[key] / (1 - p)
+
+
+@misconception(
+    "dropout",
+    confuses="a probability with a share: exactly p of the entries fall in every call",
+    hint="Toss a coin ten times, and again: is it heads five times in each round?",
+)
+def exact_number_dropped(x, p, training=True):
+    plain = _plain(x, p, training)
+    if plain is not None:
+        return plain
+    kept = torch.ones(x.numel(), dtype=x.dtype)
+    kept[torch.randperm(x.numel())[: round(p * x.numel())]] = 0
+    return x * kept.view(x.shape) / (1 - p)
+
+
+@misconception(
+    "dropout",
+    confuses="a probability with a share of each row",
+    hint="Toss a coin ten times, and again: is it heads five times in each round?",
+)
+def exact_number_in_each_row(x, p, training=True):
+    plain = _plain(x, p, training)
+    if plain is not None:
+        return plain
+    order = torch.rand_like(x).argsort(dim=-1)
+    return x * (order >= round(p * x.shape[-1])) / (1 - p)
+
+
+@misconception(
+    "dropout",
+    confuses="evaluation with training: entries are dropped always",
+    hint="What is the argument `training` for?",
+)
+def training_not_asked(x, p, training=True):
+    plain = _plain(x, p, True)
+    return plain if plain is not None else x * (torch.rand_like(x) >= p) / (1 - p)
+
+
+@misconception(
+    "dropout",
+    confuses="when to drop: entries fall outside training only",
+    hint="When should a network use all it has: while it learns, or when it is asked?",
+)
+def training_turned_round(x, p, training=True):
+    plain = _plain(x, p, not training)
+    return plain if plain is not None else x * (torch.rand_like(x) >= p) / (1 - p)
+
+
+@misconception(
+    "dropout",
+    confuses="two ways to keep the mean: here evaluation shrinks what training left as it was",
+    hint="Which of the two modes makes entries larger or smaller in the docstring?",
+)
+def scaled_outside_training(x, p, training=True):
+    _checked(p)
+    if not training:
+        return x * (1 - p)
+    return x * (torch.rand_like(x) >= p)
+
+
+@misconception(
+    "dropout",
+    confuses="a scale for training with a scale for always",
+    hint="Call it with training=False: does x come back?",
+)
+def scaled_in_both_modes(x, p, training=True):
+    _checked(p)
+    if p in (0, 1):
+        return x if p == 0 or not training else torch.zeros_like(x)
+    kept = torch.rand_like(x) >= p if training else torch.ones_like(x)
+    return x * kept / (1 - p)
+
+
+@misconception(
+    "dropout",
+    confuses="zero divided by zero with zero",
+    hint="Call it with p = 1: what is 0 / 0?",
+)
+def not_a_number_at_one(x, p, training=True):
+    _checked(p)
+    if not training:
+        return x
+    return x * (torch.rand_like(x) >= p) / torch.tensor(1 - p, dtype=x.dtype)
+
+
+@misconception(
+    "dropout",
+    confuses="all probabilities with those below one: the scale is computed in any case",
+    hint="Call it with p = 1: what is 1 / (1 - p)?",
+)
+def division_by_zero_at_one(x, p, training=True):
+    _checked(p)
+    if not training:
+        return x
+    scale = 1 / (1 - p)
+    return x * (torch.rand_like(x) >= p) * scale
+
+
+@misconception(
+    "dropout",
+    confuses="below one with up to one: p = 1 is refused",
+    hint="Is 1 a probability?",
+)
+def one_refused(x, p, training=True):
+    if not 0 <= p < 1:
+        raise ValueError("p must lie in [0, 1)")
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x * (torch.rand_like(x) >= p) / (1 - p)
+
+
+@misconception(
+    "dropout",
+    confuses="above zero with from zero: p = 0 is refused",
+    hint="Is 0 a probability?",
+)
+def zero_refused(x, p, training=True):
+    if not 0 < p <= 1:
+        raise ValueError("p must lie in (0, 1]")
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x * (torch.rand_like(x) >= p) / (1 - p)
+
+
+@misconception(
+    "dropout",
+    confuses="any number with a probability: p is not checked",
+    hint="Call it with p = 1.5.",
+)
+def not_checked(x, p, training=True):
+    if not training or p == 0:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    return x * (torch.rand_like(x) >= p) / (1 - p)
+
+
+@misconception(
+    "dropout",
+    confuses="both ends of the range with the upper one",
+    hint="Call it with p = -0.1.",
+)
+def only_upper_end_checked(x, p, training=True):
+    if p > 1:
+        raise ValueError("p must not be larger than 1")
+    if not training or p == 0:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    return x * (torch.rand_like(x) >= p) / (1 - p)
+
+
+@misconception(
+    "dropout",
+    confuses="both ends of the range with the lower one",
+    hint="Call it with p = 1.5.",
+)
+def only_lower_end_checked(x, p, training=True):
+    if p < 0:
+        raise ValueError("p must not be negative")
+    if not training or p == 0:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    return x * (torch.rand_like(x) >= p) / (1 - p)
+
+
+@misconception(
+    "dropout",
+    confuses="wrong always with wrong while training: p is checked too late",
+    hint="Call it with p = 1.5 and training=False.",
+)
+def checked_in_training_only(x, p, training=True):
+    if not training:
+        return x
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x * (torch.rand_like(x) >= p) / (1 - p)
+
+
+@misconception(
+    "dropout",
+    confuses="a check for users with a check for programmers: `assert` raises AssertionError",
+    hint="Which error does the docstring name?",
+)
+def assertion_for_the_range(x, p, training=True):
+    assert 0 <= p <= 1
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x * (torch.rand_like(x) >= p) / (1 - p)
+
+
+@misconception(
+    "dropout",
+    confuses="any probability with one half: p is used in the scale only",
+    hint="With p = 0.1, how many of 1000 ones become zero?",
+)
+def always_one_half(x, p, training=True):
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x * torch.randint_like(x, 2) / (1 - p)
+
+
+@misconception(
+    "dropout",
+    confuses="any scale with that of p = 0.5: kept entries are doubled",
+    hint="What should a kept 1 become for p = 0.2?",
+)
+def always_doubled(x, p, training=True):
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x * (torch.rand_like(x) >= p) * 2
+
+
+@misconception(
+    "dropout",
+    confuses="random numbers between 0 and 1 with normal ones",
+    hint="How often is a number from `randn` below 0.5? And one from `rand`?",
+)
+def normal_numbers(x, p, training=True):
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x * (torch.randn_like(x) >= p) / (1 - p)
+
+
+@misconception(
+    "dropout",
+    confuses="a new tensor with the caller's own: x is changed in place",
+    hint="Print x before and after the call.",
+)
+def caller_changed(x, p, training=True):
+    plain = _plain(x, p, training)
+    if plain is not None:
+        return plain
+    x[torch.rand_like(x) < p] = 0
+    x /= 1 - p
+    return x
+
+
+@misconception(
+    "dropout",
+    confuses="the mean over many calls with the sum of this one",
+    hint="What should a kept 1 become for p = 0.2? May it depend on the other entries?",
+)
+def sum_kept_exactly(x, p, training=True):
+    plain = _plain(x, p, training)
+    if plain is not None:
+        return plain
+    kept = torch.rand_like(x) >= p
+    return x * kept * (x.numel() / kept.sum())
+
+
+@misconception(
+    "dropout",
+    confuses="values with a graph: x is cut off from training",
+    hint="Does the result have a `grad_fn` when x requires a gradient?",
+)
+def cut_off(x, p, training=True):
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x.detach() * (torch.rand_like(x) >= p) / (1 - p)
+
+
+@misconception(
+    "dropout",
+    confuses="dropping in the result with dropping: the gradient goes through dropped entries",
+    hint="If an entry is left out, can the loss depend on it?",
+)
+def gradient_to_all(x, p, training=True):
+    plain = _plain(x, p, training)
+    if plain is not None:
+        return plain
+    result = x * (torch.rand_like(x) >= p) / (1 - p)
+    return x + (result - x).detach()
+
+
+@misconception(
+    "dropout",
+    confuses="the dtype of x with float32",
+    hint="Call it with float64: what is the dtype of the result?",
+)
+def always_float32(x, p, training=True):
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x.float() * (torch.rand(x.shape) >= p) / (1 - p)
+
+
+@misconception(
+    "dropout",
+    confuses="leaving out with adding noise",
+    hint="Which entries of your result are exactly zero?",
+)
+def noise(x, p, training=True):
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x * (1 + torch.randn_like(x) * (p / (1 - p)) ** 0.5)
+
+
+@misconception(
+    "dropout",
+    confuses="chance with size: the smallest entries fall",
+    hint="Call it twice in a row: are the zeros in the same places?",
+)
+def smallest_dropped(x, p, training=True):
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x * (x.abs() >= x.abs().quantile(p)) / (1 - p)
+
+
+@misconception(
+    "dropout",
+    confuses="a zero in its place with no entry: the dropped ones are cut out",
+    hint="Compare the shapes of x and the result.",
+)
+def dropped_are_cut_out(x, p, training=True):
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x[torch.rand_like(x) >= p] / (1 - p)
+
+
+# dropout_attention_weights
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="training with everything else: no weight is ever dropped",
+    hint="Where does p enter?",
+)
+def no_dropout(weights, values, p, training=True):
+    return weights @ values
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="weights with the result: entries of the context vectors are dropped",
+    hint="In which line does dropout stand: before or after the product with the values?",
+)
+def context_dropped(weights, values, p, training=True):
+    return F.dropout(weights @ values, p, training)
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="weights with values: entries of the values are dropped",
+    hint="Which of the two has one number for each pair of query and key?",
+)
+def values_dropped(weights, values, p, training=True):
+    return weights @ F.dropout(values, p, training)
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="once with twice: weights and context are dropped",
+    hint="Count the random decisions for one context vector.",
+)
+def both_dropped(weights, values, p, training=True):
+    return F.dropout(F.dropout(weights, p, training) @ values, p, training)
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="dropping with dropping and scaling",
+    hint="What becomes of the mean of many calls?",
+)
+def weights_not_scaled(weights, values, p, training=True):
+    return F.dropout(weights, p, training) @ values * ((1 - p) if training else 1)
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="the scale of dropout with renormalizing: rows are made to sum to what they were",
+    hint="May the weight that is left depend on how many of its row were dropped?",
+)
+def rows_renormalized(weights, values, p, training=True):
+    kept = F.dropout(weights, p, training)
+    sums = kept.sum(dim=-1, keepdim=True).clamp(min=1e-9)
+    return kept * weights.sum(dim=-1, keepdim=True) / sums @ values
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="weights with scores: softmax is applied to what was kept",
+    hint="These are weights already. What does softmax make of a dropped one?",
+)
+def softmax_again(weights, values, p, training=True):
+    return torch.softmax(F.dropout(weights, p, training), dim=-1) @ values
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="weights that sum to one with any weights: rows are divided by their sum first",
+    hint="The docstring says nothing of a sum. Try weights whose rows sum to 3.",
+)
+def rows_made_to_sum_to_one(weights, values, p, training=True):
+    weights = weights / weights.sum(dim=-1, keepdim=True)
+    return F.dropout(weights, p, training) @ values
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="evaluation with training: weights are dropped always",
+    hint="What does torch's dropout take `training` for, if it isn't given?",
+)
+def mode_not_passed_on(weights, values, p, training=True):
+    return F.dropout(weights, p) @ values
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="when to drop: weights fall outside training only",
+    hint="When should a network use all it has: while it learns, or when it is asked?",
+)
+def mode_turned_round(weights, values, p, training=True):
+    return F.dropout(weights, p, not training) @ values
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="weights with keys: a key falls for all queries together",
+    hint="How many random numbers for T queries and S keys?",
+)
+def keys_dropped(weights, values, p, training=True):
+    return weights * F.dropout(torch.ones_like(weights[..., :1, :]), p, training) @ values
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="weights with queries: all weights of a query fall together",
+    hint="How many random numbers for T queries and S keys?",
+)
+def queries_dropped(weights, values, p, training=True):
+    return weights * F.dropout(torch.ones_like(weights[..., :1]), p, training) @ values
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="each item of a batch with the first: all get one pattern",
+    hint="Try ones of shape (2, 3, 3) as weights.",
+)
+def batch_shares_a_pattern(weights, values, p, training=True):
+    pattern = F.dropout(torch.ones(weights.shape[-2:], dtype=weights.dtype), p, training)
+    return weights * pattern @ values
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="repeatable with right: a seed makes all calls alike",
+    hint="Call it twice in a row: is the result the same?",
+)
+def seeded(weights, values, p, training=True):
+    if not training:
+        return weights @ values
+    numbers = torch.rand(weights.shape, generator=torch.Generator().manual_seed(1))
+    return torch.where(numbers < p, 0.0, weights / max(1 - p, 1e-9)) @ values
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="the probability to drop with the probability to keep",
+    hint="With p = 0.1, how many weights of 1000 are left?",
+)
+def p_keeps_weights(weights, values, p, training=True):
+    return F.dropout(weights, 1 - p, training) @ values
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="any probability with one half",
+    hint="Which argument is never used?",
+)
+def half_of_the_weights(weights, values, p, training=True):
+    return F.dropout(weights, 0.5, training and p > 0) @ values
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="rows with columns: weights are turned before they meet the values",
+    hint="Row t of the weights belongs to query t. What does row t of the result belong to?",
+)
+def weights_turned(weights, values, p, training=True):
+    return F.dropout(weights, p, training).transpose(-2, -1) @ values
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="the context vectors with the weights that are left",
+    hint="Compare the shape of your result with the docstring.",
+)
+def values_not_used(weights, values, p, training=True):
+    return F.dropout(weights, p, training)
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="all probabilities with those below one",
+    hint="Call it with p = 1: what is 0 / 0?",
+)
+def weights_not_a_number_at_one(weights, values, p, training=True):
+    if not training:
+        return weights @ values
+    kept = torch.rand_like(weights) >= p
+    return weights * kept / torch.tensor(1 - p, dtype=weights.dtype) @ values
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="entries with channels: torch's `dropout1d` drops whole rows",
+    hint="Print its result for ones of shape (2, 6, 6).",
+)
+def channels_dropped(weights, values, p, training=True):
+    return weights * F.dropout1d(torch.ones_like(weights), p, training) @ values
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="a new tensor with the caller's own: the weights are changed in place",
+    hint="Print the weights before and after the call.",
+)
+def weights_changed(weights, values, p, training=True):
+    return F.dropout(weights, p, training, inplace=True) @ values
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="values with a graph: the weights are cut off from training",
+    hint="Which of the two inputs gets a gradient?",
+)
+def weights_cut_off(weights, values, p, training=True):
+    return F.dropout(weights.detach(), p, training) @ values
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="each item of a batch with the first: all use its values",
+    hint="Change the values of the second item: does its result change?",
+)
+def values_of_the_first_item(weights, values, p, training=True):
+    first = values[:1] if values.dim() > 2 else values
+    return F.dropout(weights, p, training) @ first
+
+
+@misconception(
+    "dropout_attention_weights",
+    confuses="zeros with scores: what torch's `alpha_dropout` leaves is no zero",
+    hint="Which dropped weights are exactly zero?",
+)
+def dropped_are_no_zeros(weights, values, p, training=True):
+    return F.alpha_dropout(weights, p, training) @ values
