@@ -1,0 +1,88 @@
+"""The CSV table: its rows and columns, and names that are data."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograder.errors import UserError
+from autograder.gradebook import export, export_csv, export_formats
+from autograder.records import ExerciseStatus, SubmissionStatus
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_row_for_each_student_and_a_column_for_each_question(
+    make_result: Callable, tmp_path: Path
+) -> None:
+    results = [make_result("ben", (0.0, 0.5, 2.0)), make_result("ada")]
+    rows = rows_of(export_csv(results, tmp_path / "new" / "grades.csv"))
+    assert list(rows[0]) == [
+        "student",
+        "masks/masking/causal_mask",
+        "masks/masking/mask_scores",
+        "masks/dropout/dropout",
+        "masks/total",
+        "masks/maximum",
+        "needs_review",
+    ]
+    assert [row["student"] for row in rows] == ["ada", "ben"]
+    assert list(rows[1].values()) == ["ben", "0.0", "0.5", "2.0", "2.5", "6.0", ""]
+
+
+def test_what_was_not_graded_stays_empty_and_asks_for_review(
+    make_result: Callable, tmp_path: Path
+) -> None:
+    statuses = (ExerciseStatus.GRADED, ExerciseStatus.UNREADABLE)
+    results = [
+        make_result("ada", status=SubmissionStatus.FAILED),
+        make_result("ben", statuses=statuses),
+    ]
+    rows = rows_of(export_csv(results, tmp_path / "grades.csv"))
+    assert rows[0]["masks/total"] == ""
+    assert rows[0]["needs_review"] == "masks: the grader failed: the worker's parent died"
+    assert rows[1]["needs_review"] == "masks: dropout: dropout.py can't be read"
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " =1"])
+def test_a_name_is_no_formula(make_result: Callable, tmp_path: Path, name: str) -> None:
+    rows = rows_of(export_csv([make_result(name)], tmp_path / "grades.csv"))
+    assert rows[0]["student"] == f"'{name}"
+
+
+@pytest.mark.parametrize("name", ['a,"b"\nc', "<script>", "学生", "../evil", "x" * 300])
+def test_any_name_comes_back_as_it_was(make_result: Callable, tmp_path: Path, name: str) -> None:
+    rows = rows_of(export_csv([make_result(name)], tmp_path / "grades.csv"))
+    assert rows[0]["student"] == name
+
+
+def test_excel_gets_a_byte_order_mark_only_when_asked(
+    make_result: Callable, tmp_path: Path
+) -> None:
+    plain = export_csv([make_result("ü")], tmp_path / "plain.csv")
+    marked = export_csv([make_result("ü")], tmp_path / "marked.csv", bom=True)
+    assert marked.read_bytes() == b"\xef\xbb\xbf" + plain.read_bytes()
+
+
+def test_formats_are_found_by_their_modules_and_an_unknown_one_is_named(tmp_path: Path) -> None:
+    assert "csv" in export_formats()
+    assert (
+        export("csv", [], tmp_path / "empty.csv").read_text() == "student,needs_review\r\n"
+        or (tmp_path / "empty.csv").read_bytes() == b"student,needs_review\r\n"
+    )
+    with pytest.raises(UserError, match="no export format 'xls'; there are: csv"):
+        export("xls", [], tmp_path / "x")
+
+
+def test_a_path_that_cant_be_written_is_a_clear_error(
+    make_result: Callable, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="can't be written"):
+        export_csv([make_result()], tmp_path / "file" / "grades.csv")

@@ -1,0 +1,125 @@
+"""What a student's page says, and what it can't do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from autograder.course import Course
+from autograder.feedback import write_feedback
+from autograder.presenting import NEXT_STEPS, VERDICT_WORDS, readable_test
+from autograder.records import ExerciseStatus, SubmissionStatus, Verdict
+
+
+def text_of(page: str) -> str:
+    """The words of a page, as a reader sees them."""
+    body = page.partition("<body>")[2]
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+
+def test_a_page_tells_score_verdicts_tests_messages_hint_and_next_step(
+    course: Course, class_folder: Path, make_result: Callable
+) -> None:
+    (path,) = write_feedback(course, class_folder, [make_result("ada", message="got 1\nwant 2")])
+    assert path == class_folder / "feedback" / "ada" / "masks" / "feedback.html"
+    words = text_of(path.read_text(encoding="utf-8"))
+    for part in (
+        "Masks Feedback for ada 4 of 6 points 2 of 3 questions correct",
+        "Not right yet",
+        "known mistake: Diagonal masked",
+        "Hint. May a token see itself?",
+        NEXT_STEPS[Verdict.WRONG],
+        "Diagonal is allowed not passed (0 of 1) got 1 want 2",
+        "Future is masked passed",
+    ):
+        assert part in words
+
+
+def test_missing_and_unreadable_exercises_are_told_what_to_hand_in(
+    course: Course, class_folder: Path, make_result: Callable
+) -> None:
+    statuses = (ExerciseStatus.MISSING, ExerciseStatus.UNREADABLE)
+    result = make_result(scores=(0, 0, 0), files=(None, "dropout.ipynb"), statuses=statuses)
+    words = text_of(write_feedback(course, class_folder, [result])[0].read_text())
+    assert "Nothing handed in" in words
+    assert "Hand in masking.py or masking.ipynb" in words
+    assert "dropout.ipynb could not be read as Python or as a notebook" in words
+    assert "Not judged: causal_mask (2 points), mask_scores (2 points)" in words
+
+
+def test_the_students_own_code_of_the_question_is_shown(
+    course: Course, class_folder: Path, make_result: Callable, submit: Callable
+) -> None:
+    submit("ada", {"masking.py": "def causal_mask(x):\n    return x < '</pre><script>'\n"})
+    page = write_feedback(course, class_folder, [make_result("ada")])[0].read_text()
+    assert "return x &lt; &#39;&lt;/pre&gt;&lt;script&gt;&#39;" in page
+    assert "<script" not in page
+
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>{{ 7*7 }}\"'"
+
+
+def test_names_and_messages_are_data_and_the_page_is_allowed_nothing(
+    course: Course, class_folder: Path, make_result: Callable
+) -> None:
+    result = make_result(HOSTILE, files=(HOSTILE, HOSTILE), message=HOSTILE)
+    page = write_feedback(course, class_folder, [result])[0].read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "<img" not in page
+    assert "49" not in text_of(page)
+    assert "default-src &#39;none&#39;; style-src &#39;sha256-" in page
+    assert not re.search(r"(?:src|href)=\"(?!#)", page)
+    assert "http" not in page.replace("http-equiv", "")
+
+
+@pytest.mark.parametrize("name", ["../evil", "..", ".", "", "/etc", "a\x00b", "\udcff", "x" * 300])
+def test_every_name_gets_a_page_inside_the_class_folder(
+    course: Course, class_folder: Path, make_result: Callable, name: str
+) -> None:
+    first, second = write_feedback(course, class_folder, [make_result(name), make_result("zoe")])
+    folders = {path.resolve().parents[1] for path in (first, second)}
+    assert len(folders) == 2
+    assert {folder.parent for folder in folders} == {(class_folder / "feedback").resolve()}
+
+
+def test_names_that_differ_get_pages_that_differ(
+    course: Course, class_folder: Path, make_result: Callable
+) -> None:
+    names = ["../a", "%2E%2E%2Fa", "..\\a", "x" * 300, "x" * 299 + "y"]
+    paths = write_feedback(course, class_folder, [make_result(name) for name in names])
+    assert len(set(paths)) == len(names)
+
+
+def test_a_submission_that_the_grader_failed_on_gets_no_page(
+    course: Course, class_folder: Path, make_result: Callable
+) -> None:
+    result = make_result("ada", status=SubmissionStatus.FAILED)
+    assert write_feedback(course, class_folder, [result]) == []
+
+
+def test_a_huge_message_stays_readable(
+    course: Course, class_folder: Path, make_result: Callable
+) -> None:
+    result = make_result("ada", scores=(0, 0, 0), message="x" * 5_000_000)
+    page = write_feedback(course, class_folder, [result])[0]
+    assert page.stat().st_size < 100_000
+
+
+def test_every_verdict_has_words_and_a_next_step() -> None:
+    assert set(VERDICT_WORDS) == set(NEXT_STEPS) == set(Verdict)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("test_diagonal_is_allowed", "Diagonal is allowed"),
+        ("test_rows[float64-3]", "Rows (float64-3)"),
+        ("a/test_x.py::test_one_token", "One token"),
+    ],
+)
+def test_a_tests_name_reads_as_a_sentence(name: str, words: str) -> None:
+    assert readable_test(name) == words

@@ -1,0 +1,516 @@
+"""What nbgrader sees after `record`: through its own API, and its own commands."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbgrader.api import Gradebook
+from nbgrader.apps.api import NbGraderAPI
+from nbgrader.coursedir import CourseDirectory
+
+from autograder.course import Course
+from autograder.errors import ContentError, UserError
+from autograder.gradebook import prepare_class_folder, record
+from autograder.records import ExerciseStatus, SubmissionStatus, Verdict
+
+STAMP = "2026-05-01 12:00:00 UTC"
+REPOSITORY = Path(__file__).resolve().parents[3]
+
+
+def url(class_folder: Path) -> str:
+    return f"sqlite:///{class_folder / 'gradebook.db'}"
+
+
+def scores(class_folder: Path) -> dict[str, float]:
+    with Gradebook(url(class_folder)) as gradebook:
+        found = gradebook.assignment_submissions("masks")
+        return {s.student.id: s.score - s.late_submission_penalty for s in found}
+
+
+def autograded(class_folder: Path, student: str, exercise: str) -> nbformat.NotebookNode:
+    path = class_folder / "autograded" / student / "masks" / f"{exercise}.ipynb"
+    return nbformat.read(path, as_version=4)
+
+
+def cell(notebook: nbformat.NotebookNode, name: str) -> Any:
+    own = [c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == name]
+    assert len(own) == 1
+    return own[0]
+
+
+def test_scores_of_modules_notebooks_and_missing_exercises_are_those_of_the_results(
+    course: Course, class_folder: Path, make_result: Callable, submit: Callable
+) -> None:
+    submit("ada", {"masking.py": "def causal_mask(x): return x\n", "timestamp.txt": STAMP})
+    results = [
+        make_result("ada", (2.0, 1.5, 2.0)),
+        make_result("ben", (0.0, 1.0, 0.0), files=("masking.ipynb", None),
+                    statuses=(ExerciseStatus.GRADED, ExerciseStatus.MISSING)),
+    ]  # fmt: skip
+    summary = record(course, class_folder, results)
+    assert summary.submissions == 2
+    assert scores(class_folder) == {"ada": 5.5, "ben": 1.0}
+
+
+def test_the_last_line_of_a_submission_counts(
+    course: Course, class_folder: Path, make_result: Callable
+) -> None:
+    record(course, class_folder, [make_result(scores=(2, 2, 2)), make_result(scores=(0, 0, 2))])
+    assert scores(class_folder) == {"ada": 2.0}
+
+
+def test_nbgrader_export_gives_the_scores_of_the_results(
+    course: Course, class_folder: Path, make_result: Callable, submit: Callable, tmp_path: Path
+) -> None:
+    submit("ada", {"timestamp.txt": STAMP})
+    results = [make_result("ada", (2.0, 1.25, 2.0)), make_result("Ünï cöde", (0.0, 0.0, 2.0))]
+    record(course, class_folder, results)
+    target = tmp_path / "grades.csv"
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "JUPYTER_CONFIG_DIR": str(tmp_path)}
+    subprocess.run(
+        [sys.executable, "-m", "nbgrader", "export", "--to", str(target)],
+        cwd=class_folder, env=environment, check=True, capture_output=True,
+    )  # fmt: skip
+    rows = {row["student_id"]: row for row in csv.DictReader(target.open(encoding="utf-8"))}
+    assert {r.student: r.score for r in results} == {n: float(rows[n]["score"]) for n in rows}
+    assert {float(row["max_score"]) for row in rows.values()} == {6.0}
+
+
+def test_formgrader_takes_every_submission_as_autograded(
+    course: Course, class_folder: Path, make_result: Callable, submit: Callable
+) -> None:
+    submit("stamped", {"masking.py": "", "timestamp.txt": "2026-05-01 12:00:00 Europe/Berlin"})
+    submit("unstamped", {"masking.py": ""})
+    record(course, class_folder, [make_result("stamped"), make_result("unstamped")])
+    directories = CourseDirectory(root=str(class_folder), source_directory="../assignments")
+    api = NbGraderAPI(directories)
+    assert api.get_autograded_students("masks") == {"stamped", "unstamped"}
+    assert all(
+        s["autograded"] and not s["needs_manual_grade"] for s in api.get_submissions("masks")
+    )
+    assert [assignment["max_score"] for assignment in api.get_assignments()] == [6.0]
+
+
+def test_manual_grades_comments_and_extra_credit_survive_a_second_record(
+    course: Course, class_folder: Path, make_result: Callable
+) -> None:
+    record(course, class_folder, [make_result(scores=(0.0, 0.0, 2.0))])
+    with Gradebook(url(class_folder)) as gradebook:
+        grade = gradebook.find_grade("check_causal_mask", "masking", "masks", "ada")
+        grade.manual_score, grade.extra_credit, grade.needs_manual_grade = 1.5, 0.5, False
+        said = gradebook.find_comment("causal_mask", "masking", "masks", "ada")
+        said.manual_comment = "I looked."
+        gradebook.db.commit()
+    record(course, class_folder, [make_result(scores=(0.0, 2.0, 2.0))])
+    assert scores(class_folder) == {"ada": 6.0}
+    with Gradebook(url(class_folder)) as gradebook:
+        grade = gradebook.find_grade("check_causal_mask", "masking", "masks", "ada")
+        assert (grade.manual_score, grade.needs_manual_grade) == (1.5, False)
+        said = gradebook.find_comment("causal_mask", "masking", "masks", "ada")
+        assert said.comment == "I looked."
+
+
+def test_a_manual_grade_wants_a_new_look_when_the_automatic_one_moved(
+    course: Course, class_folder: Path, make_result: Callable
+) -> None:
+    record(course, class_folder, [make_result(scores=(0.0, 0.0, 2.0))])
+    with Gradebook(url(class_folder)) as gradebook:
+        grade = gradebook.find_grade("check_causal_mask", "masking", "masks", "ada")
+        grade.manual_score, grade.needs_manual_grade = 1.5, False
+        gradebook.db.commit()
+    record(course, class_folder, [make_result(scores=(2.0, 0.0, 2.0))])
+    with Gradebook(url(class_folder)) as gradebook:
+        grade = gradebook.find_grade("check_causal_mask", "masking", "masks", "ada")
+        assert (grade.score, grade.auto_score, grade.needs_manual_grade) == (1.5, 2.0, True)
+
+
+def test_messages_become_comments_and_outputs(
+    course: Course, class_folder: Path, make_result: Callable
+) -> None:
+    record(
+        course, class_folder, [make_result(scores=(2.0, 0.0, 2.0), message="row 1\x00 \x1b[31m")]
+    )
+    with Gradebook(url(class_folder)) as gradebook:
+        wrong = gradebook.find_comment("mask_scores", "masking", "masks", "ada").auto_comment
+        right = gradebook.find_comment("causal_mask", "masking", "masks", "ada").auto_comment
+    assert right is None
+    assert "Not right yet, 0 of 2 points" in wrong
+    assert "Hint: May a token see itself?" in wrong
+    assert "row 1 [31m" in wrong
+    check = cell(autograded(class_folder, "ada", "masking"), "check_mask_scores")
+    assert "[not passed] Diagonal is allowed (0 of 1)" in check.outputs[0].text
+
+
+def test_an_unreadable_file_waits_for_a_human_in_formgrader(
+    course: Course, class_folder: Path, make_result: Callable, submit: Callable
+) -> None:
+    submit("ada", {"masking.py": "def broken(:\n"})
+    statuses = (ExerciseStatus.UNREADABLE, ExerciseStatus.GRADED)
+    record(course, class_folder, [make_result(scores=(0.0, 0.0, 2.0), statuses=statuses)])
+    with Gradebook(url(class_folder)) as gradebook:
+        assert gradebook.find_submission("masks", "ada").needs_manual_grade
+    sources = [c.source for c in autograded(class_folder, "ada", "masking").cells]
+    assert any("masking.py is not valid Python" in source for source in sources)
+    assert any("def broken(:" in source for source in sources)
+
+
+def test_the_penalty_of_nbgraders_plugin_is_applied_with_extensions(
+    make_course: Callable, tmp_path: Path, make_result: Callable
+) -> None:
+    course = make_course(tmp_path / "late", duedate="2026-05-01 11:00:00 UTC")
+    class_folder = course.root / "course"
+    prepare_class_folder(course, class_folder)
+    settings = class_folder / "nbgrader_config.py"
+    settings.write_text(settings.read_text() + 'c.LateSubmissionPlugin.penalty_method = "zero"\n')
+    for student, stamp in (("late", STAMP), ("early", "2026-05-01 10:00:00 UTC")):
+        folder = class_folder / "submitted" / student / "masks"
+        folder.mkdir(parents=True)
+        (folder / "timestamp.txt").write_text(stamp)
+    results = [make_result("late"), make_result("early")]
+    record(course, class_folder, results)
+    assert scores(class_folder) == {"late": 0.0, "early": 4.0}
+    with Gradebook(url(class_folder)) as gradebook:
+        gradebook.find_submission("masks", "late").extension = timedelta(hours=2)
+        gradebook.db.commit()
+    record(course, class_folder, results)
+    assert scores(class_folder) == {"late": 4.0, "early": 4.0}
+
+
+def test_without_a_timestamp_the_newest_files_date_decides_about_lateness(
+    make_course: Callable, tmp_path: Path, make_result: Callable
+) -> None:
+    course = make_course(tmp_path / "late", duedate="2026-05-01 11:00:00 UTC")
+    class_folder = course.root / "course"
+    settings = prepare_class_folder(course, class_folder)
+    settings.write_text(settings.read_text() + 'c.LateSubmissionPlugin.penalty_method = "zero"\n')
+    folder = class_folder / "submitted" / "ada" / "masks"
+    folder.mkdir(parents=True)
+    (folder / "masking.py").write_text("")
+    os.utime(folder / "masking.py", (2_000_000_000, 2_000_000_000))
+    record(course, class_folder, [make_result("ada")])
+    assert scores(class_folder) == {"ada": 0.0}
+
+
+@pytest.mark.parametrize("stamp", ["", "yesterday-ish", "99999-01-01", "\x00\xff", "1 2 3 4 5"])
+def test_a_timestamp_that_is_no_date_is_noted_and_costs_nothing(
+    course: Course, class_folder: Path, make_result: Callable, submit: Callable, stamp: str
+) -> None:
+    submit("ada", {"timestamp.txt": stamp})
+    summary = record(course, class_folder, [make_result("ada")])
+    assert [note.student for note in summary.notes] == ["ada"]
+    assert "holds no date" in summary.notes[0].text
+    assert scores(class_folder) == {"ada": 4.0}
+
+
+@pytest.mark.parametrize(
+    "name", ["../evil", "..", "", "a\x00b", "x" * 300, "a\nb", "\udcff", "a\\b"]
+)
+def test_a_name_that_nbgrader_cant_take_is_noted_and_touches_nothing(
+    course: Course, class_folder: Path, make_result: Callable, name: str
+) -> None:
+    summary = record(course, class_folder, [make_result(name), make_result("ada")])
+    assert [(note.student, "nbgrader can't take" in note.text) for note in summary.notes] == [
+        (name, True)
+    ]
+    assert scores(class_folder) == {"ada": 4.0}
+    assert [path.name for path in (class_folder / "autograded").iterdir()] == ["ada"]
+    assert not (class_folder.parent / "evil").exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["<script>alert(1)<b>", "学生 ü", "a'; DROP TABLE student;--", "{x}", "*"]
+)
+def test_an_unusual_name_is_recorded_under_itself(
+    course: Course, class_folder: Path, make_result: Callable, name: str
+) -> None:
+    record(course, class_folder, [make_result(name)])
+    assert scores(class_folder) == {name: 4.0}
+    assert (class_folder / "autograded" / name / "masks" / "masking.ipynb").is_file()
+
+
+def test_a_name_that_nbgraders_csv_cant_hold_is_recorded_with_a_note(
+    course: Course, class_folder: Path, make_result: Callable
+) -> None:
+    summary = record(course, class_folder, [make_result("Doe, Jane")])
+    assert "autograder export csv" in summary.notes[0].text
+    assert scores(class_folder) == {"Doe, Jane": 4.0}
+
+
+def test_failed_and_unknown_results_are_noted_and_not_recorded(
+    course: Course, class_folder: Path, make_result: Callable
+) -> None:
+    results = [
+        make_result("ada", status=SubmissionStatus.FAILED),
+        make_result("ben", assignment="nothing"),
+        make_result("cyd"),
+    ]
+    summary = record(course, class_folder, results)
+    assert {note.student for note in summary.notes} == {"ada", "ben"}
+    assert scores(class_folder) == {"cyd": 4.0}
+
+
+def test_a_lost_database_is_made_anew_by_the_same_call(
+    course: Course, class_folder: Path, make_result: Callable
+) -> None:
+    results = [make_result("ada"), make_result("ben", (0.0, 0.0, 0.0))]
+    record(course, class_folder, results)
+    before = scores(class_folder)
+    (class_folder / "gradebook.db").unlink()
+    record(course, class_folder, results)
+    assert scores(class_folder) == before
+
+
+def test_recording_again_changes_no_byte_of_the_notebooks(
+    course: Course, class_folder: Path, make_result: Callable
+) -> None:
+    record(course, class_folder, [make_result("ada")])
+    path = class_folder / "autograded" / "ada" / "masks" / "masking.ipynb"
+    before = (path.read_bytes(), path.stat().st_ino)
+    record(course, class_folder, [make_result("ada")])
+    assert (path.read_bytes(), path.stat().st_ino) == before
+
+
+def test_a_broken_database_is_an_error_that_says_what_to_do(
+    course: Course, class_folder: Path, make_result: Callable
+) -> None:
+    (class_folder / "gradebook.db").write_bytes(b"this is not a database" * 100)
+    with pytest.raises(UserError, match="move the file away and run this again"):
+        record(course, class_folder, [make_result("ada")])
+
+
+def test_a_locked_database_is_an_error_and_stays_as_it_was(
+    course: Course, class_folder: Path, make_result: Callable
+) -> None:
+    record(course, class_folder, [make_result("ada", (0.0, 0.0, 0.0))])
+    other = sqlite3.connect(class_folder / "gradebook.db", isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    try:
+        with pytest.raises(UserError, match="another program writes to it"):
+            record(course, class_folder, [make_result("ada")],
+                   db_url=f"{url(class_folder)}?timeout=0.01")  # fmt: skip
+    finally:
+        other.close()
+    assert scores(class_folder) == {"ada": 0.0}
+
+
+@pytest.mark.parametrize(
+    "address", ["nonsense", "sqlite:////no/such/folder/x.db", "nodb://a:pw@h/x"]
+)
+def test_an_address_that_is_no_database_is_a_clear_error_without_the_password(
+    course: Course, class_folder: Path, make_result: Callable, address: str
+) -> None:
+    with pytest.raises(UserError, match="can't be used") as raised:
+        record(course, class_folder, [make_result("ada")], db_url=address)
+    assert "pw" not in str(raised.value)
+
+
+def test_a_missing_released_notebook_is_a_content_error_before_anything_is_written(
+    course: Course, class_folder: Path, make_result: Callable
+) -> None:
+    (course.root / "assignments" / "masks" / "dropout.ipynb").unlink()
+    with pytest.raises(ContentError, match="autograder release masks"):
+        record(course, class_folder, [make_result("ada")])
+    assert not (class_folder / "gradebook.db").exists()
+
+
+def test_points_that_differ_between_release_and_suite_are_noted_once(
+    course: Course, class_folder: Path, make_result: Callable, make_released: Callable
+) -> None:
+    path = course.root / "assignments" / "masks" / "dropout.ipynb"
+    nbformat.write(make_released("dropout", points=3.0), path)
+    summary = record(course, class_folder, [make_result("ada"), make_result("ben")])
+    assert len(summary.notes) == 1
+    assert "masks/dropout/dropout has 3 points" in summary.notes[0].text
+
+
+def test_a_changed_release_changes_the_gradebook_and_keeps_what_a_human_graded(
+    course: Course, class_folder: Path, make_result: Callable, make_released: Callable
+) -> None:
+    record(course, class_folder, [make_result("ada"), make_result("ben")])
+    with Gradebook(url(class_folder)) as gradebook:
+        grade = gradebook.find_grade("check_dropout", "dropout", "masks", "ada")
+        grade.manual_score = 1.0
+        gradebook.db.commit()
+    notebook = make_released("masking", points=5.0)
+    notebook.cells = notebook.cells[:4]  # without mask_scores
+    nbformat.write(notebook, course.root / "assignments" / "masks" / "masking.ipynb")
+    record(course, class_folder, [make_result("ada"), make_result("ben")])
+    with Gradebook(url(class_folder)) as gradebook:
+        masking = gradebook.find_notebook("masking", "masks")
+        assert [(c.name, c.max_score) for c in masking.grade_cells] == [("check_causal_mask", 5.0)]
+        assert gradebook.find_grade("check_dropout", "dropout", "masks", "ada").score == 1.0
+
+
+def test_a_students_module_fills_the_released_notebook(
+    course: Course, class_folder: Path, make_result: Callable, submit: Callable
+) -> None:
+    helper, answer = "def _help(x):\n    return x + 1", "def causal_mask(x):\n    return _help(x)"
+    submit("ada", {"masking.py": f"import torch\n\n\n{helper}\n\n\n{answer}\n"})
+    record(course, class_folder, [make_result("ada")])
+    notebook = autograded(class_folder, "ada", "masking")
+    nbformat.validate(notebook)
+    assert cell(notebook, "causal_mask").source == answer
+    assert "NotImplementedError" in cell(notebook, "mask_scores").source
+    assert helper in notebook.cells[-1].source
+
+
+def test_a_students_own_notebook_is_kept_with_locked_cells_restored(
+    course: Course, class_folder: Path, make_result: Callable, make_released: Callable,
+    submit: Callable,
+) -> None:  # fmt: skip
+    own = make_released("masking")
+    own.cells.insert(1, nbformat.v4.new_markdown_cell("my thoughts"))
+    cell(own, "causal_mask").source = "def causal_mask(x): return 7"
+    cell(own, "check_causal_mask").source = "print('full marks')"
+    cell(own, "check_causal_mask").metadata["nbgrader"]["points"] = 99
+    cell(own, "check_causal_mask").metadata["nbgrader"]["schema_version"] = 99
+    submit("ada", {"masking.ipynb": nbformat.writes(own)})
+    record(course, class_folder, [make_result("ada", files=("masking.ipynb", None))])
+    notebook = autograded(class_folder, "ada", "masking")
+    nbformat.validate(notebook)
+    assert notebook.cells[1].source == "my thoughts"
+    assert cell(notebook, "causal_mask").source == "def causal_mask(x): return 7"
+    check = cell(notebook, "check_causal_mask")
+    assert check.source == 'check("causal_mask")'
+    assert check.metadata.nbgrader["points"] == 2.0
+    assert check.metadata.nbgrader["schema_version"] == 3
+
+
+def test_a_notebook_with_a_duplicated_or_lost_cell_is_rebuilt_with_its_answers(
+    course: Course, class_folder: Path, make_result: Callable, make_released: Callable,
+    submit: Callable,
+) -> None:  # fmt: skip
+    doubled, lost = make_released("masking"), make_released("masking")
+    doubled.cells.append(nbformat.from_dict(dict(cell(doubled, "causal_mask"))))
+    doubled.cells[-1].source = "def causal_mask(x): return 'the last counts'"
+    lost.cells = [nbformat.v4.new_code_cell("def causal_mask(x): return 'kept'")]
+    for student, own in (("doubled", doubled), ("lost", lost)):
+        submit(student, {"masking.ipynb": json.dumps(own)})
+    results = [make_result(name, files=("masking.ipynb", None)) for name in ("doubled", "lost")]
+    record(course, class_folder, results)
+    for student, answer in (("doubled", "the last counts"), ("lost", "kept")):
+        notebook = autograded(class_folder, student, "masking")
+        assert "the notebook was rebuilt" in notebook.cells[0].source
+        assert answer in cell(notebook, "causal_mask").source
+    assert scores(class_folder) == {"doubled": 4.0, "lost": 4.0}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "null", "[]", '{"cells": 3}', '{"cells": [1, null, "x"]}', "[" * 100_000, "\x00",
+     '{"cells": [{"cell_type": "code", "source": ["\\ud800"], "outputs": "x", "metadata": 3}]}'],
+)  # fmt: skip
+def test_a_broken_notebook_is_rebuilt_from_the_release(
+    course: Course, class_folder: Path, make_result: Callable, submit: Callable, text: str
+) -> None:
+    submit("ada", {"masking.ipynb": text})
+    record(course, class_folder, [make_result("ada", files=("masking.ipynb", None))])
+    notebook = autograded(class_folder, "ada", "masking")
+    nbformat.validate(notebook)
+    assert "NotImplementedError" in cell(notebook, "causal_mask").source
+
+
+def test_what_a_students_notebook_shows_runs_nothing_and_stays_small(
+    course: Course, class_folder: Path, make_result: Callable, make_released: Callable,
+    submit: Callable,
+) -> None:  # fmt: skip
+    own = make_released("masking")
+    bad = "<script>alert(1)</script>"
+    own.cells.insert(1, nbformat.v4.new_markdown_cell(f"look {bad} <img src=x onerror=alert(1)>"))
+    own.cells.insert(1, nbformat.v4.new_raw_cell(bad))
+    output = nbformat.v4.new_output
+    cell(own, "causal_mask").outputs = [
+        output(
+            "display_data", data={"text/html": bad, "image/png": '"><script>', "text/plain": "ok"}
+        ),
+        output("display_data", data={"application/javascript": "alert(1)"}),
+        output("stream", name="stdout", text="x" * 5_000_000),
+    ]
+    submit("ada", {"masking.ipynb": json.dumps(own)})
+    record(course, class_folder, [make_result("ada", files=("masking.ipynb", None))])
+    notebook = autograded(class_folder, "ada", "masking")
+    shown = cell(notebook, "causal_mask").outputs
+    assert [dict(o.data) for o in shown[:-1]] == [{"text/plain": "ok"}]
+    assert len(shown[-1].text) < 30_000
+    markdown = [c.source for c in notebook.cells if c.cell_type == "markdown"]
+    assert not any("<script" in source or "<img" in source for source in markdown)
+    assert not any(c.cell_type == "raw" for c in notebook.cells)
+
+
+def test_a_link_in_a_submission_is_not_followed(
+    course: Course, class_folder: Path, make_result: Callable, submit: Callable, tmp_path: Path
+) -> None:
+    secret = tmp_path / "secret.py"
+    secret.write_text("def causal_mask(x): return 'secret'\n")
+    (submit("ada", {}) / "masking.py").symlink_to(secret)
+    record(course, class_folder, [make_result("ada")])
+    text = (class_folder / "autograded" / "ada" / "masks" / "masking.ipynb").read_text()
+    assert "secret'" not in text
+    assert "not a regular file" in text
+
+
+def test_progress_is_told_batch_by_batch(
+    course: Course, class_folder: Path, make_result: Callable
+) -> None:
+    told: list[tuple[int, int]] = []
+    results = [make_result(f"student{number}") for number in range(101)]
+    record(course, class_folder, results, progress=lambda done, of: told.append((done, of)))
+    assert told == [(100, 101), (101, 101)]
+
+
+def test_a_configuration_that_is_there_stays_and_a_broken_one_is_a_clear_error(
+    course: Course, class_folder: Path, make_result: Callable
+) -> None:
+    settings = class_folder / "nbgrader_config.py"
+    settings.write_text("c = get_config()\nc.CourseDirectory.autograded_directory = 'marked'\n")
+    record(course, class_folder, [make_result("ada")])
+    assert (class_folder / "marked" / "ada" / "masks" / "masking.ipynb").is_file()
+    settings.write_text("c = get_config(\n")
+    with pytest.raises(UserError, match=r"nbgrader_config\.py: can't be loaded"):
+        record(course, class_folder, [make_result("ada")])
+
+
+def test_nbgraders_own_autograde_fills_in_the_results_and_runs_no_student_code(
+    course: Course, class_folder: Path, make_result: Callable, make_released: Callable,
+    submit: Callable, tmp_path: Path,
+) -> None:  # fmt: skip
+    own = make_released("masking")
+    cell(own, "causal_mask").source = f"open({str(tmp_path / 'ran')!r}, 'w')\ndef causal_mask(x): 1"
+    submit("ada", {"masking.ipynb": nbformat.writes(own), "timestamp.txt": STAMP})
+    result = make_result("ada", (1.0, 2.0, 2.0), files=("masking.ipynb", "dropout.py"))
+    record(course, class_folder, [make_result("ada", (0.0, 0.0, 0.0))])
+    (class_folder / "results.jsonl").write_text(json.dumps(result.to_json()) + "\n{half a li")
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "JUPYTER_CONFIG_DIR": str(tmp_path)}
+    subprocess.run(
+        [sys.executable, "-m", "nbgrader", "autograde", "masks", "--force"],
+        cwd=class_folder, env=environment, check=True, capture_output=True,
+    )  # fmt: skip
+    assert scores(class_folder) == {"ada": 5.0}
+    assert not (tmp_path / "ran").exists()
+    check = cell(autograded(class_folder, "ada", "masking"), "check_causal_mask")
+    assert "1 of 2 points" in check.outputs[0].text
+
+
+def test_an_answer_that_is_no_answer_waits_for_a_human(
+    course: Course, class_folder: Path, make_result: Callable, make_question: Callable
+) -> None:
+    result = make_result("ada", (0.0, 2.0, 2.0))
+    masking = result.exercises[0]
+    strange = make_question("causal_mask", 0.0, Verdict.PROTOCOL)
+    exercise = replace(masking, questions=(strange, masking.questions[1]))
+    record(course, class_folder, [replace(result, exercises=(exercise, result.exercises[1]))])
+    with Gradebook(url(class_folder)) as gradebook:
+        grade = gradebook.find_grade("check_causal_mask", "masking", "masks", "ada")
+        assert grade.needs_manual_grade
