@@ -5,7 +5,7 @@ that goes straight from the grader to the worker, which a later worker can't loo
 
 Each datagram on the control socket asks for one worker: its limits as JSON, and three descriptors
 (channel, status, output). On the status socket come `P` with the worker's pidfd, then the worker's
-exit status as JSON; or `E` and a reason.
+exit status as JSON; or `E` and a reason. On the channel comes `C` once the worker is confined.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from torch import nn
 from . import confine, execution, worker
 
 _REQUEST_BYTES = 1 << 16
-_EXIT_NOT_CONFINED = 97
 
 
 def main() -> None:
@@ -119,8 +118,10 @@ def _become_worker(
             confine.hide_processes()
         confine.drop_privileges()
         confine.lock_down(settings["readable"], own)
-        worker.serve(socket.socket(fileno=3))
+        own_channel = socket.socket(fileno=3)
+        own_channel.sendall(b"C")  # whatever ends the worker from now on is the student's
+        worker.serve(own_channel)
     except BaseException:
         os.write(2, traceback.format_exc().encode())
-        os._exit(_EXIT_NOT_CONFINED)
+        os._exit(1)
     os._exit(0)

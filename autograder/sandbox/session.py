@@ -28,7 +28,6 @@ from ..records import Limits
 _LOOK_AT_CPU_SECONDS = 0.1
 _CONFINED_SECONDS = 30.0
 _SOCKET_BUFFER = 1 << 20
-_EXIT_NOT_CONFINED = 97
 
 
 @dataclass(slots=True)
@@ -127,6 +126,14 @@ class Session:
             raise SandboxError(f"no worker came: {reason}")
         self._pidfd = descriptors[0]
         self._pid = _pid_of(self._pidfd)
+        readable, _, _ = select.select([self._channel], [], [], _CONFINED_SECONDS)
+        # no student's code has run yet: what goes wrong until this byte is our own fault
+        if not readable or self._channel.recv(1) != b"C":
+            time.sleep(0.05)  # its last words are still on the way
+            self._drain()
+            said = self._last_words.decode(errors="replace")
+            self.kill()
+            raise SandboxError(f"a worker could not be confined:\n{said}")
 
     def _receive(self, clock: _Clock) -> Any:
         head = self._pump(clock, wanted=wire.HEAD.size)
@@ -209,9 +216,6 @@ class Session:
     def _fault(self, code: int, cpu: float) -> Exception:
         if os.WIFEXITED(code):
             status = os.WEXITSTATUS(code)
-            if status == _EXIT_NOT_CONFINED:
-                said = self._last_words.decode(errors="replace")
-                return SandboxError(f"a worker could not be confined:\n{said}")
             return AnswerCrashed(f"the code ended its own process with exit status {status}")
         number = os.WTERMSIG(code)
         if number in (signal.SIGXCPU, signal.SIGKILL) and cpu >= self._limits.cpu_seconds:

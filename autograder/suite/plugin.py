@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
         root = Path(folder).resolve()
         if not root.is_dir():
             raise pytest.UsageError(f"--implementation: {root} is not a folder")
-        config.stash[ANSWERS] = _from_folder(root)
+        config.stash[ANSWERS] = from_folder(root)
 
 
 def exercise_of(suite: Path) -> tuple[str, str]:
@@ -55,7 +55,8 @@ def exercise_of(suite: Path) -> tuple[str, str]:
     return suite.parent.name, suite.stem.removeprefix("test_")
 
 
-def _from_folder(root: Path) -> Answers:
+def from_folder(root: Path) -> Answers:
+    """The modules of a folder, each executed in this process when it is first asked for."""
     cache: dict[Path, LocalImplementation] = {}
 
     def answers(suite: Path) -> Implementation:

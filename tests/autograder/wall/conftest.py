@@ -1,0 +1,51 @@
+"""A worker parent of each tier that this machine gives, started once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from autograder.records import Limits, Tier
+from autograder.sandbox import Budget, Session, WorkerParent, examine
+
+LIMITS = Limits(wall_seconds=5, cpu_seconds=1, memory_bytes=512 << 20, reply_bytes=8 << 20)
+
+
+@pytest.fixture(scope="session", params=[Tier.A, Tier.B, Tier.C], ids=lambda tier: f"tier_{tier}")
+def parent(request: pytest.FixtureRequest) -> Iterator[WorkerParent]:
+    finding = examine(request.param)
+    if not finding.works:
+        pytest.skip(f"this machine does not give tier {request.param}: {finding.reason[:300]}")
+    with WorkerParent(request.param) as started:
+        yield started
+
+
+class Student:
+    """A student's module in a worker of its own."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    def ask(self, *request: object) -> object:
+        return self.session.ask(Budget.of(LIMITS), *request)
+
+    def call(self, name: str, *args: object) -> object:
+        value, _ = self.ask("call", name, list(args))  # type: ignore[misc]
+        return value
+
+
+@pytest.fixture
+def student(parent: WorkerParent) -> Iterator[Callable[[str], Student]]:
+    """Hands a module's text to a fresh worker."""
+    sessions: list[Session] = []
+
+    def open_worker(text: str) -> Student:
+        sessions.append(parent.open(LIMITS, questions=3))
+        made = Student(sessions[-1])
+        made.ask("load", "module", text, 7)
+        return made
+
+    yield open_worker
+    for session in sessions:
+        session.close()

@@ -1,0 +1,200 @@
+"""What a worker answers, and how its end is told."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from autograder import errors
+
+
+def test_call_returns_the_value_and_the_arguments_afterwards(student):
+    made = student("def double_in_place(x):\n    x *= 2\n    return x + 1")
+    value, after = made.ask("call", "double_in_place", [torch.ones(2, 3)])
+    assert torch.equal(value, torch.full((2, 3), 3.0))
+    assert torch.equal(after[0], torch.full((2, 3), 2.0))
+
+
+def test_one_tensor_passed_twice_stays_one(student):
+    made = student("def same(a, b):\n    return a is b")
+    x = torch.ones(2)
+    assert made.call("same", x, x) is True
+    assert made.call("same", x, torch.ones(2)) is False
+
+
+def test_a_turned_tensor_arrives_turned(student):
+    made = student("def facts(x):\n    return x.is_contiguous(), x[0, 1]")
+    contiguous, entry = made.call("facts", torch.tensor([[1.0, 2.0], [3.0, 4.0]]).T)
+    assert contiguous is False
+    assert entry.item() == 3.0
+
+
+def test_gradients_are_those_of_the_answer(student):
+    made = student("def product(a, b):\n    return a @ b")
+    a, b = torch.randn(2, 3, dtype=torch.float64), torch.randn(3, 4, dtype=torch.float64)
+    seed = torch.randn(2, 4, dtype=torch.float64)
+    _, (to_a, to_b), _ = made.ask("gradients", "product", [a, b], seed)
+    assert torch.allclose(to_a, seed @ b.T)
+    assert torch.allclose(to_b, a.T @ seed)
+
+
+def test_a_cut_gradient_is_none(student):
+    made = student("def cut(x):\n    return x.detach() * 2")
+    _, (gradient,), _ = made.ask("gradients", "cut", [torch.ones(3)], torch.ones(3))
+    assert gradient is None
+
+
+def test_a_layer_takes_weights_by_name_and_gives_their_gradients(student):
+    made = student(
+        "import torch\n"
+        "class Layer(torch.nn.Module):\n"
+        "    def __init__(self, size):\n"
+        "        super().__init__()\n"
+        "        self.linear = torch.nn.Linear(size, size)\n"
+        "    def forward(self, x):\n"
+        "        return self.linear(x)\n"
+    )
+    handle = made.ask("build", "Layer", [2])
+    weights = {"linear.weight": torch.eye(2), "linear.bias": torch.ones(2)}
+    made.ask("load_weights", handle, weights)
+    value, _ = made.ask("forward", handle, [torch.tensor([[3.0, 4.0]])])
+    _, _, gradients = made.ask("layer_gradients", handle, [torch.ones(1, 2)], torch.ones(1, 2))
+    assert torch.equal(value, torch.tensor([[4.0, 5.0]]))
+    assert set(gradients) == set(weights)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "torch.softmax(x, -1)",
+        "x.softmax(-1)",
+        "getattr(torch, 'soft' + 'max')(x, -1)",
+        "torch.ops.aten._softmax(x, -1, False)",
+        "torch.nn.Softmax(-1)(x)",
+    ],
+)
+def test_operators_are_seen_by_whatever_way_they_are_reached(student, call):
+    made = student(f"import torch\ndef answer(x):\n    return {call}")
+    assert "aten::_softmax" in made.ask("operators", "answer", [torch.ones(2, 3)])
+
+
+def test_what_is_not_defined_is_missing(student):
+    with pytest.raises(errors.AnswerMissing, match="nothing_here"):
+        student("x = 1").call("nothing_here")
+
+
+def test_a_stub_is_not_implemented(student):
+    with pytest.raises(errors.AnswerNotImplemented):
+        student("def answer():\n    raise NotImplementedError").call("answer")
+
+
+def test_an_exception_is_told_with_the_students_own_line(student):
+    with pytest.raises(errors.AnswerRaised, match=r"in answer: return 1 / 0") as caught:
+        student("def answer():\n    return 1 / 0").call("answer")
+    assert caught.value.type_name == "ZeroDivisionError"
+    assert "ArithmeticError" in caught.value.bases
+
+
+def test_an_import_that_fails_hurts_only_those_who_use_it(student):
+    made = student("import nowhere_to_be_found as n\ndef a():\n    return 1\ndef b():\n    n.x()")
+    assert made.call("a") == 1
+    with pytest.raises(errors.AnswerRaised, match="nowhere_to_be_found|n could not be imported"):
+        made.call("b")
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        ("while True: pass", errors.AnswerTimeout),
+        ("import time; time.sleep(60)", errors.AnswerTimeout),
+        ("import os; os._exit(0)", errors.AnswerCrashed),
+        ("import ctypes; ctypes.string_at(0)", errors.AnswerCrashed),
+        ("import os; os.abort()", errors.AnswerCrashed),
+        ("import torch; return torch.ones(10**11)", errors.AnswerMemory),
+        ("return [bytearray(10**8) for _ in range(100)]", errors.AnswerMemory),
+        ("while True: print('x' * 1000)", errors.AnswerOutputLimit),
+        ("return (number for number in range(3))", errors.AnswerProtocol),
+        ("import torch; return torch.zeros(10**7)", errors.AnswerProtocol),
+        ("import os; os.close(3)", errors.AnswerCrashed),
+        ("import os; os.write(3, b'x' * 64)", errors.AnswerProtocol),
+        ("import os; os._exit(97)", errors.AnswerCrashed),
+        ("raise SystemExit", errors.AnswerRaised),
+        ("raise KeyboardInterrupt", errors.AnswerRaised),
+    ],
+)
+def test_every_end_has_its_name(student, body, fault):
+    made = student(f"def answer():\n    {body}")
+    with pytest.raises(fault):
+        made.call("answer")
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        "open('/etc/passwd').read()",
+        "os.listdir('/')",
+        "os.listdir('/proc')",
+        "open('/proc/1/environ').read()",
+        "os.fork()",
+        "os.execv('/bin/true', ['true'])",
+        "__import__('subprocess').run(['true'])",
+        "__import__('socket').socket()",
+        "__import__('socket').socketpair()",
+        "os.kill(1, 9)",
+        "os.kill(os.getppid(), 15)",
+        "os.chmod('/usr', 0o777)",
+        "os.utime('/usr')",
+        "os.setxattr('/usr', 'user.a', b'b')",
+        "open('/usr/lib/written', 'w')",
+        "os.symlink('/etc', '/usr/lib/linked')",
+        "__import__('fcntl').flock(open('/dev/null'), 2)",
+        "__import__('fcntl').lockf(open('/dev/null', 'w'), 2)",
+        "__import__('resource').setrlimit(6, (99999, 99999))",
+        "__import__('multiprocessing.shared_memory').shared_memory.SharedMemory('x', True, 9)",
+        "os.memfd_create('x')",
+    ],
+)
+def test_a_student_can_not(student, attempt):
+    text = (
+        "import os\n"
+        "def answer():\n"
+        "    try:\n"
+        f"        {attempt}\n"
+        "    except (OSError, ValueError) as error:\n"
+        "        return type(error).__name__\n"
+        "    return 'done'\n"
+    )
+    assert student(text).call("answer") != "done"
+
+
+def test_a_worker_is_nobody_and_knows_no_project(student):
+    made = student(
+        "import os, sys, importlib.util\n"
+        "def facts():\n"
+        "    found = [importlib.util.find_spec(n) is not None\n"
+        "             for n in ('autograder', 'solutions', 'nbgrader', 'pytest')]\n"
+        "    return os.getuid(), found, sorted(os.environ)\n"
+    )
+    user, found, environment = made.call("facts")
+    assert user != 0
+    assert found == [False, False, False, False]
+    assert not any("TOKEN" in name or "PYTEST" in name for name in environment)
+
+
+def test_memory_of_one_student_is_not_the_next_ones(student):
+    student("import builtins\nbuiltins.mine = 1\nimport torch\ntorch.softmax = None")
+    made = student(
+        "import builtins, torch\n"
+        "def facts():\n    return hasattr(builtins, 'mine'), torch.softmax is None"
+    )
+    assert made.call("facts") == (False, False)
+
+
+def test_the_time_of_a_question_adds_up_over_its_calls(student):
+    from autograder.sandbox import Budget
+
+    made = student("import time\ndef nap():\n    time.sleep(0.2)")
+    budget = Budget(wall=0.5, cpu=1.0)
+    with pytest.raises(errors.AnswerTimeout):
+        for _ in range(10):
+            made.session.ask(budget, "call", "nap", [])
