@@ -38,7 +38,7 @@ def readable(name: str) -> str:
 
 
 def headline(question: CheckedQuestion) -> str:
-    """One line: sign, question, standing, and how many checks passed."""
+    """One line: sign, question, standing, and how many checks pass where some do not."""
     look = _LOOKS[question.standing]
     return f"{look.sign} {question.question}: {look.words}{_count(question)}"
 
@@ -98,10 +98,10 @@ def shown(question: CheckedQuestion) -> Shown:
 
 
 def _count(question: CheckedQuestion) -> str:
-    if question.standing not in (Standing.MEND, Standing.PASSED):
+    if question.standing is not Standing.MEND:
         return ""
     passed = sum(test.passed for test in question.tests)
-    return f" ({passed} of {len(question.tests)} checks)"
+    return f" ({passed} of {len(question.tests)} checks passed)"
 
 
 def _to_show(question: CheckedQuestion) -> Sequence[CheckedTest]:

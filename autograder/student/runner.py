@@ -52,8 +52,8 @@ def run_checks(
         code = pytest.main(
             [
                 str(suite),
-                # elsewhere as root: pytest then names the module by its whole path, so that no other
-                # folder's checks of the same name, imported before, take its place
+                # a root elsewhere: pytest then names the module by its whole path, so that no
+                # other folder's checks of the same name, imported before, take its place
                 *("-c", str(settings), f"--rootdir={folder}", "--noconftest"),
                 *("--import-mode=importlib", "--assert=plain", "--capture=no"),
                 *("-p", "autograder.suite.plugin"),
