@@ -25,7 +25,7 @@ _PANEL = "#f1f1ee"
 _EMPTY = "#d0d0cc"
 
 #: every colour is said here, whatever style the notebook has chosen
-_STYLE = {
+_STYLE: dict[Any, Any] = {  # Any: matplotlib types its keys as one closed list
     "figure.facecolor": _PAPER,
     "savefig.facecolor": _PAPER,
     "savefig.transparent": False,
@@ -107,7 +107,7 @@ def beside(
         )
         left, right = axes[0]
         if given is None:
-            _draw_excuse(left, excuse)
+            _draw_excuse(left, excuse, width)
         else:
             _draw(left, given, _fitting(rows, given, 0), _fitting(columns, given, 1), *scale)
         image = _draw(right, wanted, rows, columns, *scale)
@@ -228,12 +228,11 @@ def _fitting(
     return labels if labels is not None and len(labels) == values.shape[axis] else None
 
 
-def _draw_excuse(axes: Axes, text: str) -> None:
+def _draw_excuse(axes: Axes, text: str, width: float) -> None:
     axes.set_facecolor(_PANEL)
     axes.set_xticks([])
     axes.set_yticks([])
-    # DejaVu Sans at 9 points is about 0.07 inch a letter
-    letters = max(int(axes.get_position().width * axes.figure.get_figwidth() / 0.08), 14)
+    letters = max(int(width / 0.08), 14)  # DejaVu Sans at 9 points: about 0.07 inch a letter
     axes.text(
         0.5,
         0.5,
@@ -255,7 +254,7 @@ def _number(value: float) -> str:
     return f"{value:.2f}" if abs(value) < 100 else f"{value:.3g}"
 
 
-def _ink_on(colour: Sequence[float]) -> str:
+def _ink_on(colour: np.ndarray) -> str:
     """Dark ink on a light cell, white on a dark one."""
     red, green, blue = colour[:3]
     return _INK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.55 else _PAPER
