@@ -1,0 +1,25 @@
+"""What is committed in `assignments/` is what release would write now, and tells nothing hidden."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from autograder.authoring import find_leaks, verify_fresh
+from autograder.course import Course, load_course
+
+
+@pytest.fixture(scope="module")
+def course() -> Course:
+    """The course of this repository."""
+    return load_course(Path(__file__).parents[2])
+
+
+def test_assignments_are_fresh(course: Course) -> None:
+    stale = [f"{item.path}: {item.problem}" for item in verify_fresh(course)]
+    assert not stale, "run `autograder release`:\n" + "\n".join(stale)
+
+
+def test_assignments_tell_nothing_hidden(course: Course) -> None:
+    leaks = [str(leak) for leak in find_leaks(course)]
+    assert not leaks, "\n".join(leaks)
