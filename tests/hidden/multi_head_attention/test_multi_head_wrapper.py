@@ -106,10 +106,11 @@ def test_dropout_in_every_head(expect: Expect) -> None:
     layer.fill(lambda name, shape: shown if "W_value" in name else torch.zeros(shape))
     x = torch.eye(num_tokens).repeat(4, 1, 1)
     calls = [layer.train().result(x, likely=likely) for _ in range(3)]
+    shape = (4, num_tokens, num_heads * (num_tokens + 1))
     layer.that(
-        all(call.shape == (4, num_tokens, num_heads * (num_tokens + 1)) for call in calls),
-        got=f"shape {tuple(calls[0].shape)}",
-        expected="all heads side by side",
+        all(isinstance(call, torch.Tensor) and call.shape == shape for call in calls),
+        got="another shape",
+        expected=f"shape {shape}: all heads side by side",
         likely=likely,
     )
     heads = torch.stack(calls).unflatten(-1, (num_heads, num_tokens + 1)).transpose(2, 3)

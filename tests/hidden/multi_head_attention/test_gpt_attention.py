@@ -1,0 +1,225 @@
+"""Hidden suite of `gpt_attention`: 15 of the assignment's 100 points."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from autograder.suite import Draw, Expect
+from autograder.suite.chance import causal_dropout_problem, dependence_problem, rate_problem
+
+GPT = "CausalSelfAttention"
+
+
+def config(
+    n_embd: int, n_head: int, block_size: int, attn_pdrop: float = 0.0, resid_pdrop: float = 0.0
+) -> SimpleNamespace:
+    return SimpleNamespace(
+        n_embd=n_embd,
+        n_head=n_head,
+        block_size=block_size,
+        attn_pdrop=attn_pdrop,
+        resid_pdrop=resid_pdrop,
+    )
+
+
+@pytest.mark.question(GPT, points=1)
+def test_one_token_and_one_head(expect: Expect, draw: Draw) -> None:
+    likely = "a token alone attends to itself: its value goes through proj, no dimension is lost"
+    expect.layer(GPT, config(6, 2, 4)).same(draw.normal(1, 1, 6), likely=likely)
+    expect.layer(GPT, config(3, 1, 4)).same(draw.normal(1, 3, 3), likely=likely)
+
+
+@pytest.mark.question(GPT, points=2)
+def test_many_heads_in_a_batch(expect: Expect, draw: Draw) -> None:
+    expect.layer(GPT, config(12, 4, 5), scale=0.4).same(
+        draw.normal(2, 5, 12),
+        likely="project, split into heads, score, scale by the root of the head size, mask, "
+        "softmax over the keys, context, merge, proj: print the shape after each step",
+    )
+
+
+@pytest.mark.question(GPT, points=1)
+def test_shorter_inputs_one_after_the_other(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer(GPT, config(6, 3, 8))
+    likely = "the mask is cut to the length of each input; nothing of an earlier call remains"
+    for batch, num_tokens in ((3, 5), (2, 7), (1, 2)):
+        layer.same(draw.normal(batch, num_tokens, 6), likely=likely)
+
+
+@pytest.mark.question(GPT, points=1)
+def test_when_all_sizes_are_equal(expect: Expect, draw: Draw) -> None:
+    # batch, tokens, heads and head size are 3; the input is not contiguous
+    expect.layer(GPT, config(9, 3, 3), scale=0.3).same(
+        draw.strided(3, 3, 9),
+        likely="every order of the dimensions has the right shape here; which two change places "
+        "when heads are split and merged, and over which one does softmax run?",
+    )
+
+
+@pytest.mark.question(GPT, points=1)
+def test_trainable_weights(expect: Expect) -> None:
+    expect.layer(GPT, config(6, 2, 4, 0.1, 0.2)).exact_weights(
+        likely="four linear layers, all with a bias, and nothing else learns: the mask is no "
+        "parameter"
+    )
+
+
+@pytest.mark.question(GPT, points=1)
+def test_future_does_not_change_the_past(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer(GPT, config(6, 2, 7))
+    likely = "the output of a token must not change when only later tokens change"
+    x = draw.normal(2, 6, 6)
+    before = layer.result(x, likely=likely)
+    changed = x.clone()
+    changed[:, 4:] = draw.normal(2, 2, 6)
+    after = layer.result(changed, likely=likely)
+    same_shape = isinstance(before, torch.Tensor) and before.shape == after.shape == x.shape
+    layer.that(
+        same_shape and torch.allclose(before[:, :4], after[:, :4], atol=1e-5),
+        got="other outputs for tokens 0 to 3 after tokens 4 and 5 changed",
+        expected="the same outputs",
+        likely=likely,
+    )
+    earlier = x.clone()
+    earlier[:, 0] = draw.normal(2, 6)
+    layer.that(
+        not torch.allclose(before[:, 5], layer.result(earlier)[:, 5], atol=1e-5),
+        got="the same output for the last token, though the first one changed",
+        expected="another output: a token attends to all before it",
+        likely="which side of the diagonal is the past?",
+    )
+
+
+@pytest.mark.question(GPT, points=1)
+def test_future_stays_hidden_when_the_past_scores_low(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer(GPT, config(6, 2, 5))
+
+    def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
+        if name == "query.weight":
+            return draw.uniform(*shape, low=0.4, high=0.5)
+        if name == "key.weight":
+            return draw.uniform(*shape, low=-0.8, high=-0.65)
+        return torch.zeros(shape) if name.endswith("bias") else draw.normal(*shape, scale=0.5)
+
+    layer.fill(weight)
+    layer.same(
+        draw.uniform(2, 5, 6, low=0.8, high=1.0),  # scores from -43 to -17
+        likely="every score here is far below zero: a forbidden one must be so low that nothing "
+        "of it is left after softmax",
+    )
+
+
+@pytest.mark.question(GPT, points=1)
+def test_module_in_float64(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer(GPT, config(6, 2, 6))
+    likely = "after module.double() everything is computed in float64; no tensor is left behind"
+    layer.same(draw.normal(2, 4, 6), likely=likely)
+    layer.move(dtype=torch.float64)
+    layer.same(draw.normal(2, 5, 6, dtype=torch.float64), likely=likely)
+
+
+@pytest.mark.question(GPT, points=1)
+def test_module_on_another_device(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer(GPT, config(6, 3, 6))
+    x = draw.normal(2, 4, 6)
+    likely = (
+        "module.to(device) moves parameters and registered buffers, but no plain tensor "
+        "attribute; a tensor made in forward needs the device of the input"
+    )
+    layer.same(x, likely=likely)
+    layer.moves(x, likely=likely)
+
+
+@pytest.mark.question(GPT, points=2)
+def test_gradients_reach_every_weight(expect: Expect, draw: Draw) -> None:
+    expect.layer(GPT, config(6, 2, 6)).move(dtype=torch.float64).gradients(
+        draw.normal(2, 5, 6, dtype=torch.float64),
+        likely="`.detach()`, `.data`, `no_grad` or `torch.tensor(...)` stops the learning of what "
+        "stands before it",
+    )
+
+
+@pytest.mark.question(GPT, points=1)
+def test_nothing_is_dropped_in_eval_mode(expect: Expect, draw: Draw) -> None:
+    expect.layer(GPT, config(6, 2, 6, 0.6, 0.5)).eval().same(
+        draw.normal(2, 5, 6), likely="dropout is for training only: `self.training` tells which"
+    )
+
+
+@pytest.mark.question(GPT, points=1)
+def test_dropout_on_every_attention_weight(expect: Expect) -> None:
+    likely = (
+        "in training attn_drop drops every attention weight on its own, after softmax, with the "
+        "probability attn_pdrop; with resid_pdrop = 0 nothing else is dropped"
+    )
+    num_tokens, num_heads, p = 10, 3, 0.3
+    size = num_tokens + 1
+    layer = expect.layer(GPT, config(num_heads * size, num_heads, num_tokens + 2, p, 0.0))
+    # equal scores, and values that show the attention weights: in every head column s is the
+    # weight of token s, and the last column their sum
+    shown = torch.cat([torch.eye(num_tokens), torch.ones(1, num_tokens)]).repeat(num_heads, 1)
+    shown = torch.nn.functional.pad(shown, (0, num_heads * size - num_tokens))
+
+    def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
+        if name == "value.weight":
+            return shown
+        return torch.eye(shape[0]) if name == "proj.weight" else torch.zeros(shape)
+
+    layer.fill(weight)
+    x = torch.eye(num_tokens, num_heads * size).repeat(4, 1, 1)
+    calls = [layer.train().result(x, likely=likely) for _ in range(3)]
+    layer.that(
+        all(isinstance(call, torch.Tensor) and call.shape == x.shape for call in calls),
+        got="another shape in training",
+        expected=f"shape {tuple(x.shape)}",
+        likely=likely,
+    )
+    heads = torch.stack(calls).unflatten(-1, (num_heads, size)).transpose(2, 3)
+    weights, sums = heads[..., :-1], heads[..., -1]  # (calls, B, H, T, T), (calls, B, H, T)
+    problem = causal_dropout_problem(weights, p)
+    layer.that(
+        problem is None,
+        got=str(problem),
+        expected=f"each attention weight 0 with probability {p}, else divided by {1 - p}",
+        likely=likely,
+    )
+    layer.that(
+        torch.allclose(weights.sum(-1), sums, atol=1e-4),
+        got="columns of contexts or outputs that were dropped on their own",
+        expected="dropout on the attention weights only",
+        likely=likely,
+    )
+
+
+@pytest.mark.question(GPT, points=1)
+def test_dropout_on_every_output(expect: Expect, draw: Draw) -> None:
+    likely = (
+        "in training resid_drop drops every number that proj returns on its own, with the "
+        "probability resid_pdrop; with attn_pdrop = 0 nothing else is dropped"
+    )
+    p = 0.2
+    layer = expect.layer(GPT, config(12, 3, 9, 0.0, p))
+    # biases far from 0: no output is 0 by itself
+    layer.fill(
+        lambda name, shape: draw.uniform(*shape, low=9.0, high=11.0)
+        if name == "proj.bias"
+        else draw.normal(*shape, scale=0.2)
+    )
+    x = draw.normal(6, 8, 12)
+    undropped = layer.eval().same(x, likely="in eval mode nothing is dropped")
+    calls = torch.stack([layer.train().result(x, likely=likely) for _ in range(4)])
+    dropped = calls == 0
+    layer.that(
+        torch.allclose(calls, torch.where(dropped, 0.0, undropped / (1 - p)), rtol=1e-4),
+        got="outputs that are neither 0 nor the undropped output divided by 1 - p",
+        expected="one of the two for every output",
+        likely=likely,
+    )
+    problem = rate_problem(dropped, p) or dependence_problem(dropped, p)
+    layer.that(
+        problem is None,
+        got=str(problem),
+        expected=f"each output 0 with probability {p}, on its own",
+        likely=likely,
+    )

@@ -1,0 +1,582 @@
+"""What students write instead of a GPT's causal self-attention."""
+
+import math
+
+import torch
+from torch import nn
+
+from autograder.suite import misconception
+
+
+class _Layers(nn.Module):
+    """A right one, in steps that a mistake can take the place of."""
+
+    def __init__(self, config):
+        super().__init__()
+        self.n_head = config.n_head
+        self.key = nn.Linear(config.n_embd, config.n_embd)
+        self.query = nn.Linear(config.n_embd, config.n_embd)
+        self.value = nn.Linear(config.n_embd, config.n_embd)
+        self.proj = nn.Linear(config.n_embd, config.n_embd)
+        self.attn_drop = nn.Dropout(config.attn_pdrop)
+        self.resid_drop = nn.Dropout(config.resid_pdrop)
+        self.make_mask(config.block_size)
+
+    def make_mask(self, size):
+        self.register_buffer("mask", torch.tril(torch.ones(size, size)).view(1, 1, size, size))
+
+    def split(self, x):
+        batch, tokens, size = x.shape
+        return x.view(batch, tokens, self.n_head, size // self.n_head).transpose(1, 2)
+
+    def project(self, x):
+        return self.query(x), self.key(x), self.value(x)
+
+    def scores(self, q, k):
+        return (q @ k.transpose(-2, -1)) * (1.0 / math.sqrt(k.size(-1)))
+
+    def hide(self, scores):
+        tokens = scores.size(-1)
+        return scores.masked_fill(self.mask[:, :, :tokens, :tokens] == 0, float("-inf"))
+
+    def weigh(self, scores):
+        return self.attn_drop(torch.softmax(scores, dim=-1))
+
+    def merge(self, context):
+        batch, _, tokens, _ = context.shape
+        return context.transpose(1, 2).contiguous().view(batch, tokens, -1)
+
+    def finish(self, merged):
+        return self.resid_drop(self.proj(merged))
+
+    def forward(self, x):
+        q, k, v = map(self.split, self.project(x))
+        return self.finish(self.merge(self.weigh(self.hide(self.scores(q, k))) @ v))
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="the order of head and column: heads get every H-th column",
+    hint="Head 0 should own the first columns of the projection. Which ones does yours own?",
+)
+class heads_interleaved(_Layers):
+    def split(self, x):
+        batch, tokens, size = x.shape
+        return x.view(batch, tokens, size // self.n_head, self.n_head).permute(0, 3, 1, 2)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="changing a shape with swapping dimensions: tokens and heads mix when split",
+    hint="The shapes are right. Which token does each row of head 0 come from?",
+)
+class split_without_swapping(_Layers):
+    def split(self, x):
+        batch, tokens, size = x.shape
+        return x.view(batch, self.n_head, tokens, size // self.n_head)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="changing a shape with swapping dimensions: tokens and heads mix when merged",
+    hint="The shapes are right. Which heads and tokens does row 0 come from, just before proj?",
+)
+class merged_without_swapping(_Layers):
+    def merge(self, context):
+        return context.reshape(context.shape[0], context.shape[2], -1)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="multi-head attention with one wide head: nothing is split",
+    hint="What does `n_head` change in your forward?",
+)
+class one_wide_head(_Layers):
+    def split(self, x):
+        return x.unsqueeze(1)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="the number of heads with the size of a head",
+    hint="With n_embd = 12 and n_head = 4, how many heads come out, and how wide is each?",
+)
+class number_of_heads_as_head_size(_Layers):
+    def split(self, x):
+        batch, tokens, size = x.shape
+        return x.view(batch, tokens, size // self.n_head, self.n_head).transpose(1, 2)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="the size of one head with n_embd",
+    hint="How many products are added up in one score of one head?",
+)
+class scaled_by_n_embd(_Layers):
+    def scores(self, q, k):
+        return (q @ k.transpose(-2, -1)) / math.sqrt(self.n_head * k.size(-1))
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="the size of a head with its square root",
+    hint="How large does the sum of d products of random numbers get when d grows?",
+)
+class scaled_by_head_size(_Layers):
+    def scores(self, q, k):
+        return (q @ k.transpose(-2, -1)) / k.size(-1)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="scores with scaled scores: nothing is divided",
+    hint="Which step stands between the product of queries and keys and softmax?",
+)
+class not_scaled(_Layers):
+    def scores(self, q, k):
+        return q @ k.transpose(-2, -1)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="which dimension is the head size: the number of tokens is taken",
+    hint="Should the scale change when the sentence gets longer?",
+)
+class scaled_by_length(_Layers):
+    def scores(self, q, k):
+        return (q @ k.transpose(-2, -1)) / math.sqrt(k.size(-2))
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="a root with its whole part",
+    hint="It is right for heads of size 4 and 9. Try size 3.",
+)
+class root_rounded_down(_Layers):
+    def scores(self, q, k):
+        return (q @ k.transpose(-2, -1)) / int(k.size(-1) ** 0.5)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="self-attention with causal self-attention: there is no mask",
+    hint="Print the attention weights of the first token. How many may be above zero?",
+)
+class no_mask(_Layers):
+    def hide(self, scores):
+        return scores
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="1 for allowed with 1 for forbidden: the mask of the past is used to hide",
+    hint="What do the ones in your mask mean, and which entries do you fill?",
+)
+class mask_upside_down(_Layers):
+    def hide(self, scores):
+        tokens = scores.size(-1)
+        return scores.masked_fill(self.mask[:, :, :tokens, :tokens] == 1, -1e9)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="past and future: the tokens before are hidden",
+    hint="Rows look, columns are looked at. On which side of the diagonal is the future?",
+)
+class past_hidden(_Layers):
+    def make_mask(self, size):
+        self.register_buffer("mask", torch.triu(torch.ones(size, size)).view(1, 1, size, size))
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="the first forbidden diagonal: the next token is still seen",
+    hint="Print your mask for 3 tokens. What may the first token see?",
+)
+class next_token_seen(_Layers):
+    def make_mask(self, size):
+        past = torch.tril(torch.ones(size, size), diagonal=1)
+        self.register_buffer("mask", past.view(1, 1, size, size))
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="the future with the present: a token may not attend to itself",
+    hint="What is left for the first token to attend to?",
+)
+class present_hidden(_Layers):
+    def make_mask(self, size):
+        past = torch.tril(torch.ones(size, size), diagonal=-1)
+        self.register_buffer("mask", past.view(1, 1, size, size))
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="a score of 0 with a weight of 0: masked scores are multiplied by 0",
+    hint="What does softmax make of a score of 0?",
+)
+class scores_times_zero(_Layers):
+    def hide(self, scores):
+        tokens = scores.size(-1)
+        return scores * self.mask[:, :, :tokens, :tokens]
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="a low score with an impossible one: masked scores get -10",
+    hint="What is left of the mask when every real score is -20?",
+)
+class mask_not_low_enough(_Layers):
+    def hide(self, scores):
+        tokens = scores.size(-1)
+        return scores.masked_fill(self.mask[:, :, :tokens, :tokens] == 0, -10.0)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="hiding with sharing out anew: rows no longer sum to one",
+    hint="Add up the attention weights of the first token.",
+)
+class future_zeroed_after_softmax(_Layers):
+    def hide(self, scores):
+        return scores
+
+    def weigh(self, scores):
+        return self.attn_drop(torch.softmax(scores, dim=-1).tril())
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="block_size with the length of the input: the mask isn't cut",
+    hint="Try an input with fewer tokens than block_size.",
+)
+class mask_not_cut(_Layers):
+    def hide(self, scores):
+        return scores.masked_fill(self.mask == 0, float("-inf"))
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="a plain tensor with a buffer: the mask stays where it was made",
+    hint="What does `module.to(device)` move: every tensor attribute, or only those that torch "
+    "was told of?",
+)
+class mask_is_a_plain_tensor(_Layers):
+    def make_mask(self, size):
+        self.mask = torch.tril(torch.ones(size, size)).view(1, 1, size, size)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="a parameter with a buffer: the mask would be trained",
+    hint="Count the trainable parameters. Which of them should not be one?",
+)
+class mask_is_a_parameter(_Layers):
+    def make_mask(self, size):
+        self.mask = nn.Parameter(torch.tril(torch.ones(size, size)).view(1, 1, size, size))
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="the last dimension with dimension 1: softmax runs over the heads",
+    hint="Which dimension of the scores are the keys?",
+)
+class softmax_over_heads(_Layers):
+    def hide(self, scores):
+        return super().hide(scores).clamp(min=-1e9)
+
+    def weigh(self, scores):
+        return self.attn_drop(torch.softmax(scores, dim=1))
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="rows and columns: softmax runs over the queries",
+    hint="Whose attention adds up to one?",
+)
+class softmax_over_queries(_Layers):
+    def weigh(self, scores):
+        return self.attn_drop(torch.softmax(scores, dim=-2))
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="an argument that is taken with one that is used: attn_drop is never called",
+    hint="In train mode with attn_pdrop 0.5 and resid_pdrop 0, do two calls give the same result?",
+)
+class attention_dropout_forgotten(_Layers):
+    def weigh(self, scores):
+        return torch.softmax(scores, dim=-1)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="an argument that is taken with one that is used: resid_drop is never called",
+    hint="In train mode with attn_pdrop 0 and resid_pdrop 0.5, do two calls give the same result?",
+)
+class residual_dropout_forgotten(_Layers):
+    def finish(self, merged):
+        return self.proj(merged)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="the two probabilities of dropout",
+    hint="Which of the two belongs to the attention weights, which one to the output?",
+)
+class dropouts_exchanged(_Layers):
+    def __init__(self, config):
+        super().__init__(config)
+        self.attn_drop = nn.Dropout(config.resid_pdrop)
+        self.resid_drop = nn.Dropout(config.attn_pdrop)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="one probability with two: attn_pdrop is used in both places",
+    hint="Where does your code read resid_pdrop?",
+)
+class attn_pdrop_used_twice(_Layers):
+    def __init__(self, config):
+        super().__init__(config)
+        self.resid_drop = nn.Dropout(config.attn_pdrop)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="before and after the projection: resid_drop comes before proj",
+    hint="How many outputs are exactly zero in train mode with resid_pdrop 0.5?",
+)
+class residual_dropout_before_proj(_Layers):
+    def finish(self, merged):
+        return self.proj(self.resid_drop(merged))
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="scores with weights: attn_drop comes before softmax",
+    hint="What does softmax make of a score that was dropped to 0?",
+)
+class attention_dropout_on_scores(_Layers):
+    def weigh(self, scores):
+        return torch.softmax(self.attn_drop(scores), dim=-1)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="attention weights with contexts: attn_drop comes after the product with the values",
+    hint="Which tensor should lose entries: tokens x tokens, or tokens x columns?",
+)
+class attention_dropout_on_contexts(_Layers):
+    def weigh(self, scores):
+        return torch.softmax(scores, dim=-1)
+
+    def merge(self, context):
+        return super().merge(self.attn_drop(context))
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="dropped weights with weights: the rows are made to sum to one again",
+    hint="Add up a row of weights after dropout. Should it be one in every call?",
+)
+class renormalized_after_dropout(_Layers):
+    def weigh(self, scores):
+        weights = super().weigh(scores)
+        return weights / weights.sum(dim=-1, keepdim=True).clamp(min=1e-9)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="every entry with every head: all heads lose the same attention weights",
+    hint="Compare which weights are zero in head 0 and in head 1. How alike should they be?",
+)
+class same_dropout_in_all_heads(_Layers):
+    def weigh(self, scores):
+        weights = torch.softmax(scores, dim=-1)
+        return weights * self.attn_drop(torch.ones_like(weights[:, :1]))
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="every number with every token: whole outputs are dropped",
+    hint="Does a token lose its whole output at once in your module?",
+)
+class residual_dropout_of_whole_tokens(_Layers):
+    def finish(self, merged):
+        out = self.proj(merged)
+        return out * self.resid_drop(torch.ones_like(out[..., :1]))
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="every number with every sample: all samples lose the same outputs",
+    hint="Compare which outputs are zero in sample 0 and in sample 1. How alike should they be?",
+)
+class residual_dropout_shared_by_samples(_Layers):
+    def finish(self, merged):
+        out = self.proj(merged)
+        return out * self.resid_drop(torch.ones_like(out[:1]))
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="training with evaluation: attention weights are dropped in eval mode, too",
+    hint="Call it twice in eval mode with attn_pdrop 0.5. Should the results differ?",
+)
+class attention_dropout_in_eval_mode(_Layers):
+    def weigh(self, scores):
+        return torch.dropout(torch.softmax(scores, dim=-1), self.attn_drop.p, True)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="training with evaluation: outputs are dropped in eval mode, too",
+    hint="Call it twice in eval mode with resid_pdrop 0.5. Should the results differ?",
+)
+class residual_dropout_in_eval_mode(_Layers):
+    def finish(self, merged):
+        return torch.dropout(self.proj(merged), self.resid_drop.p, True)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="heads side by side with the result: proj is left out",
+    hint="Set the weights of proj to zero. Does your output change?",
+)
+class proj_not_called(_Layers):
+    def finish(self, merged):
+        return self.resid_drop(merged + 0.0 * self.proj.bias)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="this class with the one before it: queries, keys and values have no bias",
+    hint="List the module's parameters. Which layers should have a bias here?",
+)
+class no_biases(_Layers):
+    def __init__(self, config):
+        super().__init__(config)
+        size = config.n_embd
+        self.key, self.query, self.value = (nn.Linear(size, size, bias=False) for _ in range(3))
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="a fused layer with three: queries, keys and values come from one `c_attn`",
+    hint="By which names shall weights be copied into your module?",
+)
+class one_fused_layer(_Layers):
+    def __init__(self, config):
+        super().__init__(config)
+        self.c_attn = nn.Linear(config.n_embd, 3 * config.n_embd)
+        del self.key, self.query, self.value
+
+    def project(self, x):
+        return self.c_attn(x).chunk(3, dim=-1)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="queries and keys: keys score queries",
+    hint="Row t of the scores belongs to the token that looks. Is it a query?",
+)
+class queries_and_keys_exchanged(_Layers):
+    def project(self, x):
+        return self.key(x), self.query(x), self.value(x)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="the order of three projections: keys, queries and values change their roles",
+    hint="Three results are assigned to three names. Is the order the same on both sides?",
+)
+class roles_shifted(_Layers):
+    def project(self, x):
+        return self.value(x), self.query(x), self.key(x)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="copy and paste with thinking: values are projected with the key layer",
+    hint="Change the weights of `value`. Does the output change?",
+)
+class values_from_key(_Layers):
+    def project(self, x):
+        keys = self.key(x)
+        return self.query(x), keys, keys
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="attention with the block around it: the input is added to the output",
+    hint="Set all weights and biases to zero. What should the output be?",
+)
+class input_added(_Layers):
+    def forward(self, x):
+        return x + super().forward(x)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="one sample with the batch: every sample uses the keys of sample 0",
+    hint="Change sample 1 of a batch. Does only its own output change?",
+)
+class keys_of_sample_0(_Layers):
+    def scores(self, q, k):
+        return super().scores(q, k[:1])
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="one length with all: the mask of the first call is kept",
+    hint="Call it twice, first with a short input, then with a longer one.",
+)
+class mask_of_the_first_call(_Layers):
+    kept = None
+
+    def hide(self, scores):
+        if self.kept is None:
+            self.kept = torch.ones_like(scores[0, 0]).tril()
+        return scores.masked_fill(self.kept == 0, float("-inf"))
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="numbers with a place in the graph: the attention weights are detached",
+    hint="Call backward on the sum of the output. Do `query` and `key` get a gradient?",
+)
+class weights_detached(_Layers):
+    def weigh(self, scores):
+        return super().weigh(scores).detach()
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="one dtype with all: softmax is computed in float32",
+    hint="Call `module.double()` and look at the digits of the output.",
+)
+class softmax_in_float32(_Layers):
+    def weigh(self, scores):
+        return super().weigh(scores.float()).to(scores.dtype)
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="a dimension of size 1 with no dimension",
+    hint="Try a batch of one. How many dimensions does the output still have?",
+)
+class output_squeezed(_Layers):
+    def forward(self, x):
+        return super().forward(x).squeeze()
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="an object with a dictionary: the config is read with brackets",
+    hint="Read the error message. How does one read an attribute of an object?",
+)
+class config_as_a_dictionary(_Layers):
+    def __init__(self, config):
+        super().__init__(config)
+        self.n_head = config["n_head"]
