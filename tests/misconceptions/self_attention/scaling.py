@@ -318,16 +318,6 @@ def scaled_by_rounded_root(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="scaling the product and scaling both factors: it is divided twice",
-    hint="By what is the product divided if each factor is divided by the root?",
-)
-def both_factors_scaled(queries, keys):
-    root = queries.shape[-1] ** 0.5
-    return torch.softmax(_scores(queries / root, keys / root), dim=-1)
-
-
-@misconception(
-    "attention_weights",
     confuses="scaling before and after the softmax",
     hint="Do the weights of a query still sum to one?",
 )
@@ -892,12 +882,3 @@ def small_weights_dropped(queries, keys, values):
 )
 def torchs_own_function(queries, keys, values):
     return F.scaled_dot_product_attention(queries, keys, values)
-
-
-@misconception(
-    "scaled_dot_product_attention",
-    confuses="building attention and calling it: torch's own operator is used under another name",
-    hint="Which three steps does this operator do for you?",
-)
-def torchs_own_operator(queries, keys, values):
-    return torch._C._nn.scaled_dot_product_attention(queries, keys, values, None, 0.0, False)

@@ -109,20 +109,6 @@ class OneMatrixForAll(nn.Module):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="attributes of a module with items of a plain list",
-    hint="Does a module find parameters inside a Python list?",
-)
-class WeightsInAList(nn.Module):
-    def __init__(self, d_in, d_out):
-        super().__init__()
-        self.weights = [nn.Parameter(torch.randn(d_in, d_out)) for _ in range(3)]
-
-    def forward(self, x):
-        return _attend(*(x @ weight for weight in self.weights))
-
-
-@misconception(
-    "SelfAttentionV1",
     confuses="parameters and linear layers, which come in the second class",
     hint="What is `layer.W_query` in this class, a tensor or a layer?",
 )
@@ -156,23 +142,6 @@ class BiasAdded(_Parameters):
 
     def forward(self, x):
         return _attend(*self.project(x)) + self.bias
-
-
-@misconception(
-    "SelfAttentionV1",
-    confuses="making the weights once and making them in every call",
-    hint="How often does `__init__` run, how often `forward`?",
-)
-class WeightsMadeInForward(nn.Module):
-    def __init__(self, d_in, d_out):
-        super().__init__()
-        self.d_in, self.d_out = d_in, d_out
-
-    def forward(self, x):
-        self.W_query = nn.Parameter(torch.randn(self.d_in, self.d_out))
-        self.W_key = nn.Parameter(torch.randn(self.d_in, self.d_out))
-        self.W_value = nn.Parameter(torch.randn(self.d_in, self.d_out))
-        return _attend(x @ self.W_query, x @ self.W_key, x @ self.W_value)
 
 
 # SelfAttentionV1: forward
