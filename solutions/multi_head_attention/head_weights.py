@@ -61,9 +61,7 @@ def per_head_attention(
     ### END SOLUTION
 
 
-def slice_value_heads(
-    weights: torch.Tensor, values: torch.Tensor, num_heads: int
-) -> torch.Tensor:
+def slice_value_heads(weights: torch.Tensor, values: torch.Tensor, num_heads: int) -> torch.Tensor:
     """One shared attention over slices of the values: heads that are none.
 
     Args:

@@ -202,9 +202,11 @@ def test_dropout_on_every_output(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(GPT, config(12, 3, 9, 0.0, p))
     # biases far from 0: no output is 0 by itself
     layer.fill(
-        lambda name, shape: draw.uniform(*shape, low=9.0, high=11.0)
-        if name == "proj.bias"
-        else draw.normal(*shape, scale=0.2)
+        lambda name, shape: (
+            draw.uniform(*shape, low=9.0, high=11.0)
+            if name == "proj.bias"
+            else draw.normal(*shape, scale=0.2)
+        )
     )
     x = draw.normal(6, 8, 12)
     undropped = layer.eval().same(x, likely="in eval mode nothing is dropped")
