@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -56,9 +57,15 @@ class RunEvents(Protocol):
         """A submission has its result, and the results file its line."""
 
 
-def grade_class(course: Course, options: RunOptions, events: RunEvents) -> RunReport:
+def grade_class(
+    course: Course,
+    options: RunOptions,
+    events: RunEvents,
+    wall: Callable[[Tier | None], AbstractContextManager[WorkerParent]] = start_parent,
+) -> RunReport:
     """Grades every submission below a folder and appends one line each to the results file.
 
+    `wall` gives the worker parent for the wanted tier: a new one, by default.
     Raises `UserError` for what the user must change, `IsolationUnavailable` where there is no
     tier, and `GraderError` when the grader itself fails.
     """
@@ -74,7 +81,7 @@ def grade_class(course: Course, options: RunOptions, events: RunEvents) -> RunRe
     used = {s.assignment for s in mine}
     assignments = {a.name: a for a in course.assignments if a.name in used}
     digests = {name: suite_digest(course.root, a) for name, a in assignments.items()}
-    with ResultsFile(options.results) as file, start_parent(options.tier) as parent:
+    with ResultsFile(options.results) as file, wall(options.tier) as parent:
         tasks = _to_grade(mine, assignments, digests, file if options.resume else None)
         events.starts(parent.tier, len(tasks), len(mine) - len(tasks))
         graded: list[SubmissionResult] = []

@@ -1,0 +1,95 @@
+"""A class of a few made-up submissions to the real course."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from autograder.course import Course, load_course
+from autograder.errors import IsolationUnavailable
+from autograder.grading.run import RunOptions, RunReport, grade_class
+from autograder.records import SubmissionResult, Tier
+from autograder.sandbox import WorkerParent, start_parent
+
+ROOT = Path(__file__).resolve().parents[3]
+ASSIGNMENT = "simplified_attention"
+
+
+class Silent:
+    """Events that nobody looks at."""
+
+    def __init__(self) -> None:
+        self.results: list[SubmissionResult] = []
+
+    def starts(self, tier: Tier, to_grade: int, already_graded: int) -> None:
+        pass
+
+    def graded(self, result: SubmissionResult) -> None:
+        self.results.append(result)
+
+
+@pytest.fixture(scope="session")
+def course() -> Course:
+    return load_course(ROOT)
+
+
+@pytest.fixture(scope="session")
+def wall() -> Iterator[WorkerParent]:
+    """One worker parent for all tests: starting it is what takes time."""
+    try:
+        parent = start_parent()
+    except IsolationUnavailable as error:
+        pytest.skip(f"no submission is graded on this machine: {error}")
+    with parent:
+        yield parent
+
+
+class ClassFolder:
+    """A folder of submissions, and what grading it gave."""
+
+    def __init__(self, folder: Path, course: Course, wall: WorkerParent) -> None:
+        self.submitted = folder / "submitted"
+        self.results = folder / "results.jsonl"
+        self._course = course
+        self._wall = wall
+
+    def hand_in(self, student: str, **files: str) -> Path:
+        """`scores="text"` hands in scores.py; what is not named is handed in right."""
+        place = self.submitted / student / ASSIGNMENT
+        shutil.copytree(ROOT / "solutions" / ASSIGNMENT, place)
+        for name, text in files.items():
+            (place / f"{name}.py").write_text(text, encoding="utf-8")
+        return place
+
+    def grade(self, **options: object) -> RunReport:
+        chosen = {"submitted": self.submitted, "results": self.results, **options}
+        return grade_class(self._course, RunOptions(**chosen), Silent(), self._kept)
+
+    def _kept(self, tier: Tier | None) -> AbstractContextManager[WorkerParent]:
+        return contextlib.nullcontext(self._wall)
+
+    def grade_one(self, **files: str) -> SubmissionResult:
+        """One student's result."""
+        self.hand_in("ada", **files)
+        (result,) = self.grade().graded
+        return result
+
+
+@pytest.fixture
+def a_class(tmp_path: Path, course: Course, wall: WorkerParent) -> ClassFolder:
+    return ClassFolder(tmp_path, course, wall)
+
+
+@pytest.fixture
+def questions() -> Callable[[SubmissionResult], dict[str, str]]:
+    """The verdict of each question of a result."""
+
+    def by_name(result: SubmissionResult) -> dict[str, str]:
+        return {q.question: q.verdict.value for e in result.exercises for q in e.questions}
+
+    return by_name

@@ -1,0 +1,207 @@
+"""A grading run over a class: verdicts, resume, shards, jobs that die."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from autograder.errors import UserError
+from autograder.grading import submissions
+from autograder.grading.results import read_results
+from autograder.records import SubmissionStatus
+
+SCHEMA = Path(submissions.__file__).with_name("result.schema.json")
+TWO = "def query_scores(inputs, query):\n    return inputs @ query\n"
+
+
+def test_a_right_submission_has_full_marks(a_class):
+    result = a_class.grade_one()
+    assert (result.score, result.max_score) == (100, 100)
+    assert result.status is SubmissionStatus.GRADED
+
+
+def test_every_line_is_of_the_schema(a_class):
+    a_class.hand_in("right")
+    a_class.hand_in("wrong", scores=TWO, softmax="def softmax(:\n")
+    (a_class.submitted / "empty" / "simplified_attention").mkdir(parents=True)
+    a_class.grade()
+    schema = json.loads(SCHEMA.read_text())
+    lines = a_class.results.read_text().splitlines()
+    assert len(lines) == 3
+    for line in lines:
+        jsonschema.validate(json.loads(line), schema)
+
+
+def test_a_wrong_answer_costs_its_own_question_only(a_class, questions):
+    text = TWO + "def attention_scores(q, k):\n    return k @ q.transpose(-2, -1)\n"
+    result = a_class.grade_one(scores=text)
+    verdicts = questions(result)
+    assert verdicts.pop("attention_scores") in ("wrong", "partial")
+    assert set(verdicts.values()) == {"correct"}
+
+
+def test_a_known_mistake_is_called_by_its_name(a_class):
+    text = TWO + "def attention_scores(q, k):\n    return k @ q.transpose(-2, -1)\n"
+    result = a_class.grade_one(scores=text)
+    question = result.exercises[0].questions[1]
+    assert question.misconception is not None
+    assert question.misconception.startswith("scores.")
+    assert question.hint
+
+
+def test_two_mistakes_at_once_are_called_by_neither_name(a_class):
+    text = TWO + "def attention_scores(q, k):\n    return (k @ q.transpose(-2, -1)).detach() * 2\n"
+    result = a_class.grade_one(scores=text)
+    assert result.exercises[0].questions[1].misconception is None
+
+
+@pytest.mark.parametrize(
+    ("body", "verdict"),
+    [
+        ("import os; os._exit(0)", "crashed"),
+        ("while True: pass", "timeout"),
+        ("raise ValueError('no')", "error"),
+        ("raise NotImplementedError", "not_implemented"),
+        ("return [x for x in ()]", "wrong"),
+        ("return object()", "protocol"),
+    ],
+)
+def test_an_end_costs_its_own_question_only(a_class, questions, body, verdict):
+    text = TWO + f"def attention_scores(q, k):\n    {body}\n"
+    verdicts = questions(a_class.grade_one(scores=text))
+    assert verdicts.pop("attention_scores") == verdict
+    assert set(verdicts.values()) == {"correct"}
+
+
+def test_a_call_that_is_not_allowed_is_forbidden_and_names_what_is_meant(a_class):
+    text = (Path("solutions/simplified_attention/softmax.py")).read_text()
+    text += "\n\ndef softmax(scores, dim=-1):\n    return torch.softmax(scores, dim)\n"
+    result = a_class.grade_one(softmax=text)
+    question = result.exercises[1].questions[2]
+    assert question.verdict.value == "forbidden"
+    assert question.score == 0
+    assert any("torch.softmax" in test.message for test in question.tests)
+    assert result.score == 100 - question.max_score
+
+
+def test_what_fails_at_import_is_an_error_of_all_its_questions(a_class, questions):
+    verdicts = questions(a_class.grade_one(scores=TWO + "raise RuntimeError('at import')\n"))
+    assert verdicts["query_scores"] == verdicts["attention_scores"] == "error"
+    assert verdicts["softmax"] == "correct"
+
+
+def test_missing_and_unreadable_files_keep_their_points_in_the_maximum(a_class):
+    place = a_class.hand_in("ada", softmax="def softmax(:\n")
+    (place / "context.py").unlink()
+    (result,) = a_class.grade().graded
+    statuses = {exercise.exercise: exercise.status.value for exercise in result.exercises}
+    assert statuses == {"scores": "graded", "softmax": "unreadable", "context": "missing"}
+    assert result.max_score == 100
+    assert "line 1" in result.exercises[1].notes[0]
+
+
+def test_resume_grades_only_what_is_missing_or_changed(a_class):
+    a_class.hand_in("ada")
+    place = a_class.hand_in("bob")
+    assert len(a_class.grade(resume=True).graded) == 2
+    assert a_class.grade(resume=True).graded == ()
+    (place / "scores.py").write_text(TWO)
+    again = a_class.grade(resume=True)
+    assert [result.student for result in again.graded] == ["bob"]
+    assert again.already_graded == 1
+
+
+def test_a_torn_last_line_is_set_aside_and_graded_again(a_class):
+    a_class.hand_in("ada")
+    a_class.hand_in("bob")
+    a_class.grade()
+    whole = a_class.results.read_bytes()
+    a_class.results.write_bytes(whole[:-20])
+    report = a_class.grade(resume=True)
+    assert len(report.graded) == 1
+    assert report.torn is not None
+    assert report.torn.exists()
+    assert {result.student for result in read_results(a_class.results)} == {"ada", "bob"}
+
+
+def test_shards_grade_every_submission_once(a_class):
+    for number in range(5):
+        a_class.hand_in(f"student{number}")
+    for shard in ((1, 2), (2, 2)):
+        a_class.grade(shard=shard)
+    students = sorted(result.student for result in read_results(a_class.results))
+    assert students == [f"student{number}" for number in range(5)]
+
+
+def test_jobs_and_order_do_not_change_a_result(a_class):
+    a_class.hand_in("ada")
+    a_class.hand_in("bob", scores=TWO)
+    one = {r.student: r.exercises for r in a_class.grade(jobs=1).graded}
+    two = {r.student: r.exercises for r in a_class.grade(jobs=2).graded}
+    assert one == two
+
+
+def test_a_job_that_is_killed_costs_nothing(a_class, monkeypatch, tmp_path):
+    marker = tmp_path / "killed-once"
+    grade = submissions.SubmissionGrader.grade
+
+    def dies_once(self, submission, assignment):
+        if submission.student == "bob" and not marker.exists():
+            marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return grade(self, submission, assignment)
+
+    monkeypatch.setattr(submissions.SubmissionGrader, "grade", dies_once)
+    for student in ("ada", "bob", "cid"):
+        a_class.hand_in(student)
+    report = a_class.grade(jobs=2)
+    assert sorted(r.student for r in report.graded) == ["ada", "bob", "cid"]
+    assert all(r.score == 100 for r in report.graded)
+    assert marker.exists()
+
+
+def test_a_submission_on_which_the_grader_dies_again_and_again_is_failed(a_class, monkeypatch):
+    grade = submissions.SubmissionGrader.grade
+
+    def dies(self, submission, assignment):
+        if submission.student == "bob":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return grade(self, submission, assignment)
+
+    monkeypatch.setattr(submissions.SubmissionGrader, "grade", dies)
+    for student in ("ada", "bob"):
+        a_class.hand_in(student)
+    results = {r.student: r for r in a_class.grade().graded}
+    assert results["bob"].status is SubmissionStatus.FAILED
+    assert results["bob"].error
+    assert results["ada"].score == 100
+    monkeypatch.undo()
+    assert [r.score for r in a_class.grade(resume=True).graded] == [100]
+
+
+def test_two_graders_never_write_one_file(a_class):
+    from autograder.grading.results import ResultsFile
+
+    a_class.hand_in("ada")
+    with ResultsFile(a_class.results), pytest.raises(UserError, match="another grader"):
+        a_class.grade()
+
+
+def test_a_folder_without_submissions_says_what_was_expected(a_class, tmp_path):
+    (tmp_path / "submitted" / "ada" / "unknown").mkdir(parents=True)
+    with pytest.raises(UserError, match="unknown assignment"):
+        a_class.grade()
+
+
+def test_links_are_not_followed(a_class):
+    place = a_class.hand_in("ada")
+    (place / "scores.py").unlink()
+    (place / "scores.py").symlink_to(Path("solutions/simplified_attention/scores.py").resolve())
+    (result,) = a_class.grade().graded
+    assert result.exercises[0].status.value == "missing"
+    assert "link" in result.exercises[0].notes[0]
