@@ -7,9 +7,11 @@ never fails: an answer that raises is drawn as a quiet panel that says so.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
@@ -68,7 +70,7 @@ def heatmap(
     """
     values = _matrix(matrix)
     width, height = _panel_size(values)
-    with plt.rc_context(_STYLE):
+    with _styled():
         figure, axes = plt.subplots(
             figsize=(width + 1.6, height + 0.9), layout="constrained", squeeze=False
         )
@@ -101,7 +103,7 @@ def beside(
     given, excuse = _ask(answer)
     scale = _scale([wanted] if given is None else [wanted, given])
     width, height = _panel_size(wanted)
-    with plt.rc_context(_STYLE):
+    with _styled():
         figure, axes = plt.subplots(
             ncols=2, figsize=(2 * width + 2.2, height + 1.1), layout="constrained", squeeze=False
         )
@@ -115,6 +117,19 @@ def beside(
         right.set_title("expected")
         figure.colorbar(image, ax=[left, right], shrink=0.8)
         figure.suptitle(title)
+
+
+@contextmanager
+def _styled() -> Iterator[None]:
+    """Our colours, and afterwards the caller's.
+
+    A notebook's first figure wakes its backend, which turns interactive mode on: unless that stays
+    on, no later figure shows.
+    """
+    with plt.rc_context(_STYLE):
+        yield
+        interactive = plt.isinteractive()
+    matplotlib.interactive(interactive)
 
 
 def _ask(answer: Callable[[], Any]) -> tuple[np.ndarray | None, str]:
