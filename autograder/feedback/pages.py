@@ -11,6 +11,8 @@ from ..presenting import (
     NEXT_STEPS,
     VERDICT_WORDS,
     Answers,
+    HumanGrade,
+    HumanWork,
     exercise_advice,
     folder_name,
     latest,
@@ -18,6 +20,7 @@ from ..presenting import (
     readable,
     replace_file,
     shortened,
+    with_human_work,
 )
 from ..records import (
     ExerciseResult,
@@ -48,6 +51,7 @@ class _Question:
 
     result: QuestionResult
     anchor: str
+    grade: HumanGrade
     tone: str
     verdict: str
     mistake: str
@@ -66,11 +70,15 @@ class _Exercise:
 
 
 def write_feedback(
-    course: Course, class_folder: Path, results: Iterable[SubmissionResult]
+    course: Course,
+    class_folder: Path,
+    results: Iterable[SubmissionResult],
+    human: HumanWork | None = None,
 ) -> list[Path]:
     """Writes feedback/<student>/<assignment>/feedback.html for each graded submission.
 
-    A name that is no safe folder name is encoded. Raises `UserError` for a page that can't be
+    `human` is what graders entered in the gradebook: it counts and is shown. A name that is no safe
+    folder name is encoded. Raises `UserError` for a page that can't be
     written.
     """
     titles = {assignment.name: assignment.title for assignment in course.assignments}
@@ -79,20 +87,23 @@ def write_feedback(
         if result.status is SubmissionStatus.GRADED:
             title = titles.get(result.assignment, readable(result.assignment))
             parts = (folder_name(result.student), folder_name(result.assignment))
-            page = feedback_page(result, title, class_folder.joinpath("submitted", *parts))
+            submitted = class_folder.joinpath("submitted", *parts)
+            page = feedback_page(result, title, submitted, human or HumanWork())
             target = class_folder.joinpath("feedback", *parts, "feedback.html")
             written.append(replace_file(target, page))
     return written
 
 
-def feedback_page(result: SubmissionResult, title: str, submitted: Path) -> str:
+def feedback_page(result: SubmissionResult, title: str, submitted: Path, human: HumanWork) -> str:
     """The page of one submission; `submitted` is where its files are."""
-    exercises = [_exercise(exercise, submitted) for exercise in result.exercises]
+    (counted,) = with_human_work([result], human)
+    exercises = [_exercise(counted, exercise, submitted, human) for exercise in counted.exercises]
     questions = [question for exercise in exercises for question in exercise.questions]
     open_ones = [question for question in questions if question.tone != "right"]
     return render(
         "feedback.html.jinja",
-        result=result,
+        result=counted,
+        penalty=human.penalty(result),
         title=title,
         exercises=exercises,
         right=len(questions) - len(open_ones),
@@ -101,7 +112,9 @@ def feedback_page(result: SubmissionResult, title: str, submitted: Path) -> str:
     )
 
 
-def _exercise(exercise: ExerciseResult, submitted: Path) -> _Exercise:
+def _exercise(
+    result: SubmissionResult, exercise: ExerciseResult, submitted: Path, human: HumanWork
+) -> _Exercise:
     answers = (
         read_answers(submitted, exercise.file)
         if exercise.status is ExerciseStatus.GRADED
@@ -111,16 +124,24 @@ def _exercise(exercise: ExerciseResult, submitted: Path) -> _Exercise:
         result=exercise,
         advice=exercise_advice(exercise),
         questions=tuple(
-            _question(question, answers, f"{exercise.exercise}-{question.question}")
+            _question(
+                question,
+                answers,
+                human.of(result, exercise.exercise, question.question),
+                f"{exercise.exercise}-{question.question}",
+            )
             for question in exercise.questions
         ),
     )
 
 
-def _question(question: QuestionResult, answers: Answers, anchor: str) -> _Question:
+def _question(
+    question: QuestionResult, answers: Answers, grade: HumanGrade, anchor: str
+) -> _Question:
     return _Question(
         result=question,
         anchor=anchor,
+        grade=grade,
         tone=_tone(question.verdict),
         verdict=VERDICT_WORDS[question.verdict],
         mistake=readable((question.misconception or "").rpartition(".")[2]),

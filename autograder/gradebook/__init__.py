@@ -2,6 +2,7 @@
 
 from .exports import export, export_formats
 from .exports.csv import export_csv
+from .reading import human_work
 from .recording import Note, RecordSummary, record
 from .settings import prepare_class_folder
 
@@ -11,6 +12,7 @@ __all__ = [
     "export",
     "export_csv",
     "export_formats",
+    "human_work",
     "prepare_class_folder",
     "record",
 ]

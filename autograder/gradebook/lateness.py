@@ -34,10 +34,13 @@ class Arrival:
 def arrival(folder: Path) -> Arrival:
     """When the submission in a folder arrived, in UTC without a zone, as nbgrader keeps it."""
     path = folder / TIMESTAMP_FILE
-    if not path.is_file() or path.is_symlink():
-        return Arrival(None, _newest(folder))
-    with path.open("rb") as file:
-        text = file.read(200).decode("utf-8", "replace").strip()
+    try:
+        if not path.is_file() or path.is_symlink():
+            return Arrival(None, _newest(folder))
+        with path.open("rb") as file:
+            text = file.read(200).decode("utf-8", "replace").strip()
+    except OSError as error:
+        return Arrival(None, None, f"{TIMESTAMP_FILE} can't be read: {error.strerror}")
     try:
         stamped = parse_utc(text)
     except (ValueError, OverflowError, TypeError):

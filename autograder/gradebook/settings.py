@@ -13,6 +13,7 @@ from traitlets.config import Application, Config
 
 from ..course import Course
 from ..errors import UserError
+from ..presenting import replace_file
 
 CONFIG_FILE = "nbgrader_config.py"
 
@@ -67,11 +68,9 @@ def prepare_class_folder(course: Course, class_folder: Path) -> Path:
     path = class_folder / CONFIG_FILE
     if path.exists():
         return path
-    class_folder.mkdir(parents=True, exist_ok=True)
     name = re.sub(r"[^A-Za-z0-9_-]+", "_", course.root.resolve().name).strip("_") or "course"
     text = _CONFIG.format(course_id=name, source=_source_directory(course, class_folder))
-    path.write_text(text, encoding="utf-8")
-    return path
+    return replace_file(path, text)
 
 
 def _source_directory(course: Course, class_folder: Path) -> str:

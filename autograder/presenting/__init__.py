@@ -2,6 +2,7 @@
 
 from .answers import Answers, read_answers, same_code, source_of
 from .files import replace_file
+from .human import HumanGrade, HumanWork, with_human_work
 from .names import folder_name, nbgrader_problem
 from .review import latest, reasons_to_look
 from .wording import (
@@ -18,6 +19,8 @@ __all__ = [
     "NEXT_STEPS",
     "VERDICT_WORDS",
     "Answers",
+    "HumanGrade",
+    "HumanWork",
     "amount",
     "exercise_advice",
     "folder_name",
@@ -30,5 +33,6 @@ __all__ = [
     "replace_file",
     "same_code",
     "source_of",
+    "with_human_work",
     "shortened",
 ]

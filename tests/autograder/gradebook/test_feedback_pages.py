@@ -11,7 +11,7 @@ import pytest
 
 from autograder.course import Course
 from autograder.feedback import write_feedback
-from autograder.presenting import NEXT_STEPS, VERDICT_WORDS, readable_test
+from autograder.presenting import NEXT_STEPS, VERDICT_WORDS, HumanGrade, HumanWork, readable_test
 from autograder.records import ExerciseStatus, SubmissionStatus, Verdict
 
 
@@ -123,3 +123,19 @@ def test_every_verdict_has_words_and_a_next_step() -> None:
 )
 def test_a_tests_name_reads_as_a_sentence(name: str, words: str) -> None:
     assert readable_test(name) == words
+
+
+def test_what_a_grader_entered_and_the_late_penalty_count_and_are_shown(
+    course: Course, class_folder: Path, make_result: Callable
+) -> None:
+    human = HumanWork(
+        grades={
+            ("ada", "masks", "masking", "mask_scores"): HumanGrade(1.5, 0.5, "Nice <i>try</i>")
+        },
+        penalties={("ada", "masks"): 1.0},
+    )
+    result = make_result("ada", (2.0, 0.0, 2.0))
+    words = text_of(write_feedback(course, class_folder, [result], human)[0].read_text())
+    assert "5 of 6 points" in words
+    assert "Taken off because this was handed in late: 1 points." in words
+    assert "A grader set the points of this question. A grader wrote: Nice <i>try</i>" in words

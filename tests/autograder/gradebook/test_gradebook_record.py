@@ -22,7 +22,8 @@ from nbgrader.coursedir import CourseDirectory
 
 from autograder.course import Course
 from autograder.errors import ContentError, UserError
-from autograder.gradebook import prepare_class_folder, record
+from autograder.gradebook import human_work, prepare_class_folder, record
+from autograder.presenting import HumanGrade, HumanWork, with_human_work
 from autograder.records import ExerciseStatus, SubmissionStatus, Verdict
 
 STAMP = "2026-05-01 12:00:00 UTC"
@@ -514,3 +515,31 @@ def test_an_answer_that_is_no_answer_waits_for_a_human(
     with Gradebook(url(class_folder)) as gradebook:
         grade = gradebook.find_grade("check_causal_mask", "masking", "masks", "ada")
         assert grade.needs_manual_grade
+
+
+def test_what_humans_entered_is_read_back_and_counts_like_in_nbgrader(
+    make_course: Callable, tmp_path: Path, make_result: Callable
+) -> None:
+    course = make_course(tmp_path / "late", duedate="2026-05-01 11:00:00 UTC")
+    class_folder = course.root / "course"
+    settings = prepare_class_folder(course, class_folder)
+    assert human_work(class_folder) == HumanWork()
+    assert not (class_folder / "gradebook.db").exists()
+    settings.write_text(settings.read_text() + 'c.LateSubmissionPlugin.penalty_method = "zero"\n')
+    folder = class_folder / "submitted" / "late" / "masks"
+    folder.mkdir(parents=True)
+    (folder / "timestamp.txt").write_text(STAMP)
+    results = [make_result("late"), make_result("ben", (0.0, 0.5, 2.0))]
+    record(course, class_folder, results)
+    with Gradebook(url(class_folder)) as gradebook:
+        grade = gradebook.find_grade("check_causal_mask", "masking", "masks", "ben")
+        grade.manual_score, grade.extra_credit = 1.0, 0.25
+        said = gradebook.find_comment("causal_mask", "masking", "masks", "ben")
+        said.manual_comment = "Well."
+        gradebook.db.commit()
+    work = human_work(class_folder)
+    assert work.grades == {
+        ("ben", "masks", "masking", "causal_mask"): HumanGrade(1.0, 0.25, "Well.")
+    }
+    counted = with_human_work(results, work)
+    assert {result.student: result.score for result in counted} == scores(class_folder)

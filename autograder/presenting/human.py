@@ -1,0 +1,81 @@
+"""What humans decided after the machine: grades, comments and penalties change what is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from ..records import ExerciseResult, QuestionResult, SubmissionResult
+
+#: (student, assignment, exercise, question)
+QuestionKey = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class HumanGrade:
+    """What a grader entered for one question; None where nothing was entered."""
+
+    score: float | None = None
+    extra_credit: float | None = None
+    comment: str | None = None
+
+    @property
+    def changes_score(self) -> bool:
+        """Whether it counts instead of, or on top of, the automatic score."""
+        return self.score is not None or bool(self.extra_credit)
+
+
+@dataclass(frozen=True, slots=True)
+class HumanWork:
+    """All that the gradebook holds beyond the results; penalties by student and assignment."""
+
+    grades: Mapping[QuestionKey, HumanGrade] = field(default_factory=dict)
+    penalties: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+    def of(self, result: SubmissionResult, exercise: str, question: str) -> HumanGrade:
+        """What a grader entered for a question of a result."""
+        key = (result.student, result.assignment, exercise, question)
+        return self.grades.get(key, HumanGrade())
+
+    def penalty(self, result: SubmissionResult) -> float:
+        """The points taken off a result for being late."""
+        return self.penalties.get((result.student, result.assignment), 0.0)
+
+
+def with_human_work(
+    results: Iterable[SubmissionResult], work: HumanWork
+) -> tuple[SubmissionResult, ...]:
+    """The results with the scores that count in the end, late penalty taken off."""
+    return tuple(_counted(result, work) for result in results)
+
+
+def _counted(result: SubmissionResult, work: HumanWork) -> SubmissionResult:
+    exercises = tuple(_exercise(result, exercise, work) for exercise in result.exercises)
+    difference = sum(
+        new.score - old.score for new, old in zip(exercises, result.exercises, strict=True)
+    )
+    penalty = work.penalty(result)
+    if not difference and not penalty:
+        return result if exercises == result.exercises else replace(result, exercises=exercises)
+    score = max(0.0, result.score + difference - penalty)
+    return replace(result, exercises=exercises, score=score)
+
+
+def _exercise(
+    result: SubmissionResult, exercise: ExerciseResult, work: HumanWork
+) -> ExerciseResult:
+    questions = tuple(
+        _question(question, work.of(result, exercise.exercise, question.question))
+        for question in exercise.questions
+    )
+    if questions == exercise.questions:
+        return exercise
+    score = sum(question.score for question in questions)
+    return replace(exercise, questions=questions, score=score)
+
+
+def _question(question: QuestionResult, grade: HumanGrade) -> QuestionResult:
+    if not grade.changes_score:
+        return question
+    score = question.score if grade.score is None else grade.score
+    return replace(question, score=score + (grade.extra_credit or 0.0))
