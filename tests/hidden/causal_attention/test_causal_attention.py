@@ -1,0 +1,238 @@
+"""Hidden suite of `causal_attention`: 30 of the assignment's 100 points.
+
+Dropout is judged by what is the same in every draw, and by statistics that refuse a right answer
+less than once in a million runs.
+"""
+
+import pytest
+import torch
+
+from autograder.suite import Draw, Expect, ExpectLayer, difference
+from autograder.suite.chance import dependence_problem, rate_problem, repeat_problem
+
+NAME = "CausalAttention"
+
+
+@pytest.mark.question(NAME, points=2)
+def test_three_projections_are_trained_and_nothing_else(expect: Expect) -> None:
+    likely = (
+        "the weights of W_query, W_key, W_value are trained, with biases only if qkv_bias is True; "
+        "the mask is not"
+    )
+    expect.layer(NAME, 3, 5, 6, 0.0).exact_weights(likely=likely)
+    expect.layer(NAME, 3, 5, 6, 0.1, True).exact_weights(likely=likely)
+
+
+@pytest.mark.question(NAME, points=4)
+def test_batch_of_full_length(expect: Expect, draw: Draw) -> None:
+    likely = (
+        "check in this order: projections, scores of each query with each key, mask above the "
+        "diagonal, division by the square root of a key's size, softmax over keys, weights times "
+        "values"
+    )
+    layer = expect.layer(NAME, 3, 5, 6, 0.0, scale=0.7)
+    layer.same(draw.normal(2, 6, 3), likely=likely)
+    # as many tokens as items and entries: what is done along the wrong dimension raises no error
+    layer = expect.layer(NAME, 3, 3, 3, 0.0, scale=0.7)
+    layer.same(draw.normal(3, 3, 3), likely=likely)
+
+
+@pytest.mark.question(NAME, points=2)
+def test_biases_count(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer(NAME, 4, 3, 5, 0.0, True, scale=0.7)
+    layer.same(
+        draw.normal(2, 5, 4),
+        likely="with qkv_bias True each of the three projections adds its own bias",
+    )
+
+
+@pytest.mark.question(NAME, points=3)
+def test_sequence_shorter_than_the_context(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer(NAME, 4, 6, 8, 0.0, scale=0.7)
+    layer.same(
+        draw.normal(2, 5, 4),
+        likely="the mask has context_length rows and columns, the scores of a shorter sequence "
+        "fewer: which part of the mask belongs to them?",
+    )
+
+
+@pytest.mark.question(NAME, points=2)
+def test_calls_of_different_lengths(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer(NAME, 3, 2, 7, 0.0, scale=0.7)
+    for batch, num_tokens in ((2, 4), (3, 2), (1, 7), (2, 5)):
+        layer.same(
+            draw.normal(batch, num_tokens, 3),
+            likely="a call must leave nothing behind that the next one, of another length or "
+            "batch size, would meet",
+        )
+
+
+@pytest.mark.question(NAME, points=1)
+def test_one_token_of_one_sequence(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer(NAME, 3, 5, 4, 0.0, scale=0.7)
+    layer.same(
+        draw.normal(1, 1, 3),
+        likely="a single token looks at itself; the shape stays (1, 1, d_out): `squeeze` drops "
+        "dimensions of size one",
+    )
+    layer.same(draw.normal(1, 3, 3), likely="one sequence is a batch, too")
+
+
+@pytest.mark.question(NAME, points=1)
+def test_a_token_of_zeros(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer(NAME, 3, 5, 6, 0.0, scale=0.7)
+    x = draw.normal(2, 5, 3)
+    x[:, 2] = 0.0  # as padding is: all scores of this query are exactly 0
+    layer.same(
+        x,
+        likely="a score of 0 is a score like any other: what is future is a matter of place, not "
+        "of the score's value",
+    )
+
+
+@pytest.mark.question(NAME, points=2)
+def test_sequence_longer_than_the_context_raises(expect: Expect, draw: Draw) -> None:
+    likely = "compare the number of tokens with context_length first, and raise a ValueError"
+    layer = expect.layer(NAME, 3, 5, 4, 0.0)
+    layer.raises(draw.normal(2, 5, 3), error=ValueError, likely=likely)
+    layer.eval().raises(draw.normal(1, 9, 3), error=ValueError, likely=likely)
+    layer.same(draw.normal(2, 4, 3), likely="exactly context_length tokens are allowed")
+
+
+@pytest.mark.question(NAME, points=2)
+def test_evaluation_drops_nothing(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer(NAME, 3, 5, 6, 0.5).eval()
+    layer.same(
+        draw.normal(2, 6, 3),
+        likely="after `eval()` dropout does nothing: does your forward know the module's mode?",
+    )
+
+
+# Dropout. The values have more entries than there are tokens, so the context vectors tell the
+# weights that they were made of.
+
+TOKENS, WIDTH, BATCH, P = 8, 11, 64, 0.3
+PRESENT = torch.ones(BATCH, TOKENS, TOKENS, dtype=torch.bool).tril()
+
+
+class _Dropout:
+    """A layer in train mode, a batch of one sequence many times, and its weights by evaluation."""
+
+    def __init__(self, expect: Expect, draw: Draw) -> None:
+        self.layer: ExpectLayer = expect.layer(NAME, 10, WIDTH, TOKENS + 1, P)
+        projections: dict[str, torch.Tensor] = {}
+
+        def fill(name: str, shape: tuple[int, ...]) -> torch.Tensor:
+            scale = 0.5 if name == "W_value.weight" else 0.25
+            projections[name] = draw.normal(*shape, scale=scale)
+            return projections[name]
+
+        self.layer.fill(fill)
+        to_values = projections["W_value.weight"].T
+        sequence = draw.until(
+            lambda draw: draw.normal(TOKENS, 10),
+            lambda tokens: float(torch.linalg.cond(tokens @ to_values)) < 40,
+        )
+        self.x = sequence.repeat(BATCH, 1, 1)
+        self.values = sequence @ to_values  # (T, d_out)
+        self.weights = self._used(self.layer.eval().reference.forward((self.x,)).value)
+        self.layer.train()
+
+    def _used(self, context: torch.Tensor) -> torch.Tensor:
+        return context.detach() @ torch.linalg.pinv(self.values)  # (B, T, T)
+
+    def dropped(self, likely: str) -> torch.Tensor:
+        """True where a new call dropped a weight; fails where no weights make the context."""
+        got = self.layer.result(self.x, likely=likely)
+        fits = isinstance(got, torch.Tensor) and got.shape == (BATCH, TOKENS, WIDTH)
+        text = None if fits else difference(got, torch.zeros(BATCH, TOKENS, WIDTH))
+        self.layer.that(fits, got=f"{text}", expected="(B, T, d_out)", likely=likely)
+        assert isinstance(got, torch.Tensor)
+        self.used = self._used(got)
+        off = float((self.used @ self.values - got.detach()).abs().max())
+        self.layer.that(
+            off < 1e-3,
+            got="context vectors that no attention weights give",
+            expected="each value, with all of its entries, counts by its weight",
+            likely=likely,
+        )
+        return (self.used < self.weights / 10) & PRESENT
+
+
+@pytest.mark.question(NAME, points=2)
+def test_training_scales_the_weights_that_are_kept(expect: Expect, draw: Draw) -> None:
+    likely = (
+        "dropout acts on the attention weights after softmax, and what is kept is multiplied by "
+        "1 / (1 - p): scores, values and result are left alone, rows do not sum to one again"
+    )
+    dropout = _Dropout(expect, draw)
+    dropped = dropout.dropped(likely)
+    right = dropout.weights.masked_fill(dropped | ~PRESENT, 0.0) / (1 - P)
+    off = (dropout.used - right).abs()
+    place = tuple(int(i) for i in torch.unravel_index(off.argmax(), off.shape))
+    dropout.layer.that(
+        bool(off[place] < 5e-3) and bool(dropped.any()),
+        got=f"the value of token {place[2]} counts {float(dropout.used[place]):.4f} for query "
+        f"{place[1]}; {int(dropped.sum())} of {int(PRESENT.sum())} weights are 0",
+        expected=f"0 or {float(dropout.weights[place]) / (1 - P):.4f}; about {P:.0%} are 0",
+        likely=likely,
+    )
+
+
+@pytest.mark.question(NAME, points=2)
+def test_training_drops_every_weight_on_its_own(expect: Expect, draw: Draw) -> None:
+    likely = "each weight of each query and each item of the batch has its own chance"
+    dropout = _Dropout(expect, draw)
+    dropped = dropout.dropped(likely)
+    problem = dependence_problem(dropped, P, PRESENT) or rate_problem(dropped, P, PRESENT)
+    dropout.layer.that(
+        problem is None,
+        got=f"{problem} (dimensions: batch, query, key)",
+        expected=f"each weight is dropped, with probability {P}, whatever happens to the others",
+        likely=likely,
+    )
+
+
+@pytest.mark.question(NAME, points=1)
+def test_training_drops_other_weights_in_every_call(expect: Expect, draw: Draw) -> None:
+    likely = "new random numbers in every call: no seed is set and no pattern is kept"
+    dropout = _Dropout(expect, draw)
+    problem = repeat_problem([dropout.dropped(likely)[PRESENT] for _ in range(3)], P)
+    dropout.layer.that(
+        problem is None,
+        got=f"{problem}",
+        expected="three calls that know nothing of each other",
+        likely=likely,
+    )
+
+
+@pytest.mark.question(NAME, points=2)
+def test_gradient_reaches_input_and_projections(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer(NAME, 3, 5, 6, 0.0, True, scale=0.7)
+    layer.gradients(
+        draw.normal(2, 4, 3),
+        likely="`.detach()`, `.item()`, `.data` or `torch.no_grad()` cuts the gradient",
+    )
+
+
+@pytest.mark.question(NAME, points=1)
+def test_moved_to_double_precision(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer(NAME, 3, 5, 6, 0.0, scale=0.7).move(dtype=torch.float64)
+    layer.same(
+        draw.strided(2, 4, 3, dtype=torch.float64),
+        likely="after `module.to(torch.float64)` all is computed in float64, also for an x that is "
+        "a view of another tensor",
+    )
+
+
+@pytest.mark.question(NAME, points=3)
+def test_moved_to_another_device(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer(NAME, 3, 5, 6, 0.0, scale=0.7)
+    x = draw.normal(2, 4, 3)
+    likely = "before the module is moved anywhere, it computes causal attention"
+    layer.same(x, likely=likely)
+    layer.moves(
+        x,
+        likely="`module.to(device)` moves parameters and buffers, not a tensor that is a plain "
+        "attribute; `torch.ones(...)` in forward needs the device of x",
+    )

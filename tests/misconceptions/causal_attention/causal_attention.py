@@ -1,0 +1,806 @@
+"""What students write instead of a causal attention layer.
+
+`_Right` is the layer cut in steps, so that each mistake shows the step that it gets wrong.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from autograder.suite import misconception
+
+
+class _Right(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__()
+        self.context_length = context_length
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.dropout = nn.Dropout(dropout)
+        self.make_mask(context_length)
+
+    def make_mask(self, size):
+        self.register_buffer("mask", torch.ones(size, size, dtype=torch.bool).triu(1))
+
+    def forward(self, x):
+        self.check(x)
+        return self.attend(self.W_query(x), self.W_key(x), self.W_value(x))
+
+    def check(self, x):
+        if x.shape[1] > self.context_length:
+            raise ValueError("too many tokens")
+
+    def attend(self, queries, keys, values):
+        return self.dropout(self.weights(queries, keys)) @ values
+
+    def weights(self, queries, keys):
+        scores = self.masked(queries @ keys.transpose(1, 2))
+        return torch.softmax(self.scaled(scores, keys), dim=-1)
+
+    def masked(self, scores):
+        size = scores.shape[-1]
+        return scores.masked_fill(self.mask[:size, :size], -torch.inf)
+
+    def scaled(self, scores, keys):
+        return scores / keys.shape[-1] ** 0.5
+
+
+# the mask
+
+
+@misconception(
+    "CausalAttention",
+    confuses="causal attention with attention: nothing is masked",
+    hint="Change the last token of x: which rows of the result change?",
+)
+class no_mask(_Right):
+    def masked(self, scores):
+        return scores
+
+
+@misconception(
+    "CausalAttention",
+    confuses="above the diagonal with the diagonal and above: the first token sees nothing",
+    hint="Softmax of a row of minus infinities is not a number. Which row could that be?",
+)
+class own_token_masked(_Right):
+    def make_mask(self, size):
+        self.register_buffer("mask", torch.ones(size, size, dtype=torch.bool).triu())
+
+
+@misconception(
+    "CausalAttention",
+    confuses="where the future begins: the next token is still seen",
+    hint="Change token 1 of x: does row 0 of the result change?",
+)
+class next_token_seen(_Right):
+    def make_mask(self, size):
+        self.register_buffer("mask", torch.ones(size, size, dtype=torch.bool).triu(2))
+
+
+@misconception(
+    "CausalAttention",
+    confuses="future with past: the lower triangle is masked",
+    hint="Change the first token of x: which rows of the result change?",
+)
+class past_masked(_Right):
+    def make_mask(self, size):
+        self.register_buffer("mask", torch.ones(size, size, dtype=torch.bool).tril(-1))
+
+
+@misconception(
+    "CausalAttention",
+    confuses="what True says in the mask: here it marks what is allowed, which is then masked",
+    hint="Does True in your mask mean look, or do not look?",
+)
+class allowed_masked(_Right):
+    def make_mask(self, size):
+        self.register_buffer("mask", torch.ones(size, size, dtype=torch.bool).tril())
+
+
+@misconception(
+    "CausalAttention",
+    confuses="a score of zero with a weight of zero",
+    hint="What does softmax make of a score of 0?",
+)
+class scores_of_zero(_Right):
+    def masked(self, scores):
+        return scores.tril()
+
+
+@misconception(
+    "CausalAttention",
+    confuses="low with low enough: -10 is an ordinary score",
+    hint="Compare the weight that a score of -10 gets with one of -5.",
+)
+class minus_ten(_Right):
+    def masked(self, scores):
+        size = scores.shape[-1]
+        return scores.masked_fill(self.mask[:size, :size], -10.0)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="place with value: scores of zero are masked as well",
+    hint="What if a token is a vector of zeros?",
+)
+class zeros_masked(_Right):
+    def masked(self, scores):
+        visible = scores.tril()
+        return visible.masked_fill(visible == 0, -torch.inf)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="masking scores with zeroing weights: rows no longer sum to one",
+    hint="Add up each row of the attention weights.",
+)
+class zeroed_after_softmax(_Right):
+    def weights(self, queries, keys):
+        return torch.softmax(self.scaled(queries @ keys.transpose(1, 2), keys), dim=-1).tril()
+
+
+@misconception(
+    "CausalAttention",
+    confuses="weights with values: the values are masked",
+    hint="Which tensor has one number for each pair of query and key?",
+)
+class values_masked(_Right):
+    def attend(self, queries, keys, values):
+        weights = torch.softmax(self.scaled(queries @ keys.transpose(1, 2), keys), dim=-1)
+        return self.dropout(weights) @ values.tril()
+
+
+@misconception(
+    "CausalAttention",
+    confuses="attention with a running mean: every visible token has the same weight",
+    hint="Change W_query: does the result change?",
+)
+class running_mean(_Right):
+    def weights(self, queries, keys):
+        visible = torch.ones_like(queries @ keys.transpose(1, 2)).tril()
+        return visible / visible.sum(dim=-1, keepdim=True)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="any sequence with the longest: the mask is used whole",
+    hint="Which shapes do mask and scores have when x has fewer tokens than context_length?",
+)
+class mask_not_cut(_Right):
+    def masked(self, scores):
+        return scores.masked_fill(self.mask, -torch.inf)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="this call's length with the first one's: its mask is kept",
+    hint="Call the layer with 3 tokens, then with 5.",
+)
+class mask_of_the_first_call(_Right):
+    def make_mask(self, size):
+        self.mask = None
+
+    def masked(self, scores):
+        if self.mask is None:
+            self.mask = torch.ones_like(scores[0], dtype=torch.bool).triu(1)
+        return scores.masked_fill(self.mask, -torch.inf)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="the upper left corner of the mask with its right end",
+    hint="Print the part of the mask that you use for 3 of 6 tokens.",
+)
+class wrong_corner_of_the_mask(_Right):
+    def masked(self, scores):
+        size = scores.shape[-1]
+        return scores.masked_fill(self.mask[:size, -size:], -torch.inf)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="what is trained with what is fixed: the mask is a parameter",
+    hint="Print the names in `named_parameters()`. What would the optimizer do to the mask?",
+)
+class mask_is_trained(_Right):
+    def make_mask(self, size):
+        self.mask = nn.Parameter(torch.full((size, size), -torch.inf).triu(1))
+
+    def masked(self, scores):
+        size = scores.shape[-1]
+        return scores + self.mask[:size, :size]
+
+
+@misconception(
+    "CausalAttention",
+    confuses="an attribute with a buffer: the mask stays when the module moves",
+    hint="Which tensors does `module.to(device)` move? Look for `register_buffer`.",
+)
+class mask_is_plain_attribute(_Right):
+    def make_mask(self, size):
+        self.mask = torch.ones(size, size, dtype=torch.bool).triu(1)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="this machine with every machine: forward makes its mask on the CPU always",
+    hint="`torch.ones` makes its tensor on the CPU unless it is told otherwise.",
+)
+class mask_made_on_the_cpu(_Right):
+    def make_mask(self, size):
+        pass
+
+    def masked(self, scores):
+        size = scores.shape[-1]
+        return scores + torch.full((size, size), -torch.inf).triu(1)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="any length with the six words of the example sentence",
+    hint="Build it with a context_length of 8 and call it with 8 tokens.",
+)
+class always_six_tokens(_Right):
+    def make_mask(self, size):
+        super().make_mask(6)
+
+
+# the length of the input
+
+
+@misconception(
+    "CausalAttention",
+    confuses="an error that says what is wrong with one that comes by chance",
+    hint="Which error comes if x is too long, and which does the docstring promise?",
+)
+class length_not_checked(_Right):
+    def check(self, x):
+        pass
+
+
+@misconception(
+    "CausalAttention",
+    confuses="refusing with cutting: what is too long is left out without a word",
+    hint="Call it with more tokens than context_length: how many rows come back?",
+)
+class too_long_is_cut(_Right):
+    def forward(self, x):
+        return super().forward(x[:, : self.context_length])
+
+
+@misconception(
+    "CausalAttention",
+    confuses="a mask that grows with a limit: any length is taken",
+    hint="Call it with more tokens than context_length: what should happen?",
+)
+class any_length(_Right):
+    def check(self, x):
+        pass
+
+    def masked(self, scores):
+        return scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).triu(1), -torch.inf)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="a check for users with a check for programmers: `assert` raises AssertionError",
+    hint="Which error does the docstring name?",
+)
+class length_asserted(_Right):
+    def check(self, x):
+        assert x.shape[1] <= self.context_length
+
+
+@misconception(
+    "CausalAttention",
+    confuses="at most with less than: a full context is refused",
+    hint="Call it with exactly context_length tokens.",
+)
+class full_context_refused(_Right):
+    def check(self, x):
+        if x.shape[1] >= self.context_length:
+            raise ValueError("too many tokens")
+
+
+@misconception(
+    "CausalAttention",
+    confuses="tokens with items: the batch is compared with context_length",
+    hint="Which dimension of x counts the tokens?",
+)
+class batch_checked(_Right):
+    def check(self, x):
+        if x.shape[0] > self.context_length:
+            raise ValueError("too many tokens")
+
+
+# scores, scale, softmax
+
+
+@misconception(
+    "CausalAttention",
+    confuses="scores with scaled scores: the division is left out",
+    hint="Which step stands between the mask and softmax?",
+)
+class not_scaled(_Right):
+    def scaled(self, scores, keys):
+        return scores
+
+
+@misconception(
+    "CausalAttention",
+    confuses="the square root of d with d",
+    hint="By how much does the spread of a dot product grow if d grows four times?",
+)
+class divided_by_d(_Right):
+    def scaled(self, scores, keys):
+        return scores / keys.shape[-1]
+
+
+@misconception(
+    "CausalAttention",
+    confuses="a square root with a whole number",
+    hint="What is the square root of 5? What does your code make of it?",
+)
+class whole_number_root(_Right):
+    def scaled(self, scores, keys):
+        return scores / int(keys.shape[-1] ** 0.5)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="the size of a key with the size of an input vector",
+    hint="Between which vectors is the dot product taken?",
+)
+class root_of_input_size(_Right):
+    def scaled(self, scores, keys):
+        return scores / self.W_key.weight.shape[1] ** 0.5
+
+
+@misconception(
+    "CausalAttention",
+    confuses="the size of a key with the number of tokens",
+    hint="Over which dimension does the dot product sum?",
+)
+class root_of_length(_Right):
+    def scaled(self, scores, keys):
+        return scores / keys.shape[1] ** 0.5
+
+
+@misconception(
+    "CausalAttention",
+    confuses="keys with queries: columns sum to one",
+    hint="Add up a row, then a column of the attention weights.",
+)
+class softmax_over_queries(_Right):
+    def weights(self, queries, keys):
+        scores = self.masked(queries @ keys.transpose(1, 2))
+        return torch.softmax(self.scaled(scores, keys), dim=1)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="keys with items: softmax runs over the batch",
+    hint="Add up a row of the attention weights.",
+)
+class softmax_over_batch(_Right):
+    def weights(self, queries, keys):
+        scores = self.scaled(queries @ keys.transpose(1, 2), keys)
+        return torch.softmax(scores, dim=0).tril()
+
+
+@misconception(
+    "CausalAttention",
+    confuses="queries with keys: row t belongs to key t",
+    hint="Which of the two sets does row t of the scores belong to?",
+)
+class roles_swapped(_Right):
+    def weights(self, queries, keys):
+        return super().weights(keys, queries)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="keys with values: W_key makes both",
+    hint="Which layers does your forward call?",
+)
+class keys_as_values(_Right):
+    def attend(self, queries, keys, values):
+        return super().attend(queries, keys, keys)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="the inputs with their projections: x itself is mixed",
+    hint="Which size has a row of the result, d_in or d_out?",
+)
+class values_not_projected(_Right):
+    def forward(self, x):
+        self.check(x)
+        return self.attend(self.W_query(x), self.W_key(x), x)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="the context vectors with the attention weights",
+    hint="Compare the shape of the result with the docstring.",
+)
+class weights_returned(_Right):
+    def attend(self, queries, keys, values):
+        return self.dropout(self.weights(queries, keys))
+
+
+@misconception(
+    "CausalAttention",
+    confuses="tokens with items of the batch: the first two dimensions are swapped",
+    hint="Which two dimensions of the keys must change places?",
+)
+class first_dimensions_swapped(_Right):
+    def weights(self, queries, keys):
+        scores = queries.transpose(0, 1) @ keys.transpose(0, 1).transpose(1, 2)
+        scores = self.masked(scores)
+        return torch.softmax(self.scaled(scores, keys), dim=-1)
+
+    def attend(self, queries, keys, values):
+        weights = self.dropout(self.weights(queries, keys))
+        return (weights @ values.transpose(0, 1)).transpose(0, 1)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="each item of a batch with the first: all queries meet its keys",
+    hint="Change the second sequence of x only: how does its result change?",
+)
+class keys_of_the_first_item(_Right):
+    def weights(self, queries, keys):
+        return super().weights(queries, keys[:1])
+
+
+@misconception(
+    "CausalAttention",
+    confuses="any batch with a batch of two",
+    hint="Call it with one sequence, and with three.",
+)
+class always_two_items(_Right):
+    def attend(self, queries, keys, values):
+        return super().attend(queries, keys, values).reshape(2, -1, values.shape[-1])
+
+
+@misconception(
+    "CausalAttention",
+    confuses="a dimension of size one with no dimension",
+    hint="Call it with one sequence of one token: what is the shape of the result?",
+)
+class ones_squeezed(_Right):
+    def forward(self, x):
+        return super().forward(x).squeeze()
+
+
+@misconception(
+    "CausalAttention",
+    confuses="one call with all calls: the keys of earlier ones stay",
+    hint="Call it twice with the same x in eval mode.",
+)
+class remembers_earlier_keys(_Right):
+    earlier = None
+
+    def attend(self, queries, keys, values):
+        size = keys.shape[1]
+        if self.earlier is not None and self.earlier.shape == keys.shape:
+            keys = (keys + self.earlier) / 2
+        self.earlier = keys.detach()
+        return super().attend(queries, keys[:, :size], values)
+
+
+# the layers
+
+
+@misconception(
+    "CausalAttention",
+    confuses="an option with a rule: the projections always have a bias",
+    hint="Which argument of the class does your code not use?",
+)
+class always_biased(_Right):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__(d_in, d_out, context_length, dropout, True)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="an option with a rule: the projections never have a bias",
+    hint="Which argument of the class does your code not use?",
+)
+class never_biased(_Right):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__(d_in, d_out, context_length, dropout, False)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="which projections have a bias: the values have none",
+    hint="How many biases should there be with qkv_bias=True?",
+)
+class values_without_bias(_Right):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__(d_in, d_out, context_length, dropout, qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=False)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="one head with many: an output projection is added",
+    hint="Which trained weights does the docstring name?",
+)
+class with_output_projection(_Right):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__(d_in, d_out, context_length, dropout, qkv_bias)
+        self.out_proj = nn.Linear(d_out, d_out)
+
+    def forward(self, x):
+        return self.out_proj(super().forward(x))
+
+
+@misconception(
+    "CausalAttention",
+    confuses="three layers with one that has three names",
+    hint="How many parameters does the module have? Is W_key the same object as W_query?",
+)
+class one_layer_for_all(_Right):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__(d_in, d_out, context_length, dropout, qkv_bias)
+        self.W_key = self.W_value = self.W_query
+
+
+@misconception(
+    "CausalAttention",
+    confuses="a list of layers with layers of the module: they are not registered",
+    hint="Print `list(module.named_parameters())`.",
+)
+class layers_in_a_list(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__()
+        self.layers = [nn.Linear(d_in, d_out, bias=qkv_bias) for _ in range(3)]
+        self.dropout = nn.Dropout(dropout)
+        self.context_length = context_length
+
+    def forward(self, x):
+        if x.shape[1] > self.context_length:
+            raise ValueError("too many tokens")
+        queries, keys, values = (layer(x) for layer in self.layers)
+        scores = queries @ keys.transpose(1, 2) / keys.shape[-1] ** 0.5
+        future = torch.ones_like(scores, dtype=torch.bool).triu(1)
+        weights = torch.softmax(scores.masked_fill(future, -torch.inf), dim=-1)
+        return self.dropout(weights) @ values
+
+
+@misconception(
+    "CausalAttention",
+    confuses="building once with building in every call: forward makes new layers",
+    hint="Call it twice with the same x in eval mode.",
+)
+class layers_made_in_forward(_Right):
+    def forward(self, x):
+        d_out, d_in = self.W_query.weight.shape
+        query, key, value = (nn.Linear(d_in, d_out, bias=False).to(x) for _ in range(3))
+        return self.attend(query(x), key(x), value(x))
+
+
+@misconception(
+    "CausalAttention",
+    confuses="the names of the layers: W_q in place of W_query",
+    hint="Compare the names of your attributes with the docstring, letter by letter.",
+)
+class short_names(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__()
+        self.W_q = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_k = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_v = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        queries, keys, values = self.W_q(x), self.W_k(x), self.W_v(x)
+        scores = queries @ keys.transpose(1, 2) / keys.shape[-1] ** 0.5
+        future = torch.ones_like(scores, dtype=torch.bool).triu(1)
+        weights = torch.softmax(scores.masked_fill(future, -torch.inf), dim=-1)
+        return self.dropout(weights) @ values
+
+
+# training
+
+
+@misconception(
+    "CausalAttention",
+    confuses="an attribute with a step: the dropout layer is never used and nothing replaces it",
+    hint="In train mode with dropout 0.5, are two calls alike?",
+)
+class dropout_not_used(_Right):
+    def attend(self, queries, keys, values):
+        return self.weights(queries, keys) @ values
+
+
+@misconception(
+    "CausalAttention",
+    confuses="training with always: the function drops in evaluation, too",
+    hint="Does `F.dropout` know whether the module is in train or eval mode?",
+)
+class drops_in_evaluation(_Right):
+    def attend(self, queries, keys, values):
+        return F.dropout(self.weights(queries, keys), self.dropout.p) @ values
+
+
+@misconception(
+    "CausalAttention",
+    confuses="weights with scores: dropout comes before softmax",
+    hint="Is a dropped score of 0 a weight of 0 after softmax?",
+)
+class scores_dropped(_Right):
+    def attend(self, queries, keys, values):
+        return self.weights(queries, keys) @ values
+
+    def scaled(self, scores, keys):
+        return self.dropout(super().scaled(scores, keys)).masked_fill(
+            scores == -torch.inf, -torch.inf
+        )
+
+
+@misconception(
+    "CausalAttention",
+    confuses="a dropped weight with a masked one: the rest of the row sums to one again",
+    hint="May the weight that is left depend on how many of its row were dropped?",
+)
+class rows_renormalized(_Right):
+    def attend(self, queries, keys, values):
+        kept = self.dropout(self.weights(queries, keys))
+        return kept / kept.sum(dim=-1, keepdim=True).clamp(min=1e-6) @ values
+
+
+@misconception(
+    "CausalAttention",
+    confuses="weights with context vectors: dropout comes last",
+    hint="In which line does dropout stand: before or after the product with the values?",
+)
+class context_dropped(_Right):
+    def attend(self, queries, keys, values):
+        return self.dropout(self.weights(queries, keys) @ values)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="weights with values: entries of the values are dropped",
+    hint="Which of the two has one number for each pair of query and key?",
+)
+class values_dropped(_Right):
+    def attend(self, queries, keys, values):
+        return self.weights(queries, keys) @ self.dropout(values)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="weights with inputs: entries of x are dropped",
+    hint="In which line does dropout stand: before or after softmax?",
+)
+class inputs_dropped(_Right):
+    def forward(self, x):
+        self.check(x)
+        x = self.dropout(x)
+        return self.weights(self.W_query(x), self.W_key(x)) @ self.W_value(x)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="weights with tokens: a token falls for all queries together",
+    hint="How many random decisions for T queries and T keys?",
+)
+class tokens_dropped(_Right):
+    def attend(self, queries, keys, values):
+        weights = self.weights(queries, keys)
+        return weights * self.dropout(torch.ones_like(weights[:, :1])) @ values
+
+
+@misconception(
+    "CausalAttention",
+    confuses="each item of a batch with the first: all get one pattern",
+    hint="In train mode, give the same sequence twice in one batch: are the results alike?",
+)
+class batch_shares_a_pattern(_Right):
+    def attend(self, queries, keys, values):
+        weights = self.weights(queries, keys)
+        return weights * self.dropout(torch.ones_like(weights[0])) @ values
+
+
+@misconception(
+    "CausalAttention",
+    confuses="a pattern for each call with one for the whole life of the layer",
+    hint="In train mode, are two calls alike?",
+)
+class pattern_made_once(_Right):
+    pattern = None
+
+    def attend(self, queries, keys, values):
+        weights = self.weights(queries, keys)
+        if not self.training:
+            return weights @ values
+        if self.pattern is None or self.pattern.shape != weights.shape:
+            self.pattern = self.dropout(torch.ones_like(weights))
+        return weights * self.pattern @ values
+
+
+@misconception(
+    "CausalAttention",
+    confuses="dropping with dropping and scaling",
+    hint="What becomes of the mean of many calls?",
+)
+class kept_not_scaled(_Right):
+    def attend(self, queries, keys, values):
+        weights = self.weights(queries, keys)
+        if self.training:
+            weights = weights * (torch.rand_like(weights) >= self.dropout.p)
+        return weights @ values
+
+
+@misconception(
+    "CausalAttention",
+    confuses="the probability to drop with the probability to keep",
+    hint="With dropout 0.1, how many weights of 1000 are left?",
+)
+class p_keeps(_Right):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__(d_in, d_out, context_length, dropout, qkv_bias)
+        self.dropout = nn.Dropout(1 - dropout if dropout else 0.0)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="any probability with one half",
+    hint="Which argument of the class does your code not use?",
+)
+class always_one_half(_Right):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__(d_in, d_out, context_length, dropout, qkv_bias)
+        self.dropout = nn.Dropout(0.5 if dropout else 0.0)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="values with a graph: nothing can be trained",
+    hint="Does the result have a `grad_fn`?",
+)
+class nothing_trained(_Right):
+    def forward(self, x):
+        with torch.no_grad():
+            return super().forward(x)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="fixed with trained: the attention weights are cut off, so only W_value learns",
+    hint="Which of the three projections gets a gradient?",
+)
+class weights_cut_off(_Right):
+    def weights(self, queries, keys):
+        return super().weights(queries, keys).detach()
+
+
+@misconception(
+    "CausalAttention",
+    confuses="the precision of the module with float32",
+    hint="Move the module to float64: which of your steps keeps float32?",
+)
+class softmax_in_float32(_Right):
+    def weights(self, queries, keys):
+        return super().weights(queries.float(), keys.float())
+
+
+@misconception(
+    "CausalAttention",
+    confuses="a new tensor with the caller's own: x is changed in place",
+    hint="Print x before and after the call.",
+)
+class input_changed(_Right):
+    def forward(self, x):
+        result = super().forward(x)
+        with torch.no_grad():
+            x -= x.mean()
+        return result
