@@ -272,4 +272,4 @@ def _number(value: float) -> str:
 def _ink_on(colour: np.ndarray) -> str:
     """Dark ink on a light cell, white on a dark one."""
     red, green, blue = colour[:3]
-    return _INK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.55 else _PAPER
+    return _INK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else _PAPER
