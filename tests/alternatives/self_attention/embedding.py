@@ -8,8 +8,9 @@ from collections import Counter
 
 import torch
 import torch.nn.functional as F
-from autograder.suite import alternative
 from torch import nn
+
+from autograder.suite import alternative
 
 # build_vocabulary
 

@@ -2,10 +2,11 @@
 
 import torch
 import torch.nn.functional as F
-from autograder.suite import alternative
 from einops import einsum as named_einsum
 from einops import rearrange
 from torch import nn
+
+from autograder.suite import alternative
 
 # project_qkv: weights are (d_in, d_out)
 

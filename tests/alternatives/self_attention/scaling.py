@@ -3,9 +3,10 @@
 import math
 
 import torch
-from autograder.suite import alternative
 from einops import einsum as named_einsum
 from torch import nn
+
+from autograder.suite import alternative
 
 # scale_scores
 

@@ -4,9 +4,10 @@ import math
 
 import torch
 import torch.nn.functional as F
-from autograder.suite import alternative
 from einops import einsum as named_einsum
 from torch import nn
+
+from autograder.suite import alternative
 
 
 class _Parameters(nn.Module):
@@ -120,9 +121,7 @@ class SentenceBySentence(_Parameters):
 @alternative("SelfAttentionV1")
 class ThroughFloat64(_Parameters):
     def forward(self, x):
-        q, k, v = (
-            x.double() @ w.double() for w in (self.W_query, self.W_key, self.W_value)
-        )
+        q, k, v = (x.double() @ w.double() for w in (self.W_query, self.W_key, self.W_value))
         powers = (q @ k.mT / k.shape[-1] ** 0.5).exp()
         return (powers @ v / powers.sum(-1, keepdim=True)).to(x.dtype)
 

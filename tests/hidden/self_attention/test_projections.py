@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+
 from autograder.suite import Draw, Expect
 
 ROLES = "queries, keys and values are three projections of the same inputs, returned in this order"

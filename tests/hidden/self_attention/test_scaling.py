@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+
 from autograder.suite import Draw, Expect, Forbidden
 
 
@@ -181,7 +182,7 @@ def test_gradient_reaches_queries_and_keys(expect: Expect, draw: Draw) -> None:
         "attention_weights",
         draw.normal(2, 3, 5, dtype=torch.float64),
         draw.normal(2, 4, 5, dtype=torch.float64),
-        likely="`.detach()`, `.item()`, `.data` or `torch.tensor(...)` of results cuts the gradient",
+        likely="`.detach()`, `.item()`, `.data` or `torch.tensor(...)` cuts the gradient",
     )
 
 
@@ -300,9 +301,7 @@ def test_one_tensor_in_three_roles_then_other_sizes(expect: Expect, draw: Draw) 
     tokens = draw.normal(2, 5, 3)
     likely = "work on new tensors: one tensor may be queries, keys and values"
     expect.same(ATTENTION, tokens, tokens, tokens, likely=likely)
-    expect.same(
-        ATTENTION, draw.normal(2, 6), draw.normal(3, 6), draw.normal(3, 4), likely=likely
-    )
+    expect.same(ATTENTION, draw.normal(2, 6), draw.normal(3, 6), draw.normal(3, 4), likely=likely)
 
 
 @pytest.mark.question(ATTENTION, points=1)
@@ -323,13 +322,13 @@ def test_gradient_reaches_queries_keys_and_values(expect: Expect, draw: Draw) ->
         draw.normal(2, 3, 5, dtype=torch.float64),
         draw.normal(2, 4, 5, dtype=torch.float64),
         draw.normal(2, 4, 2, dtype=torch.float64),
-        likely="`.detach()`, `.item()`, `.data` or `torch.tensor(...)` of results cuts the gradient",
+        likely="`.detach()`, `.item()`, `.data` or `torch.tensor(...)` cuts the gradient",
     )
 
 
 @pytest.mark.question(ATTENTION, points=1)
 def test_it_is_built_by_hand(expect: Expect, draw: Draw) -> None:
     for leading in ((), (2, 3)):
-        args = (draw.normal(*leading, 4, 3), draw.normal(*leading, 2, 3), draw.normal(*leading, 2, 5))
+        args = [draw.normal(*leading, *shape) for shape in ((4, 3), (2, 3), (2, 5))]
         expect.allowed(ATTENTION, *args, rule=OWN)
         expect.same(ATTENTION, *args, likely="scores, scale, softmax over the keys, weighted sum")

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+
 from autograder.suite import Draw, Expect, ExpectLayer
 
 
@@ -22,7 +23,7 @@ def _weights_stay(layer: ExpectLayer) -> None:
 
 
 def _in_float64(layer: ExpectLayer, draw: Draw, inputs_dim: int) -> None:
-    """Compares on inputs whose two large entries cancel in every projection: float32 loses the rest."""
+    """Compares on inputs with two large entries that cancel: float32 would lose the rest."""
 
     def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
         drawn = draw.normal(*shape, scale=0.5)

@@ -4,8 +4,9 @@ import string
 
 import torch
 import torch.nn.functional as F
-from autograder.suite import misconception
 from torch import nn
+
+from autograder.suite import misconception
 
 
 def _split(sentence):

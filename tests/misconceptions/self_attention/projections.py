@@ -2,8 +2,9 @@
 
 import torch
 import torch.nn.functional as F
-from autograder.suite import misconception
 from torch import nn
+
+from autograder.suite import misconception
 
 # project_qkv: weights are (d_in, d_out)
 

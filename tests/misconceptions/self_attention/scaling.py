@@ -4,6 +4,7 @@ import math
 
 import torch
 import torch.nn.functional as F
+
 from autograder.suite import misconception
 
 
