@@ -40,7 +40,7 @@ def autograded_notebook(
 
 
 def _kept(released: ReleasedNotebook, notebook: dict[str, Any]) -> tuple[list[Cell] | None, str]:
-    """The student's own cells, or why they can't be used."""
+    """The student's own cells, or None; and what a grader should know about them."""
     found = [cell for cell in notebook["cells"] if isinstance(cell, dict)]
     names = [_name(cell) for cell in found]
     counts = Counter(name for name in names if name)
@@ -56,7 +56,19 @@ def _kept(released: ReleasedNotebook, notebook: dict[str, Any]) -> tuple[list[Ce
     cells = [_restored(safe_cell(cell, known), own) for cell, own in pairs]
     if sum(len(json.dumps(cell)) for cell in cells) > _LARGEST_NOTEBOOK:
         return None, "the notebook was rebuilt: it is too large to be shown"
-    return cells, ""
+    changed = [_name(cell) for cell, own in pairs if own and _is_fixed(own) and _differ(cell, own)]
+    names_changed = ", ".join(str(name) for name in changed)
+    return cells, f"changed by the student, shown as released: {names_changed}" if changed else ""
+
+
+def _is_fixed(original: Cell) -> bool:
+    """Whether nbgrader shows this cell as it was released, whatever a student made of it."""
+    kept = original["metadata"]["nbgrader"]
+    return bool(kept.get("locked") or kept.get("grade")) and not kept.get("solution")
+
+
+def _differ(cell: Cell, original: Cell) -> bool:
+    return source_of(cell).strip() != source_of(original).strip()
 
 
 def _name(cell: Cell) -> str | None:
@@ -71,8 +83,7 @@ def _restored(cell: Cell, original: Cell | None) -> Cell:
     if original is None:
         return cell
     metadata = dict(original["metadata"]["nbgrader"])
-    is_locked = metadata.get("locked") or metadata.get("grade")
-    source = source_of(original) if is_locked and not metadata.get("solution") else cell["source"]
+    source = source_of(original) if _is_fixed(original) else cell["source"]
     return {**cell, "metadata": {"nbgrader": metadata}, "source": source}
 
 

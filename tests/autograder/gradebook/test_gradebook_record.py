@@ -381,7 +381,8 @@ def test_a_students_own_notebook_is_kept_with_locked_cells_restored(
     record(course, class_folder, [make_result("ada", files=("masking.ipynb", None))])
     notebook = autograded(class_folder, "ada", "masking")
     nbformat.validate(notebook)
-    assert notebook.cells[1].source == "my thoughts"
+    assert "shown as released: check_causal_mask" in notebook.cells[0].source
+    assert notebook.cells[2].source == "my thoughts"
     assert cell(notebook, "causal_mask").source == "def causal_mask(x): return 7"
     check = cell(notebook, "check_causal_mask")
     assert check.source == 'check("causal_mask")'
