@@ -1,26 +1,28 @@
-"""Runs hidden suites again and again in one pytest session.
+"""Runs hidden suites again and again after one collection.
 
-pytest collects once (0.3 s and more); after that, judging an exercise costs its tests only.
+pytest finds the tests, rewrites their asserts and expands their parameters, once. Then each test is
+called with the four fixtures that suites have, without pytest's protocol around it: that would
+take more time than the test.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar
 
 import pytest
-from _pytest.runner import runtestprotocol
 
 from ..errors import ContentError, GraderError
 from ..records import QuestionResult
+from ..suite.expect import Expect
 from ..suite.implementation import Implementation
-from ..suite.plugin import ANSWERS, SEED
+from ..suite.plugin import SOLUTIONS, draw_for
 from .verdicts import TestOutcome, judge
 
 T = TypeVar("T")
 
-
+_FIXTURES = frozenset({"expect", "draw", "implementation", "solution"})
 _PLUGINS_NOT_NEEDED = (
     "terminal",
     "cacheprovider",
@@ -49,13 +51,13 @@ class SuiteRunner:
     """The collected suites, ready to judge any implementation."""
 
     def __init__(self, config: pytest.Config, items: Sequence[pytest.Item]) -> None:
-        self._config = config
+        self._solutions = config.stash[SOLUTIONS]
         self._by_suite: dict[Path, list[pytest.Function]] = {}
+        self._wanted: dict[pytest.Function, tuple[str, ...]] = {}
         for item in items:
             assert isinstance(item, pytest.Function)
             self._by_suite.setdefault(item.path, []).append(item)
-        self._failure: BaseException | None = None
-        self._standing: Path | None = None
+            self._wanted[item] = _fixtures_wanted(item)
 
     def points(self, suite: Path) -> dict[str, float]:
         """Full marks of each question, in the order of the suite."""
@@ -97,13 +99,6 @@ class SuiteRunner:
         item = next(item for item in self._by_question(suite)[question] if item.name == test)
         return self._run(item, implementation, seed)
 
-    def _leave_other_suites(self, suite: Path) -> None:
-        """Tears down what the last suite left standing, if this is another one."""
-        if suite != self._standing and self._standing is not None:
-            session = self._by_suite[suite][0].session
-            session._setupstate.teardown_exact(None)
-        self._standing = suite
-
     def _by_question(self, suite: Path) -> dict[str, list[pytest.Function]]:
         groups: dict[str, list[pytest.Function]] = {}
         for item in self._by_suite[suite]:
@@ -111,32 +106,43 @@ class SuiteRunner:
         return groups
 
     def _run(self, item: pytest.Function, implementation: Implementation, seed: int) -> TestOutcome:
-        self._leave_other_suites(item.path)
-        self._config.stash[ANSWERS] = lambda path: implementation
-        self._config.stash[SEED] = lambda: seed
-        self._failure = None
-        item._initrequest()  # a fresh set of fixtures: pytest's own way to run an item again
-        # the module as "next item": only the test itself is torn down, fixtures of wider scope stay
-        runtestprotocol(item, log=False, nextitem=item.parent)  # type: ignore[arg-type]
-        failure = self._failure
-        if isinstance(failure, GraderError) or not isinstance(failure, Exception | None):
-            raise failure
+        failure: BaseException | None = None
+        try:
+            item.obj(**self._arguments(item, implementation, seed))
+        except GraderError:
+            raise
+        except (Exception, pytest.fail.Exception) as raised:
+            failure = raised
         return TestOutcome(item.name, question_of(item)[1], failure)
 
-    def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> pytest.TestReport:
-        """Keeps the exception itself; skips pytest's rendering of tracebacks, which is slow."""
-        if call.excinfo is not None:
-            raised = call.excinfo.value
-            if call.when != "call" and isinstance(raised, Exception):
-                raised = GraderError(f"{item.nodeid}: {call.when} failed: {raised!r}")
-            self._failure = raised
-        assert call.when != "collect"
-        outcome: Literal["passed", "failed"] = "passed" if call.excinfo is None else "failed"
-        return pytest.TestReport(
-            item.nodeid, item.location, {}, outcome, None, call.when, (), call.duration
+    def _arguments(
+        self, item: pytest.Function, implementation: Implementation, seed: int
+    ) -> dict[str, Any]:
+        solution, draw = self._solutions(item.path), draw_for(item, seed)
+        made = {
+            "implementation": implementation,
+            "solution": solution,
+            "draw": draw,
+            "expect": Expect(implementation, solution, draw),
+        }
+        return {name: made[name] for name in self._wanted[item]} | _parameters(item)
+
+
+def _parameters(item: pytest.Function) -> dict[str, Any]:
+    return dict(item.callspec.params) if hasattr(item, "callspec") else {}
+
+
+def _fixtures_wanted(item: pytest.Function) -> tuple[str, ...]:
+    """The fixtures among a test's arguments; raises `ContentError` for one of its own."""
+    wanted = set(item.fixturenames) - _parameters(item).keys()
+    for name in sorted(wanted - _FIXTURES - {"request"}):
+        raise ContentError(
+            item.path,
+            None,
+            f"{item.name} uses the fixture {name!r}",
+            f"a hidden test has these and no others: {', '.join(sorted(_FIXTURES))}",
         )
+    return tuple(wanted & set(item._fixtureinfo.argnames))
 
 
 def question_of(item: pytest.Item) -> tuple[str, float]:
@@ -169,9 +175,8 @@ class _Loop(Generic[T]):
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         if self.collect_errors:
             return True
-        runner = SuiteRunner(session.config, session.items)
-        session.config.pluginmanager.register(runner, "autograder-runner")
         try:
+            runner = SuiteRunner(session.config, session.items)
             self.result.append(self._work(runner))
         except BaseException as error:
             self.error = error

@@ -69,11 +69,15 @@ def from_folder(root: Path) -> Answers:
     return answers
 
 
+def draw_for(test: pytest.Item, seed: int) -> Draw:
+    """The inputs of one test: they depend on the seed and on its name, and on nothing else."""
+    return Draw(seed, f"{test.path.stem}::{test.name}")
+
+
 @pytest.fixture
 def draw(request: pytest.FixtureRequest) -> Draw:
     """Inputs drawn from the run's seed and the test's name."""
-    seed = request.config.stash[SEED]()
-    return Draw(seed, f"{request.path.stem}::{request.node.name}")
+    return draw_for(request.node, request.config.stash[SEED]())
 
 
 @pytest.fixture
