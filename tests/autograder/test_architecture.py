@@ -1,0 +1,170 @@
+"""The house rules that a machine can check: who imports whom, budgets, annotations, docstrings."""
+
+from __future__ import annotations
+
+import ast
+import re
+import statistics
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "autograder"
+# templates hold text for other places, not modules of the machine
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "templates" not in path.parts)
+
+LONGEST_MODULE = 250
+MEDIAN_FUNCTION = 8
+P90_FUNCTION = 30
+
+#: where a distribution is called otherwise than what it is imported as
+DISTRIBUTIONS = {"IPython": "ipython", "jupyter_core": "jupyter-core", "_pytest": "pytest"}
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def _functions(path: Path) -> Iterator[Function]:
+    return (node for node in ast.walk(_tree(path)) if isinstance(node, Function))
+
+
+def _length(function: Function) -> int:
+    return (function.end_lineno or function.lineno) - function.lineno + 1
+
+
+@pytest.fixture(scope="module")
+def lengths() -> list[int]:
+    return [_length(function) for path in MODULES for function in _functions(path)]
+
+
+def test_imports_keep_every_contract() -> None:
+    run = subprocess.run(
+        [
+            sys.executable,
+            *("-c", "from importlinter.cli import lint_imports_command as lint; lint()"),
+            *("--no-logo", "--no-cache"),
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_modules_stay_within_their_budget() -> None:
+    counts = {_name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
+    long = {name: lines for name, lines in counts.items() if lines > LONGEST_MODULE}
+    assert not long, f"more than {LONGEST_MODULE} lines, split by responsibility: {long}"
+
+
+def test_half_of_all_functions_are_short(lengths: list[int]) -> None:
+    assert statistics.median(lengths) <= MEDIAN_FUNCTION
+
+
+def test_nine_of_ten_functions_fit_on_a_screen(lengths: list[int]) -> None:
+    assert statistics.quantiles(lengths, n=10)[-1] <= P90_FUNCTION
+
+
+def test_every_function_is_annotated() -> None:
+    missing = [
+        f"{_name(path)}:{function.lineno} {function.name}"
+        for path in MODULES
+        for function in _functions(path)
+        if function.returns is None or not all(_annotated(function))
+    ]
+    assert not missing, f"annotate arguments and result: {missing}"
+
+
+def _annotated(function: Function) -> Iterator[bool]:
+    arguments = function.args
+    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    for argument in named + [a for a in (arguments.vararg, arguments.kwarg) if a]:
+        yield argument.annotation is not None or argument.arg in {"self", "cls"}
+
+
+def test_every_module_says_what_it_is() -> None:
+    # an empty __init__.py has nothing to say
+    silent = [
+        _name(path) for path in MODULES if _tree(path).body and not ast.get_docstring(_tree(path))
+    ]
+    assert not silent, f"begin with a docstring of one sentence: {silent}"
+
+
+def test_only_the_command_line_prints_or_exits() -> None:
+    found = [
+        f"{_name(path)}:{call.lineno} {ast.unparse(call.func)}"
+        for path in MODULES
+        if path.relative_to(PACKAGE).parts[0] not in {"cli", "cli.py"}
+        for call in ast.walk(_tree(path))
+        if isinstance(call, ast.Call)
+        and ast.unparse(call.func) in {"print", "input", "exit", "quit", "sys.exit"}
+    ]
+    assert not found, f"return a record, or raise an error of autograder/errors.py: {found}"
+
+
+def test_what_is_imported_is_declared() -> None:
+    undeclared = [
+        f"{_name(path)}: {name}"
+        for path in MODULES
+        for name in _imported(path) - sys.stdlib_module_names - {"autograder"}
+        if DISTRIBUTIONS.get(name, name) not in _declared_for(path)
+    ]
+    assert not undeclared, f"name it in pyproject.toml, where it is needed: {undeclared}"
+
+
+def _imported(path: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(_tree(path)):
+        if isinstance(node, ast.Import):
+            names.update(alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            names.add(node.module.partition(".")[0])
+    return names
+
+
+def _project() -> dict[str, Any]:
+    document = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return dict(document["project"])
+
+
+def _names(requirements: list[str]) -> set[str]:
+    return {re.split(r"[\[<>=!~; ]", text, maxsplit=1)[0] for text in requirements}
+
+
+def _declared_for(path: Path) -> set[str]:
+    """What a module may import: a student's installation has no extras."""
+    project = _project()
+    names = _names(project["dependencies"])
+    if path.relative_to(PACKAGE).parts[0] == "student":
+        return names
+    return names | _names(project["optional-dependencies"]["instructor"])
+
+
+def test_every_dependency_is_pinned() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = {line.partition("==")[0] for line in lines if not line.startswith("#")}
+    asked = [_project()["dependencies"], *_project()["optional-dependencies"].values()]
+    missing = set().union(*map(_names, asked)) - pins
+    assert not missing, f"constraints.txt does not pin {missing}"
+
+
+def test_archives_take_the_package_and_no_answers() -> None:
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]
+    targets = build["build"]["targets"]
+    assert targets["wheel"] == {"packages": ["autograder"]}
+    assert set(targets["sdist"]["only-include"]) == {
+        *("autograder", "README.md", "LICENSE", "pyproject.toml")
+    }

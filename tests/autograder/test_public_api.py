@@ -1,0 +1,81 @@
+"""What a package offers stands in its `__init__`, and is offered on purpose."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from types import ModuleType
+
+import pytest
+
+import autograder
+
+PACKAGES = sorted(
+    f"autograder.{module.name}"
+    for module in pkgutil.iter_modules(autograder.__path__)
+    if module.ispkg
+)
+
+#: what suites, variants and notebooks are written with: renaming one breaks a course's own files
+PROMISED = {
+    "autograder.suite": {
+        "Draw",
+        "Expect",
+        "Implementation",
+        "Layer",
+        "alternative",
+        "misconception",
+    },
+    "autograder.student": {"check"},
+    "autograder.records": {
+        *("Assignment", "Exercise", "ExerciseResult", "ExerciseStatus", "Limits", "Question"),
+        *(
+            "QuestionResult",
+            "SubmissionResult",
+            "SubmissionStatus",
+            "TestResult",
+            "Tier",
+            "Verdict",
+        ),
+    },
+    "autograder.errors": {
+        *("AutograderError", "UserError", "ContentError", "SubmissionError"),
+        *("IsolationUnavailable", "GraderError", "SandboxError", "AnswerFault"),
+    },
+}
+
+
+def _offered(package: ModuleType) -> set[str]:
+    """The public names that a package's `__init__` binds, its own modules aside."""
+    return {
+        name
+        for name, value in vars(package).items()
+        if not name.startswith("_") and not isinstance(value, ModuleType) and name != "annotations"
+    }
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_package_lists_what_it_offers(name: str) -> None:
+    package = importlib.import_module(name)
+    listed = getattr(package, "__all__", None)
+    if listed is None:
+        return  # it offers its modules only
+    assert set(listed) == _offered(package) | {n for n in listed if _is_module(package, n)}
+    assert len(set(listed)) == len(listed)
+
+
+def _is_module(package: ModuleType, name: str) -> bool:
+    return isinstance(getattr(package, name), ModuleType)
+
+
+@pytest.mark.parametrize("name", sorted(PROMISED))
+def test_promised_names_are_there(name: str) -> None:
+    module = importlib.import_module(name)
+    assert {promised for promised in PROMISED[name] if not hasattr(module, promised)} == set()
+
+
+def test_every_error_is_in_the_one_tree() -> None:
+    errors = importlib.import_module("autograder.errors")
+    for value in vars(errors).values():
+        if isinstance(value, type) and issubclass(value, Exception):
+            assert issubclass(value, errors.AutograderError)
