@@ -1,0 +1,156 @@
+"""Public checks of `softmax`."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from autograder.suite import Expect, Forbidden
+from autograder.suite.compare import FROM_PRINTED
+
+#: the scores of "journey" with the words of "Your journey starts with one step"
+SCORES = torch.tensor([0.9544, 1.4950, 1.4754, 0.8434, 0.7070, 1.0865])
+SHARES = torch.tensor([0.1455, 0.2278, 0.2249, 0.1285, 0.1077, 0.1656])
+WEIGHTS = torch.tensor([0.1385, 0.2379, 0.2333, 0.1240, 0.1082, 0.1581])
+
+#: exp(LOG_3) is 3, so that quarters come out
+LOG_3 = 1.0986123
+
+NOT_FROM_TORCH = Forbidden(
+    operators=frozenset(),
+    names=frozenset({"softmax", "log_softmax", "softmin", "Softmax", "LogSoftmax", "Softmin"}),
+    instead="write the formula yourself with exponentials and a sum",
+)
+
+
+@pytest.mark.question("normalize_by_sum", points=0)
+def test_shares_of_two_rows_by_hand(expect: Expect) -> None:
+    expect.value(
+        "normalize_by_sum",
+        (torch.tensor([[1.0, 3.0], [4.0, 1.0]]),),
+        torch.tensor([[0.25, 0.75], [0.8, 0.2]]),
+        likely="the first row sums to 4, the second to 5: each is divided by its own number",
+    )
+
+
+@pytest.mark.question("normalize_by_sum", points=0)
+def test_shares_of_the_second_word(expect: Expect) -> None:
+    expect.value(
+        "normalize_by_sum",
+        (SCORES,),
+        SHARES,
+        likely="a single row has only one dimension; it is the last one as well",
+        tolerance=FROM_PRINTED,
+    )
+
+
+@pytest.mark.question("normalize_by_sum", points=0)
+def test_shares_of_a_batch(expect: Expect) -> None:
+    scores = torch.tensor([[[1.0, 1.0, 2.0], [3.0, 1.0, 4.0]], [[6.0, 3.0, 1.0], [2.0, 5.0, 1.0]]])
+    got = expect.result("normalize_by_sum", scores)
+    sums = got.sum(-1) if isinstance(got, torch.Tensor) and got.shape == scores.shape else None
+    expect.that(
+        sums is not None and bool(torch.allclose(sums, torch.ones(2, 2))),
+        got=f"row sums {sums.tolist()}" if sums is not None else "another shape than the scores",
+        expected="four rows that sum to one each",
+        likely="with a batch in front, the rows still lie along the last dimension",
+    )
+
+
+@pytest.mark.question("naive_softmax", points=0)
+def test_exponentials_of_two_rows_by_hand(expect: Expect) -> None:
+    expect.value(
+        "naive_softmax",
+        (torch.tensor([[0.0, LOG_3], [LOG_3, LOG_3]]),),
+        torch.tensor([[0.25, 0.75], [0.5, 0.5]]),
+        likely="the exponentials of the first row are 1 and 3, those of the second 3 and 3",
+    )
+
+
+@pytest.mark.question("naive_softmax", points=0)
+def test_weights_of_the_second_word(expect: Expect) -> None:
+    expect.value(
+        "naive_softmax",
+        (SCORES,),
+        WEIGHTS,
+        likely="compare with the plain shares: the exponentials make large scores count more",
+        tolerance=FROM_PRINTED,
+    )
+
+
+@pytest.mark.question("naive_softmax", points=0)
+def test_negative_scores_get_positive_weights(expect: Expect) -> None:
+    got = expect.result("naive_softmax", torch.tensor([[[-2.0, 0.5, -1.0], [3.0, -3.0, 0.0]]]))
+    right_shape = isinstance(got, torch.Tensor) and got.shape == (1, 2, 3)
+    expect.that(
+        right_shape and bool((got > 0).all()),
+        got="weights that are zero or negative" if right_shape else "another shape",
+        expected="shape (1, 2, 3) and only positive weights",
+        likely="an exponential is positive for every score",
+    )
+    expect.that(
+        bool(torch.allclose(got.sum(-1), torch.ones(1, 2))),
+        got=f"row sums {got.sum(-1).tolist()}",
+        expected="1 for each of the two rows",
+        likely="the denominator belongs to one row only",
+    )
+
+
+@pytest.mark.question("softmax", points=0)
+def test_rows_of_a_table_by_hand(expect: Expect) -> None:
+    expect.value(
+        "softmax",
+        (torch.tensor([[0.0, LOG_3], [LOG_3, LOG_3]]),),
+        torch.tensor([[0.25, 0.75], [0.5, 0.5]]),
+        likely="when `dim` is not given, each row is normalized",
+    )
+
+
+@pytest.mark.question("softmax", points=0)
+def test_columns_of_a_table_by_hand(expect: Expect) -> None:
+    expect.value(
+        "softmax",
+        (torch.tensor([[0.0, LOG_3], [LOG_3, LOG_3]]), 0),
+        torch.tensor([[0.25, 0.5], [0.75, 0.5]]),
+        likely="with `dim=0` each column is normalized: look at every place where a dimension "
+        "is named",
+    )
+
+
+@pytest.mark.question("softmax", points=0)
+def test_stable_weights_of_the_second_word(expect: Expect) -> None:
+    expect.value(
+        "softmax",
+        (SCORES, 0),
+        WEIGHTS,
+        likely="for moderate scores the result is the same as that of the naive form",
+        tolerance=FROM_PRINTED,
+    )
+
+
+@pytest.mark.question("softmax", points=0)
+def test_huge_scores_by_hand(expect: Expect) -> None:
+    expect.value(
+        "softmax",
+        (torch.tensor([600.0, 600.0]),),
+        torch.tensor([0.5, 0.5]),
+        likely="two equal scores share the weight equally, however large they are; a result of nan "
+        "means that infinity was divided by infinity",
+    )
+
+
+@pytest.mark.question("softmax", points=0)
+def test_a_forbidden_place_by_hand(expect: Expect) -> None:
+    expect.value(
+        "softmax",
+        (torch.tensor([LOG_3, -torch.inf, 0.0]),),
+        torch.tensor([0.75, 0.0, 0.25]),
+        likely="a score of -inf is how a later assignment forbids a place: its weight is zero",
+    )
+
+
+@pytest.mark.question("softmax", points=0)
+def test_no_softmax_of_torch(expect: Expect) -> None:
+    expect.result("softmax", SCORES)
+    # by name only: listening to operators makes torch write to a notebook's stderr
+    NOT_FROM_TORCH.check("softmax", frozenset(), expect.implementation.names_used("softmax"))

@@ -1,0 +1,72 @@
+"""Public checks of `feed_forward`."""
+
+import pytest
+import torch
+
+from autograder.suite import Draw, Expect, Tolerance
+
+# computed from numbers that were rounded to four decimals
+FROM_PRINTED = Tolerance(atol=5e-4, rtol=0.0)
+
+
+@pytest.mark.question("FeedForward", points=0)
+def test_shape_is_kept(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer("FeedForward", 3, 5)
+    for shape in ((6, 3), (2, 6, 3)):
+        got = layer.result(draw.normal(*shape))
+        layer.that(
+            isinstance(got, torch.Tensor) and got.shape == shape,
+            got=f"{tuple(got.shape) if isinstance(got, torch.Tensor) else type(got).__name__}",
+            expected=f"{shape}, the shape of the input",
+            likely="linear1 goes from D to hidden_dim, linear2 back to D; other dimensions stay",
+        )
+
+
+@pytest.mark.question("FeedForward", points=0)
+def test_three_tokens_by_hand(expect: Expect) -> None:
+    layer = expect.layer("FeedForward", 2, 3)
+    layer.load(
+        {
+            "linear1.weight": torch.tensor([[1.0, 0], [0, 1], [1, 1]]),
+            "linear1.bias": torch.tensor([0.0, 0, -1]),
+            "linear2.weight": torch.tensor([[1.0, 2, 3], [4, 5, 6]]),
+            "linear2.bias": torch.tensor([0.5, -0.5]),
+        }
+    )
+    layer.value(
+        (torch.tensor([[3.0, -2], [-1, 4], [-1, -2]]),),
+        torch.tensor([[3.5, 11.5], [14.5, 31.5], [0.5, -0.5]]),
+        likely="for the last token all three hidden entries are negative, so only the bias of "
+        "linear2 is left of it",
+    )
+
+
+@pytest.mark.question("FeedForward", points=0)
+def test_documented_sentence(expect: Expect) -> None:
+    layer = expect.layer("FeedForward", 2, 4)
+    layer.load(
+        {
+            "linear1.weight": torch.tensor(
+                [
+                    [-0.055773, 0.022451],
+                    [-0.110281, 0.111162],
+                    [0.630041, 0.432391],
+                    [0.250996, 0.153662],
+                ]
+            ),
+            "linear1.bias": torch.tensor([0.166731, 0.273179, -0.091375, -0.657191]),
+            "linear2.weight": torch.tensor(
+                [
+                    [-0.309206, 0.426793, 0.029887, -0.405037],
+                    [0.078864, 0.413136, -0.472500, -0.336620],
+                ]
+            ),
+            "linear2.bias": torch.tensor([-0.199133, 0.020069]),
+        }
+    )
+    layer.value(
+        (torch.tensor([[[-0.9634, 0.9634], [-0.9998, 0.9998], [1.0, -1.0]]]),),
+        torch.tensor([[[-0.0663, 0.2402], [-0.0638, 0.2437], [-0.2012, -0.0018]]]),
+        likely="linear1, then ReLU, then linear2",
+        tolerance=FROM_PRINTED,
+    )

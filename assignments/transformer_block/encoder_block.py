@@ -1,0 +1,104 @@
+"""The encoder block: attention and feed-forward, each added to its input and normalised.
+
+The two supplied classes do what the two exercises before this one ask for, so that this module
+stands alone.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class MultiHeadSelfAttention(nn.Module):  # supplied
+    """Self-attention with several heads, every token seeing every token: (B, T, D) -> (B, T, D)."""
+
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.W_query, self.W_key, self.W_value, self.out_proj = (
+            nn.Linear(d_model, d_model) for _ in range(4)
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Lets the tokens of each sequence look at each other."""
+        queries, keys, values = (
+            layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)  # (B, H, T, D/H)
+            for layer in (self.W_query, self.W_key, self.W_value)
+        )
+        context = F.scaled_dot_product_attention(queries, keys, values)  # (B, H, T, D/H)
+        return self.out_proj(context.transpose(1, 2).flatten(-2))  # (B, T, D)
+
+
+class FeedForward(nn.Module):  # supplied
+    """Two linear layers with a ReLU between them, for every token alone: (..., D) -> (..., D)."""
+
+    def __init__(self, d_model: int, hidden_dim: int) -> None:
+        super().__init__()
+        self.linear1, self.linear2 = nn.Linear(d_model, hidden_dim), nn.Linear(hidden_dim, d_model)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Widens every token, sets what is negative to zero, and narrows it again."""
+        return self.linear2(F.relu(self.linear1(x)))  # (..., D) -> (..., hidden) -> (..., D)
+
+
+def add_and_norm(
+    x: torch.Tensor,
+    sublayer_output: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor,
+    eps: float = 1e-5,
+) -> torch.Tensor:
+    """Adds a sublayer's output to its input and normalises every token of the sum.
+
+    Every token gets mean 0 and variance 1 over its own D entries, then is multiplied by `weight`
+    and shifted by `bias`, entry by entry. The variance is the biased one (divided by D, not by
+    D - 1), and `eps` is added to it before the root is taken.
+
+    Args:
+        x: (..., D), what went into the sublayer.
+        sublayer_output: (..., D), what came out of it, same shape.
+        weight: (D,).
+        bias: (D,).
+        eps: keeps a constant token from being divided by zero.
+
+    Returns:
+        (..., D), in the dtype of `x`.
+
+    Not allowed: torch's layer norm (`nn.LayerNorm`, `F.layer_norm`, `torch.layer_norm`,
+    `torch.native_layer_norm`), because it is the answer; mean, variance and root are fine.
+
+    Source: Vaswani et al. 2017, section 3.1; Ba et al. 2016, "Layer Normalization"; document 002,
+    line 518.
+    """
+    raise NotImplementedError
+
+
+class EncoderBlock(nn.Module):
+    """One block of a transformer encoder, with the norms after the sums (post-norm).
+
+    Submodules: `attention` (a `MultiHeadSelfAttention`), `norm1`, `feed_forward` (a `FeedForward`)
+    and `norm2`. The norms have a `weight` and a `bias` of shape (D,) and eps 1e-5; torch's
+    `nn.LayerNorm` may be used here. There is no dropout.
+
+    Args:
+        d_model: size D of a token, going in and coming out.
+        num_heads: number of heads of the attention; it divides `d_model`.
+        hidden_dim: size of the layer inside the feed-forward network.
+
+    Source: Vaswani et al. 2017, section 3.1; document 002, lines 472 to 587.
+    """
+
+    def __init__(self, d_model: int, num_heads: int, hidden_dim: int) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Attention, add and norm, feed-forward, add and norm.
+
+        Args:
+            x: (B, T, D), in the dtype of the weights.
+
+        Returns:
+            (B, T, D), in the same dtype.
+        """
+        raise NotImplementedError

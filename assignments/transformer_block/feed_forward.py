@@ -1,0 +1,36 @@
+"""The feed-forward network of a block: what each token does with what it has gathered.
+
+Attention moves information between tokens; this step works on every token alone.
+"""
+
+import torch
+from torch import nn
+
+
+class FeedForward(nn.Module):
+    """Two linear layers with a ReLU between them, the same for every token.
+
+    Weights: `linear1` is an `nn.Linear(d_model, hidden_dim)`, `linear2` an
+    `nn.Linear(hidden_dim, d_model)`, both with bias. They are the only trainable parameters.
+
+    Args:
+        d_model: size D of a token, going in and coming out.
+        hidden_dim: size of the layer in between, often four times D.
+
+    Source: Vaswani et al. 2017, section 3.3; document 002, line 551.
+    """
+
+    def __init__(self, d_model: int, hidden_dim: int) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Widens every token, sets what is negative to zero, and narrows it again.
+
+        Args:
+            x: (..., D), in the dtype of the weights.
+
+        Returns:
+            (..., D), in the same dtype.
+        """
+        raise NotImplementedError
