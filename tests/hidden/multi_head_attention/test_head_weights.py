@@ -48,8 +48,8 @@ def test_project_non_contiguous_inputs(expect: Expect, draw: Draw) -> None:
 def test_project_in_float64(expect: Expect, draw: Draw) -> None:
     expect.same(
         "project_heads",
-        draw.normal(4, 3, dtype=torch.float64),
-        draw.normal(2, 5, 3, dtype=torch.float64),
+        draw.normal(9, 8, scale=10.0, dtype=torch.float64),
+        draw.normal(4, 6, 8, scale=10.0, dtype=torch.float64),
         likely="float64 in, float64 precision and float64 out: a new tensor needs the dtype",
     )
 
@@ -126,8 +126,12 @@ def test_attention_of_shared_and_non_contiguous_weights(expect: Expect, draw: Dr
 
 @pytest.mark.question("per_head_attention", points=1)
 def test_attention_in_float64(expect: Expect, draw: Draw) -> None:
-    x = draw.normal(4, 5, dtype=torch.float64)
-    q, k, v = (draw.normal(2, size, 5, scale=0.6, dtype=torch.float64) for size in (3, 3, 2))
+    x = draw.normal(24, 5, dtype=torch.float64)
+    # large values that nearly cancel each other: single precision anywhere shows
+    q, k, v = (
+        draw.normal(4, size, 5, scale=scale, dtype=torch.float64)
+        for size, scale in ((4, 0.3), (4, 0.3), (8, 20.0))
+    )
     expect.same(
         "per_head_attention",
         x,
@@ -185,8 +189,8 @@ def test_one_slice_and_single_columns(expect: Expect, draw: Draw) -> None:
 def test_slices_in_float64(expect: Expect, draw: Draw) -> None:
     expect.same(
         "slice_value_heads",
-        draw.normal(4, 6, dtype=torch.float64),
-        draw.normal(6, 5, dtype=torch.float64),
+        draw.normal(9, 8, scale=10.0, dtype=torch.float64),
+        draw.normal(8, 21, scale=10.0, dtype=torch.float64),
         2,
         likely="float64 in, float64 precision and float64 out: a new tensor needs the dtype",
     )

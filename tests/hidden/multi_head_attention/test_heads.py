@@ -209,7 +209,10 @@ def test_attention_of_shared_and_non_contiguous_inputs(expect: Expect, draw: Dra
 
 @pytest.mark.question("causal_head_attention", points=1)
 def test_attention_in_float64(expect: Expect, draw: Draw) -> None:
-    q, k, v = (draw.normal(2, 2, 4, 3, dtype=torch.float64) for _ in range(3))
+    # large values that nearly cancel each other: single precision anywhere shows
+    q, k, v = (
+        draw.normal(4, 4, 14, 4, scale=scale, dtype=torch.float64) for scale in (0.7, 0.7, 30.0)
+    )
     expect.same(
         "causal_head_attention",
         q,

@@ -57,16 +57,9 @@ TURNED = torch.eye(6).flip(0)
 ADDED = torch.arange(6.0)
 
 
-def config(
-    n_embd: int, n_head: int, block_size: int, attn_pdrop: float = 0.0, resid_pdrop: float = 0.0
-) -> SimpleNamespace:
-    return SimpleNamespace(
-        n_embd=n_embd,
-        n_head=n_head,
-        block_size=block_size,
-        attn_pdrop=attn_pdrop,
-        resid_pdrop=resid_pdrop,
-    )
+def config(n_embd: int, n_head: int, block_size: int, **dropouts: float) -> SimpleNamespace:
+    sizes = {"n_embd": n_embd, "n_head": n_head, "block_size": block_size}
+    return SimpleNamespace(**{"attn_pdrop": 0.0, "resid_pdrop": 0.0, **sizes, **dropouts})
 
 
 @pytest.mark.question(GPT, points=0)
@@ -131,8 +124,8 @@ def test_last_token_does_not_change_the_others(expect: Expect, draw: Draw) -> No
 @pytest.mark.question(GPT, points=0)
 def test_both_dropouts_work_in_training_only(expect: Expect, draw: Draw) -> None:
     x = draw.normal(8, 5, 4)
-    for name, sizes in (("attn_pdrop", (0.5, 0.0)), ("resid_pdrop", (0.0, 0.5))):
-        layer = expect.layer(GPT, config(4, 2, 5, *sizes))
+    for name in ("attn_pdrop", "resid_pdrop"):
+        layer = expect.layer(GPT, config(4, 2, 5, **{name: 0.5}))
         layer.train()
         layer.that(
             not torch.equal(layer.result(x), layer.result(x)),
