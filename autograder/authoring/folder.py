@@ -28,6 +28,7 @@ _IMPORTS_OF_CHECKS = {
     "math",
     "pytest",
     "torch",
+    "types",
 }
 
 
