@@ -185,7 +185,18 @@ def test_any_shape_and_dimension(expect: Expect, draw: Draw) -> None:
     expect.same("softmax", draw.normal(1, 3, 1, 2), -3, likely=likely)
 
 
-@pytest.mark.question("softmax", points=3)
+@pytest.mark.question("softmax", points=1)
+def test_scores_of_a_few_hundred(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        "softmax",
+        300.0 + draw.normal(3, 4),
+        likely="float32 holds no exponential of more than 88; only the differences of the scores "
+        "of a row matter for the weights",
+        tolerance=LARGE,
+    )
+
+
+@pytest.mark.question("softmax", points=2)
 def test_scores_up_to_a_thousand(expect: Expect, draw: Draw) -> None:
     likely = (
         "exp(1000) is more than any float can hold: take something off every score of a row before "
