@@ -1,0 +1,20 @@
+"""From scores to weights: each row becomes numbers that sum to one.
+
+Three ways, each better than the one before: divide by the sum, exponentials first, and
+exponentials that never overflow.
+"""
+
+import torch
+
+
+def normalize_by_sum(scores: torch.Tensor) -> torch.Tensor:
+    total = scores.sum(dim=-1, keepdim=True)
+    return scores / total
+
+
+def naive_softmax(scores: torch.Tensor) -> torch.Tensor:
+    return 1 / torch.exp(scores.unsqueeze(-2) - scores.unsqueeze(-1)).sum(dim=-1)
+
+
+def softmax(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    return torch.exp(scores - torch.logsumexp(scores, dim=dim, keepdim=True))

@@ -1,0 +1,14 @@
+"""Attention scores: how well a query fits each input.
+
+Every score is a dot product. A large one says that two vectors point the same way.
+"""
+
+import torch
+
+
+def query_scores(inputs: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+    return inputs * query
+
+
+def attention_scores(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    return (queries @ keys.transpose(-2, -1)) / keys.shape[-1] ** 0.5

@@ -1,0 +1,58 @@
+"""Context vectors: each token's mixture of all values.
+
+The weights say how much of each value goes into the mixture.
+"""
+
+import torch
+
+
+def context_vector(weights: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    """Mixes all values into the context vector of one query.
+
+    Args:
+        weights: (S,), one per value; they need not sum to one.
+        values: (S, d), one row per token.
+
+    Returns:
+        (d,): the sum over s of `weights[s]` times `values[s]`. It has the dtype of the values and
+        lets gradients flow to both arguments, which stay as they are.
+
+    Source: document 000, line 135; document 003, line 119; document 002, line 346.
+    """
+    raise NotImplementedError
+
+
+def context_vectors(weights: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    """Mixes all values into one context vector per query.
+
+    Args:
+        weights: (..., T, S), one row per query; rows need not sum to one. None, one or two leading
+            dimensions.
+        values: (..., S, d), with the same leading dimensions.
+
+    Returns:
+        (..., T, d): row t is the sum over s of `weights[..., t, s]` times `values[..., s, :]`. It
+        has the dtype of the values and lets gradients flow to both arguments, which stay as they
+        are.
+
+    Source: Vaswani et al. 2017, equation 1 (the product with V); document 000, line 182;
+    document 003, line 192; document 004, line 562.
+    """
+    raise NotImplementedError
+
+
+def simplified_self_attention(inputs: torch.Tensor) -> torch.Tensor:
+    """Lets every token attend to all tokens, with nothing that is learned.
+
+    Args:
+        inputs: (..., T, d), one row per token. None, one or two leading dimensions, whose sequences
+            do not see each other.
+
+    Returns:
+        (..., T, d): row t is the mixture of all rows, weighted by the softmax over the dot
+        products of row t with each of them. No weight matrices and no scaling. The result has the
+        dtype of the inputs and lets gradients flow; `inputs` stays as it is.
+
+    Source: document 000, lines 151 to 182; document 003, lines 135 to 192.
+    """
+    raise NotImplementedError

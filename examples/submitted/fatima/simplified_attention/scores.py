@@ -1,0 +1,41 @@
+"""Attention scores: how well a query fits each input.
+
+Every score is a dot product. A large one says that two vectors point the same way.
+"""
+
+import torch
+
+
+def query_scores(inputs: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+    """Scores one query against every input.
+
+    Args:
+        inputs: (T, d), one row per token.
+        query: (d,), any vector of that length; it need not be a row of `inputs`.
+
+    Returns:
+        (T,): entry i is the dot product of `inputs[i]` and `query`, neither scaled nor
+        normalised. It has the dtype of the inputs and lets gradients flow to both arguments, which
+        stay as they are.
+
+    Source: document 000, line 63; document 003, line 59.
+    """
+    raise NotImplementedError
+
+
+def attention_scores(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    """Scores every query against every key.
+
+    Args:
+        queries: (..., T, d), with none, one or two leading dimensions.
+        keys: (..., S, d), with the same leading dimensions. S may differ from T.
+
+    Returns:
+        (..., T, S): entry [..., t, s] is the dot product of query t and key s, neither scaled nor
+        normalised. It has the dtype of the inputs and lets gradients flow to both arguments, which
+        stay as they are.
+
+    Source: Vaswani et al. 2017, section 3.2.1 (the product before scaling); document 000, line 151;
+    document 004, line 487.
+    """
+    raise NotImplementedError

@@ -1,0 +1,59 @@
+"""From scores to weights: each row becomes numbers that sum to one.
+
+Three ways, each better than the one before: divide by the sum, exponentials first, and
+exponentials that never overflow.
+"""
+
+import torch
+
+
+def normalize_by_sum(scores: torch.Tensor) -> torch.Tensor:
+    """Divides each row by its sum.
+
+    Args:
+        scores: (..., S), with none or more leading dimensions; no row sums to zero.
+
+    Returns:
+        (..., S): every row along the last dimension sums to one. A negative score stays a share of
+        its row, with its sign. The result has the dtype of the scores and lets gradients flow;
+        `scores` stays as it is.
+
+    Source: document 000, line 84; document 003, line 74.
+    """
+    raise NotImplementedError
+
+
+def naive_softmax(scores: torch.Tensor) -> torch.Tensor:
+    """Divides the exponential of each score by the sum of its row's exponentials.
+
+    Args:
+        scores: (..., S) of moderate size: exp(scores) must not overflow.
+
+    Returns:
+        (..., S): positive, and every row along the last dimension sums to one. The result has the
+        dtype of the scores and lets gradients flow; `scores` stays as it is.
+
+    Source: document 000, line 95; document 003, line 89.
+    """
+    raise NotImplementedError
+
+
+def softmax(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    """Softmax along any dimension, finite for large scores and for minus infinity.
+
+    Args:
+        scores: any shape. Scores may be as large as 1e3 or as low as -1e3, and single entries may
+            be `-inf`; along `dim` at least one entry is finite.
+        dim: the dimension along which the result sums to one; negative numbers count from the end.
+
+    Returns:
+        The shape and dtype of `scores`: non-negative, sums to one along `dim`, exactly 0 where a
+        score is `-inf`. Gradients flow; `scores` stays as it is.
+
+    Not allowed: torch's own softmax functions (`torch.softmax`, `Tensor.softmax`, `nn.Softmax`,
+    `log_softmax`, `softmin` and their relatives), because this question is to build one.
+    `torch.logsumexp` is allowed.
+
+    Source: document 000, line 112; document 003, line 105.
+    """
+    raise NotImplementedError
