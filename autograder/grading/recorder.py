@@ -86,11 +86,17 @@ class Recorder(Observer):
         try:
             answer = ask()
         except AnswerFault as fault:
-            name = fault.type_name if isinstance(fault, AnswerRaised) else type(fault).__name__
-            self._events.append(Event(operation, raised=name))
+            self._events.append(Event(operation, raised=_name_of(operation, fault)))
             raise
         self._events.append(Event(operation, keep(answer)))
         return answer
+
+
+def _name_of(operation: str, fault: AnswerFault) -> str:
+    """The class of what was raised; for weights that don't fit, our own words, which name one."""
+    if operation == "load":
+        return str(fault)
+    return fault.type_name if isinstance(fault, AnswerRaised) else type(fault).__name__
 
 
 class _RecordedLayer:
