@@ -1,4 +1,4 @@
-"""Commands of an instructor: release, record, feedback, report, export."""
+"""Commands of an instructor: validate, release."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from ..errors import UserError
 from .output import as_json, console, counting, course_at, emit, in_course, instructor_part
 
 if TYPE_CHECKING:
     from ..grading.validate import ValidationReport
-    from ..records import SubmissionResult
 
 
 @click.command()
@@ -120,97 +118,7 @@ def _check_release(authoring: Any, course: Any, assignments: tuple[str, ...], as
     return 1 if stale or leaks else 0
 
 
-@click.command()
-@click.argument("class_folder", type=click.Path(path_type=Path))
-@click.option("--db", "db_url", help="The gradebook's URL (default: the class folder's own).")
-@in_course
-@as_json
-def record(class_folder: Path, db_url: str | None, course_folder: Path, as_json: bool) -> int:
-    """Write, or build anew, nbgrader's gradebook and autograded/ from results.jsonl.
-
-    \b
-    Example: autograder record course
-    """
-    results = _results(class_folder)
-    summary = instructor_part("gradebook").record(
-        course_at(course_folder), class_folder, results, db_url=db_url
-    )
-    notes = [f"{note.student}/{note.assignment}: {note.text}" for note in summary.notes]
-    if as_json:
-        emit({"db_url": summary.db_url, "submissions": summary.submissions, "notes": notes})
-        return 0
-    for note in notes:
-        console.print(f"note: {escape(note)}", soft_wrap=True)
-    console.print(
-        f"{summary.submissions} submissions recorded in {escape(summary.db_url)}", soft_wrap=True
-    )
-    return 0
-
-
-@click.command()
-@click.argument("class_folder", type=click.Path(path_type=Path))
-@in_course
-@as_json
-def feedback(class_folder: Path, course_folder: Path, as_json: bool) -> int:
-    """Write a page of feedback for every student and assignment.
-
-    \b
-    Example: autograder feedback course
-    """
-    pages = instructor_part("feedback").write_feedback(
-        course_at(course_folder), class_folder, _results(class_folder)
-    )
-    if as_json:
-        emit([str(page) for page in pages])
-    else:
-        console.print(
-            f"{len(pages)} pages of feedback below {class_folder / 'feedback'}", soft_wrap=True
-        )
-    return 0
-
-
-@click.command()
-@click.argument("class_folder", type=click.Path(path_type=Path))
-@click.option("--to", "path", type=click.Path(path_type=Path), help="Default: report.html there.")
-@as_json
-def report(class_folder: Path, path: Path | None, as_json: bool) -> int:
-    """Write a report of the class: questions, frequent mistakes, who needs a look.
-
-    \b
-    Example: autograder report course
-    """
-    part = instructor_part("feedback")
-    made = part.class_report(_results(class_folder))
-    if as_json:
-        emit(dataclasses.asdict(made))
-        return 0
-    written = part.write_report(made, path or class_folder / "report.html")
-    console.print(f"report: {written}", soft_wrap=True)
-    return 0
-
-
-@click.command()
-@click.argument("format_name", metavar="FORMAT")
-@click.argument("class_folder", type=click.Path(path_type=Path), default=Path("course"))
-@click.option("--to", "path", type=click.Path(path_type=Path), help="The file to write.")
-@as_json
-def export(format_name: str, class_folder: Path, path: Path | None, as_json: bool) -> int:
-    """Export the grades of a class in a FORMAT: csv.
-
-    \b
-    Example: autograder export csv course
-    """
-    part = instructor_part("gradebook")
-    target = path or class_folder / f"grades.{format_name}"
-    written = part.export(format_name, _results(class_folder), target)
-    if as_json:
-        emit({"file": str(written)})
-    else:
-        console.print(f"grades: {written}", soft_wrap=True)
-    return 0
-
-
-COMMANDS = (validate, release, record, feedback, report, export)
+COMMANDS = (validate, release)
 
 
 def _print_proof(proof: ValidationReport, stale: list[str], leaks: list[str]) -> None:
@@ -242,14 +150,3 @@ def _print_proof(proof: ValidationReport, stale: list[str], leaks: list[str]) ->
     for problem in (*proof.problems, *(f"not fresh: {s}" for s in stale), *leaks):
         console.print(f"[red]problem[/]: {escape(problem)}", soft_wrap=True)
     console.print(f"{proof.cases} submissions judged in tier {proof.tier}")
-
-
-def _results(class_folder: Path) -> list[SubmissionResult]:
-    from ..grading.results import read_results
-
-    path = class_folder / "results.jsonl" if class_folder.is_dir() else class_folder
-    if not path.is_file():
-        raise UserError(
-            f"{path} is not there: grade first (autograder grade {class_folder}/submitted)"
-        )
-    return read_results(path)

@@ -13,6 +13,7 @@ from ..records import (
 )
 
 _LOOK: dict[Verdict, str] = {
+    Verdict.TIMEOUT: "did not end in time",
     Verdict.CRASHED: "ended its process",
     Verdict.MEMORY: "needed too much memory",
     Verdict.OUTPUT_LIMIT: "printed too much",

@@ -1,0 +1,129 @@
+"""Commands on a class's results: record, feedback, report, export."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.markup import escape
+
+from ..errors import UserError
+from .output import as_json, console, course_at, emit, in_course, instructor_part
+
+if TYPE_CHECKING:
+    from ..records import SubmissionResult
+
+
+@click.command()
+@click.argument("class_folder", type=click.Path(path_type=Path))
+@click.option("--db", "db_url", help="The gradebook's URL (default: the class folder's own).")
+@in_course
+@as_json
+def record(class_folder: Path, db_url: str | None, course_folder: Path, as_json: bool) -> int:
+    """Write, or build anew, nbgrader's gradebook and autograded/ from results.jsonl.
+
+    \b
+    Example: autograder record course
+    """
+    results = _results(class_folder)
+    summary = instructor_part("gradebook").record(
+        course_at(course_folder), class_folder, results, db_url=db_url
+    )
+    notes = [f"{note.student}/{note.assignment}: {note.text}" for note in summary.notes]
+    if as_json:
+        emit({"db_url": summary.db_url, "submissions": summary.submissions, "notes": notes})
+        return 0
+    for note in notes:
+        console.print(f"note: {escape(note)}", soft_wrap=True)
+    console.print(
+        f"{summary.submissions} submissions recorded in {escape(summary.db_url)}", soft_wrap=True
+    )
+    return 0
+
+
+@click.command()
+@click.argument("class_folder", type=click.Path(path_type=Path))
+@in_course
+@as_json
+def feedback(class_folder: Path, course_folder: Path, as_json: bool) -> int:
+    """Write a page of feedback for every student and assignment.
+
+    \b
+    Example: autograder feedback course
+    """
+    human = instructor_part("gradebook").human_work(class_folder)
+    pages = instructor_part("feedback").write_feedback(
+        course_at(course_folder), class_folder, _results(class_folder), human
+    )
+    if as_json:
+        emit([str(page) for page in pages])
+    else:
+        console.print(
+            f"{len(pages)} pages of feedback below {class_folder / 'feedback'}", soft_wrap=True
+        )
+    return 0
+
+
+@click.command()
+@click.argument("class_folder", type=click.Path(path_type=Path))
+@click.option("--to", "path", type=click.Path(path_type=Path), help="Default: report.html there.")
+@as_json
+def report(class_folder: Path, path: Path | None, as_json: bool) -> int:
+    """Write a report of the class: questions, frequent mistakes, who needs a look.
+
+    \b
+    Example: autograder report course
+    """
+    part = instructor_part("feedback")
+    made = part.class_report(_final_results(class_folder))
+    if as_json:
+        emit(dataclasses.asdict(made))
+        return 0
+    written = part.write_report(made, path or class_folder / "report.html")
+    console.print(f"report: {written}", soft_wrap=True)
+    return 0
+
+
+@click.command()
+@click.argument("format_name", metavar="FORMAT")
+@click.argument("class_folder", type=click.Path(path_type=Path), default=Path("course"))
+@click.option("--to", "path", type=click.Path(path_type=Path), help="The file to write.")
+@as_json
+def export(format_name: str, class_folder: Path, path: Path | None, as_json: bool) -> int:
+    """Export the grades of a class in a FORMAT: csv.
+
+    \b
+    Example: autograder export csv course
+    """
+    part = instructor_part("gradebook")
+    target = path or class_folder / f"grades.{format_name}"
+    written = part.export(format_name, _final_results(class_folder), target)
+    if as_json:
+        emit({"file": str(written)})
+    else:
+        console.print(f"grades: {written}", soft_wrap=True)
+    return 0
+
+
+COMMANDS = (record, feedback, report, export)
+
+
+def _results(class_folder: Path) -> list[SubmissionResult]:
+    from ..grading.results import read_results
+
+    path = class_folder / "results.jsonl" if class_folder.is_dir() else class_folder
+    if not path.is_file():
+        raise UserError(
+            f"{path} is not there: grade first (autograder grade {class_folder}/submitted)"
+        )
+    return read_results(path)
+
+
+def _final_results(class_folder: Path) -> list[SubmissionResult]:
+    """The results that count, with what humans changed in the gradebook."""
+    from ..presenting import latest, with_human_work
+
+    work = instructor_part("gradebook").human_work(class_folder)
+    return list(with_human_work(latest(_results(class_folder)), work))
