@@ -61,7 +61,7 @@ def embed(token_ids: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
             up where a row is used more than once.
 
     Returns:
-        (T, d), in the dtype of the table: row t is `table[token_ids[t]]`.
+        (T, d), in the dtype of the table: row t is the row of the table that `token_ids[t]` names.
 
     Source: document 002, line 37, where `nn.Embedding` holds the table.
     """
