@@ -295,10 +295,10 @@ def test_a_full_disk_halfway_puts_the_old_release_back(
         (
             "tests/public/basics/test_sums.py",
             "import torch",
-            "import torch\nimport numpy",
+            "import torch\nimport math, numpy",
             "tests/public/basics/test_sums.py:5",
             "public checks import numpy",
-            "students have only",
+            "students have torch, pytest",
         ),
         (
             "tests/public/basics/test_halves.py",
