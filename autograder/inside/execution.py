@@ -5,18 +5,14 @@ Used by the worker inside the wall and by `suite.local` in the same process: bot
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import nn
-from torch.autograd import profiler
+from torch.autograd import profiler_legacy
 
 from .devices import second_device
-
-# the profiler's own diary would go to stderr
-os.environ.setdefault("KINETO_LOG_LEVEL", "5")
 
 
 def copy_of(value: Any, memo: dict[int, torch.Tensor] | None = None) -> Any:
@@ -88,11 +84,10 @@ def operators(function: Callable[..., Any], args: Sequence[Any]) -> list[str]:
     """Names of all operators that a call dispatches, composite ones included (`aten::softmax`).
 
     The profiler sees every way to an operator - alias, method, getattr, `torch.ops` - because it
-    listens where the dispatcher is entered. Arguments require gradients, so backward formulas of
-    the operators stay out but no operator is skipped.
+    listens where the dispatcher is entered. The legacy one is quiet and starts no thread.
     """
     copies = [copy_of(arg) for arg in args]
-    with profiler.profile(use_kineto=False) as profile:
+    with profiler_legacy.profile() as profile:
         function(*copies)
     return sorted({event.name for event in profile.function_events})
 

@@ -60,11 +60,12 @@ def _become_nobody() -> None:
 
 
 def _warm() -> None:
-    """Pays for first uses here, once. Not for the profiler's: that starts a thread."""
+    """Pays for first uses here, once."""
     torch.set_num_threads(1)
     layer = nn.Linear(4, 4)
     inputs = torch.ones(2, 3, 4)
     execution.gradients(layer, [inputs], torch.ones(2, 3, 4))
+    execution.operators(torch.softmax, [inputs, -1])
     attention = torch.softmax(inputs @ inputs.transpose(-2, -1), dim=-1)
     nn.functional.dropout(nn.functional.layer_norm(attention @ inputs, (4,)), 0.5)
     nn.functional.scaled_dot_product_attention(inputs, inputs, inputs)
