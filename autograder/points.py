@@ -36,11 +36,11 @@ def _tests(suite: Path) -> list[tuple[ast.FunctionDef, dict[str, ast.expr]]]:
     except SyntaxError as error:
         raise ContentError(suite, error.lineno, str(error.msg), "mend the line") from error
     literals = {
-        target.id: node.value
+        name.id: value
         for node in tree.body
         if isinstance(node, ast.Assign)
         for target in node.targets
-        if isinstance(target, ast.Name)
+        for name, value in _pairs(target, node.value)
     }
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
@@ -52,6 +52,19 @@ def _tests(suite: Path) -> list[tuple[ast.FunctionDef, dict[str, ast.expr]]]:
         for node in tree.body
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test")
     ]
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.Name, ast.expr]]:
+    """Names and their values: `A = 1` has one pair, `A, B = 1, 2` has two."""
+    if isinstance(target, ast.Name):
+        return [(target, value)]
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        return [
+            pair
+            for one, other in zip(target.elts, value.elts, strict=False)
+            for pair in _pairs(one, other)
+        ]
+    return []
 
 
 def _marker(suite: Path, test: ast.FunctionDef, literals: dict[str, ast.expr]) -> tuple[str, float]:

@@ -10,7 +10,7 @@ from autograder.errors import ContentError
 from autograder.grading.engine import with_suites
 from autograder.points import points_of
 
-HEAD = "import pytest\nCASES = [1, 2, 3]\n"
+HEAD = "import pytest\nCASES, OTHER = [1, 2, 3], 'other'\n"
 ROOT = Path(__file__).parents[3]
 SUITES = sorted(ROOT.glob("tests/hidden/*/test_*.py"))
 
@@ -31,7 +31,7 @@ def test_parametrised_tests_count_once_for_each_case(suite: Path, tmp_path: Path
         HEAD + '@pytest.mark.parametrize("a", CASES)\n'
         '@pytest.mark.parametrize("b", [(1, 2), pytest.param(3)])\n'
         '@pytest.mark.question("q", points=0.5)\ndef test_it(a, b): pass\n'
-        '@pytest.mark.question("other", points=2)\ndef test_other(): pass\n'
+        "@pytest.mark.question(OTHER, points=2)\ndef test_other(): pass\n"
     )
     counted = with_suites(tmp_path, [suite], lambda runner: runner.points(suite))
     assert points_of(suite) == counted == {"q": 3.0, "other": 2.0}
