@@ -92,8 +92,6 @@ def _suite(path: Path) -> Iterator[Secret]:
                 yield Secret(Kind.TEST_NAME, node.name, path, node.lineno)
             for statement in node.body:
                 yield from _code(Kind.TEST_CODE, text, path, [statement], _SHORTEST_STATEMENT)
-        elif isinstance(node, ast.Assign):
-            yield from _code(Kind.TEST_CODE, text, path, [node], _SHORTEST_STATEMENT)
     yield from _strings(Kind.TEST_TEXT, tree, path)
     for item in ast.walk(tree):
         if _is_row_of_numbers(item):

@@ -33,6 +33,7 @@ def test_parametrised_tests_count_once_for_each_case(suite: Path, tmp_path: Path
         '@pytest.mark.question("q", points=0.5)\ndef test_it(a, b): pass\n'
         "@pytest.mark.question(OTHER, points=2)\ndef test_other(): pass\n"
     )
+    tmp_path.joinpath("solutions").mkdir()
     counted = with_suites(tmp_path, [suite], lambda runner: runner.points(suite))
     assert points_of(suite) == counted == {"q": 3.0, "other": 2.0}
 
