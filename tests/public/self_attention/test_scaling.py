@@ -119,23 +119,23 @@ def test_every_query_gives_all_its_attention(expect: Expect) -> None:
     )
 
 
-ATTENTION = "scaled_dot_product_attention"
+SDPA = "scaled_dot_product_attention"
 
 
-@pytest.mark.question(ATTENTION, points=0)
+@pytest.mark.question(SDPA, points=0)
 def test_two_values_by_hand(expect: Expect) -> None:
     expect.value(
-        ATTENTION,
+        SDPA,
         (HAND_QUERY, HAND_KEYS, torch.tensor([[4.0, 0.0, 8.0], [0.0, 4.0, -8.0]])),
         torch.tensor([[3.0, 1.0, 4.0]]),
         likely="the weights are 3/4 and 1/4, so the first number is 3/4 * 4 + 1/4 * 0 = 3",
     )
 
 
-@pytest.mark.question(ATTENTION, points=0)
+@pytest.mark.question(SDPA, points=0)
 def test_context_of_the_word_shoes(expect: Expect) -> None:
     expect.value(
-        ATTENTION,
+        SDPA,
         (QUERY, KEYS, VALUES),
         CONTEXT,
         likely="one query gives one context vector, as long as a value: 4 numbers",
@@ -143,11 +143,11 @@ def test_context_of_the_word_shoes(expect: Expect) -> None:
     )
 
 
-@pytest.mark.question(ATTENTION, points=0)
+@pytest.mark.question(SDPA, points=0)
 def test_equal_values_come_out_unchanged(expect: Expect) -> None:
     value = torch.tensor([3.0, -1.0])
     expect.value(
-        ATTENTION,
+        SDPA,
         (torch.stack([KEYS[:3], -KEYS[:3]]), torch.stack([KEYS, KEYS]), value.expand(2, 8, 2)),
         value.expand(2, 3, 2),
         likely="the weights of a query sum to one, so a mix of equal values is that value",

@@ -10,7 +10,8 @@ import torch
 from autograder.suite import Expect
 from autograder.suite.compare import FROM_PRINTED
 
-V1, V2 = "SelfAttentionV1", "SelfAttentionV2"
+V1 = "SelfAttentionV1"
+V2 = "SelfAttentionV2"
 #: one row for each word of "Your journey starts with one step"
 INPUTS = torch.tensor(
     [
