@@ -24,6 +24,7 @@ class FeedForward(nn.Module):
         super().__init__()
         ### BEGIN SOLUTION
         self.linear1 = nn.Linear(d_model, hidden_dim)
+        self.relu = nn.ReLU()
         self.linear2 = nn.Linear(hidden_dim, d_model)
         ### END SOLUTION
 
@@ -37,6 +38,6 @@ class FeedForward(nn.Module):
             (..., D), in the same dtype.
         """
         ### BEGIN SOLUTION
-        hidden = torch.relu(self.linear1(x))  # (..., D) -> (..., hidden)
+        hidden = self.relu(self.linear1(x))  # (..., D) -> (..., hidden)
         return self.linear2(hidden)  # (..., hidden) -> (..., D)
         ### END SOLUTION
