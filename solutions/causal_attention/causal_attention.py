@@ -15,7 +15,7 @@ class CausalAttention(nn.Module):
         qkv_bias: whether the three projections have a bias.
 
     The layers are `W_query`, `W_key`, `W_value` (each `nn.Linear`) and `dropout`. Nothing else is
-    trained: the mask is a buffer, which moves with the module and gets no gradient.
+    trained. Whatever holds the causal mask goes along when the module is moved to another device.
 
     Source: Vaswani et al. 2017, section 3.2.3; document 000, line 520; document 004, line 49.
     """
@@ -30,6 +30,7 @@ class CausalAttention(nn.Module):
         self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)  # weight (d_out, d_in)
         self.dropout = nn.Dropout(dropout)
         everywhere = torch.ones(context_length, context_length, dtype=torch.bool)
+        self.mask: torch.Tensor
         self.register_buffer("mask", everywhere.triu(diagonal=1))  # (context_length, same)
         ### END SOLUTION
 
