@@ -1,0 +1,64 @@
+"""Heads from stacked weights: one matrix per head, kept in one tensor.
+
+The same idea as separate heads, written with a head dimension in the weights. There is no batch
+and no mask here, so that the shapes stay small enough to follow by hand.
+"""
+
+import math
+
+import torch
+
+
+def project_heads(inputs: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    """Projects the same tokens once for every head.
+
+    Args:
+        inputs: (T, d_in), one row per token.
+        weights: (H, d_out, d_in), one matrix per head: output size first, as `nn.Linear` has it.
+
+    Returns:
+        (H, T, d_out), in the dtype of the inputs.
+
+    Source: document 002, lines 669 to 802.
+    """
+    raise NotImplementedError
+
+
+def per_head_attention(
+    inputs: torch.Tensor,
+    W_query: torch.Tensor,
+    W_key: torch.Tensor,
+    W_value: torch.Tensor,
+) -> torch.Tensor:
+    """Unmasked attention in every head, the results side by side.
+
+    Args:
+        inputs: (T, d_in), one row per token.
+        W_query: (H, d_k, d_in), one matrix per head.
+        W_key: (H, d_k, d_in).
+        W_value: (H, d_v, d_in).
+
+    Returns:
+        (T, H * d_v), in the dtype of the inputs: first the d_v numbers of head 0, then those of
+        head 1. The scores are divided by the square root of d_k.
+
+    Source: document 002, lines 669 to 850.
+    """
+    raise NotImplementedError
+
+
+def slice_value_heads(weights: torch.Tensor, values: torch.Tensor, num_heads: int) -> torch.Tensor:
+    """One shared attention over slices of the values: heads that are none.
+
+    Args:
+        weights: (T, S), attention weights that all slices share; rows need not sum to one.
+        values: (S, d_v).
+        num_heads: H <= d_v, the number of slices, each `d_v // H` neighbouring columns wide.
+
+    Returns:
+        (T, H * (d_v // H)), in the dtype of the values: the contexts of the slices side by side.
+        Columns that are left over are left out.
+
+    Source: document 002, lines 613 to 632.
+    """
+    raise NotImplementedError

@@ -1,0 +1,60 @@
+"""Heads: one wide vector per token becomes several narrow ones, and back.
+
+A head is a group of neighbouring columns. With a head dimension of its own, before the tokens,
+one matrix product serves all heads at once.
+"""
+
+import math
+
+import torch
+
+
+def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
+    """Gives every head its own neighbouring columns, and puts the heads before the tokens.
+
+    Args:
+        x: (B, T, D), also non-contiguous.
+        num_heads: H, the number of heads.
+
+    Returns:
+        (B, H, T, D / H), in the dtype of `x`: head h holds the columns from `h * D / H` on.
+
+    Raises:
+        ValueError: D is not a multiple of `num_heads`.
+
+    Source: document 000, lines 876 to 909; document 001, line 21; document 004, lines 354 to 427.
+    """
+    raise NotImplementedError
+
+
+def merge_heads(x: torch.Tensor) -> torch.Tensor:
+    """Puts the heads of every token side by side again: the inverse of `split_heads`.
+
+    Args:
+        x: (B, H, T, d), also non-contiguous.
+
+    Returns:
+        (B, T, H * d), in the dtype of `x`: first the d numbers of head 0, then those of head 1.
+
+    Source: document 000, line 719; document 001, line 96; document 004, lines 590 to 611.
+    """
+    raise NotImplementedError
+
+
+def causal_head_attention(
+    queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
+) -> torch.Tensor:
+    """Causal attention in every head at once; no head sees another.
+
+    Args:
+        queries: (B, H, T, d).
+        keys: (B, H, T, d).
+        values: (B, H, T, d).
+
+    Returns:
+        (B, H, T, d), in the dtype of the arguments: the scores are divided by the square root of
+        the head size d, each token attends to itself and to earlier ones.
+
+    Source: Vaswani et al. 2017, section 3.2; document 004, lines 487 to 562.
+    """
+    raise NotImplementedError

@@ -1,0 +1,62 @@
+"""Multi-head attention with weight split: one wide projection, split into heads.
+
+It computes what separate heads would compute, with one matrix product in place of many, and mixes
+the heads in a last projection.
+"""
+
+import math
+
+import torch
+from torch import nn
+
+
+class MultiHeadAttention(nn.Module):
+    """Causal multi-head attention with one query, key and value layer for all heads.
+
+    Attributes:
+        W_query, W_key, W_value: `nn.Linear` layers from d_in to d_out. Head h owns the outputs
+            from `h * d_out / num_heads` on.
+        out_proj: `nn.Linear` from d_out to d_out, always with a bias.
+        dropout: on the attention weights after softmax, every entry on its own.
+
+    These four linear layers hold all trainable weights. Whatever holds the causal mask is no
+    trainable parameter and goes along when the module is moved to another device.
+
+    Source: Vaswani et al. 2017, section 3.2.2; document 000, line 637; document 004, line 131.
+    """
+
+    def __init__(
+        self,
+        d_in: int,
+        d_out: int,
+        context_length: int,
+        dropout: float,
+        num_heads: int,
+        qkv_bias: bool = False,
+    ) -> None:
+        """Builds the layers and the causal mask.
+
+        Args:
+            d_in: size of an input vector.
+            d_out: size of an output vector, all heads together.
+            context_length: the largest number of tokens.
+            dropout: probability of dropout on the attention weights.
+            num_heads: number of heads.
+            qkv_bias: whether `W_query`, `W_key` and `W_value` have a bias.
+
+        Raises:
+            ValueError: d_out is not a multiple of num_heads.
+        """
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Attends in all heads at once.
+
+        Args:
+            x: (B, T, d_in) with T <= context_length.
+
+        Returns:
+            (B, T, d_out), in the dtype of the weights.
+        """
+        raise NotImplementedError

@@ -1,0 +1,49 @@
+"""Projections: three trained views of every token - its query, its key and its value."""
+
+import torch
+
+
+def project_qkv(
+    inputs: torch.Tensor,
+    W_query: torch.Tensor,
+    W_key: torch.Tensor,
+    W_value: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Projects every token to its query, key and value; the weights stand right of the inputs.
+
+    Args:
+        inputs: (..., T, d_in), one row per token.
+        W_query: (d_in, d_k).
+        W_key: (d_in, d_k).
+        W_value: (d_in, d_v).
+
+    Returns:
+        The tuple `(queries, keys, values)` of shapes (..., T, d_k), (..., T, d_k) and
+        (..., T, d_v), in the dtype of the inputs.
+
+    Source: documents 000, line 237, and 003, line 249.
+    """
+    raise NotImplementedError
+
+
+def project_qkv_left(
+    inputs: torch.Tensor,
+    W_query: torch.Tensor,
+    W_key: torch.Tensor,
+    W_value: torch.Tensor,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Projects every token as the formula q = W x does: the weights stand left of each token.
+
+    Args:
+        inputs: (..., T, d_in), one row per token.
+        W_query: (d_k, d_in), output size first, as `nn.Linear` stores its weight.
+        W_key: (d_k, d_in).
+        W_value: (d_v, d_in); d_v may differ from d_k.
+
+    Returns:
+        The tuple `(queries, keys, values)` of shapes (..., T, d_k), (..., T, d_k) and
+        (..., T, d_v), in the dtype of the inputs: tokens are rows again.
+
+    Source: document 002, lines 71 to 193.
+    """
+    raise NotImplementedError

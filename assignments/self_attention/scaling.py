@@ -1,0 +1,56 @@
+"""Scaled dot-product attention: scores of a size that softmax can work with, then the context."""
+
+import torch
+
+
+def scale_scores(scores: torch.Tensor, d_k: int) -> torch.Tensor:
+    """Divides attention scores by the square root of the size of queries and keys.
+
+    Args:
+        scores: (..., T, S).
+        d_k: how many numbers one query or key has; any positive integer, perfect square or not.
+
+    Returns:
+        (..., T, S), in the dtype of the scores.
+
+    Source: Vaswani et al. 2017, section 3.2.1; documents 003, line 291, and 004, line 524.
+    """
+    raise NotImplementedError
+
+
+def attention_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    """Says how much every query attends to every key: softmax of the scaled scores over the keys.
+
+    Args:
+        queries: (..., T, d).
+        keys: (..., S, d), with the same leading dimensions.
+
+    Returns:
+        (..., T, S), in the dtype of the queries: row t holds the weights of query t; they are
+        positive and sum to one. There is no mask.
+
+    Source: Vaswani et al. 2017, equation 1; documents 000, line 350, 003, line 291, and
+    002, line 313.
+    """
+    raise NotImplementedError
+
+
+def scaled_dot_product_attention(
+    queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
+) -> torch.Tensor:
+    """Mixes the values for every query, weighted by how well the query fits each key.
+
+    Args:
+        queries: (..., T, d).
+        keys: (..., S, d), with the same leading dimensions.
+        values: (..., S, d_v), one row per key; d_v may differ from d.
+
+    Returns:
+        (..., T, d_v), in the dtype of the inputs: the context vector of every query. There is no
+        mask and no dropout.
+
+    Not allowed: torch's own `scaled_dot_product_attention`, because this exercise builds it.
+
+    Source: Vaswani et al. 2017, equation 1; documents 003, line 302, and 000, line 253.
+    """
+    raise NotImplementedError

@@ -1,0 +1,65 @@
+"""Self-attention as a layer: the three weight matrices belong to a module and are trained."""
+
+import torch
+from torch import nn
+
+
+class SelfAttentionV1(nn.Module):
+    """Self-attention whose three weights are plain parameters.
+
+    Every token asks (query), offers (key) and gives (value); all three come from the same input.
+    Parameters, all trained and of shape (d_in, d_out): `W_query`, `W_key`, `W_value`. There is no
+    bias, no mask and no dropout.
+
+    Args:
+        d_in: size of an input vector.
+        d_out: size of queries, keys, values, and so of the context vectors.
+
+    Source: documents 000, line 253, and 003, line 315.
+    """
+
+    def __init__(self, d_in: int, d_out: int) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Computes the context vector of every token.
+
+        Args:
+            x: (..., T, d_in), in the dtype of the weights.
+
+        Returns:
+            (..., T, d_out): scaled dot-product attention of the projected tokens.
+        """
+        raise NotImplementedError
+
+
+class SelfAttentionV2(nn.Module):
+    """Self-attention whose three weights are linear layers.
+
+    Layers: `W_query`, `W_key`, `W_value`, each an `nn.Linear` from `d_in` to `d_out`. An
+    `nn.Linear` stores its weight as (d_out, d_in), starts it at a size that trains well, and can
+    have a bias. There is no mask and no dropout.
+
+    Args:
+        d_in: size of an input vector.
+        d_out: size of queries, keys, values, and so of the context vectors.
+        qkv_bias: True gives each of the three layers a trained bias of shape (d_out,).
+
+    Source: documents 000, line 295, and 003, line 364.
+    """
+
+    def __init__(self, d_in: int, d_out: int, qkv_bias: bool = False) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Computes the context vector of every token.
+
+        Args:
+            x: (..., T, d_in), in the dtype of the weights.
+
+        Returns:
+            (..., T, d_out): scaled dot-product attention of the projected tokens.
+        """
+        raise NotImplementedError
