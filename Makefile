@@ -52,15 +52,22 @@ release: setup-grade ## write assignments/ and the bundle for students
 
 ##@ The machine itself
 
+.PHONY: bench
+bench: setup-grade ## time grading on the example class repeated to 200, nbgrader beside it
+	@$(PY) scripts/bench.py $(BENCH)
+
 .PHONY: lint
 lint: setup-test ## check style, types and who may import whom
-	$(SAY) "Style (ruff)"
-	@$(PY) -m ruff check --quiet . && $(PY) -m ruff format --quiet --check . || { \
-		echo "    mend most of it with: make format" >&2; exit 1; }
-	$(SAY) "Types (mypy)"
-	@$(PY) -m mypy
-	$(SAY) "Imports (import-linter)"
-	@.venv/bin/lint-imports --no-logo --no-cache
+	@failed=; \
+	printf '==> %s\n' "Style (ruff)"; \
+	$(PY) -m ruff check --quiet --output-format concise . || failed="$$failed style"; \
+	$(PY) -m ruff format --quiet --output-format concise --check . || failed="$$failed layout"; \
+	printf '==> %s\n' "Types (mypy)"; \
+	$(PY) -m mypy --no-error-summary || failed="$$failed types"; \
+	printf '==> %s\n' "Imports (import-linter)"; \
+	.venv/bin/lint-imports --no-logo --no-cache || failed="$$failed imports"; \
+	[ -z "$$failed" ] || { \
+		echo "lint:$$failed: see above (make format mends most of style and layout)" >&2; exit 1; }
 
 .PHONY: format
 format: setup-test ## mend what can be mended in style

@@ -139,7 +139,7 @@ def notebook_of(text: str) -> str:
 
 
 def _first_line(node: ast.stmt) -> int:
-    decorators = getattr(node, "decorator_list", [])
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
