@@ -1,0 +1,118 @@
+"""Public checks of `dropout`."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from autograder.suite import Expect, Forbidden
+
+X = torch.tensor([[1.5, -2.0, 0.5], [3.0, 0.0, -1.0]])
+WEIGHTS = torch.tensor([[0.5, 0.5, 0.0], [0.25, 0.25, 0.5]])
+VALUES = torch.tensor([[4.0, 0.0], [2.0, 8.0], [6.0, -2.0]])
+
+NOT_FROM_TORCH = Forbidden(
+    operators=frozenset({"aten::dropout", "aten::dropout_", "aten::native_dropout"}),
+    names=frozenset({"dropout", "Dropout", "native_dropout"}),
+    instead="decide for each entry yourself, with random numbers from torch",
+)
+
+
+@pytest.mark.question("dropout", points=0)
+def test_entries_are_zero_or_larger(expect: Expect) -> None:
+    got = expect.result("dropout", torch.full((50, 20), 3.0), 0.25)
+    shape = tuple(got.shape) if isinstance(got, torch.Tensor) else type(got).__name__
+    expect.that(
+        shape == (50, 20), got=str(shape), expected="(50, 20)", likely="the shape stays as it is"
+    )
+    found = sorted({round(value, 4) for value in got.flatten().tolist()})
+    expect.that(
+        found == [0.0, 4.0],
+        got=f"from entries of 3 and p = 0.25, the numbers {found[:6]}",
+        expected="[0.0, 4.0], because 3 / (1 - 0.25) is 4",
+        likely="while training, an entry is dropped or made larger; nothing stays as it was",
+    )
+    zeros = int((got == 0).sum())
+    expect.that(
+        150 <= zeros <= 350,
+        got=f"{zeros} of 1000 entries dropped",
+        expected="about 250, a quarter of them",
+        likely="p is the probability to drop an entry, not to keep it",
+    )
+
+
+@pytest.mark.question("dropout", points=0)
+def test_two_calls_differ(expect: Expect) -> None:
+    ones = torch.ones(30, 30)
+    first, second = (expect.result("dropout", ones, 0.4) for _ in range(2))
+    fits = isinstance(first, torch.Tensor) and first.shape == ones.shape == second.shape
+    expect.that(
+        fits and not torch.equal(first, second),
+        got="the same result twice" if fits else "another shape than the input's",
+        expected="other zeros in every call",
+        likely="draw new random numbers in each call, and set no seed",
+    )
+
+
+@pytest.mark.question("dropout", points=0)
+def test_identity_where_nothing_is_to_drop(expect: Expect) -> None:
+    likely = "without training, or with p = 0, the result equals the input"
+    expect.value("dropout", (X, 0.6, False), X, likely=likely)
+    expect.value("dropout", (X, 0.0), X, likely=likely)
+
+
+@pytest.mark.question("dropout", points=0)
+def test_all_is_dropped_at_one(expect: Expect) -> None:
+    expect.value(
+        "dropout",
+        (X, 1.0),
+        torch.zeros(2, 3),
+        likely="with p = 1 there is no factor 1 / (1 - p): this case needs a line of its own",
+    )
+
+
+@pytest.mark.question("dropout", points=0)
+def test_no_probability(expect: Expect) -> None:
+    expect.raises(
+        "dropout", X, 3.0, error=ValueError, likely="3 is no probability: raise a ValueError"
+    )
+
+
+@pytest.mark.question("dropout", points=0)
+def test_own_work(expect: Expect) -> None:
+    expect.allowed("dropout", X, 0.5, rule=NOT_FROM_TORCH)
+
+
+@pytest.mark.question("dropout_attention_weights", points=0)
+def test_context_by_hand(expect: Expect) -> None:
+    expect.value(
+        "dropout_attention_weights",
+        (WEIGHTS, VALUES, 0.7, False),
+        torch.tensor([[3.0, 4.0], [4.5, 1.0]]),
+        likely="without training all weights count: row 0 is the middle of the first two values",
+    )
+
+
+@pytest.mark.question("dropout_attention_weights", points=0)
+def test_context_is_made_of_the_weights_that_are_kept(expect: Expect) -> None:
+    # values of 1, 10 and 100: each digit of the result tells whether its weight was kept
+    values = torch.tensor([[1.0, 2.0], [10.0, 20.0], [100.0, 200.0]])
+    got = expect.result("dropout_attention_weights", torch.ones(200, 3), values, 0.5)
+    shape = tuple(got.shape) if isinstance(got, torch.Tensor) else type(got).__name__
+    expect.that(
+        shape == (200, 2), got=str(shape), expected="(200, 2)", likely="one context per query"
+    )
+    found = {round(value / 2, 3) for value in got[:, 0].tolist()}
+    expect.that(
+        found <= {0, 1, 10, 11, 100, 101, 110, 111} and len(found) > 2,
+        got=f"first entries, divided by 2: {sorted(found)[:8]}",
+        expected="some of 0, 1, 10, 11, 100, 101, 110, 111: sums of some of the values 1, 10, 100",
+        likely="drop entries of the weights, before they meet the values; with p = 0.5 the weights "
+        "that are kept count twice",
+    )
+    expect.that(
+        bool(torch.allclose(got[:, 1], 2 * got[:, 0])),
+        got="one entry of a value without the other",
+        expected="a value with all of its entries, or not at all",
+        likely="a dropped weight takes its whole value out of this context vector",
+    )
