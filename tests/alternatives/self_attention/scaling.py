@@ -165,10 +165,12 @@ def from_distances(queries, keys):
 
 @alternative("attention_weights")
 def recursive_over_the_batch(queries, keys):
-    if queries.dim() > 2:
-        pairs = zip(queries, keys, strict=True)
-        return torch.stack([recursive_over_the_batch(q, k) for q, k in pairs])
-    return torch.softmax(queries @ keys.T / keys.shape[-1] ** 0.5, dim=1)
+    def attend(q, k):
+        if q.dim() > 2:
+            return torch.stack([attend(*pair) for pair in zip(q, k, strict=True)])
+        return torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=1)
+
+    return attend(queries, keys)
 
 
 # scaled_dot_product_attention

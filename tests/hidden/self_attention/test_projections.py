@@ -50,15 +50,13 @@ def test_values_of_another_size(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("project_qkv", points=1.5)
 def test_all_sizes_equal(expect: Expect, draw: Draw) -> None:
-    expect.same(
-        "project_qkv",
-        draw.normal(4, 4),
-        draw.normal(4, 4),
-        draw.normal(4, 4),
-        draw.normal(4, 4),
-        likely="with square matrices a transpose too many goes unnoticed: row t of the result is "
-        "row t of the inputs times the weight as it is",
+    likely = (
+        "with square matrices a transpose too many goes unnoticed: row t of the result is row t "
+        "of the inputs times the weight as it is"
     )
+    for inputs in (draw.normal(4, 4), draw.normal(4, 4, 4)):
+        weights = [draw.normal(4, 4) for _ in range(3)]
+        expect.same("project_qkv", inputs, *weights, likely=likely)
 
 
 @pytest.mark.question("project_qkv", points=1.5)
@@ -161,15 +159,13 @@ def test_values_of_another_size_weights_left(expect: Expect, draw: Draw) -> None
 
 @pytest.mark.question("project_qkv_left", points=1.5)
 def test_all_sizes_equal_weights_left(expect: Expect, draw: Draw) -> None:
-    expect.same(
-        "project_qkv_left",
-        draw.normal(4, 4),
-        draw.normal(4, 4),
-        draw.normal(4, 4),
-        draw.normal(4, 4),
-        likely="with square matrices a transpose too few goes unnoticed: number i of a token's "
-        "query is row i of the weight times the token",
+    likely = (
+        "with square matrices a transpose too few goes unnoticed: number i of a token's query is "
+        "row i of the weight times the token"
     )
+    for inputs in (draw.normal(4, 4), draw.normal(4, 4, 4)):
+        weights = [draw.normal(4, 4) for _ in range(3)]
+        expect.same("project_qkv_left", inputs, *weights, likely=likely)
 
 
 @pytest.mark.question("project_qkv_left", points=1.5)

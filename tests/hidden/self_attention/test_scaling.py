@@ -120,12 +120,9 @@ def test_as_many_keys_as_queries(expect: Expect, draw: Draw) -> None:
         likely="query t and key s are different vectors: the weights are not symmetric, and no "
         "key is masked",
     )
-    expect.same(
-        "attention_weights",
-        draw.normal(3, 3),
-        draw.normal(3, 3),
-        likely="only the keys are transposed",
-    )
+    likely = "only the last two dimensions of the keys change places, nothing of the queries"
+    expect.same("attention_weights", draw.normal(3, 3), draw.normal(3, 3), likely=likely)
+    expect.same("attention_weights", draw.normal(3, 3, 3), draw.normal(3, 3, 3), likely=likely)
 
 
 @pytest.mark.question("attention_weights", points=1.5)
@@ -241,14 +238,13 @@ def test_all_sizes_differ(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(ATTENTION, points=1.5)
 def test_all_sizes_equal(expect: Expect, draw: Draw) -> None:
-    expect.same(
-        ATTENTION,
-        draw.normal(3, 3),
-        draw.normal(3, 3),
-        draw.normal(3, 3),
-        likely="with square matrices a transpose too many, the wrong dimension of the softmax or "
-        "an exchange of keys and values goes unnoticed; no key is masked",
-    )
+    for leading in ((), (3,)):
+        expect.same(
+            ATTENTION,
+            *(draw.normal(*leading, 3, 3) for _ in range(3)),
+            likely="with square matrices a transpose too many, the wrong dimension of the softmax "
+            "or an exchange of keys and values goes unnoticed; no key is masked",
+        )
 
 
 @pytest.mark.question(ATTENTION, points=1.5)

@@ -228,17 +228,6 @@ def ids_as_tensors(sentence):
     return {word: torch.tensor(place) for place, word in enumerate(sorted(_split(sentence)))}
 
 
-@misconception(
-    "build_vocabulary",
-    confuses="an empty dict in every call and one dict as default argument that all calls share",
-    hint="When does Python create the default value of an argument, and how often?",
-)
-def dict_shared_by_all_calls(sentence, vocabulary={}):  # noqa: B006
-    for place, word in enumerate(sorted(_split(sentence))):
-        vocabulary[word] = place
-    return dict(vocabulary)
-
-
 # encode
 
 
