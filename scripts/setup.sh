@@ -85,7 +85,10 @@ install() {
     list=$(echo "$*" | tr ' ' ',')
     touch "$venv/.unfinished"
     rm -f "$venv"/.ready-*
-    say "==> Installing PyTorch and the packages for: $list (torch is large: some minutes; please wait)"
+    patience=
+    [ -d "$(echo "$venv"/lib/python3*/site-packages/torch)" ] ||
+        patience=" (PyTorch is large: some minutes, please wait)"
+    say "==> Installing the packages for: $list$patience"
     # hatchling first: the project itself is then built with the pinned one, without another download
     pip_install hatchling editables
     pip_install --no-build-isolation --editable ".[$list]"
