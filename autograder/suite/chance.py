@@ -6,7 +6,7 @@ far out that a right answer is refused less than once in a million runs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
 import torch
@@ -15,6 +15,14 @@ import torch
 _FAR = 6.5
 #: the same for sums over few lines, whose squares are skewed
 _FAR_SQUARES = 9.0
+_ORDINALS = ("first", "second", "third", "fourth")
+#: what is often written in place of 1 / (1 - p), and how it is told
+_FACTORS: Mapping[Callable[[float], float], str] = {
+    lambda p: 1.0: "as they were",
+    lambda p: 1 / p: "divided by p",
+    lambda p: 1 - p: "multiplied by 1 - p",
+    lambda p: 2.0: "doubled, whatever p is",
+}
 
 
 def rate_problem(
@@ -30,7 +38,40 @@ def rate_problem(
     spread = (total * p * (1 - p)) ** 0.5
     if abs(zeros - total * p) <= _FAR * spread:
         return None
-    return f"{zeros} of {total} entries were dropped, {zeros / total:.1%} of them"
+    if abs(zeros - total * (1 - p)) <= _FAR * spread:
+        meant = "as many as should be kept"
+    elif zeros in (0, total):
+        meant = "none" if zeros == 0 else "all"
+    elif abs(zeros - total / 2) <= _FAR * total**0.5 / 2:
+        meant = "one half, whatever p is"
+    else:
+        meant = "too few" if zeros < total * p else "too many"
+    return f"{zeros} of {total} entries were dropped, {zeros / total:.1%}: {meant}"
+
+
+def factor_problem(
+    after: torch.Tensor, before: torch.Tensor, p: float, tolerance: float = 1e-4
+) -> str | None:
+    """None if entries that were kept are multiplied by 1 / (1 - p), else by what, in words.
+
+    `before` holds no zeros; `tolerance` is relative.
+    """
+    factors = (after / before).double()
+    if not bool(factors.isfinite().all()):
+        return "kept entries are not finite"
+
+    def all_are(factor: float) -> bool:
+        return bool(((factors - factor).abs() <= tolerance * factor).all())
+
+    if all_are(1 / (1 - p)):
+        return None
+    for factor, words in _FACTORS.items():
+        if all_are(factor(p)):
+            return f"kept entries are {words}"
+    low, high = float(factors.min()), float(factors.max())
+    if high - low <= tolerance * abs(high):
+        return f"kept entries are multiplied by {high:.4g}"
+    return f"kept entries are multiplied by different numbers, from {low:.4g} to {high:.4g}"
 
 
 def dependence_problem(
@@ -48,15 +89,18 @@ def dependence_problem(
         for dim in range(dropped.dim())
         if dropped.shape[dim] > 1
     }
-    widest, narrowest = max(spreads, key=spreads.__getitem__), min(spreads, key=spreads.__getitem__)
-    if spreads[widest] > _FAR_SQUARES:
-        return f"entries along dimension {widest} of {dropped.dim()} are dropped together"
-    if spreads[narrowest] < -_FAR_SQUARES:
-        return (
-            f"the same number of entries is dropped in every line along dimension {narrowest} "
-            f"of {dropped.dim()}"
-        )
+    together = [dim for dim, far in spreads.items() if far > _FAR_SQUARES]
+    fixed = [dim for dim, far in spreads.items() if far < -_FAR_SQUARES]
+    if together:
+        return f"entries along {_dimensions(together, dropped)} are dropped together"
+    if fixed:
+        return f"the same number is dropped in every line along {_dimensions(fixed, dropped)}"
     return None
+
+
+def _dimensions(dims: Sequence[int], tensor: torch.Tensor) -> str:
+    words = " and ".join(f"the {_ORDINALS[dim]}" for dim in dims)
+    return f"{words} of {tensor.dim()} dimensions"
 
 
 def _line_spread(dropped: torch.Tensor, present: torch.Tensor, p: float, dim: int) -> float:

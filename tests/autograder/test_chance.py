@@ -3,10 +3,16 @@
 import pytest
 import torch
 
-from autograder.suite.chance import dependence_problem, rate_problem, repeat_problem
+from autograder.suite.chance import (
+    dependence_problem,
+    factor_problem,
+    rate_problem,
+    repeat_problem,
+)
 
 P = 0.3
 SHAPE = (24, 20, 25)
+ORDINALS = ("first", "second", "third")
 
 
 @pytest.fixture
@@ -24,7 +30,29 @@ def test_independent_draws_pass(generator):
 def test_another_rate_is_told(generator):
     dropped = torch.rand(SHAPE, generator=generator) < 1 - P
 
-    assert "entries were dropped, 7" in rate_problem(dropped, P)
+    assert rate_problem(dropped, P).endswith("as many as should be kept")
+    assert rate_problem(dropped, 0.5).endswith("too many")
+    assert rate_problem(dropped, 0.9).endswith("too few")
+    assert rate_problem(torch.zeros_like(dropped), P).endswith("none")
+
+
+@pytest.mark.parametrize(
+    ("factor", "words"),
+    [
+        (1.0, "as they were"),
+        (1 / P, "divided by p"),
+        (1 - P, "multiplied by 1 - p"),
+        (2.0, "doubled, whatever p is"),
+        (3.0, "multiplied by 3"),
+        (torch.arange(1.0, 6.0), "multiplied by different numbers, from 1 to 5"),
+        (torch.nan, "not finite"),
+    ],
+)
+def test_another_factor_is_told(factor, words):
+    before = torch.tensor([1.0, -2.0, 3.0, 0.5, 7.0])
+
+    assert factor_problem(before / (1 - P), before, P) is None
+    assert factor_problem(before * factor, before, P) == f"kept entries are {words}"
 
 
 @pytest.mark.parametrize("dim", [0, 1, 2])
@@ -35,7 +63,7 @@ def test_lines_that_share_a_draw_are_told(generator, dim):
 
     problem = dependence_problem(dropped, P)
 
-    assert problem == f"entries along dimension {dim} of 3 are dropped together"
+    assert problem == f"entries along the {ORDINALS[dim]} of 3 dimensions are dropped together"
 
 
 @pytest.mark.parametrize("dim", [0, 1, 2])
@@ -43,7 +71,7 @@ def test_a_fixed_number_in_each_line_is_told(generator, dim):
     order = torch.rand(SHAPE, generator=generator).argsort(dim)
     fixed = round(P * SHAPE[dim])
 
-    assert "the same number of entries" in dependence_problem(order < fixed, fixed / SHAPE[dim])
+    assert "the same number is dropped" in dependence_problem(order < fixed, fixed / SHAPE[dim])
 
 
 def test_only_what_is_present_counts(generator):
