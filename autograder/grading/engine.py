@@ -59,6 +59,10 @@ class SuiteRunner:
             self._by_suite.setdefault(item.path, []).append(item)
             self._wanted[item] = _fixtures_wanted(item)
 
+    def solution(self, suite: Path) -> Implementation:
+        """The solution module that a suite compares with."""
+        return self._solutions(suite)
+
     def points(self, suite: Path) -> dict[str, float]:
         """Full marks of each question, in the order of the suite."""
         points: dict[str, float] = {}

@@ -12,23 +12,39 @@ from typing import Any
 
 import torch
 
-from ..errors import AnswerFault, AnswerProtocol, AnswerRaised, AnswerTimeout
+from ..errors import AnswerFault, AnswerMissing, AnswerProtocol, AnswerRaised, AnswerTimeout
 from ..records import Limits
 from ..sandbox import Budget, Session
 from ..submission import Answers
 from ..suite.implementation import Gradients, Outcome
 from ..suite.names import names_used
+from .lender import Lender
 
 #: after so many dead workers a question is not tried again
 _MAX_ENDS = 2
+_AT_IMPORT = (
+    "\nHand in definitions only: take out what tries them, or put it below "
+    '`if __name__ == "__main__":`'
+)
+#: what a forgotten word makes of a function, and which word
+_NO_ANSWERS = (
+    ("generator", " (this one uses `yield`: write `return`)"),
+    ("coroutine", " (this one is `async def`: write `def`)"),
+)
 
 
 class RemoteImplementation:
     """The answers of one exercise, behind the wall. Close it."""
 
     def __init__(
-        self, open_worker: Callable[[], Session], answers: Answers, limits: Limits, seed: int
+        self,
+        open_worker: Callable[[], Session],
+        answers: Answers,
+        limits: Limits,
+        seed: int,
+        lender: Lender | None = None,
     ) -> None:
+        self._lender = lender
         self._open_worker = open_worker
         self._answers = answers
         self._limits = limits
@@ -83,6 +99,12 @@ class RemoteImplementation:
         session = self._ready()
         try:
             return session.ask(self._budget, *request)
+        except AnswerMissing as fault:
+            hint = self._answers.hints.get(name, "was it deleted, or given another name?")
+            raise AnswerMissing(f"{fault}: {hint}") from None
+        except AnswerProtocol as fault:
+            advice = next((text for kind, text in _NO_ANSWERS if kind in str(fault)), "")
+            raise AnswerProtocol(f"{fault}{advice}") from None
         except AnswerFault as fault:
             if not session.alive:
                 self._ends.append(copy.copy(fault))
@@ -103,8 +125,11 @@ class RemoteImplementation:
         request = ("load", self._answers.exercise, self._answers.text, self._seed)
         try:
             self._session.ask(Budget.of(self._limits), *request)
+            if self._lender is not None:
+                self._session.lender = self._lender.answer
+                self._session.ask(Budget.of(self._limits), "borrow", list(self._lender.names))
         except AnswerFault as fault:
-            fault.args = (f"{self._answers.file} fails when it is imported: {fault}",)
+            fault.args = (f"{self._answers.file} fails when it is imported: {fault}{_AT_IMPORT}",)
             self._load_fault = copy.copy(fault)
             raise
         return self._session

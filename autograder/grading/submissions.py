@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ..records import (
@@ -22,6 +23,7 @@ from ..sandbox import WorkerParent
 from ..submission import Answers, Submission, read_exercise, submission_digest
 from .diagnosis import Diagnosis
 from .engine import SuiteRunner
+from .lender import Lender, to_lend
 from .recorder import Recorder
 from .remote import RemoteImplementation
 from .verdicts import MAX_MESSAGE
@@ -74,19 +76,32 @@ class SubmissionGrader:
         answers = read_exercise(folder, exercise)
         if answers.status is not ExerciseStatus.GRADED:
             return self._ungraded(exercise, answers)
-        limits, count = assignment.limits, len(exercise.questions)
-        worker = RemoteImplementation(
-            lambda: self._parent.open(limits, count), answers, limits, seed
-        )
-        recorder = Recorder(worker, worker.begin_question)
-        suite = exercise.hidden_suite
-        try:
-            questions = self._runner.judge(suite, recorder, seed, recorder)
-        finally:
-            worker.close()
-        diagnosis = self._diagnoses[suite]
-        told = tuple(diagnosis.explain(result, recorder, seed) for result in questions)
-        return _result(exercise, answers, told)
+
+        def judge(
+            lender: Lender | None = None, only: str | None = None
+        ) -> tuple[QuestionResult, ...]:
+            limits, count = assignment.limits, len(exercise.questions)
+            worker = RemoteImplementation(
+                lambda: self._parent.open(limits, count), answers, limits, seed, lender
+            )
+            recorder = Recorder(worker, worker.begin_question)
+            try:
+                judged = self._runner.judge(exercise.hidden_suite, recorder, seed, recorder, only)
+            finally:
+                worker.close()
+            diagnosis = self._diagnoses[exercise.hidden_suite]
+            return tuple(diagnosis.explain(result, recorder, seed) for result in judged)
+
+        results, notes = list(judge()), list(answers.notes)
+        for number, result in enumerate(results):
+            names = to_lend(exercise, answers.text, results, result)
+            if names:
+                lender = Lender(self._runner.solution(exercise.hidden_suite), names)
+                (again,) = judge(lender, result.question)
+                if again.score > result.score:
+                    results[number] = again
+                    notes.append(_about_lending(result.question, names))
+        return _result(exercise, replace(answers, notes=tuple(notes)), tuple(results))
 
     def _ungraded(self, exercise: Exercise, answers: Answers) -> ExerciseResult:
         points = self._runner.points(exercise.hidden_suite)
@@ -149,6 +164,14 @@ def _result(
         max_score=sum(question.max_score for question in questions),
         questions=questions,
         notes=answers.notes,
+    )
+
+
+def _about_lending(question: str, names: Sequence[str]) -> str:
+    """Why a question has points although it calls something that is wrong."""
+    return (
+        f"{question} calls {', '.join(names)}, which is not right yet; it was judged with a right "
+        "one in its place, so that each mistake costs its own question only"
     )
 
 

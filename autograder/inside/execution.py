@@ -87,7 +87,7 @@ def operators(function: Callable[..., Any], args: Sequence[Any]) -> list[str]:
     listens where the dispatcher is entered. The legacy one is quiet and starts no thread.
     """
     copies = [copy_of(arg) for arg in args]
-    with profiler_legacy.profile() as profile:
+    with profiler_legacy.profile() as profile:  # type: ignore[no-untyped-call] # torch's
         function(*copies)
     return sorted({event.name for event in profile.function_events})
 

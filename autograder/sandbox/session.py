@@ -1,4 +1,4 @@
-"""One sandboxed worker, as the grader holds it: calls with a budget, faults by name, a sure kill."""
+"""One sandboxed worker, as the grader holds it: calls with a budget, and a sure kill."""
 
 from __future__ import annotations
 
@@ -8,39 +8,28 @@ import select
 import signal
 import socket
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 from ..errors import (
     AnswerCrashed,
-    AnswerMemory,
-    AnswerMissing,
-    AnswerNotImplemented,
     AnswerOutputLimit,
     AnswerProtocol,
-    AnswerRaised,
     AnswerTimeout,
     SandboxError,
 )
 from ..inside import wire
 from ..records import Limits
+from .clock import Budget, Clock
+from .replies import fault_of, value_of
 
 _LOOK_AT_CPU_SECONDS = 0.1
 _CONFINED_SECONDS = 30.0
 _SOCKET_BUFFER = 1 << 20
 
 
-@dataclass(slots=True)
-class Budget:
-    """What is left of a question's wall and CPU seconds; only time inside calls counts."""
-
-    wall: float
-    cpu: float
-
-    @classmethod
-    def of(cls, limits: Limits) -> Budget:
-        """A full budget."""
-        return cls(limits.wall_seconds, limits.cpu_seconds)
+#: answers what a worker asks of the grader: operation, name, arguments -> ("ok", value) or error
+Lender = Callable[[tuple[Any, ...]], tuple[str, Any]]
 
 
 class Session:
@@ -63,6 +52,7 @@ class Session:
         self._pid = 0
         self._exit: list[float] | None = None
         self.alive = True
+        self.lender: Lender | None = None
 
     @classmethod
     def pair(cls, limits: Limits) -> tuple[Session, list[int]]:
@@ -83,17 +73,22 @@ class Session:
             raise AnswerCrashed("the process of the submission has ended")
         self._wait_until_confined()
         self._frame += 1
-        clock = _Clock(budget, self._pid)
+        clock = Clock(budget, self._pid)
         try:
             for part in wire.encode(self._frame, (operation, *args)):
                 self._pump(clock, sending=memoryview(part))
             reply = self._receive(clock)
+            while self.lender is not None and type(reply) is tuple and reply[:1] == ("lend",):
+                self._check_time(clock)
+                for part in wire.encode(self._frame, self.lender(reply[1:])):
+                    self._pump(clock, sending=memoryview(part))
+                reply = self._receive(clock)
         except wire.BadFrame as error:
             self.kill()
             raise AnswerProtocol(f"the reply is no answer: {error}") from None
         finally:
             clock.stop()
-        return _value(reply)
+        return value_of(reply)
 
     def kill(self) -> None:
         """Ends the worker, and all of its namespace with it."""
@@ -135,7 +130,7 @@ class Session:
             self.kill()
             raise SandboxError(f"a worker could not be confined:\n{said}")
 
-    def _receive(self, clock: _Clock) -> Any:
+    def _receive(self, clock: Clock) -> Any:
         head = self._pump(clock, wanted=wire.HEAD.size)
         frame, header_size, data_size = wire.HEAD.unpack(head)
         if frame != self._frame or header_size > wire.MAX_HEADER_BYTES:
@@ -145,7 +140,7 @@ class Session:
         header = bytes(self._pump(clock, wanted=header_size))
         return wire.decode(header, self._pump(clock, wanted=data_size))
 
-    def _pump(self, clock: _Clock, sending: memoryview | None = None, wanted: int = 0) -> bytearray:
+    def _pump(self, clock: Clock, sending: memoryview | None = None, wanted: int = 0) -> bytearray:
         """Sends all of `sending`, or receives exactly `wanted` bytes; drains the output meanwhile."""
         buffer = bytearray(wanted)
         view = sending if sending is not None else memoryview(buffer)
@@ -172,10 +167,13 @@ class Session:
             self._wait(poll, clock)
         return buffer
 
-    def _wait(self, poll: select.poll, clock: _Clock) -> None:
+    def _wait(self, poll: select.poll, clock: Clock) -> None:
         events = poll.poll(_LOOK_AT_CPU_SECONDS * 1000)
         if any(descriptor == self._output for descriptor, _ in events) and not self._drain():
             poll.unregister(self._output)
+        self._check_time(clock)
+
+    def _check_time(self, clock: Clock) -> None:
         spent = clock.spent()
         if spent is not None:
             self.kill()
@@ -211,67 +209,9 @@ class Session:
         if not report:
             raise AnswerProtocol("the submission closed the grader's channel")
         code, cpu, _ = self._exit = json.loads(report)
-        raise self._fault(int(code), float(cpu))
-
-    def _fault(self, code: int, cpu: float) -> Exception:
-        if os.WIFEXITED(code):
-            status = os.WEXITSTATUS(code)
-            return AnswerCrashed(f"the code ended its own process with exit status {status}")
-        number = os.WTERMSIG(code)
-        if number in (signal.SIGXCPU, signal.SIGKILL) and cpu >= self._limits.cpu_seconds:
-            return AnswerTimeout(f"used {cpu:.0f} s of CPU time")
-        if number == signal.SIGXFSZ:
-            return AnswerCrashed("wrote a file larger than the limit")
-        return AnswerCrashed(f"the process was ended by {signal.Signals(number).name}")
-
-
-class _Clock:
-    """Takes wall and CPU time from a budget while a call runs."""
-
-    def __init__(self, budget: Budget, pid: int) -> None:
-        self._budget = budget
-        self._cpu_clock = (~pid << 3) | 2  # clock_getcpuclockid(3)
-        self._wall_before = time.monotonic()
-        self._cpu_before = self._cpu()
-
-    def spent(self) -> str | None:
-        """What is used up, if anything is."""
-        if time.monotonic() - self._wall_before > self._budget.wall:
-            return "the time limit (wall clock)"
-        if self._cpu() - self._cpu_before > self._budget.cpu:
-            return "the time limit (CPU)"
-        return None
-
-    def stop(self) -> None:
-        """Books the time of the call."""
-        self._budget.wall -= time.monotonic() - self._wall_before
-        self._budget.cpu -= max(0.0, self._cpu() - self._cpu_before)
-
-    def _cpu(self) -> float:
-        try:
-            return time.clock_gettime(self._cpu_clock)
-        except OSError:
-            return 0.0  # it has ended
+        raise fault_of(int(code), float(cpu), self._limits)
 
 
 def _pid_of(pidfd: int) -> int:
     with open(f"/proc/self/fdinfo/{pidfd}") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("Pid:"))
-
-
-def _value(reply: Any) -> Any:
-    match reply:
-        case ("ok", value):
-            return value
-        case ("missing", str(name)):
-            raise AnswerMissing(f"{name} is not defined")
-        case ("memory", str(text)):
-            raise AnswerMemory(f"asked for more memory than the limit: {text[:300]}")
-        case ("protocol", str(text)):
-            raise AnswerProtocol(text[:500])
-        case ("raised", str(kind), str(text), [*bases], str(where)):
-            names = tuple(base for base in bases if isinstance(base, str))
-            if "NotImplementedError" in names:
-                raise AnswerNotImplemented("not implemented yet")
-            raise AnswerRaised(f"{kind}: {text}\n{where}".strip(), kind, names)
-    raise AnswerProtocol("the reply is no answer: not of the agreed form")

@@ -18,28 +18,40 @@ def names_used(source: str, answer: str) -> frozenset[str]:
     value counts as `Tensor.<method>` where tensors have one of that name and no class of the
     source does. Text that is no valid Python gives no names.
     """
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
+    tree = _parsed(source)
     imports, definitions, methods = _imports(tree), _definitions(tree), _methods(tree)
     found: set[str] = set()
-    waiting, seen = [answer], set()
-    while waiting:
-        name = waiting.pop()
-        if name in seen or name not in definitions:
-            continue
-        seen.add(name)
+    for name in definitions_reached(source, answer):
         for dotted in _dotted_names(definitions[name]):
             head, _, rest = dotted.partition(".")
             if head in definitions:
-                waiting.append(head)
-            elif head in imports:
+                continue
+            if head in imports:
                 found.add(f"{imports[head]}.{rest}" if rest else imports[head])
             elif hasattr(torch.Tensor, method := rest.rsplit(".", 1)[-1]) and method not in methods:
                 # not so `self.scaled_dot_product_attention`: a method of the student's own class
                 found.add(f"{METHOD_OF_A_VALUE}.{method}")
     return frozenset(found)
+
+
+def definitions_reached(source: str, answer: str) -> frozenset[str]:
+    """The definition `answer` and those of its module that it refers to, directly or not."""
+    definitions = _definitions(_parsed(source))
+    waiting, reached = [answer], set()
+    while waiting:
+        name = waiting.pop()
+        if name in definitions and name not in reached:
+            reached.add(name)
+            heads = (dotted.partition(".")[0] for dotted in _dotted_names(definitions[name]))
+            waiting += [head for head in heads if head in definitions]
+    return frozenset(reached)
+
+
+def _parsed(source: str) -> ast.Module:
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])
 
 
 def _imports(tree: ast.Module) -> dict[str, str]:

@@ -205,3 +205,48 @@ def test_links_are_not_followed(a_class):
     (result,) = a_class.grade().graded
     assert result.exercises[0].status.value == "missing"
     assert "link" in result.exercises[0].notes[0]
+
+
+BUILT_ON_EACH_OTHER = """
+import torch
+
+def scale_scores(scores, d_k):
+    return scores * d_k
+
+def attention_weights(queries, keys):
+    scores = scale_scores(queries @ keys.transpose(-2, -1), d_k=keys.shape[-1])
+    return torch.softmax(scores, dim=-1)
+
+def scaled_dot_product_attention(queries, keys, values):
+    return attention_weights(queries, keys) @ values
+"""
+
+
+def test_a_wrong_answer_does_not_cost_those_that_call_it(a_class, questions):
+    place = a_class.submitted / "ada" / "self_attention"
+    place.mkdir(parents=True)
+    (place / "scaling.py").write_text(BUILT_ON_EACH_OTHER)
+    (result,) = a_class.grade().graded
+    verdicts = questions(result)
+    assert verdicts["scale_scores"] in ("wrong", "partial")
+    assert verdicts["attention_weights"] == "correct"
+    assert verdicts["scaled_dot_product_attention"] == "correct"
+    scaling = next(e for e in result.exercises if e.exercise == "scaling")
+    assert "judged with a right one" in scaling.notes[0]
+
+
+def test_two_answers_can_not_stand_on_each_other(a_class, questions):
+    text = (
+        "def scale_scores(scores, d_k):\n    raise NotImplementedError\n"
+        "def attention_weights(q, k):\n"
+        "    import torch\n"
+        "    return scaled_dot_product_attention(q, k, torch.eye(k.shape[-2]).expand(\n"
+        "        *k.shape[:-2], k.shape[-2], k.shape[-2]))\n"
+        "def scaled_dot_product_attention(q, k, v):\n    return attention_weights(q, k) @ v\n"
+    )
+    place = a_class.submitted / "ada" / "self_attention"
+    place.mkdir(parents=True)
+    (place / "scaling.py").write_text(text)
+    (result,) = a_class.grade().graded
+    assert questions(result)["attention_weights"] != "correct"
+    assert questions(result)["scaled_dot_product_attention"] == "correct"
