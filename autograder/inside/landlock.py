@@ -1,4 +1,4 @@
-"""Landlock by its system calls: a process may read some paths, write fewer, connect nowhere.
+"""Landlock by its system calls: a process may read some paths, write nowhere, connect nowhere.
 
 Source: the kernel's `Documentation/userspace-api/landlock.rst`. Landlock lets chmod, utime and
 setxattr through; `seccomp` denies those.
@@ -15,7 +15,8 @@ from collections.abc import Sequence
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION_FLAG = 1
 _READ = 0b1101  # execute, read file, read directory
-_FILE_RIGHTS = 0xC007  # execute, write, read, truncate, ioctl on a device
+_READ_FILE = 0b101  # what of these a file takes
+_READ_AND_WRITE = 0x4006  # a device that forgets: write, read, truncate
 _FS_RIGHTS = {1: 0x1FFF, 2: 0x3FFF, 3: 0x7FFF, 4: 0x7FFF}  # by ABI; 5 and later: 0xffff
 _NO_TCP = 0b11  # bind, connect
 _SCOPED = 0b11  # abstract sockets, signals
@@ -28,18 +29,26 @@ def abi() -> int:
     return max(0, int(_libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION_FLAG)))
 
 
-def restrict(readable: Sequence[str], writable: Sequence[str]) -> None:
-    """Restricts the calling process to these paths, for good; raises OSError."""
+def ruleset(readable: Sequence[str], forgetful: Sequence[str]) -> int:
+    """A descriptor of these rules; raises OSError. Made once, it restricts any number of forks.
+
+    `forgetful` are devices such as /dev/null, which may be written too.
+    """
     version = abi()
     if version < 1:
         raise OSError(errno.ENOSYS, "Landlock is not available")
     rights = _FS_RIGHTS.get(version, 0xFFFF)
-    ruleset = _ruleset(version, rights)
-    for paths, allowed in ((readable, _READ), (writable, rights)):
-        for path in paths:
-            _allow(ruleset, path, allowed & rights)
-    _check(_libc.syscall(_RESTRICT_SELF, ruleset, 0), "landlock_restrict_self")
-    os.close(ruleset)
+    rules = _ruleset(version, rights)
+    for path in readable:
+        _allow(rules, path, _READ if os.path.isdir(path) else _READ_FILE)
+    for path in forgetful:
+        _allow(rules, path, _READ_AND_WRITE & rights)
+    return rules
+
+
+def restrict(rules: int) -> None:
+    """Restricts the calling process to a ruleset, for good; raises OSError."""
+    _check(_libc.syscall(_RESTRICT_SELF, rules, 0), "landlock_restrict_self")
 
 
 def _ruleset(version: int, rights: int) -> int:
@@ -47,22 +56,20 @@ def _ruleset(version: int, rights: int) -> int:
     # some distributions claim version 6 without scopes: retry with the shorter struct
     sizes = ([24] if version >= 6 else []) + ([16] if version >= 4 else []) + [8]
     for size in sizes:
-        ruleset = _libc.syscall(_CREATE_RULESET, attributes[:size], ctypes.c_size_t(size), 0)
-        if ruleset >= 0:
-            return int(ruleset)
+        rules = _libc.syscall(_CREATE_RULESET, attributes[:size], ctypes.c_size_t(size), 0)
+        if rules >= 0:
+            return int(rules)
     raise OSError(ctypes.get_errno(), "landlock_create_ruleset")
 
 
-def _allow(ruleset: int, path: str, rights: int) -> None:
+def _allow(rules: int, path: str, rights: int) -> None:
     try:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except FileNotFoundError:
         return
     try:
-        if not os.path.isdir(path):
-            rights &= _FILE_RIGHTS
         rule = struct.pack("=Qi", rights, place)
-        _check(_libc.syscall(_ADD_RULE, ruleset, 1, rule, 0), f"landlock_add_rule {path}")
+        _check(_libc.syscall(_ADD_RULE, rules, 1, rule, 0), f"landlock_add_rule {path}")
     finally:
         os.close(place)
 

@@ -10,6 +10,7 @@ exit status as JSON; or `E` and a reason. On the channel comes `C` once the work
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import json
 import os
@@ -22,9 +23,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from . import confine, execution, worker
+from . import confine, execution, landlock, worker
 
 _REQUEST_BYTES = 1 << 16
+#: the worker's descriptor of its channel
+_CHANNEL = 3
 
 
 def main() -> None:
@@ -32,6 +35,8 @@ def main() -> None:
     settings = json.loads(sys.argv[1])
     control = socket.socket(fileno=settings["control"])
     _warm()
+    # as the user who started all this: nobody may not even look at some of these paths
+    rules = _above_channel(landlock.ruleset(settings["readable"], ["/dev/null"]))
     _become_nobody()
     confine.hide()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -39,14 +44,16 @@ def main() -> None:
     gc.freeze()
     if len(os.listdir("/proc/self/task")) != 1:
         raise RuntimeError("the worker parent must have one thread: forks of more may hang")
+    here = os.getpid()
     control.send(b"R")
     while True:
         request, descriptors, _, _ = socket.recv_fds(control, _REQUEST_BYTES, 3)
         if not request:
             os._exit(0)
         if os.fork() == 0:
+            confine.die_with_parent(here)
             control.close()
-            _supervise(descriptors, json.loads(request), settings)
+            _supervise(descriptors, json.loads(request), rules, settings["kept"])
         for descriptor in descriptors:
             os.close(descriptor)
 
@@ -75,7 +82,9 @@ def _warm() -> None:
     repr(inputs)
 
 
-def _supervise(descriptors: list[int], request: dict[str, Any], settings: dict[str, Any]) -> None:
+def _supervise(
+    descriptors: list[int], request: dict[str, Any], rules: int, kept: list[int]
+) -> None:
     """Runs in a fork: makes the worker's namespaces, forks the worker, reports how it ended."""
     channel, status_descriptor, output = descriptors
     status = socket.socket(fileno=status_descriptor)
@@ -84,9 +93,12 @@ def _supervise(descriptors: list[int], request: dict[str, Any], settings: dict[s
         if request["own_namespaces"]:
             confine.show()
             confine.leave_namespaces()
+        here = os.getpid()
         pid = os.fork()
         if pid == 0:
-            _become_worker(channel, output, request, settings)
+            if not request["own_namespaces"]:  # else it ends with its namespace
+                confine.die_with_parent(here)
+            _become_worker(channel, output, request, rules, kept)
         socket.send_fds(status, [b"P"], [os.pidfd_open(pid)])
         os.close(channel)
         os.close(output)
@@ -102,27 +114,36 @@ def _supervise(descriptors: list[int], request: dict[str, Any], settings: dict[s
 
 
 def _become_worker(
-    channel: int, output: int, request: dict[str, Any], settings: dict[str, Any]
+    channel: int, output: int, request: dict[str, Any], rules: int, kept: list[int]
 ) -> None:
     try:
-        os.dup2(channel, 3)
+        os.dup2(channel, _CHANNEL)
         os.dup2(output, 1)
         os.dup2(output, 2)
         os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
-        os.closerange(4, 4096)
-        own = bool(request["own_namespaces"])
-        if own:
-            confine.mount_own_places(int(request["disk_bytes"]))
-        os.chdir(confine.BOX if own else "/")
+        _close_all_but({0, 1, 2, _CHANNEL, rules, *kept})
+        os.chdir("/")
         confine.limit_resources(request)
-        if own:
+        if request["own_namespaces"]:
             confine.hide_processes()
         confine.drop_privileges()
-        confine.lock_down(settings["readable"], own)
-        own_channel = socket.socket(fileno=3)
+        confine.lock_down(rules)
+        own_channel = socket.socket(fileno=_CHANNEL)
         own_channel.sendall(b"C")  # whatever ends the worker from now on is the student's
         worker.serve(own_channel)
     except BaseException:
         os.write(2, traceback.format_exc().encode())
         os._exit(1)
     os._exit(0)
+
+
+def _above_channel(descriptor: int) -> int:
+    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _CHANNEL + 1)
+    os.close(descriptor)
+    return moved
+
+
+def _close_all_but(kept: set[int]) -> None:
+    edges = [*sorted(kept), 1 << 16]
+    for low, high in zip(edges, edges[1:], strict=False):
+        os.closerange(low + 1, high)

@@ -1,7 +1,7 @@
 """A seccomp filter for a worker: compute, read, write to what is open, start threads; little else.
 
-Denied calls fail with EPERM, so that an honest mistake raises instead of killing. x86_64 and
-aarch64; other machines raise OSError and have no tier.
+Denied calls fail with EPERM, so that an honest mistake raises instead of killing; calls newer than
+this table do not exist. x86_64 and aarch64; other machines raise OSError and have no tier.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import os
 import platform
 import struct
 
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 _ALLOW, _KILL = 0x7FFF0000, 0x80000000
 _DENY = 0x50000 | errno.EPERM
 _ABSENT = 0x50000 | errno.ENOSYS
-_NUMBER, _ARCHITECTURE, _ARGUMENT_0, _ARGUMENT_1 = 0, 4, 16, 24
+_NUMBER, _ARCHITECTURE, _ARGUMENT_0, _ARGUMENT_1, _ARGUMENT_2 = 0, 4, 16, 24, 32
 _CLONE_THREAD = 0x10000
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
@@ -29,6 +29,10 @@ DENIED: dict[str, tuple[int | None, int | None]] = {
     "connect": (42, 203),
     "bind": (49, 200),
     "listen": (50, 201),
+    "sendmsg": (46, 211),  # carries descriptors
+    "sendmmsg": (307, 269),
+    "recvmsg": (47, 212),
+    "recvmmsg": (299, 243),
     # other programs and processes
     "execve": (59, 221),
     "execveat": (322, 281),
@@ -48,6 +52,8 @@ DENIED: dict[str, tuple[int | None, int | None]] = {
     "process_madvise": (440, 440),
     "setsid": (112, 157),
     "setpgid": (109, 154),
+    "migrate_pages": (256, 238),
+    "move_pages": (279, 239),
     # namespaces and mounts
     "mount": (165, 40),
     "umount2": (166, 39),
@@ -71,6 +77,7 @@ DENIED: dict[str, tuple[int | None, int | None]] = {
     "request_key": (249, 218),
     "keyctl": (250, 219),
     "personality": (135, 92),
+    "modify_ldt": (154, None),
     "vmsplice": (278, 75),
     "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265),
@@ -83,8 +90,16 @@ DENIED: dict[str, tuple[int | None, int | None]] = {
     "shmget": (29, 194),
     "shmat": (30, 196),
     "msgget": (68, 186),
+    "shmctl": (31, 195),
+    "msgsnd": (69, 189),
+    "msgrcv": (70, 188),
+    "msgctl": (71, 187),
     "semget": (64, 190),
+    "semop": (65, 193),
+    "semtimedop": (220, 192),
+    "semctl": (66, 191),
     "mq_open": (240, 180),
+    "mq_unlink": (241, 181),
     "mlock": (149, 228),
     "mlock2": (325, 284),
     "mlockall": (151, 230),
@@ -93,11 +108,15 @@ DENIED: dict[str, tuple[int | None, int | None]] = {
     "setpriority": (141, 140),
     "sched_setscheduler": (144, 119),
     "sched_setattr": (314, 274),
+    "sched_setparam": (142, 118),
+    "sched_setaffinity": (203, 122),
+    "ioprio_set": (251, 30),
+    "sync": (162, 81),
+    "syncfs": (306, 267),
     # what Landlock does not cover
     "chmod": (90, None),
     "fchmod": (91, 52),
     "fchmodat": (268, 53),
-    "fchmodat2": (452, 452),
     "chown": (92, None),
     "fchown": (93, 55),
     "lchown": (94, None),
@@ -109,17 +128,29 @@ DENIED: dict[str, tuple[int | None, int | None]] = {
     "setxattr": (188, 5),
     "lsetxattr": (189, 6),
     "fsetxattr": (190, 7),
-    "setxattrat": (463, 463),
     "removexattr": (197, 14),
     "lremovexattr": (198, 15),
     "fremovexattr": (199, 16),
     "flock": (73, 32),
+    "truncate": (76, 45),  # Landlock knows it since version 3 only
 }
-#: fcntl commands that lock a file or watch it: visible to every other process
-_FCNTL = (72, 25)
-_FCNTL_DENIED = (6, 7, 37, 38, 1024, 1026)  # SETLK, SETLKW, OFD_SETLK, OFD_SETLKW, SETLEASE, NOTIFY
-_CLONE, _CLONE3 = (56, 220), (435, 435)
-_PRLIMIT, _TGKILL = (302, 261), (234, 131)
+#: the first number of which a worker sees nothing, whatever the kernel has there
+_UNKNOWN = 450
+#: calls of which some commands are denied: the number of the call, which argument, the commands.
+#: Locks and owners of a file reach other processes; TIOCSTI types into a terminal.
+_COMMANDS: dict[str, tuple[tuple[int, int], int, tuple[int, ...]]] = {
+    # SETLK, SETLKW, SETOWN, SETSIG, SETOWN_EX, OFD_SETLK, OFD_SETLKW, SETLEASE, NOTIFY, SETPIPE_SZ
+    "fcntl": ((72, 25), _ARGUMENT_1, (6, 7, 8, 10, 15, 37, 38, 1024, 1026, 1031)),
+    # FIOASYNC, FIOSETOWN, SIOCSPGRP, TIOCSTI
+    "ioctl": ((16, 29), _ARGUMENT_1, (0x5452, 0x8901, 0x8902, 0x5412)),
+    # PDEATHSIG, DUMPABLE
+    "prctl": ((157, 167), _ARGUMENT_0, (1, 4)),
+}
+#: calls whose flags stand in memory, where a filter can't look: the C library does without
+_CLONE3, _OPENAT2 = 435, 437
+_CLONE, _PRLIMIT, _TGKILL = (56, 220), (302, 261), (234, 131)
+_OPEN, _OPENAT = (2, None), (257, 56)
+_ACCESS_MODE, _TRUNCATE = 0x3, 0x200
 
 
 def install() -> None:
@@ -146,43 +177,51 @@ def _program(machine: str) -> bytes:
     ]
     if machine == "x86_64":  # the x32 numbers
         steps += [_step(_AT_LEAST, 0, 1, 0x40000000), _step(_RETURN, 0, 0, _KILL)]
-    # clone3 hides its flags in memory: the C library falls back to clone
-    steps += [_step(_EQUAL, 0, 1, _CLONE3[i]), _step(_RETURN, 0, 0, _ABSENT)]
-    steps += _threads_only(i) + _prlimit_reads_only(i) + _signals_to_itself_only(i) + _no_locks(i)
+    steps += _absent(_CLONE3) + _absent(_OPENAT2)
+    steps += [_step(_AT_LEAST, 0, 1, _UNKNOWN), _step(_RETURN, 0, 0, _ABSENT)]
+    steps += _case(_CLONE[i], _THREADS_ONLY) + _case(_PRLIMIT[i], _LOOKS_ONLY)
+    steps += _case(_TGKILL[i], _to_itself_only())
+    steps += _case(_OPEN[i], _no_truncation(_ARGUMENT_1))
+    steps += _case(_OPENAT[i], _no_truncation(_ARGUMENT_2))
+    for call, argument, commands in _COMMANDS.values():
+        steps += _case(call[i], _without(argument, commands))
     for numbers in DENIED.values():
-        number = numbers[i]
-        if number is not None:
-            steps += [_step(_EQUAL, 0, 1, number), _step(_RETURN, 0, 0, _DENY)]
+        steps += _case(numbers[i], [_step(_RETURN, 0, 0, _DENY)])
     steps.append(_step(_RETURN, 0, 0, _ALLOW))
     return b"".join(steps)
 
 
-def _threads_only(i: int) -> list[bytes]:
+def _step(code: int, if_true: int, if_false: int, k: int) -> bytes:
+    return struct.pack("HBBI", code, if_true, if_false, k & 0xFFFFFFFF)
+
+
+def _case(number: int | None, steps: list[bytes]) -> list[bytes]:
+    """These steps, which end in a decision, for one system call."""
+    return [] if number is None else [_step(_EQUAL, 0, len(steps), number), *steps]
+
+
+def _absent(number: int) -> list[bytes]:
+    return _case(number, [_step(_RETURN, 0, 0, _ABSENT)])
+
+
+_THREADS_ONLY = [
+    _step(_LOAD, 0, 0, _ARGUMENT_0),
+    _step(_ANY_BIT, 1, 0, _CLONE_THREAD),
+    _step(_RETURN, 0, 0, _DENY),
+    _step(_RETURN, 0, 0, _ALLOW),
+]
+_LOOKS_ONLY = [
+    _step(_LOAD, 0, 0, _ARGUMENT_2),  # the new limit's address, low and high half
+    _step(_EQUAL, 0, 3, 0),
+    _step(_LOAD, 0, 0, _ARGUMENT_2 + 4),
+    _step(_EQUAL, 0, 1, 0),
+    _step(_RETURN, 0, 0, _ALLOW),
+    _step(_RETURN, 0, 0, _DENY),
+]
+
+
+def _to_itself_only() -> list[bytes]:
     return [
-        _step(_EQUAL, 0, 4, _CLONE[i]),
-        _step(_LOAD, 0, 0, _ARGUMENT_0),
-        _step(_ANY_BIT, 1, 0, _CLONE_THREAD),
-        _step(_RETURN, 0, 0, _DENY),
-        _step(_RETURN, 0, 0, _ALLOW),
-    ]
-
-
-def _prlimit_reads_only(i: int) -> list[bytes]:
-    return [
-        _step(_EQUAL, 0, 7, _PRLIMIT[i]),
-        _step(_LOAD, 0, 0, _ARGUMENT_0 + 16),  # the new limit's address, low and high half
-        _step(_EQUAL, 0, 3, 0),
-        _step(_LOAD, 0, 0, _ARGUMENT_0 + 20),
-        _step(_EQUAL, 0, 1, 0),
-        _step(_RETURN, 0, 0, _ALLOW),
-        _step(_RETURN, 0, 0, _DENY),
-        _step(_RETURN, 0, 0, _DENY),
-    ]
-
-
-def _signals_to_itself_only(i: int) -> list[bytes]:
-    return [
-        _step(_EQUAL, 0, 4, _TGKILL[i]),
         _step(_LOAD, 0, 0, _ARGUMENT_0),
         _step(_EQUAL, 0, 1, os.getpid()),
         _step(_RETURN, 0, 0, _ALLOW),
@@ -190,15 +229,19 @@ def _signals_to_itself_only(i: int) -> list[bytes]:
     ]
 
 
-def _no_locks(i: int) -> list[bytes]:
-    steps = [
-        _step(_EQUAL, 0, 2 * len(_FCNTL_DENIED) + 2, _FCNTL[i]),
-        _step(_LOAD, 0, 0, _ARGUMENT_1),
+def _no_truncation(flags: int) -> list[bytes]:
+    """A file that may be read only could be emptied before version 3 of Landlock."""
+    return [
+        _step(_LOAD, 0, 0, flags),
+        _step(_AND, 0, 0, _ACCESS_MODE | _TRUNCATE),
+        _step(_EQUAL, 0, 1, _TRUNCATE),
+        _step(_RETURN, 0, 0, _DENY),
+        _step(_RETURN, 0, 0, _ALLOW),
     ]
-    for command in _FCNTL_DENIED:
+
+
+def _without(argument: int, commands: tuple[int, ...]) -> list[bytes]:
+    steps = [_step(_LOAD, 0, 0, argument)]
+    for command in commands:
         steps += [_step(_EQUAL, 0, 1, command), _step(_RETURN, 0, 0, _DENY)]
     return [*steps, _step(_RETURN, 0, 0, _ALLOW)]
-
-
-def _step(code: int, if_true: int, if_false: int, k: int) -> bytes:
-    return struct.pack("HBBI", code, if_true, if_false, k & 0xFFFFFFFF)

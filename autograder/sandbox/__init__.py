@@ -3,8 +3,9 @@
 Knows tensors, not tests.
 """
 
+from .clock import Budget
 from .doctor import Finding, examine, start_parent
 from .parent import WorkerParent
-from .session import Budget, Session
+from .session import Session
 
 __all__ = ["Budget", "Finding", "Session", "WorkerParent", "examine", "start_parent"]

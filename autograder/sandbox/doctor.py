@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from ..errors import AutograderError, IsolationUnavailable
 from ..records import Limits, Tier
+from .clock import Budget
 from .parent import WorkerParent
-from .session import Budget
 
 _PROBE = """
 import os, torch

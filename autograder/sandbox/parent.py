@@ -15,21 +15,24 @@ from types import TracebackType
 from ..errors import SandboxError
 from ..records import Limits, Tier
 from .environment import INSIDE, WorkerEnvironment, worker_environment
+from .links import Links
 from .session import Session
 
-_PLACE = "/worker"
+_PLACE = Path("/worker")
 _START_SECONDS = 60.0
 _BOOT = """
 import sys
-sys.path[:] = [p for p in sys.path if "-packages" not in p] + {places!r}
+moved = lambda paths: [p.replace({library!r}, {reached!r}) for p in paths]
+for module in [m for m in list(sys.modules.values()) if hasattr(m, "__path__")]:
+    module.__path__ = moved(module.__path__)
+sys.path[:] = moved(p for p in sys.path if "-packages" not in p) + [{place!r}]
 from inside.parent import main
 main()
 """
 #: as measured: fork of the warm parent takes 6 ms with these, 22 ms without
 _ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
-    "HOME": "/box",
-    "TMPDIR": "/box",
+    "HOME": "/",
     "LANG": "C.UTF-8",
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
@@ -53,14 +56,15 @@ class WorkerParent:
         if tier is Tier.NONE:
             raise SandboxError("student code does not run without an isolation tier")
         self.tier = tier
-        self._links: tempfile.TemporaryDirectory[str] | None = None
+        self._links: Links | None = None
         self._errors = tempfile.TemporaryFile()
         self._control, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             command = self._command(worker_environment(), far.fileno())
             self._process = subprocess.Popen(
                 command,
-                pass_fds=[far.fileno()],
+                pass_fds=[far.fileno(), *(self._links.descriptors if self._links else ())],
+                start_new_session=True,  # an interrupt at the terminal is the grader's business
                 env=_ENVIRONMENT,
                 cwd="/",
                 stdin=subprocess.DEVNULL,
@@ -118,7 +122,7 @@ class WorkerParent:
             self._process.wait()
         self._errors.close()
         if self._links is not None:
-            self._links.cleanup()
+            self._links.close()
 
     def __enter__(self) -> WorkerParent:
         return self
@@ -136,29 +140,27 @@ class WorkerParent:
         return self._errors.read()[-2000:].decode(errors="replace").strip() or "(it said nothing)"
 
     def _command(self, environment: WorkerEnvironment, control: int) -> list[str]:
+        settings: dict[str, object] = {"control": control, "kept": []}
+        library = environment.standard_library
         if self.tier is Tier.C:
-            return self._python(environment, control, [str(self._linked(environment))], [])
+            self._links = Links(environment)
+            settings["kept"] = self._links.descriptors
+            settings["readable"] = [*environment.readable(), str(self._links.folder)]
+            return _python(environment, settings, self._links.library, self._links.folder)
         if shutil.which("bwrap") is None:
             raise SandboxError("bubblewrap is not installed: apt-get install bubblewrap")
-        wall = _bubblewrap(environment)
-        return [*wall, *self._python(environment, control, [_PLACE], [_PLACE])]
+        settings["readable"] = [*environment.readable(), str(_PLACE)]
+        return [*_bubblewrap(environment), *_python(environment, settings, library, _PLACE)]
 
-    def _python(
-        self, environment: WorkerEnvironment, control: int, places: list[str], extra: list[str]
-    ) -> list[str]:
-        settings = {"control": control, "readable": [*environment.readable(), *extra, *places]}
-        boot = _BOOT.format(places=places)
-        return [str(environment.python), "-I", "-S", "-B", "-c", boot, json.dumps(settings)]
 
-    def _linked(self, environment: WorkerEnvironment) -> Path:
-        """A folder of links to what a worker may import, where nothing can be mounted."""
-        self._links = tempfile.TemporaryDirectory(prefix="autograder-")
-        folder = Path(self._links.name)
-        folder.chmod(0o755)
-        for package in environment.packages:
-            (folder / package.name).symlink_to(package)
-        (folder / INSIDE.name).symlink_to(INSIDE)
-        return folder
+def _python(
+    environment: WorkerEnvironment, settings: dict[str, object], library: Path, place: Path
+) -> list[str]:
+    """The parent's command; `library` is where it finds the standard library once it runs."""
+    boot = _BOOT.format(
+        library=str(environment.standard_library), reached=str(library), place=str(place)
+    )
+    return [str(environment.python), "-I", "-S", "-B", "-c", boot, json.dumps(settings)]
 
 
 def _bubblewrap(environment: WorkerEnvironment) -> list[str]:
@@ -171,7 +173,7 @@ def _bubblewrap(environment: WorkerEnvironment) -> list[str]:
     targets = [*environment.libraries, environment.standard_library, environment.python]
     for folder in sorted({parent for path in targets for parent in path.parents}):
         command += ["--dir", str(folder)]  # by itself bubblewrap makes them for root's eyes only
-    command += ["--dir", _PLACE]
+    command += ["--dir", str(_PLACE)]
     for path in environment.libraries:
         if path.is_symlink():
             command += ["--symlink", os.readlink(path), str(path)]
@@ -184,4 +186,4 @@ def _bubblewrap(environment: WorkerEnvironment) -> list[str]:
     for package in environment.packages:
         command += ["--ro-bind", str(package), f"{_PLACE}/{package.name}"]
     command += ["--ro-bind", str(INSIDE), f"{_PLACE}/{INSIDE.name}"]
-    return [*command, "--proc", "/proc", "--dev", "/dev", "--dir", "/box", "--remount-ro", "/"]
+    return [*command, "--proc", "/proc", "--dev", "/dev", "--remount-ro", "/"]

@@ -1,0 +1,50 @@
+"""The time that a question has, and the clock that takes it while a call runs."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from ..records import Limits
+
+
+@dataclass(slots=True)
+class Budget:
+    """What is left of a question's wall and CPU seconds; only time inside calls counts."""
+
+    wall: float
+    cpu: float
+
+    @classmethod
+    def of(cls, limits: Limits) -> Budget:
+        """A full budget."""
+        return cls(limits.wall_seconds, limits.cpu_seconds)
+
+
+class Clock:
+    """Takes wall and CPU time from a budget while a call runs."""
+
+    def __init__(self, budget: Budget, pid: int) -> None:
+        self._budget = budget
+        self._cpu_clock = (~pid << 3) | 2  # clock_getcpuclockid(3)
+        self._wall_before = time.monotonic()
+        self._cpu_before = self._cpu()
+
+    def spent(self) -> str | None:
+        """What is used up, if anything is."""
+        if time.monotonic() - self._wall_before > self._budget.wall:
+            return "the time limit (wall clock)"
+        if self._cpu() - self._cpu_before > self._budget.cpu:
+            return "the time limit (CPU)"
+        return None
+
+    def stop(self) -> None:
+        """Books the time of the call."""
+        self._budget.wall -= time.monotonic() - self._wall_before
+        self._budget.cpu -= max(0.0, self._cpu() - self._cpu_before)
+
+    def _cpu(self) -> float:
+        try:
+            return time.clock_gettime(self._cpu_clock)
+        except OSError:
+            return 0.0  # it has ended

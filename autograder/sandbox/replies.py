@@ -1,0 +1,51 @@
+"""What a worker answered, or how it ended, as a value or an `AnswerFault`. Believes nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any
+
+from ..errors import (
+    AnswerCrashed,
+    AnswerFault,
+    AnswerMemory,
+    AnswerMissing,
+    AnswerNotImplemented,
+    AnswerProtocol,
+    AnswerRaised,
+    AnswerTimeout,
+)
+from ..records import Limits
+
+
+def value_of(reply: Any) -> Any:
+    """The value of a decoded reply; raises the fault that it tells."""
+    match reply:
+        case ("ok", value):
+            return value
+        case ("missing", str(name)):
+            raise AnswerMissing(f"{name} is not defined")
+        case ("memory", str(text)):
+            raise AnswerMemory(f"asked for more memory than the limit: {text[:300]}")
+        case ("protocol", str(text)):
+            raise AnswerProtocol(text[:500])
+        case ("raised", str(kind), str(text), [*bases], str(where)):
+            names = tuple(base for base in bases if isinstance(base, str))
+            if "NotImplementedError" in names:
+                raise AnswerNotImplemented("not implemented yet")
+            raise AnswerRaised(f"{kind}: {text}\n{where}".strip(), kind, names)
+    raise AnswerProtocol("the reply is no answer: not of the agreed form")
+
+
+def fault_of(code: int, cpu: float, limits: Limits) -> AnswerFault:
+    """How a worker ended, by its wait status and the CPU seconds that it used."""
+    if os.WIFEXITED(code):
+        status = os.WEXITSTATUS(code)
+        return AnswerCrashed(f"the code ended its own process with exit status {status}")
+    number = os.WTERMSIG(code)
+    if number in (signal.SIGXCPU, signal.SIGKILL) and cpu >= limits.cpu_seconds:
+        return AnswerTimeout(f"used {cpu:.0f} s of CPU time")
+    if number == signal.SIGXFSZ:
+        return AnswerCrashed("wrote a file larger than the limit")
+    return AnswerCrashed(f"the process was ended by {signal.Signals(number).name}")
