@@ -35,19 +35,19 @@ def refused(root: Path, wheel: Path) -> str:
             "solutions/basics/sums.py",
         ),
         ("return x / 2.0", "a line of the solution", "solutions/basics/halves.py"),
-        ("as test_any_size_is_fine says", "the name of a hidden test", "test_sums.py:20"),
+        ("as test_any_size_is_fine says", "the name of a hidden test", "test_sums.py:21"),
         (
             "every entry of the input grows by one,\nthe last one too",
             "a message of a hidden test",
-            "test_sums.py:14",
+            "test_sums.py:15",
         ),
         (
             "expect.same('plus_one', draw.normal(size, 4), likely='no size is written down in"
             " the code',)",
             "code of a hidden test",
-            "test_sums.py:21",
+            "test_sums.py:22",
         ),
-        ("The result is [0.1234,0.5678].", "numbers of a hidden test", "test_sums.py:12"),
+        ("The result is [0.1234,0.5678].", "numbers of a hidden test", "test_sums.py:13"),
         ("twice_as_much = x + x\nreturn twice_as_much", "a known mistake", "sums.py:10"),
         (
             "adding and multiplying: the input is doubled",

@@ -1,4 +1,5 @@
 import pytest
+
 from autograder.suite import Expect
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+
 from autograder.suite import Expect
 
 
