@@ -8,7 +8,12 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect, Forbidden, difference
-from autograder.suite.chance import dependence_problem, rate_problem, repeat_problem
+from autograder.suite.chance import (
+    dependence_problem,
+    factor_problem,
+    rate_problem,
+    repeat_problem,
+)
 
 NO_TORCH_DROPOUT = Forbidden(
     operators=frozenset(
@@ -82,10 +87,13 @@ def _kept_or_dropped(
     """As `_dropped`, but fails where an entry is neither 0 nor x / (1 - p)."""
     zeros = _dropped(expect, got, x)
     text = difference(got, torch.where(zeros, torch.zeros_like(x), x / (1 - p)))
+    assert isinstance(got, torch.Tensor)
+    if text is not None and got.dtype == x.dtype:
+        text = factor_problem(got.detach()[~zeros], x[~zeros], p) or text
     expect.that(
         text is None,
         got=f"{text}",
-        expected="each entry is 0 or, as shown for the others, x / (1 - p)",
+        expected=f"each entry is 0 or x / (1 - p), which is x times {1 / (1 - p):.4g} here",
         likely=likely,
     )
     return zeros
@@ -247,13 +255,17 @@ def _dropped_weights(
     expect.that(fits, got=f"{text}", expected="(..., T, d) in that dtype", likely=likely)
     assert isinstance(got, torch.Tensor)
     used = got.detach() @ torch.linalg.pinv(values)  # (..., T, S)
-    text = difference(got, used @ values)
-    expect.that(
-        text is None,
-        got=f"{text}",
-        expected="sums of the values, each times one weight for all of its entries",
-        likely=likely,
-    )
+    if difference(got, used @ values) is not None:
+        whole = weights @ values
+        of_whole = bool(((got == 0) | ((got / whole).abs() > 1)).all())
+        expect.that(
+            False,
+            got="context vectors with entries of 0, the others made larger as a whole"
+            if of_whole and bool((got == 0).any())
+            else "context vectors that no weights give",
+            expected="sums of the values, each times one weight for all of its entries",
+            likely=likely,
+        )
     return used < weights / 10
 
 
@@ -268,6 +280,10 @@ def _kept_weights(
     """As `_dropped_weights`, but fails where a weight is neither 0 nor its value / (1 - p)."""
     dropped = _dropped_weights(expect, got, weights, values, likely)
     text = difference(got, weights.masked_fill(dropped, 0.0) / (1 - p) @ values)
+    if text is not None and isinstance(got, torch.Tensor):
+        used = got.detach() @ torch.linalg.pinv(values)
+        text = factor_problem(used[~dropped], weights[~dropped], p) or text
+        text += _where_sums_stay(used, weights)
     expect.that(
         text is None,
         got=f"{text}",
@@ -275,6 +291,16 @@ def _kept_weights(
         likely=likely,
     )
     return dropped
+
+
+def _where_sums_stay(used: torch.Tensor, weights: torch.Tensor) -> str:
+    sums = used.sum(dim=-1)
+    if torch.allclose(sums, torch.ones_like(sums), atol=1e-6):
+        return "; the weights of each row sum to 1"
+    kept = sums > 1e-6
+    if torch.allclose(sums[kept], weights.sum(dim=-1)[kept], atol=1e-6):
+        return "; the weights of each row sum to what they summed to before"
+    return ""
 
 
 @pytest.mark.question("dropout_attention_weights", points=2)

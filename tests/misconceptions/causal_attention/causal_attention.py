@@ -215,26 +215,12 @@ class mask_is_trained(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="an attribute with a buffer: the mask stays when the module moves",
-    hint="Which tensors does `module.to(device)` move? Look for `register_buffer`.",
+    confuses="the CPU with every device: the mask stays there when the module moves",
+    hint="Which tensors does `module.to(device)` move? Where does `torch.ones` make its tensor?",
 )
 class mask_is_plain_attribute(_Right):
     def make_mask(self, size):
         self.mask = torch.ones(size, size, dtype=torch.bool).triu(1)
-
-
-@misconception(
-    "CausalAttention",
-    confuses="this machine with every machine: forward makes its mask on the CPU always",
-    hint="`torch.ones` makes its tensor on the CPU unless it is told otherwise.",
-)
-class mask_made_on_the_cpu(_Right):
-    def make_mask(self, size):
-        pass
-
-    def masked(self, scores):
-        size = scores.shape[-1]
-        return scores + torch.full((size, size), -torch.inf).triu(1)
 
 
 @misconception(

@@ -663,15 +663,6 @@ def weights_not_a_number_at_one(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="entries with channels: torch's `dropout1d` drops whole rows",
-    hint="Print its result for ones of shape (2, 6, 6).",
-)
-def channels_dropped(weights, values, p, training=True):
-    return weights * F.dropout1d(torch.ones_like(weights), p, training) @ values
-
-
-@misconception(
-    "dropout_attention_weights",
     confuses="a new tensor with the caller's own: the weights are changed in place",
     hint="Print the weights before and after the call.",
 )

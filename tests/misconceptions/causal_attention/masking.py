@@ -387,21 +387,11 @@ def single_matrix_only(weights):
 
 @misconception(
     "mask_scores",
-    confuses="a score of zero with a weight of zero",
-    hint="What does softmax make of a score of 0?",
+    confuses="a score of zero, or near it, with a weight of zero",
+    hint="What does softmax make of a score of 0? And of 1e-9?",
 )
 def score_of_zero(scores):
     return scores.tril()
-
-
-@misconception(
-    "mask_scores",
-    confuses="minus a huge number with a number close to zero: 1e-9 in place of -1e9",
-    hint="Write the number out: is it far below zero?",
-)
-def tiny_number(scores):
-    future = torch.ones_like(scores, dtype=torch.bool).triu(diagonal=1)
-    return scores.masked_fill(future, 1e-9)
 
 
 @misconception(
