@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from autograder.authoring import find_leaks, verify_fresh
 from autograder.course import Course, load_course
 
