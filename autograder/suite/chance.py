@@ -103,6 +103,19 @@ def _dimensions(dims: Sequence[int], tensor: torch.Tensor) -> str:
     return f"{words} of {tensor.dim()} dimensions"
 
 
+def together_problem(
+    dropped: torch.Tensor, p: float, names: Sequence[str], present: torch.Tensor | None = None
+) -> str | None:
+    """None if entries fall on their own along every dimension, else the names of the others."""
+    present = torch.ones_like(dropped) if present is None else present
+    together = [
+        name
+        for dim, name in enumerate(names)
+        if dropped.shape[dim] > 1 and _line_spread(dropped, present, p, dim) > _FAR_SQUARES
+    ]
+    return f"dropped together: along the {' and the '.join(together)}" if together else None
+
+
 def _line_spread(dropped: torch.Tensor, present: torch.Tensor, p: float, dim: int) -> float:
     """How far the squared deviations of the lines' counts are from their mean, in its spread."""
     lengths = present.sum(dim).double().flatten()
@@ -134,22 +147,44 @@ def repeat_problem(calls: Sequence[torch.Tensor], p: float) -> str | None:
 
 
 def causal_dropout_problem(weights: torch.Tensor, p: float) -> str | None:
-    """None if equal causal attention weights, (..., T, T), were dropped out as they should be.
+    """None if equal causal attention weights were dropped out as they should be.
 
-    Row t had the weight 1 / (t + 1) for token t and each before it. Each of them is now 0 or
-    divided by 1 - p, on its own along every dimension.
+    `weights` are (calls, B, H, T, T) after dropout. Row t had the weight 1 / (t + 1) for token t
+    and each before it. Each of them is now 0 or divided by 1 - p, on its own along every dimension.
     """
     weights = weights.detach()
     past = torch.ones_like(weights).tril().bool()
     before = 1 / torch.arange(1, weights.shape[-1] + 1, dtype=weights.dtype).unsqueeze(-1)
     dropped = (weights.abs() < 1e-6) & past
-    expected = torch.where(dropped | ~past, 0.0, before / (1 - p))
-    wrong = (weights - expected).abs() > 1e-4
-    if bool(wrong.any()):
-        *_, row, column = (int(index) for index in wrong.nonzero()[0])
-        was = 0.0 if column > row else float(before[row])
-        return (
-            f"token {row} gave token {column} the weight {was:.4f}; with dropout of {p} it became "
-            f"{float(weights[wrong][0]):.4f}"
-        )
-    return rate_problem(dropped, p, past) or dependence_problem(dropped, p, past)
+    problem = _changed_problem(weights, torch.where(past, before, 0.0), dropped, p)
+    if problem is not None:
+        return problem
+    together = together_problem(dropped, p, ("calls", "samples", "heads", "queries", "keys"), past)
+    return together or rate_problem(dropped, p, past) or dependence_problem(dropped, p, past)
+
+
+def _changed_problem(
+    weights: torch.Tensor, before: torch.Tensor, dropped: torch.Tensor, p: float
+) -> str | None:
+    """None if every weight is 0 or divided by 1 - p, else how the weights were changed instead."""
+    wrong = ~_near(weights, torch.where(dropped, 0.0, before / (1 - p)))
+    if not bool(wrong.any()):
+        return None
+    if bool(_near(weights, before).all()):
+        return "no weight was dropped"
+    if not bool(dropped.any()):
+        return "the weights were changed, but none of them is 0"
+    if bool(_near(weights, torch.where(dropped, 0.0, before)).all()):
+        return "the weights that were kept are as they were before dropout"
+    sums = weights.sum(-1)
+    if bool((_near(sums, torch.ones_like(sums)) | _near(sums, torch.zeros_like(sums))).all()):
+        return "each row of weights sums to one after dropout, as it did before"
+    *_, row, column = (int(index) for index in wrong.nonzero()[0])
+    return (
+        f"token {row} gave token {column} the weight {float(before[wrong][0]):.4f}; with dropout "
+        f"of {p} it became {float(weights[wrong][0]):.4f}"
+    )
+
+
+def _near(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    return (one - other).abs() <= 1e-4  # False where one of them is no number

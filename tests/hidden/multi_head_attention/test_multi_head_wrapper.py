@@ -100,10 +100,10 @@ def test_dropout_in_every_head(expect: Expect) -> None:
     )
     num_tokens, num_heads, p = 10, 3, 0.3
     layer = expect.layer(WRAPPER, num_tokens, num_tokens + 1, num_tokens, p, num_heads)
-    # equal scores, and values that show the attention weights: column s is the weight of token s,
-    # the last column their sum
+    # equal scores, not 0, and values that show the attention weights: column s is the weight of
+    # token s, the last column their sum
     shown = torch.cat([torch.eye(num_tokens), torch.ones(1, num_tokens)])
-    layer.fill(lambda name, shape: shown if "W_value" in name else torch.zeros(shape))
+    layer.fill(lambda name, shape: shown if "W_value" in name else torch.full(shape, 0.5))
     x = torch.eye(num_tokens).repeat(4, 1, 1)
     calls = [layer.train().result(x, likely=likely) for _ in range(3)]
     shape = (4, num_tokens, num_heads * (num_tokens + 1))

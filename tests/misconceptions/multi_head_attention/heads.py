@@ -6,8 +6,6 @@ import torch
 
 from autograder.suite import misconception
 
-_KEPT = {}
-
 
 def _future(num_tokens, device=None):
     return torch.ones(num_tokens, num_tokens, device=device).triu(1).bool()
@@ -402,18 +400,6 @@ def divided_by_root_of_length(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="scaling once with scaling twice: queries and keys are both divided by the root",
-    hint="When each of two factors is divided, by how much is their product divided?",
-)
-def scaled_twice(queries, keys, values):
-    root = math.sqrt(queries.shape[-1])
-    scores = (queries / root) @ (keys / root).transpose(-2, -1)
-    scores = scores.masked_fill(_future(scores.shape[-1]), -torch.inf)
-    return torch.softmax(scores, dim=-1) @ values
-
-
-@misconception(
-    "causal_head_attention",
     confuses="a mask that is made with one that is used: every token sees the whole sentence",
     hint="Print the attention weights of the first token. How many of them may be above zero? "
     "`masked_fill` returns its result.",
@@ -626,19 +612,6 @@ def computed_in_float32(queries, keys, values):
 def mask_as_large_as_the_heads(queries, keys, values):
     scores = _scores(queries, keys)
     return torch.softmax(scores.masked_fill(_future(queries.shape[1]), -torch.inf), -1) @ values
-
-
-@misconception(
-    "causal_head_attention",
-    confuses="one length with all: the mask of the first call is kept",
-    hint="Call it twice, with sentences of different lengths.",
-)
-def mask_of_the_first_call(queries, keys, values):
-
-    scores = _scores(queries, keys)
-    future = _KEPT.setdefault("mask", _future(scores.shape[-1]))
-    scores = scores.masked_fill(future, -torch.inf)
-    return torch.softmax(scores, dim=-1) @ values
 
 
 @misconception(

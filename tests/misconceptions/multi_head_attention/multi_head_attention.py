@@ -390,16 +390,6 @@ class dropout_on_output(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="dropout once with dropout twice: the output loses entries, too",
-    hint="How many places for dropout does the task name?",
-)
-class dropout_on_weights_and_output(_Layers):
-    def forward(self, x):
-        return self.dropout(super().forward(x))
-
-
-@misconception(
-    "MultiHeadAttention",
     confuses="dropped weights with weights: the rows are made to sum to one again",
     hint="Add up a row of weights after dropout. Should it be one in every call?",
 )

@@ -264,15 +264,14 @@ class projection_added(nn.Module):
     confuses="heads that are built once with heads that are built in every call",
     hint="Call it twice in eval mode. Is the second result the same?",
 )
-class heads_built_in_forward(nn.Module):
+class heads_built_in_forward(_Built):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
-        super().__init__()
-        self.args = (d_in, d_out, context_length, dropout, qkv_bias)
-        self.num_heads = num_heads
+        super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
+        self.args = (d_in, d_out, context_length, dropout, num_heads, qkv_bias)
 
     def forward(self, x):
-        heads = [CausalAttention(*self.args) for _ in range(self.num_heads)]
-        return torch.cat([head(x) for head in heads], dim=-1)
+        heads = [CausalAttention(*self.args[:4], self.args[5]) for _ in range(self.args[4])]
+        return torch.cat([head.to(x.dtype)(x) for head in heads], dim=-1)
 
 
 @misconception(
