@@ -2,135 +2,141 @@
 
 from __future__ import annotations
 
-import ast
-import symtable
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Hashable, Iterable, Sequence
+from functools import cache
 
-_DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_ASSIGNS = (ast.Assign, ast.AnnAssign, ast.AugAssign)
-_IMPORTS = (ast.Import, ast.ImportFrom)
+from ..errors import SubmissionError
+from .statement import Statement
 
-
-class Statement:
-    """One statement at the top level of a cell."""
-
-    def __init__(self, node: ast.stmt, segment: str | None) -> None:
-        self.node = node
-        decorators = getattr(node, "decorator_list", [])
-        # a segment starts at `def`: decorated definitions are written anew
-        self.text = ast.unparse(node) if decorators or segment is None else segment
-
-    @cached_property
-    def binds(self) -> frozenset[str]:
-        """Names that the statement gives a value; only for kinds that make sense in a module."""
-        return frozenset(_bound_names(self.node))
-
-    @cached_property
-    def is_star_import(self) -> bool:
-        """`from ... import *` may bind anything."""
-        return isinstance(self.node, ast.ImportFrom) and self.node.names[0].name == "*"
-
-    @cached_property
-    def is_future(self) -> bool:
-        """`from __future__ import ...` must come first."""
-        return isinstance(self.node, ast.ImportFrom) and self.node.module == "__future__"
-
-    @cached_property
-    def _table(self) -> symtable.SymbolTable | None:
-        try:
-            return symtable.symtable(self.text, "<cell>", "exec")
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
-
-    @cached_property
-    def eager(self) -> frozenset[str]:
-        """Names that must have a value when the statement is executed."""
-        if self._table is None:
-            return frozenset()
-        found = {s.get_name() for s in self._table.get_symbols() if s.is_referenced()}
-        for child in self._table.get_children():
-            if child.get_type() == "class":
-                found |= {s.get_name() for s in child.get_symbols() if s.is_global()}
-        return frozenset(found)
-
-    @cached_property
-    def uses(self) -> frozenset[str]:
-        """All global names that it, or a function in it, refers to."""
-        return self.eager | frozenset(_globals_in(self._table)) if self._table else frozenset()
+#: a notebook that people write has some hundred
+_MOST_STATEMENTS = 5_000
 
 
 def needed(statements: Sequence[Statement], names: Iterable[str]) -> list[Statement]:
     """The statements that define `names` and, one by one, all that these need.
 
-    Of several definitions of a name the last counts. What a statement needs to be executed comes
-    before it, so that cells may stand in any order.
+    Of several definitions of a name the last counts, with what is patched onto it afterwards. They
+    keep their order, but what a statement needs to be executed comes before it: cells may stand in
+    any order. Raises `SubmissionError` for more statements than a person writes.
     """
-    chosen: list[Statement] = [s for s in statements if s.is_future]
-    chosen += [s for s in statements if s.is_star_import]
-    order = _Order(statements, chosen)
-    for name in names:
-        order.add(name)
-    return order.chosen
+    if len(statements) > _MOST_STATEMENTS:
+        raise SubmissionError(f"holds more than {_MOST_STATEMENTS} statements; hand in your code")
+    index = _Index(statements)
+    chosen = {i for i, s in enumerate(statements) if s.is_future or s.is_star_import}
+    waiting = [*chosen, *(p for name in names for p in index.bindings(name))]
+    followed: set[tuple[int, ...]] = set()
+    done: set[int] = set()
+    while waiting:
+        position = waiting.pop()
+        if position in done:
+            continue
+        done.add(position)
+        chosen.add(position)
+        for name in sorted(statements[position].uses):
+            found = index.bindings(name, position if name in statements[position].eager else None)
+            if found not in followed:
+                followed.add(found)
+                waiting += found
+    return _Order(statements, index, chosen).all()
+
+
+class _Index:
+    """Where names get their values."""
+
+    def __init__(self, statements: Sequence[Statement]) -> None:
+        self._statements = statements
+        self._binding: dict[str, list[int]] = {}
+        self._patching: dict[str, list[int]] = {}
+        self._memo: dict[tuple[str, int | None], tuple[int, ...]] = {}
+        for position, statement in enumerate(statements):
+            for name in statement.binds:
+                self._binding.setdefault(name, []).append(position)
+            for name in statement.patches:
+                self._patching.setdefault(name, []).append(position)
+
+    def bindings(self, name: str, before: int | None = None) -> tuple[int, ...]:
+        """Positions of the statements that together give a name its value.
+
+        `before` is the position of a statement that needs it to be executed.
+        """
+        defining = self._defining(name)
+        earlier = [p for p in defining if before is not None and p < before]
+        last = (earlier or defining)[-1] if defining else None
+        if (name, last) not in self._memo:
+            found = self._values(name) if last is None else self._definition(name, defining, last)
+            self._memo[name, last] = tuple(found)
+        return self._memo[name, last]
+
+    @cache  # noqa: B019 - an index lives as long as one notebook is read
+    def _defining(self, name: str) -> list[int]:
+        return [p for p in self._binding.get(name, []) if self._defines(p, name)]
+
+    def _definition(self, name: str, defining: list[int], last: int) -> list[int]:
+        end = defining.index(last)
+        start = end
+        while start and name in self._statements[defining[start]].eager:
+            start -= 1  # `class A(A)`, `f = wrapped(f)`
+        patches = [
+            p for p in self._patching.get(name, []) if p > defining[start] or p < defining[0]
+        ]
+        return defining[start : end + 1] + patches
+
+    def _values(self, name: str) -> list[int]:
+        """Without a definition: all that is assigned, or else imported."""
+        binding = self._binding.get(name, [])
+        imports = [p for p in binding if self._statements[p].is_import]
+        values = [p for p in binding if not self._statements[p].is_import]
+        # the last import counts; `import torch.nn` adds to `torch`
+        dotted = [p for p in imports[:-1] if self._statements[p].is_submodule_import]
+        return (values or dotted + imports[-1:]) + self._patching.get(name, [])
+
+    def _defines(self, position: int, name: str) -> bool:
+        statement = self._statements[position]
+        if name in statement.defines:
+            return True
+        other = statement.alias_of
+        return other is not None and any(
+            other in self._statements[p].defines for p in self._binding.get(other, [])
+        )
 
 
 class _Order:
-    def __init__(self, statements: Sequence[Statement], chosen: list[Statement]) -> None:
+    """Puts statements behind those that must have been executed before."""
+
+    def __init__(self, statements: Sequence[Statement], index: _Index, chosen: set[int]) -> None:
         self._statements = statements
-        self.chosen = chosen
-        self._taken = {id(statement) for statement in chosen}
+        self._index = index
+        self._chosen = chosen
+        self._begun: set[int] = set()
+        self._out: list[Statement] = []
 
-    def add(self, name: str) -> None:
-        waiting, seen = [name], set()
-        while waiting:
-            current = waiting.pop()
-            if current in seen:
-                continue
-            seen.add(current)
-            for statement in self._definitions(current):
-                self._take(statement)
-                waiting += sorted(statement.uses)
+    def all(self) -> list[Statement]:
+        """The chosen statements in an order in which they can be executed."""
+        first = [p for p in self._chosen if self._statements[p].is_future]
+        for position in [*sorted(first), *sorted(self._chosen)]:
+            self._emit(position)
+        return self._out
 
-    def _take(self, statement: Statement) -> None:
-        if id(statement) in self._taken:
+    def _emit(self, position: int) -> None:
+        if position in self._begun:
             return
-        self._taken.add(id(statement))
-        for name in sorted(statement.eager - statement.binds):
-            for other in self._definitions(name):
-                self._take(other)
-        self.chosen.append(statement)
+        self._begun.add(position)
+        statement = self._statements[position]
+        seen: set[Hashable] = {position}
+        for name in sorted(statement.eager | statement.patches):
+            for other in self._index.bindings(name, position):
+                # what changes a name later on need not have happened
+                if other < position or name not in self._statements[other].patches:
+                    self._emit_deeply(other, seen)
+        self._out.append(statement)
 
-    def _definitions(self, name: str) -> list[Statement]:
-        binding = [s for s in self._statements if name in s.binds]
-        last = [s for s in binding if isinstance(s.node, _DEFINES)][-1:]
-        if last:
-            return last
-        imports = [s for s in binding if isinstance(s.node, _IMPORTS)]
-        return [s for s in binding if not isinstance(s.node, _IMPORTS)] or imports[-1:]
-
-
-def _bound_names(node: ast.stmt) -> Iterable[str]:
-    if isinstance(node, _DEFINES):
-        yield node.name
-    elif isinstance(node, _IMPORTS):
-        for alias in node.names:
-            yield alias.asname or alias.name.partition(".")[0]
-    elif isinstance(node, _ASSIGNS):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        for target in targets:
-            yield from (part.id for part in ast.walk(target) if isinstance(part, ast.Name))
-    elif isinstance(node, ast.If | ast.Try):
-        for field in ("body", "orelse", "finalbody"):
-            for child in getattr(node, field, []):
-                yield from _bound_names(child)
-        for handler in getattr(node, "handlers", []):
-            for child in handler.body:
-                yield from _bound_names(child)
-
-
-def _globals_in(table: symtable.SymbolTable | None) -> Iterable[str]:
-    if table is None:
-        return
-    for child in table.get_children():
-        yield from (s.get_name() for s in child.get_symbols() if s.is_global())
-        yield from _globals_in(child)
+    def _emit_deeply(self, position: int, seen: set[Hashable]) -> None:
+        """Also what is needed when it is called: the statement that follows may call it."""
+        if position in seen or position not in self._chosen:
+            return
+        seen.add(position)
+        self._emit(position)
+        for name in sorted(self._statements[position].uses - seen):
+            seen.add(name)
+            for other in self._index.bindings(name):
+                self._emit_deeply(other, seen)

@@ -1,4 +1,4 @@
-"""Finds submissions in nbgrader's layout, `SUBMITTED/<student>/<assignment>/`. Links are not followed."""
+"""Finds submissions in nbgrader's layout, `<student>/<assignment>/`. Links are not followed."""
 
 from __future__ import annotations
 

@@ -6,105 +6,110 @@ cell that is no valid Python costs its own question only.
 
 from __future__ import annotations
 
-import ast
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import SubmissionError
-from .closure import Statement, needed
+from .cells import names_defined_in, read_cells
+from .closure import needed
+from .similar import hints
+from .text import decoded
 
-_DEFINITION = re.compile(r"^\s*(?:async\s+)?(?:def|class)\s+([A-Za-z_]\w*)", re.MULTILINE)
-_MAGIC_LINE = re.compile(r"^(\s*)(?:[%!?].*|.*[^#'\"\s]\s*\?{1,2}\s*)$")
-#: cell magics whose body is still Python of this notebook
-_TRANSPARENT = ("%%time", "%%timeit", "%%capture", "%%prun")
+_MOST_CODE = 1 << 20
+#: a notebook of nothing but brackets would take forty times its size in memory
+_MOST_BRACKETS = 8_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class NotebookModule:
-    """The module text of a notebook; `broken` maps names in invalid cells to what is wrong."""
+    """The module text of a notebook.
+
+    `broken` maps names in invalid cells to what is wrong; `hints` maps questions that are not
+    there to what may have become of them.
+    """
 
     text: str
     broken: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    hints: Mapping[str, str] = field(default_factory=dict)
 
 
 def module_of_notebook(data: bytes, names: Sequence[str]) -> NotebookModule:
     """The module that answers `names`; raises `SubmissionError` for bytes that are no notebook."""
-    statements: list[Statement] = []
-    broken: dict[str, str] = {}
-    for source in _code_cells(data):
-        text = _without_magic(source)
-        try:
-            tree = ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            for name in _DEFINITION.findall(text):
-                broken[name] = _what_is_wrong(error)
-            continue
-        statements += [Statement(node, ast.get_source_segment(text, node)) for node in tree.body]
-    chosen = needed(statements, names)
+    document, notes = notebook_of(data)
+    every = cells_of(document)
+    sources = [source_of(cell) for cell in every if cell.get("cell_type") == "code"]
+    if sum(map(len, sources)) > _MOST_CODE:
+        raise SubmissionError("holds more than 1 MB of code; hand in your own code only")
+    try:
+        cells = read_cells(sources)
+        statements = [statement for cell in cells for statement in cell.statements]
+        chosen = needed(statements, names)
+    except RecursionError as error:
+        raise SubmissionError("holds code that is nested too deeply; take it apart") from error
+    broken = {name: text for cell in cells for name, text in cell.broken.items()}
     defined = {name for statement in chosen for name in statement.binds}
+    others = {name for cell in cells for s in cell.statements for name in s.defines}
+    elsewhere = [
+        name
+        for cell in every
+        if cell.get("cell_type") != "code"
+        for name in names_defined_in(source_of(cell))
+    ]
+    missing = [name for name in names if name not in defined and name not in broken]
     return NotebookModule(
         "\n\n".join(statement.text for statement in chosen) + "\n",
         {name: text for name, text in broken.items() if name not in defined},
+        notes,
+        hints(missing, others - set(names), elsewhere),
     )
 
 
-def _code_cells(data: bytes) -> list[str]:
-    """Sources of the code cells, of notebook format 3 or 4."""
+def notebook_of(data: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The document and notes on how it was read; raises `SubmissionError` for no notebook."""
+    if not data.strip():
+        raise SubmissionError("is empty; save the notebook in Jupyter and hand it in again")
+    if data.count(b"[") + data.count(b"{") > _MOST_BRACKETS:
+        raise SubmissionError("is no notebook that a person wrote; clear all outputs and save it")
+    text, notes = _decoded(data)
     try:
-        document = json.loads(data.decode("utf-8-sig"))
+        document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise SubmissionError(
-            "is not a notebook (no valid JSON): save it in Jupyter and hand in the .ipynb file"
+            f"is not a notebook, or only a part of one (no valid JSON: {error}); save it in "
+            "Jupyter and hand in the .ipynb file"
         ) from error
-    cells = document.get("cells") if isinstance(document, dict) else None
-    if cells is None and isinstance(document, dict):  # format 3 keeps cells in worksheets
-        sheets = document.get("worksheets")
-        if isinstance(sheets, list):
-            cells = [
-                cell
-                for sheet in sheets
-                if isinstance(sheet, dict) and isinstance(sheet.get("cells"), list)
-                for cell in sheet["cells"]
-            ]
-    if not isinstance(cells, list):
-        raise SubmissionError("is not a notebook (it has no cells): hand in the .ipynb file")
-    return [_source(cell) for cell in cells if _is_code(cell)]
+    if not isinstance(document, dict) or _cells(document) is None:
+        raise SubmissionError("is not a notebook (it has no cells); hand in the .ipynb file")
+    return document, notes
 
 
-def _is_code(cell: Any) -> bool:
-    return isinstance(cell, dict) and cell.get("cell_type") == "code"
+def _decoded(data: bytes) -> tuple[str, tuple[str, ...]]:
+    try:  # as all notebooks should be; a coding line means nothing in JSON
+        return data.decode("utf-8-sig"), ()
+    except UnicodeDecodeError:
+        return decoded(data)
 
 
-def _source(cell: dict[str, Any]) -> str:
+def cells_of(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """The cells of a notebook of any format; 2 and 3 keep them in worksheets."""
+    return [cell for cell in _cells(document) or () if isinstance(cell, dict)]
+
+
+def _cells(document: dict[str, Any]) -> list[Any] | None:
+    cells, sheets = document.get("cells"), document.get("worksheets")
+    if cells is None and isinstance(sheets, list):
+        found = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)]
+        return [cell for some in found if isinstance(some, list) for cell in some]
+    return cells if isinstance(cells, list) else None
+
+
+def source_of(cell: dict[str, Any]) -> str:
+    """A cell's source, which the format allows to be a text or a list of lines."""
     source = cell.get("source", cell.get("input", ""))
     if isinstance(source, list):
         source = "".join(part for part in source if isinstance(part, str))
-    return source if isinstance(source, str) else ""
-
-
-def _without_magic(source: str) -> str:
-    """The cell as Python: magic and shell lines become `pass`, other languages' cells nothing."""
-    lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    first = next((i for i, line in enumerate(lines) if line.strip()), None)
-    if first is not None and lines[first].startswith("%%"):
-        if lines[first].split()[0] not in _TRANSPARENT:
-            return ""
-        lines[first] = ""
-    text = "\n".join(lines)
-    try:
-        ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        # only now: a line that starts with % may also go on an expression
-        return "\n".join(_MAGIC_LINE.sub(r"\1pass", line) for line in lines)
-    return text
-
-
-def _what_is_wrong(error: Exception) -> str:
-    if isinstance(error, SyntaxError):
-        line = (error.text or "").strip()
-        return f"SyntaxError: {error.msg}, at: {line[:120]}"
-    return f"the cell is not valid Python: {error}"
+    text = source if isinstance(source, str) else ""
+    return text.encode("utf-8", "replace").decode()  # a lone surrogate can't be written again

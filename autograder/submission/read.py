@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import importlib.util
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..errors import SubmissionError
 from ..records import Exercise, ExerciseStatus
+from .display import without_display
+from .missing import about_missing
 from .notebook import module_of_notebook
+from .similar import hints
+from .statement import statements_of
+from .text import NOT_PYTHON, decoded, fault_of, in_words, parsed
 
 MAX_MODULE_BYTES = 1 << 20
 MAX_NOTEBOOK_BYTES = 100 << 20
@@ -24,7 +28,8 @@ class Answers:
     """One exercise as handed in.
 
     `text` is the module that a worker executes (GRADED only). `broken` maps questions whose cell
-    is no valid Python to what is wrong there. `notes` are for people.
+    is no valid Python to what is wrong there, `hints` those that are not there to what may have
+    become of them. `notes` are for people.
     """
 
     exercise: str
@@ -33,10 +38,11 @@ class Answers:
     text: str = ""
     broken: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    hints: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_exercise(folder: Path, exercise: Exercise) -> Answers:
-    """The module `<exercise>.py` unless it is the untouched stub, else `<exercise>.ipynb`.
+    """The module `<exercise>.py` unless it is the untouched stub or empty, else `<exercise>.ipynb`.
 
     Never raises for what a student may hand in: a file that can't be read gives UNREADABLE with a
     note that says what to hand in instead.
@@ -44,12 +50,14 @@ def read_exercise(folder: Path, exercise: Exercise) -> Answers:
     module, notebook = folder / f"{exercise.name}.py", folder / f"{exercise.name}.ipynb"
     if _is_file(module):
         answers = _read(module, exercise, _module)
-        stub_only = answers.status is ExerciseStatus.GRADED and _is_stub(answers.text, exercise)
-        if not (stub_only and _is_file(notebook)):
+        if not _is_file(notebook):
             return answers
+        if answers.status is not ExerciseStatus.GRADED or not _is_untouched(answers.text, exercise):
+            note = f"{module.name} was changed, so it counts and {notebook.name} does not"
+            return replace(answers, notes=(*answers.notes, note))
     if _is_file(notebook):
         return _read(notebook, exercise, _notebook)
-    return Answers(exercise.name, ExerciseStatus.MISSING, notes=_about_missing(folder, exercise))
+    return Answers(exercise.name, ExerciseStatus.MISSING, notes=about_missing(folder, exercise))
 
 
 def submission_digest(folder: Path, exercises: Sequence[Exercise]) -> str:
@@ -59,7 +67,7 @@ def submission_digest(folder: Path, exercises: Sequence[Exercise]) -> str:
         for suffix in (".py", ".ipynb"):
             path = folder / f"{exercise.name}{suffix}"
             if _is_file(path):
-                data = _bytes(path, MAX_NOTEBOOK_BYTES)
+                data = read_bytes(path, MAX_NOTEBOOK_BYTES)
                 digest.update(f"{path.name}\0{len(data)}\0".encode())
                 digest.update(data)
     return f"sha256:{digest.hexdigest()}"
@@ -74,33 +82,64 @@ def _read(path: Path, exercise: Exercise, read: Callable[[Path, Exercise], Answe
 
 
 def _module(path: Path, exercise: Exercise) -> Answers:
-    data = _bytes(path, MAX_MODULE_BYTES)
+    data = read_bytes(path, MAX_MODULE_BYTES)
     if len(data) >= MAX_MODULE_BYTES:
         raise SubmissionError("is larger than 1 MB; hand in the code only")
+    text, said = decoded(data)
+    notes = tuple(f"{path.name} {note}" for note in said)
     try:
-        text = importlib.util.decode_source(data)
-    except (SyntaxError, UnicodeDecodeError, LookupError) as error:
-        raise SubmissionError(f"is not text in UTF-8 ({error}); save it as UTF-8") from error
-    try:
-        ast.parse(text, path.name)
-    except SyntaxError as error:
-        raise SubmissionError(
-            f"is not valid Python: line {error.lineno}: {error.msg}; run it once before you "
-            "hand it in"
-        ) from error
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise SubmissionError(f"is not valid Python: {error}") from error
-    return Answers(exercise.name, ExerciseStatus.GRADED, path.name, text)
+        tree = parsed(text)
+        fault = fault_of(tree.body)
+    except NOT_PYTHON as error:
+        fault = error
+    if fault is not None:
+        raise SubmissionError(f"is not valid Python: {in_words(fault)}; {_remedy(text, fault)}")
+    if not tree.body:
+        notes += (f"{path.name} holds no code; hand in the file with your answers",)
+    shown, left_out = without_display(text, tree.body)
+    notes += tuple(f"{path.name}: {note}" for note in left_out)
+    return Answers(
+        exercise.name,
+        ExerciseStatus.GRADED,
+        path.name,
+        shown,
+        notes=notes,
+        hints=_hints(text, tree, exercise),
+    )
+
+
+def _remedy(text: str, fault: Exception) -> str:
+    line = getattr(fault, "lineno", None) or 0
+    if "".join(text.split("\n")[line - 1 : line]).lstrip()[:1] in ("%", "!"):
+        return "lines that begin with % or ! work in notebooks only, so take them out"
+    if text.lstrip()[:1] == "{" and '"cells"' in text:
+        return "it is a notebook: hand it in with the ending .ipynb"
+    return "run it once before you hand it in"
+
+
+def _hints(text: str, tree: ast.Module, exercise: Exercise) -> dict[str, str]:
+    names = {question.name for question in exercise.questions}
+    outer = {name for statement in statements_of(text, tree.body) for name in statement.binds}
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    every = {node.name for node in ast.walk(tree) if isinstance(node, kinds)}
+    missing = sorted(names - outer)
+    return hints(missing, (every & outer) - names, every - outer) if missing else {}
 
 
 def _notebook(path: Path, exercise: Exercise) -> Answers:
-    data = _bytes(path, MAX_NOTEBOOK_BYTES)
+    data = read_bytes(path, MAX_NOTEBOOK_BYTES)
     if len(data) >= MAX_NOTEBOOK_BYTES:
         raise SubmissionError("is larger than 100 MB; clear all outputs and save it again")
     names = [question.name for question in exercise.questions]
     module = module_of_notebook(data, names)
     return Answers(
-        exercise.name, ExerciseStatus.GRADED, path.name, module.text, module.broken, module.notes
+        exercise.name,
+        ExerciseStatus.GRADED,
+        path.name,
+        module.text,
+        module.broken,
+        tuple(f"{path.name} {note}" for note in module.notes),
+        module.hints,
     )
 
 
@@ -111,7 +150,7 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _bytes(path: Path, limit: int) -> bytes:
+def read_bytes(path: Path, limit: int) -> bytes:
     """At most `limit` bytes of a regular file; raises `SubmissionError`, never follows a link."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -123,29 +162,11 @@ def _bytes(path: Path, limit: int) -> bytes:
         return file.read(limit)
 
 
-def _is_stub(text: str, exercise: Exercise) -> bool:
+def _is_untouched(text: str, exercise: Exercise) -> bool:
+    """Whether a module is the stub, or empty."""
     try:
-        stub = exercise.stub.read_text(encoding="utf-8")
-    except OSError:
+        tree = parsed(text)
+        stub = parsed(exercise.stub.read_text(encoding="utf-8"))
+        return not tree.body or ast.dump(tree) == ast.dump(stub)
+    except (OSError, *NOT_PYTHON):
         return False
-    try:
-        return ast.dump(ast.parse(text)) == ast.dump(ast.parse(stub))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-
-
-def _about_missing(folder: Path, exercise: Exercise) -> tuple[str, ...]:
-    wanted = f"{exercise.name}.py or {exercise.name}.ipynb"
-    for suffix in (".py", ".ipynb"):
-        path = folder / f"{exercise.name}{suffix}"
-        if path.is_symlink():
-            return (f"{path.name} is a link, which is not followed; hand in the file itself",)
-    try:
-        others = sorted(
-            entry.name for entry in os.scandir(folder) if exercise.name in entry.name.lower()
-        )
-    except OSError:
-        others = []
-    if others:
-        return (f"expected {wanted}; found {', '.join(others[:3])}: is a name wrong?",)
-    return (f"expected {wanted}",)

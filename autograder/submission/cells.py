@@ -1,0 +1,67 @@
+"""Code cells become statements; a statement that is no valid Python breaks nothing but itself."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from .magic import python_of
+from .statement import Statement, statements_of
+from .text import NOT_PYTHON, fault_of, in_words, parsed
+
+_DEFINITION = re.compile(r"^\s*(?:async\s+)?(?:def|class)\s+([^\W\d]\w*)", re.MULTILINE)
+
+
+@dataclass(slots=True)
+class CodeCell:
+    """One cell: its valid statements, and the names that its broken ones were to define."""
+
+    source: str
+    statements: list[Statement] = field(default_factory=list)
+    broken: dict[str, str] = field(default_factory=dict)
+    is_whole: bool = True
+
+
+def read_cells(sources: Iterable[str]) -> list[CodeCell]:
+    """The cells in their order; a definition that was split across two cells is joined again."""
+    cells: list[CodeCell] = []
+    for source in sources:
+        cell = _cell(source)
+        if not cell.is_whole and cells and source.lstrip("\r\n")[:1] in (" ", "\t"):
+            joined = _cell(f"{cells[-1].source}\n{source}")
+            if joined.is_whole:
+                cells[-1] = joined
+                continue
+        cells.append(cell)
+    return cells
+
+
+def _cell(source: str) -> CodeCell:
+    text = python_of(source)
+    try:
+        statements = statements_of(text, parsed(text).body)
+    except NOT_PYTHON as error:
+        broken = dict.fromkeys(names_defined_in(text), in_words(error))
+        return CodeCell(source, broken=broken, is_whole=False)
+    return _without_faults(CodeCell(source), statements)
+
+
+def _without_faults(cell: CodeCell, statements: Sequence[Statement]) -> CodeCell:
+    if fault_of([statement.node for statement in statements]) is None:
+        cell.statements = list(statements)
+        return cell
+    cell.is_whole = False
+    for statement in statements:
+        fault = fault_of([statement.node])
+        if fault is None:
+            cell.statements.append(statement)
+        elif not isinstance(statement.node, ast.Expr):
+            cell.broken.update(dict.fromkeys(statement.binds, in_words(fault)))
+    return cell
+
+
+def names_defined_in(text: str) -> list[str]:
+    """Names that stand behind `def` and `class`, whatever surrounds them."""
+    return _DEFINITION.findall(text)

@@ -1,0 +1,73 @@
+"""An exercise for which there is no file: what is there instead, and what to hand in."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..records import Exercise
+from .similar import closest
+
+_LOOK_INTO = 1 << 20
+_MOST_FILES = 200
+
+
+def about_missing(folder: Path, exercise: Exercise) -> tuple[str, ...]:
+    """One note: what was expected, and which file may be meant for it."""
+    wanted = f"{exercise.name}.py or {exercise.name}.ipynb"
+    for suffix in (".py", ".ipynb"):
+        path = folder / f"{exercise.name}{suffix}"
+        if path.is_symlink():
+            return (f"{path.name} is a link, which is not followed; hand in the file itself",)
+        if path.is_dir():
+            return (f"{path.name} is a folder; hand in the file itself, not inside a folder",)
+    files = list(_files(folder))
+    alike = [path.name for path in files if exercise.name in path.name.lower()]
+    if not alike and (best := closest(exercise.name, [path.stem for path in files])):
+        alike = [path.name for path in files if path.stem == best]
+    if alike:
+        return (f"expected {wanted}; found {', '.join(alike[:3])}: is the name wrong?",)
+    for path in files:
+        if question := _question_in(path, exercise):
+            return (f"expected {wanted}; {path.name} defines {question}: is its name wrong?",)
+    return (f"expected {wanted}",)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """What was handed in, with what stands one folder deeper."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)[:_MOST_FILES]
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            with contextlib.suppress(OSError):
+                inner = sorted(os.listdir(entry.path))[:_MOST_FILES]
+                yield from (Path(entry.path, name) for name in inner)
+        else:
+            yield Path(entry.path)
+
+
+def _question_in(path: Path, exercise: Exercise) -> str | None:
+    if path.suffix not in (".py", ".ipynb", ".txt", "") or not _is_regular(path):
+        return None
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_LOOK_INTO)
+    except OSError:
+        return None
+    for question in exercise.questions:
+        word = "class" if question.is_class else "def"
+        if f"{word} {question.name}(".encode() in data:
+            return question.name
+    return None
+
+
+def _is_regular(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False

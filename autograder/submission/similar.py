@@ -1,0 +1,39 @@
+"""What may have become of an answer that is not there: another name, another place."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Sequence
+
+_ALIKE = 0.7
+
+
+def hints(
+    missing: Iterable[str], others: Collection[str], elsewhere: Collection[str] = ()
+) -> dict[str, str]:
+    """For each missing question what to hand in instead, where something like it is there.
+
+    `others` are other names that the file defines; `elsewhere` are definitions that do not count:
+    inside another definition, or in a cell that is no code.
+    """
+    found: dict[str, str] = {}
+    for name in missing:
+        if name in elsewhere:
+            found[name] = (
+                "its definition stands inside another one, or in a cell that is no code cell; "
+                "put it at the outermost level of a code cell or module"
+            )
+        elif alike := closest(name, [*sorted(others), *sorted(set(elsewhere))]):
+            found[name] = f"found {alike}: is the name wrong?"
+    return found
+
+
+def closest(name: str, others: Sequence[str]) -> str | None:
+    """The one of `others` that looks most like `name`, if any does."""
+    plain = {_plain(other): other for other in reversed(others)}
+    best = difflib.get_close_matches(_plain(name), plain, n=1, cutoff=_ALIKE)
+    return plain[best[0]] if best else None
+
+
+def _plain(name: str) -> str:
+    return "".join(sign for sign in name.lower() if sign.isalnum())

@@ -1,0 +1,88 @@
+"""From the bytes of a submitted file to text and a syntax tree, as forgiving as a fair reader."""
+
+from __future__ import annotations
+
+import ast
+import codecs
+import importlib.util
+import warnings
+from collections.abc import Sequence
+
+from ..errors import SubmissionError
+
+#: what Python's compiler raises for text that it does not take
+NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
+_WIDE = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+def decoded(data: bytes) -> tuple[str, tuple[str, ...]]:
+    """The text as Python reads it (byte order mark, coding line, any line end), and notes.
+
+    What Python itself refuses is read too where the text is plain: UTF-16 (older Windows editors),
+    and Latin-1 without a coding line; a note says so. Raises `SubmissionError` for neither.
+    """
+    wide = _wide_encoding(data)
+    try:
+        if wide is None:
+            return importlib.util.decode_source(data), ()
+        return one_line_end(data.decode(wide)).removeprefix("\ufeff"), (_saved_as("UTF-16"),)
+    except (SyntaxError, UnicodeError, LookupError) as error:
+        if b"\0" in data:
+            raise SubmissionError("is not a text file; save the code as UTF-8 text") from error
+    return one_line_end(data.decode("latin-1")), (_saved_as("UTF-8 nor in what it says"),)
+
+
+def _wide_encoding(data: bytes) -> str | None:
+    for mark, name in _WIDE:
+        if data.startswith(mark):
+            return name
+    if data[:1] and data[1:2] == b"\0":
+        return "utf-16-le"
+    return "utf-16-be" if data[:1] == b"\0" and data[1:2] else None
+
+
+def _saved_as(found: str) -> str:
+    if found == "UTF-16":
+        return "is saved as UTF-16, which Python does not read; save it as UTF-8"
+    return f"is not saved as {found}; read as Latin-1; save it as UTF-8"
+
+
+def one_line_end(text: str) -> str:
+    """The text with `\\n` after each line, whatever the system it was written on."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def parsed(text: str) -> ast.Module:
+    """The tree of a text; raises one of `NOT_PYTHON`. Warnings are the student's business."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
+def fault_of(body: Sequence[ast.stmt]) -> Exception | None:
+    """What the compiler says against what the parser accepts (a `return` outside a function)."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(ast.Module([*body], []), "<answers>", "exec", dont_inherit=True)
+    except NOT_PYTHON as error:
+        return error
+    return None
+
+
+def in_words(error: Exception) -> str:
+    """What is wrong with a text, for its author."""
+    if isinstance(error, SyntaxError):
+        line = (error.text or "").strip()
+        where = f"line {error.lineno}: " if error.lineno else ""
+        return f"{where}{type(error).__name__}: {error.msg}" + (
+            f", at: {line[:120]}" if line else ""
+        )
+    if isinstance(error, RecursionError | MemoryError):
+        return "it is nested too deeply"
+    return str(error)
