@@ -52,7 +52,7 @@ find_python() {
             return
         fi
     done
-    fail "no Python 3.11 to 3.14 was found ($(python3 -V 2>&1 || true))." \
+    fail "no Python 3.11 to 3.14 was found (python3 is: $(python3 -V 2>/dev/null || echo none))." \
         "Install one, for example:  sudo apt-get install python3 python3-venv" \
         "or name the one to use:    make ${MAKE_TARGET:-grade} PYTHON=/path/to/python3.12"
 }
