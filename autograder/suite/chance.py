@@ -108,11 +108,14 @@ def together_problem(
 ) -> str | None:
     """None if entries fall on their own along every dimension, else the names of the others."""
     present = torch.ones_like(dropped) if present is None else present
-    together = [
-        name
+    spreads = {
+        name: _line_spread(dropped, present, p, dim)
         for dim, name in enumerate(names)
-        if dropped.shape[dim] > 1 and _line_spread(dropped, present, p, dim) > _FAR_SQUARES
-    ]
+        if dropped.shape[dim] > 1
+    }
+    # fewer independent draws make the other dimensions look a little dependent, too
+    far = max(_FAR_SQUARES, max(spreads.values()) / 3)
+    together = [name for name, spread in spreads.items() if spread > far]
     return f"dropped together: along the {' and the '.join(together)}" if together else None
 
 
