@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -28,7 +29,10 @@ from ..errors import UserError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-console = Console(highlight=False)
+#: columns where nobody looks at a terminal: a log, a file
+_WIDE = 160
+
+console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
 errors = Console(stderr=True, highlight=False)
 
 

@@ -1,0 +1,19 @@
+"""Scaled dot-product attention: scores of a size that softmax can work with, then the context."""
+
+import torch
+
+
+def scale_scores(scores: torch.Tensor, d_k: int) -> torch.Tensor:
+    return scores / d_k ** 0.5
+
+
+def attention_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    scores = queries @ keys.transpose(-2, -1)
+    scaled = scores / queries.shape[-1] ** 0.5
+    return torch.softmax(scaled, dim=-1)
+
+
+def scaled_dot_product_attention(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    scores = queries @ keys.transpose(-2, -1)
+    weights = torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)
+    return weights @ values
