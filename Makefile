@@ -69,11 +69,6 @@ lint: setup-test ## check style, types and who may import whom
 	[ -z "$$failed" ] || { \
 		echo "lint:$$failed: see above (make format mends most of style and layout)" >&2; exit 1; }
 
-.PHONY: bench
-bench: setup-grade ## time grading, and nbgrader beside it (BENCH="--students 20 --no-nbgrader" is short)
-	$(SAY) "Timing (minutes; the fewer other programs run, the better)"
-	@$(PY) scripts/bench.py $(BENCH)
-
 .PHONY: format
 format: setup-test ## mend what can be mended in style
 	@$(PY) -m ruff check --quiet --fix . ; $(PY) -m ruff format --quiet .

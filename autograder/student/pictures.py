@@ -236,9 +236,7 @@ def _no_label(values: np.ndarray) -> Sequence[str] | None:
     return [""] if values.shape[0] == 1 else None
 
 
-def _fitting(
-    labels: Sequence[str] | None, values: np.ndarray, axis: int
-) -> Sequence[str] | None:
+def _fitting(labels: Sequence[str] | None, values: np.ndarray, axis: int) -> Sequence[str] | None:
     """The labels, where a result has as many rows or columns as they are."""
     return labels if labels is not None and len(labels) == values.shape[axis] else None
 

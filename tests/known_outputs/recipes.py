@@ -35,9 +35,7 @@ WORDS = torch.tensor(
     ]
 )
 #: three words with six numbers each; the long example of document 004
-THREE_WORDS = torch.tensor(
-    [[[1.0, 2, 3, 4, 5, 6], [6.0, 5, 4, 3, 2, 1], [1.0, 1, 1, 1, 1, 1]]]
-)
+THREE_WORDS = torch.tensor([[[1.0, 2, 3, 4, 5, 6], [6.0, 5, 4, 3, 2, 1], [1.0, 1, 1, 1, 1, 1]]])
 #: the input of document 002
 SHOES = "My shoes are small, my feet are big."
 

@@ -367,9 +367,7 @@ def named_dimensions(queries, keys):
 def dot_by_dot(queries, keys):
     *leading, size, width = queries.shape
     matrices = []
-    for q, k in zip(
-        queries.reshape(-1, size, width), keys.reshape(-1, size, width), strict=True
-    ):
+    for q, k in zip(queries.reshape(-1, size, width), keys.reshape(-1, size, width), strict=True):
         matrix = torch.zeros(size, size, dtype=q.dtype)
         for t in range(size):
             scores = torch.stack([torch.dot(q[t], k[s]) for s in range(t + 1)])
