@@ -11,7 +11,7 @@ import traceback
 import click
 
 from ..errors import AutograderError, GraderError, UserError
-from . import grading, instructor, results, student
+from . import collecting, grading, instructor, results, student
 from .output import errors
 
 
@@ -27,12 +27,12 @@ class _Commands(click.Group):
 def cli() -> None:
     """Exercises that build the attention mechanism, and their grader.
 
-    Students: check, status. Instructors: validate, release. Grading runs: grade, doctor. What came
-    of them: record, feedback, report, export.
+    Students: check, status. Instructors: validate, release, collect. Grading runs: grade, doctor.
+    What came of them: record, feedback, report, export.
     """
 
 
-for group in (student, instructor, grading, results):
+for group in (student, instructor, collecting, grading, results):
     for command in group.COMMANDS:
         cli.add_command(command)
 

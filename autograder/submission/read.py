@@ -85,6 +85,10 @@ def _module(path: Path, exercise: Exercise) -> Answers:
     data = read_bytes(path, MAX_MODULE_BYTES)
     if len(data) >= MAX_MODULE_BYTES:
         raise SubmissionError("is larger than 1 MB; hand in the code only")
+    if data.lstrip()[:1] == b"{" and b'"cells"' in data:
+        note = f"{path.name} is a notebook, and was read as one; hand it in as .ipynb"
+        answers = _notebook(path, exercise)
+        return replace(answers, notes=(*answers.notes, note))
     text, said = decoded(data)
     notes = tuple(f"{path.name} {note}" for note in said)
     try:
@@ -112,8 +116,6 @@ def _remedy(text: str, fault: Exception) -> str:
     line = getattr(fault, "lineno", None) or 0
     if "".join(text.split("\n")[line - 1 : line]).lstrip()[:1] in ("%", "!"):
         return "lines that begin with % or ! work in notebooks only, so take them out"
-    if text.lstrip()[:1] == "{" and '"cells"' in text:
-        return "it is a notebook: hand it in with the ending .ipynb"
     return "run it once before you hand it in"
 
 

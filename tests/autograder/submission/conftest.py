@@ -1,0 +1,65 @@
+"""A class that hands in what its table says, graded in one run behind the wall."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from autograder.course import Course, load_course
+from autograder.errors import IsolationUnavailable
+from autograder.grading.run import RunOptions, grade_class
+from autograder.records import SubmissionResult, Tier
+from autograder.sandbox import WorkerParent, start_parent
+
+ROOT = Path(__file__).resolve().parents[3]
+
+#: student -> path below the student's folder -> what stands in that file
+HandedIn = Mapping[str, Mapping[str, bytes]]
+
+
+class Silent:
+    """Events that nobody looks at."""
+
+    def starts(self, tier: Tier, to_grade: int, already_graded: int) -> None:
+        pass
+
+    def graded(self, result: SubmissionResult) -> None:
+        pass
+
+
+@pytest.fixture(scope="session")
+def course() -> Course:
+    return load_course(ROOT)
+
+
+@pytest.fixture(scope="session")
+def parent() -> Iterator[WorkerParent]:
+    try:
+        started = start_parent()
+    except IsolationUnavailable as error:
+        pytest.skip(f"no submission is graded on this machine: {error}")
+    with started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def graded(
+    course: Course, parent: WorkerParent, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[HandedIn], dict[str, SubmissionResult]]:
+    """Grades a class; returns each student's result."""
+
+    def grade(handed_in: HandedIn) -> dict[str, SubmissionResult]:
+        folder = tmp_path_factory.mktemp("class")
+        for student, files in handed_in.items():
+            for path, data in files.items():
+                place = folder / "submitted" / student / path
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(data)
+        options = RunOptions(folder / "submitted", folder / "results.jsonl", jobs=2)
+        report = grade_class(course, options, Silent(), lambda tier: contextlib.nullcontext(parent))
+        return {result.student: result for result in report.graded}
+
+    return grade
