@@ -52,7 +52,7 @@ class Worker:
 
     def _load(self, name: str, source: str, seed: int) -> list[str]:
         """Executes the module; returns the names that it defines."""
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)  # `torch.manual_seed` looks for accelerators first
         file = f"{name}.py"
         self._module.__name__ = name
         self._module.__file__ = file
