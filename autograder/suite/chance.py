@@ -41,7 +41,7 @@ def rate_problem(
     if abs(zeros - total * (1 - p)) <= _FAR * spread:
         meant = "as many as should be kept"
     elif zeros in (0, total):
-        meant = "none" if zeros == 0 else "all"
+        meant = "all or nothing"
     elif abs(zeros - total / 2) <= _FAR * total**0.5 / 2:
         meant = "one half, whatever p is"
     else:
@@ -90,6 +90,8 @@ def dependence_problem(
         if dropped.shape[dim] > 1
     }
     together = [dim for dim, far in spreads.items() if far > _FAR_SQUARES]
+    # where lines are copies of each other, other dimensions are off by chance: name the whole lines
+    together = [dim for dim in together if _falls_whole(dropped, present, p, dim)] or together
     fixed = [dim for dim, far in spreads.items() if far < -_FAR_SQUARES]
     if together:
         return f"entries along {_dimensions(together, dropped)} are dropped together"
@@ -121,13 +123,26 @@ def together_problem(
 
 def _line_spread(dropped: torch.Tensor, present: torch.Tensor, p: float, dim: int) -> float:
     """How far the squared deviations of the lines' counts are from their mean, in its spread."""
-    lengths = present.sum(dim).double().flatten()
-    counts = dropped.sum(dim).double().flatten()[lengths > 0]
-    lengths = lengths[lengths > 0]
-    variance = lengths * p * (1 - p)
-    squares = (counts - lengths * p) ** 2 / variance  # mean 1 each
+    squares, variance = _line_squares(dropped, present, p, dim)
     spread = (2 + (1 - 6 * p * (1 - p)) / variance).sum().sqrt()
     return float((squares - 1).sum() / spread)
+
+
+def _falls_whole(dropped: torch.Tensor, present: torch.Tensor, p: float, dim: int) -> bool:
+    """Whether lines along a dimension are about as uneven as if each fell or stayed as a whole."""
+    squares, variance = _line_squares(dropped, present, p, dim)
+    return float(squares.mean()) > float(variance.mean()) / (p * (1 - p)) / 2
+
+
+def _line_squares(
+    dropped: torch.Tensor, present: torch.Tensor, p: float, dim: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Squared deviations of the lines' counts, of mean 1 each, and the variances of the counts."""
+    lengths = present.sum(dim).double().flatten()
+    counts = (dropped & present).sum(dim).double().flatten()[lengths > 0]
+    lengths = lengths[lengths > 0]
+    variance = lengths * p * (1 - p)
+    return (counts - lengths * p) ** 2 / variance, variance
 
 
 def repeat_problem(calls: Sequence[torch.Tensor], p: float) -> str | None:
@@ -140,8 +155,10 @@ def repeat_problem(calls: Sequence[torch.Tensor], p: float) -> str | None:
     for (i, one), (j, other) in combinations(enumerate(calls), 2):
         together = float(((one.double() - p) * (other.double() - p)).sum()) / spread
         if abs(together) > _FAR:
-            return f"call {j + 1} dropped what call {i + 1} " + (
-                "dropped" if together > 0 else "kept"
+            alike, by_chance = int((one == other).sum()), one.numel() * (p**2 + (1 - p) ** 2)
+            return (
+                f"calls {i + 1} and {j + 1} treat {alike} of {one.numel()} entries alike; by "
+                f"chance it is about {by_chance:.0f}"
             )
     numbers = {int(call.sum()) for call in calls}
     if len(calls) > 5 and len(numbers) == 1:
