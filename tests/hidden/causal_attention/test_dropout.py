@@ -150,8 +150,8 @@ def test_kept_entries_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -
     )
     for p, x in (
         (0.2, _entries(draw, 120)),
-        (0.7, _entries(draw, 2, 3, 4, 5)),
-        (0.3, _entries(draw, 2, 5, 9, dtype=torch.float64).transpose(1, 2)),
+        (0.7, _entries(draw, 4, 3, 12, 14)),
+        (0.3, _entries(draw, 2, 16, 24, dtype=torch.float64).transpose(1, 2)),
     ):
         got = expect.result("dropout", x, p, likely=likely)
         dropped = _kept_or_dropped(expect, got, x, p, likely)
@@ -196,7 +196,7 @@ def test_every_entry_is_dropped_on_its_own(expect: Expect, draw: Draw) -> None:
 def test_every_call_drops_afresh(expect: Expect, draw: Draw) -> None:
     likely = "new random numbers in every call: no seed is set and no pattern is kept; how many "
     likely += "are dropped is left to chance, too"
-    x = _entries(draw, 20, 20)
+    x = _entries(draw, 400)
     calls = []
     for _ in range(6):
         got = expect.result("dropout", x, 0.3, likely=likely)
@@ -256,17 +256,19 @@ def _dropped_weights(
     assert isinstance(got, torch.Tensor)
     used = got.detach() @ torch.linalg.pinv(values)  # (..., T, S)
     if difference(got, used @ values) is not None:
-        whole = weights @ values
-        of_whole = bool(((got == 0) | ((got / whole).abs() > 1)).all())
+        zeros, whole = got == 0, weights @ values
+        what = "context vectors that no weights give"
+        if float(zeros.double().mean()) > 0.15:
+            what = "context vectors with many entries of 0"
+            if bool((zeros | (got.abs() > whole.abs())).all()):
+                what += ", and the others are larger than without dropout"
         expect.that(
             False,
-            got="context vectors with entries of 0, the others made larger as a whole"
-            if of_whole and bool((got == 0).any())
-            else "context vectors that no weights give",
+            got=what,
             expected="sums of the values, each times one weight for all of its entries",
             likely=likely,
         )
-    return used < weights / 10
+    return used.abs() < 1e-6
 
 
 def _kept_weights(
