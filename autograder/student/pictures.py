@@ -7,47 +7,32 @@ never fails: an answer that raises is drawn as a quiet panel that says so.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
 from matplotlib.axes import Axes
-from matplotlib.colors import Colormap, Normalize, TwoSlopeNorm
-from matplotlib.image import AxesImage
+from matplotlib.figure import Figure
 
-_PAPER = "#ffffff"
-_INK = "#222222"
-_QUIET = "#6b6b6b"
-_PANEL = "#f1f1ee"
-#: cells that hold no finite number: -inf, nan
-_EMPTY = "#d0d0cc"
+from .drawing import (
+    INK,
+    QUIET,
+    WIDEST,
+    Labels,
+    Panel,
+    draw_excuse,
+    draw_matrix,
+    has_numbers,
+    panel_of,
+    scale_of,
+    styled,
+    wrapped,
+)
 
-#: every colour is said here, whatever style the notebook has chosen
-_STYLE: dict[Any, Any] = {  # Any: matplotlib types its keys as one closed list
-    "figure.facecolor": _PAPER,
-    "savefig.facecolor": _PAPER,
-    "savefig.transparent": False,
-    "axes.facecolor": _PAPER,
-    "axes.edgecolor": _QUIET,
-    "axes.labelcolor": _INK,
-    "axes.titlecolor": _INK,
-    "axes.grid": False,
-    "text.color": _INK,
-    "text.usetex": False,
-    "xtick.color": _INK,
-    "ytick.color": _INK,
-    "font.family": ["DejaVu Sans"],
-    "font.size": 9.0,
-    "axes.titlesize": 10.0,
-    "figure.dpi": 100.0,
-}
-
-_LARGEST_WITH_NUMBERS = 10
-_LARGEST_WITH_TICKS = 24
+_TITLE = 0.25  # inches
+_FLOW_STEP = 0.62
 
 
 def heatmap(
@@ -68,15 +53,16 @@ def heatmap(
     Raises:
         ValueError: the matrix has more than two dimensions, or no entries.
     """
-    values = _matrix(matrix)
-    width, height = _panel_size(values)
-    with _styled():
-        figure, axes = plt.subplots(
-            figsize=(width + 1.6, height + 0.9), layout="constrained", squeeze=False
-        )
-        image = _draw(axes[0, 0], values, rows, columns, *_scale([values]))
-        figure.colorbar(image, ax=axes[0, 0], shrink=0.8)
-        axes[0, 0].set_title(title)
+    values, labels = _matrix(matrix), Labels(rows, columns)
+    panel = panel_of(values, labels)
+    bar = 0.0 if has_numbers(values) else 0.7
+    with styled():
+        size = (panel.outer_width + bar, panel.outer_height + _TITLE)
+        figure, axes = plt.subplots(figsize=size, layout="constrained")
+        image = draw_matrix(axes, values, labels, panel.slanted, scale_of([values]))
+        if bar:
+            figure.colorbar(image, ax=axes, shrink=0.8)
+        figure.suptitle(wrapped(title, max(size[0], 2.5)))
 
 
 def beside(
@@ -87,6 +73,8 @@ def beside(
     columns: Sequence[str] | None = None,
 ) -> None:
     """Draws what an answer gives next to what it should give, in one scale of colours.
+
+    Small matrices stand side by side, wider ones one above the other.
 
     Args:
         answer: called without arguments. Where it raises, its side becomes a quiet panel: "not
@@ -99,37 +87,63 @@ def beside(
     Raises:
         ValueError: `expected` has more than two dimensions, or no entries.
     """
-    wanted = _matrix(expected)
+    wanted, labels = _matrix(expected), Labels(rows, columns)
     given, excuse = _ask(answer)
-    scale = _scale([wanted] if given is None else [wanted, given])
-    width, height = _panel_size(wanted)
-    with _styled():
-        figure, axes = plt.subplots(
-            ncols=2, figsize=(2 * width + 2.2, height + 1.1), layout="constrained", squeeze=False
-        )
-        left, right = axes[0]
+    scale = scale_of([wanted] if given is None else [wanted, given])
+    panel = panel_of(wanted, labels)
+    with styled():
+        figure, (first, second) = _two_panels(panel, has_numbers(wanted))
         if given is None:
-            _draw_excuse(left, excuse, width)
+            draw_excuse(first, excuse, panel.width)
         else:
-            _draw(left, given, _fitting(rows, given, 0), _fitting(columns, given, 1), *scale)
-        image = _draw(right, wanted, rows, columns, *scale)
-        left.set_title("your result")
-        right.set_title("expected")
-        figure.colorbar(image, ax=[left, right], shrink=0.8)
-        figure.suptitle(title)
+            draw_matrix(first, given, labels.fitting(given), panel.slanted, scale)
+        image = draw_matrix(second, wanted, labels, panel.slanted, scale)
+        first.set_title("your result")
+        second.set_title("expected")
+        if not has_numbers(wanted):
+            figure.colorbar(image, ax=[first, second], shrink=0.8)
+        figure.suptitle(wrapped(title, max(figure.get_size_inches()[0], 2.5)))
 
 
-@contextmanager
-def _styled() -> Iterator[None]:
-    """Our colours, and afterwards the caller's.
+def flow(steps: Sequence[tuple[str, str, str]], title: str = "") -> None:
+    """Draws steps from top to bottom, each a box with its shape and what the shape means.
 
-    A notebook's first figure wakes its backend, which turns interactive mode on: unless that stays
-    on, no later figure shows.
+    Args:
+        steps: (name, shape, meaning) of each; the last two may be empty.
+        title: stands above the picture.
     """
-    with plt.rc_context(_STYLE):
-        yield
-        interactive = plt.isinteractive()
-    matplotlib.interactive(interactive)
+    with styled():
+        height = _FLOW_STEP * len(steps) + (_TITLE if title else 0.0)
+        figure, axes = plt.subplots(figsize=(4.3, height), layout="constrained")
+        for place, (name, shape, meaning) in enumerate(steps):
+            box = {"boxstyle": "round,pad=0.4", "facecolor": "#dfe8f2", "edgecolor": "#4c78a8"}
+            axes.text(0.95, -place, name, ha="center", va="center", bbox=box)
+            up = 0.17 if meaning else 0.0
+            axes.text(2.05, up - place, shape, va="center", family="monospace")
+            axes.text(2.05, -up - place, meaning, va="center", color=QUIET, fontsize=8.0)
+            if place:
+                arrow = {"arrowstyle": "->", "color": "#4c78a8"}
+                axes.annotate("", (0.95, 0.27 - place), (0.95, 0.73 - place), arrowprops=arrow)
+        axes.set(xlim=(0, 4.3), ylim=(0.5 - len(steps), 0.5))
+        axes.axis("off")
+        if title:
+            figure.suptitle(wrapped(title, 4.3), color=INK)
+
+
+def _two_panels(panel: Panel, numbers: bool) -> tuple[Figure, Sequence[Axes]]:
+    """Side by side where that is no wider than a phone shows, else one above the other."""
+    bar = 0.0 if numbers else 0.7
+    width, height = panel.outer_width, panel.outer_height + _TITLE
+    side_by_side = 2 * width + bar <= WIDEST
+    rows, columns = (1, 2) if side_by_side else (2, 1)
+    figure, axes = plt.subplots(
+        rows,
+        columns,
+        figsize=(columns * width + bar, rows * height + 1.5 * _TITLE),
+        layout="constrained",
+        squeeze=False,
+    )
+    return figure, list(axes.flat)
 
 
 def _ask(answer: Callable[[], Any]) -> tuple[np.ndarray | None, str]:
@@ -164,110 +178,3 @@ def _matrix(value: Any) -> np.ndarray:
     if tensor.dim() != 2 or tensor.numel() == 0:
         raise ValueError(f"shape {tuple(tensor.shape)} is no matrix that can be drawn")
     return np.asarray(tensor.tolist(), dtype=np.float64)
-
-
-def _panel_size(values: np.ndarray) -> tuple[float, float]:
-    """Width and height in inches: cells as large as numbers need, within the width of a page."""
-    rows, columns = values.shape
-    return min(max(0.62 * columns, 1.8), 4.6), min(max(0.46 * rows, 0.6), 4.6)
-
-
-def _scale(matrices: Sequence[np.ndarray]) -> tuple[Colormap, Normalize]:
-    """One scale for all: white to blue if nothing is negative, else blue and red around zero."""
-    numbers = np.concatenate([values[np.isfinite(values)] for values in matrices])
-    low, high = (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
-    if low >= 0.0:
-        colours, norm = plt.get_cmap("Blues"), Normalize(0.0, high or 1.0)
-    else:
-        reach = max(-low, high)
-        colours, norm = plt.get_cmap("RdBu_r"), TwoSlopeNorm(0.0, -reach, reach)
-    return colours.with_extremes(bad=_EMPTY), norm
-
-
-def _draw(
-    axes: Axes,
-    values: np.ndarray,
-    rows: Sequence[str] | None,
-    columns: Sequence[str] | None,
-    colours: Colormap,
-    norm: Normalize,
-) -> AxesImage:
-    shown = np.ma.masked_where(~np.isfinite(values), values)
-    image = axes.imshow(shown, cmap=colours, norm=norm, aspect="auto", interpolation="nearest")
-    _label(axes, values, rows, columns)
-    if max(values.shape) <= _LARGEST_WITH_NUMBERS:
-        paint = image.to_rgba(shown)  # (rows, columns, 4)
-        for (row, column), value in np.ndenumerate(values):
-            axes.text(
-                column,
-                row,
-                _number(value),
-                color=_ink_on(paint[row, column]),
-                fontsize=7.5,
-                ha="center",
-                va="center",
-            )
-    return image
-
-
-def _label(
-    axes: Axes, values: np.ndarray, rows: Sequence[str] | None, columns: Sequence[str] | None
-) -> None:
-    _ticks(axes.set_yticks, values.shape[0], rows or _no_label(values), rotation=0)
-    _ticks(axes.set_xticks, values.shape[1], columns, rotation=0 if columns is None else 45)
-    if columns is not None:
-        plt.setp(axes.get_xticklabels(), ha="right", rotation_mode="anchor")
-    axes.tick_params(length=0)
-
-
-def _ticks(
-    put: Callable[..., Any], size: int, labels: Sequence[str] | None, rotation: float
-) -> None:
-    if labels is not None and len(labels) == size:
-        put(range(size), labels=[str(label) for label in labels], rotation=rotation)
-    elif size <= _LARGEST_WITH_TICKS:
-        put(range(size), labels=[str(index) for index in range(size)])
-    else:
-        put([])
-
-
-def _no_label(values: np.ndarray) -> Sequence[str] | None:
-    """A single row needs no number."""
-    return [""] if values.shape[0] == 1 else None
-
-
-def _fitting(labels: Sequence[str] | None, values: np.ndarray, axis: int) -> Sequence[str] | None:
-    """The labels, where a result has as many rows or columns as they are."""
-    return labels if labels is not None and len(labels) == values.shape[axis] else None
-
-
-def _draw_excuse(axes: Axes, text: str, width: float) -> None:
-    axes.set_facecolor(_PANEL)
-    axes.set_xticks([])
-    axes.set_yticks([])
-    letters = max(int(width / 0.08), 14)  # DejaVu Sans at 9 points: about 0.07 inch a letter
-    axes.text(
-        0.5,
-        0.5,
-        textwrap.fill(text, width=letters),
-        color=_QUIET,
-        style="italic",
-        ha="center",
-        va="center",
-        transform=axes.transAxes,
-        parse_math=False,
-    )
-
-
-def _number(value: float) -> str:
-    if not np.isfinite(value):
-        return str(value)
-    if value == int(value) and abs(value) < 1e4:
-        return str(int(value))
-    return f"{value:.2f}" if abs(value) < 100 else f"{value:.3g}"
-
-
-def _ink_on(colour: np.ndarray) -> str:
-    """Dark ink on a light cell, white on a dark one."""
-    red, green, blue = colour[:3]
-    return _INK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else _PAPER

@@ -1,0 +1,207 @@
+"""How a matrix is drawn: colours, cells, numbers, labels; and which sizes read on any screen.
+
+Sizes are chosen for a phone: a page of 390 pixels leaves about 300 for a notebook's picture, and what
+is wider is shrunk until nobody can read it.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import Colormap, Normalize, TwoSlopeNorm
+from matplotlib.image import AxesImage
+
+PAPER = "#ffffff"
+INK = "#222222"
+QUIET = "#6b6b6b"
+_PANEL = "#f1f1ee"
+#: cells that hold no finite number: -inf, nan
+_EMPTY = "#d0d0cc"
+
+#: every colour is said here, whatever style the notebook has chosen
+_STYLE: dict[Any, Any] = {  # Any: matplotlib types its keys as one closed list
+    "figure.facecolor": PAPER,
+    "savefig.facecolor": PAPER,
+    "savefig.transparent": False,
+    "axes.facecolor": PAPER,
+    "axes.edgecolor": QUIET,
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "axes.grid": False,
+    "text.color": INK,
+    "text.usetex": False,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "font.family": ["DejaVu Sans"],
+    "font.size": 9.0,
+    "axes.titlesize": 9.5,
+    "figure.titlesize": 10.0,
+    "figure.dpi": 100.0,
+}
+
+#: inches; pictures up to this width read on a phone
+WIDEST = 4.5
+_LETTER = 0.078  # of DejaVu Sans at 9 points
+_CELL = (0.48, 0.38)
+_LARGEST_PANEL = 3.8
+_SMALLEST_PANEL = (1.5, 0.42)
+_LARGEST_WITH_NUMBERS = 10
+_LARGEST_WITH_TICKS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """One label per row, from the top, and one per column, from the left; None: numbers."""
+
+    rows: Sequence[str] | None = None
+    columns: Sequence[str] | None = None
+
+    def fitting(self, values: np.ndarray) -> Labels:
+        """Those of a result that has as many rows or columns as there are labels."""
+        return Labels(_fitting(self.rows, values, 0), _fitting(self.columns, values, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The size of one matrix in inches: cells alone, and with the labels around them."""
+
+    width: float
+    height: float
+    outer_width: float
+    outer_height: float
+    slanted: bool
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Our colours, and afterwards the caller's.
+
+    A notebook's first figure wakes its backend, which turns interactive mode on: unless that stays
+    on, no later figure shows.
+    """
+    with plt.rc_context(_STYLE):
+        yield
+        interactive = plt.isinteractive()
+    matplotlib.interactive(interactive)
+
+
+def panel_of(values: np.ndarray, labels: Labels) -> Panel:
+    """Cells as large as their numbers need, and room for the labels."""
+    rows, columns = values.shape
+    width = min(max(_CELL[0] * columns, _SMALLEST_PANEL[0]), _LARGEST_PANEL)
+    height = min(max(_CELL[1] * rows, _SMALLEST_PANEL[1]), _LARGEST_PANEL)
+    slanted = _longest(labels.columns) * _LETTER > 0.95 * width / columns
+    below = 0.2 + (0.7 * _longest(labels.columns) * _LETTER if slanted else 0.0)
+    beside = 0.2 if rows == 1 and not labels.rows else max(_longest(labels.rows), 2) * _LETTER + 0.2
+    return Panel(width, height, width + beside, height + below, slanted)
+
+
+def has_numbers(values: np.ndarray) -> bool:
+    """Whether the matrix is small enough to write its numbers into its cells."""
+    return bool(max(values.shape) <= _LARGEST_WITH_NUMBERS)
+
+
+def wrapped(text: str, inches: float) -> str:
+    """A text in lines that fit."""
+    return textwrap.fill(text, width=max(int(inches / _LETTER), 14))
+
+
+def scale_of(matrices: Sequence[np.ndarray]) -> tuple[Colormap, Normalize]:
+    """One scale for all: white to blue if nothing is negative, else blue and red around zero."""
+    numbers = np.concatenate([values[np.isfinite(values)] for values in matrices])
+    low, high = (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
+    if low >= 0.0:
+        colours, norm = plt.get_cmap("Blues"), Normalize(0.0, high or 1.0)
+    else:
+        reach = max(-low, high)
+        colours, norm = plt.get_cmap("RdBu_r"), TwoSlopeNorm(0.0, -reach, reach)
+    return colours.with_extremes(bad=_EMPTY), norm
+
+
+def draw_matrix(
+    axes: Axes,
+    values: np.ndarray,
+    labels: Labels,
+    slanted: bool,
+    scale: tuple[Colormap, Normalize],
+) -> AxesImage:
+    """Draws a matrix, with its numbers where there is room."""
+    shown = np.ma.masked_where(~np.isfinite(values), values)
+    colours, norm = scale
+    image = axes.imshow(shown, cmap=colours, norm=norm, aspect="auto", interpolation="nearest")
+    _label(axes, values, labels, slanted)
+    if has_numbers(values):
+        paint = image.to_rgba(shown)  # (rows, columns, 4)
+        style: dict[str, Any] = {"fontsize": 8.0, "ha": "center", "va": "center"}
+        for (row, column), value in np.ndenumerate(values):
+            ink = _ink_on(paint[row, column])
+            axes.text(column, row, _number(value), color=ink, **style)
+    return image
+
+
+def draw_excuse(axes: Axes, text: str, width: float) -> None:
+    """A quiet panel that says why there is nothing to draw."""
+    axes.set_facecolor(_PANEL)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.text(
+        0.5,
+        0.5,
+        wrapped(text, width),
+        color=QUIET,
+        style="italic",
+        ha="center",
+        va="center",
+        transform=axes.transAxes,
+        parse_math=False,
+    )
+
+
+def _label(axes: Axes, values: np.ndarray, labels: Labels, slanted: bool) -> None:
+    rows = labels.rows or ([""] if values.shape[0] == 1 else None)  # a single row needs no number
+    _ticks(axes.set_yticks, values.shape[0], rows, rotation=0)
+    _ticks(axes.set_xticks, values.shape[1], labels.columns, rotation=45 if slanted else 0)
+    if slanted:
+        plt.setp(axes.get_xticklabels(), ha="right", rotation_mode="anchor")
+    axes.tick_params(length=0)
+
+
+def _ticks(
+    put: Callable[..., Any], size: int, labels: Sequence[str] | None, rotation: float
+) -> None:
+    if labels is not None and len(labels) == size:
+        put(range(size), labels=[str(label) for label in labels], rotation=rotation)
+    elif size <= _LARGEST_WITH_TICKS:
+        put(range(size), labels=[str(index) for index in range(size)])
+    else:
+        put([])
+
+
+def _fitting(labels: Sequence[str] | None, values: np.ndarray, axis: int) -> Sequence[str] | None:
+    return labels if labels is not None and len(labels) == values.shape[axis] else None
+
+
+def _longest(labels: Sequence[str] | None) -> int:
+    return max((len(str(label)) for label in labels), default=0) if labels else 0
+
+
+def _number(value: float) -> str:
+    if not np.isfinite(value):
+        return str(value)
+    if value == int(value) and abs(value) < 1e4:
+        return str(int(value))
+    return f"{value:.2f}" if abs(value) < 100 else f"{value:.3g}"
+
+
+def _ink_on(colour: np.ndarray) -> str:
+    """Dark ink on a light cell, white on a dark one."""
+    red, green, blue = colour[:3]
+    return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else PAPER
