@@ -1,7 +1,7 @@
 """How a matrix is drawn: colours, cells, numbers, labels; and which sizes read on any screen.
 
-Sizes are chosen for a phone: a page of 390 pixels leaves about 300 for a notebook's picture. What is
-wider is shrunk until nobody can read it.
+Sizes are chosen for a phone: a page of 390 pixels leaves about 300 for a notebook's picture. What
+is wider is shrunk until nobody can read it.
 """
 
 from __future__ import annotations
