@@ -5,7 +5,10 @@ A job that dies costs the submission it was at, which is tried once more; the ru
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
+import os
+import signal
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -13,6 +16,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
+from ..errors import SandboxError
 from ..records import Assignment, SubmissionResult
 from ..submission import Submission
 from .submissions import OnResult, SubmissionGrader
@@ -21,6 +25,9 @@ _fork = multiprocessing.get_context("fork")
 #: beyond its questions' limits a submission may take so long before its job is given up
 _PATIENCE_SECONDS = 60.0
 _TRIES = 2
+#: a lost worker parent is replaced; a submission that was being graded so often then is given up
+_LOSSES = 5
+_PR_SET_PDEATHSIG = 1
 
 Failed = Callable[[Submission, str], SubmissionResult]
 
@@ -38,6 +45,11 @@ class _Task:
     submission: Submission
     assignment: Assignment
     tries: int = 0
+    losses: int = 0
+
+
+class _Lost(str):
+    """A job's answer when the sandbox failed it."""
 
 
 @dataclass(slots=True)
@@ -86,22 +98,28 @@ class ClassGrader:
         ready = wait([job.pipe for job in busy], max(0.0, soonest - time.monotonic()))
         for job in busy:
             if job.pipe in ready:
-                self._take(job, waiting)
+                if not self._take(job, waiting):
+                    return
             elif time.monotonic() > job.deadline:
                 self._replace(job, waiting, "the grader got stuck on this submission")
 
-    def _take(self, job: _Job, waiting: list[_Task]) -> None:
+    def _take(self, job: _Job, waiting: list[_Task]) -> bool:
+        """Takes a job's answer; False where that made an end of all jobs, and new ones began."""
         assert job.task is not None
         try:
             answer = job.pipe.recv()
         except (EOFError, OSError):
             self._replace(job, waiting, "the grader's process ended on this submission")
-            return
+            return True
+        if isinstance(answer, _Lost) and self.grader.parent.has_ended():
+            self._start_anew(waiting, answer)
+            return False
         task, job.task = job.task, None
         if isinstance(answer, SubmissionResult):
             self.on_result(answer)
         else:
             self._again(task, waiting, answer)
+        return True
 
     def _replace(self, job: _Job, waiting: list[_Task], reason: str) -> None:
         task = job.task
@@ -110,6 +128,21 @@ class ClassGrader:
         self._running.remove(job)
         self._running.append(self._start())
         self._again(task, waiting, reason)
+
+    def _start_anew(self, waiting: list[_Task], reason: str) -> None:
+        """The worker parent is gone: a new one, and jobs that know it."""
+        tasks = [job.task for job in self._running if job.task]
+        count = len(self._running)
+        for job in self._running:
+            _stop(job)
+        self._running = []
+        for task in tasks:
+            task.losses += 1
+            task.tries -= task.losses < _LOSSES
+            self._again(task, waiting, reason)
+        self.grader.parent.restart()
+        for _ in range(count):
+            self._running.append(self._start())
 
     def _again(self, task: _Task, waiting: list[_Task], reason: str) -> None:
         if task.tries < _TRIES:
@@ -126,6 +159,7 @@ def _patience(assignment: Assignment) -> float:
 
 def _work(grader: SubmissionGrader, pipe: Connection, not_mine: Sequence[Connection]) -> None:
     """A job's process: grades what it is sent until the pipe closes."""
+    _end_with_the_grader()
     for other in not_mine:
         other.close()
     while True:
@@ -137,9 +171,22 @@ def _work(grader: SubmissionGrader, pipe: Connection, not_mine: Sequence[Connect
             answer: SubmissionResult | str = grader.grade(submission, assignment)
         except KeyboardInterrupt:
             return
+        except SandboxError:
+            answer = _Lost(traceback.format_exc())
         except Exception:
             answer = traceback.format_exc()
-        pipe.send(answer)
+        try:
+            pipe.send(answer)
+        except OSError:
+            return
+
+
+def _end_with_the_grader() -> None:
+    """A killed grader leaves no job behind, which would keep the results file locked."""
+    grader = multiprocessing.parent_process()
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if grader is not None and os.getppid() != grader.pid:
+        os._exit(1)
 
 
 def _stop(job: _Job) -> None:

@@ -8,7 +8,6 @@ import json
 import os
 from pathlib import Path
 from types import TracebackType
-from typing import IO
 
 from ..errors import GraderError, UserError
 from ..records import SubmissionResult, SubmissionStatus
@@ -29,11 +28,15 @@ class ResultsFile:
         self.torn: Path | None = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file: IO[bytes] = open(path, "a+b")  # noqa: SIM115 - kept open
+            # without a buffer: what the disk refuses must not be tried again when it is closed
+            self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 - kept open
         except OSError as error:
             raise UserError(
                 f"{path} can't be written ({error.strerror}); say --results FILE"
             ) from error
+        if not path.is_file():
+            self._file.close()
+            raise UserError(f"{path} is no regular file; say --results FILE")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -54,8 +57,8 @@ class ResultsFile:
         line = _line(result)
         end = self._file.seek(0, os.SEEK_END)
         try:
-            self._file.write(line)
-            self._file.flush()
+            while line:
+                line = line[self._file.write(line) :]
             os.fsync(self._file.fileno())
         except OSError as error:
             with contextlib.suppress(OSError):  # else the torn line is set aside at the next start
@@ -81,15 +84,22 @@ class ResultsFile:
         self.close()
 
     def _set_torn_line_aside(self) -> None:
-        self._file.seek(0)
-        data = self._file.read()
+        data = self.path.read_bytes()
         if not data or data.endswith(b"\n"):
             return
         whole = data.rfind(b"\n") + 1
-        self.torn = self.path.with_name(self.path.name + ".torn")
-        with open(self.torn, "ab") as file:
-            file.write(data[whole:] + b"\n")
-        os.ftruncate(self._file.fileno(), whole)
+        torn = self.path.with_name(self.path.name + ".torn")
+        try:
+            with open(torn, "ab") as file:
+                file.write(data[whole:] + b"\n")
+            os.ftruncate(self._file.fileno(), whole)
+        except OSError as error:
+            self._file.close()
+            raise UserError(
+                f"{torn} can't be written ({error.strerror}), which takes the torn last line of "
+                f"{self.path.name}; make room"
+            ) from error
+        self.torn = torn
 
 
 def read_results(path: Path) -> list[SubmissionResult]:

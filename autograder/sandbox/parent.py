@@ -20,6 +20,7 @@ from .session import Session
 
 _PLACE = Path("/worker")
 _START_SECONDS = 60.0
+_ENDING_SECONDS = 1.0
 _BOOT = """
 import sys
 moved = lambda paths: [p.replace({library!r}, {reached!r}) for p in paths]
@@ -56,8 +57,28 @@ class WorkerParent:
         if tier is Tier.NONE:
             raise SandboxError("student code does not run without an isolation tier")
         self.tier = tier
+        self._start()
+
+    def restart(self) -> None:
+        """Starts a new parent in the place of one that has ended; raises `SandboxError`.
+
+        Forks that were made before still hold the old one.
+        """
+        self.close()
+        self._start()
+        self.wait_until_ready()
+
+    def has_ended(self) -> bool:
+        """Whether the parent is gone, or about to be; for the process that started it."""
+        try:
+            self._process.wait(_ENDING_SECONDS)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def _start(self) -> None:
         self._links: Links | None = None
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - kept open
         self._control, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             command = self._command(worker_environment(), far.fileno())

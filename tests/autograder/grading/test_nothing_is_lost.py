@@ -1,0 +1,268 @@
+"""`kill -9` at any moment, full disks, two graders: `--resume` completes to the same scores."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from autograder.course import Course
+from autograder.errors import GraderError, IsolationUnavailable, UserError
+from autograder.grading import results, submissions
+from autograder.grading.results import ResultsFile, read_results
+from autograder.grading.run import RunOptions, RunReport, grade_class
+from autograder.records import SubmissionResult, SubmissionStatus, Tier
+from autograder.sandbox import WorkerParent, start_parent
+
+WRONG = "def query_scores(inputs, query):\n    return inputs @ query\n"
+STUDENTS = ("ada", "bob", "cid", "dee")
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class DiesAfter:
+    """Events that end the grader when so many results are there; -1 as soon as it starts."""
+
+    def __init__(self, count: int) -> None:
+        self._left = count
+
+    def starts(self, tier: Tier, to_grade: int, already_graded: int) -> None:
+        if self._left < 0:
+            _die()
+
+    def graded(self, result: SubmissionResult) -> None:
+        self._left -= 1
+        if not self._left:
+            _die()
+
+
+def in_another_process(work: Callable[[], object]) -> int:
+    """Does it in a fork; returns the number of the signal that ended that, or 0."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            work()
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(pid, 0)
+    return os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+
+
+@pytest.fixture
+def class_of_four(a_class):
+    for student in STUDENTS:
+        a_class.hand_in(student, **({"scores": WRONG} if student == "bob" else {}))
+    return a_class
+
+
+def scores(path: Path) -> dict[str, float]:
+    return {r.student: r.score for r in read_results(path)}
+
+
+def expected(path: Path) -> dict[str, float]:
+    """Full marks for all; bob has left one question out."""
+    bob = next(r for r in read_results(path) if r.student == "bob")
+    (missing,) = [q for e in bob.exercises for q in e.questions if q.verdict == "missing"]
+    return dict.fromkeys(STUDENTS, 100.0) | {"bob": 100.0 - missing.max_score}
+
+
+def _tear(self: ResultsFile, result: SubmissionResult) -> None:
+    """Half of a line, and the end."""
+    line = json.dumps(result.to_json()).encode()
+    os.write(self._file.fileno(), line[: len(line) // 2])
+    _die()
+
+
+@pytest.mark.parametrize("moment", [-1, 1, 3, "torn"])
+def test_a_killed_grader_is_resumed_to_the_same_scores(
+    moment: int | str, class_of_four, course: Course, wall, monkeypatch
+) -> None:
+    options = RunOptions(class_of_four.submitted, class_of_four.results, jobs=2)
+    kept = lambda tier: contextlib.nullcontext(wall)  # noqa: E731
+    events = DiesAfter(0 if moment == "torn" else moment)
+    with monkeypatch.context() as patched:
+        if moment == "torn":
+            patched.setattr(ResultsFile, "append", _tear)
+        ended_by = in_another_process(lambda: grade_class(course, options, events, kept))
+    assert ended_by == signal.SIGKILL
+    # no job of the killed grader keeps the file: the next one may start at once
+    report = _patiently(lambda: class_of_four.grade(resume=True, jobs=2))
+    assert report.already_graded == max(0, 0 if moment == "torn" else moment)
+    assert (report.torn is not None) == (moment == "torn")
+    lines = class_of_four.results.read_bytes().splitlines()
+    assert all(json.loads(line)["schema"] for line in lines)
+    assert scores(class_of_four.results) == expected(class_of_four.results)
+
+
+def _patiently(grade: Callable[[], RunReport]) -> RunReport:
+    """The kernel ends the killed grader's jobs in a moment, but not in none."""
+    for _ in range(2000):
+        try:
+            return grade()
+        except UserError as error:
+            if "another grader" not in str(error):
+                raise
+            os.sched_yield()
+    raise AssertionError("the results file stays locked")
+
+
+@pytest.fixture(scope="module")
+def mortal_wall() -> Iterator[WorkerParent]:
+    try:
+        parent = start_parent()
+    except IsolationUnavailable as error:
+        pytest.skip(f"no submission is graded on this machine: {error}")
+    with parent:
+        yield parent
+
+
+class KillsTheParent:
+    """Events that end the worker parent after the first result."""
+
+    def __init__(self, wall: WorkerParent) -> None:
+        self._wall = wall
+        self.kills = 0
+
+    def starts(self, tier: Tier, to_grade: int, already_graded: int) -> None:
+        pass
+
+    def graded(self, result: SubmissionResult) -> None:
+        if not self.kills:
+            self.kills += 1
+            self._wall._process.kill()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_worker_parent_that_dies_is_replaced_within_the_run(
+    jobs: int, class_of_four, course: Course, mortal_wall: WorkerParent
+) -> None:
+    events = KillsTheParent(mortal_wall)
+    options = RunOptions(class_of_four.submitted, class_of_four.results, jobs=jobs)
+    report = grade_class(course, options, events, lambda tier: contextlib.nullcontext(mortal_wall))
+    assert events.kills == 1
+    assert scores(class_of_four.results) == expected(class_of_four.results)
+    assert all(r.status is SubmissionStatus.GRADED for r in report.graded)
+
+
+def test_a_parent_that_dies_during_a_call_costs_no_student_anything(
+    class_of_four, course: Course, mortal_wall: WorkerParent, monkeypatch, tmp_path: Path
+) -> None:
+    marker = tmp_path / "killed-once"
+    grade = submissions.SubmissionGrader.grade
+
+    def loses_its_parent(self, submission, assignment):
+        if submission.student == "cid" and not marker.exists():
+            marker.touch()
+            opened = self._parent.open
+
+            def dying(limits, questions):
+                session = opened(limits, questions)
+                ask = session.ask
+
+                def ask_once(budget, operation, *args):
+                    if operation == "call":
+                        os.kill(self._parent._process.pid, signal.SIGKILL)
+                    return ask(budget, operation, *args)
+
+                session.ask = ask_once
+                return session
+
+            monkeypatch.setattr(self._parent, "open", dying)
+        return grade(self, submission, assignment)
+
+    monkeypatch.setattr(submissions.SubmissionGrader, "grade", loses_its_parent)
+    options = RunOptions(class_of_four.submitted, class_of_four.results)
+    events = KillsTheParent(mortal_wall)
+    events.kills = 1
+    report = grade_class(course, options, events, lambda tier: contextlib.nullcontext(mortal_wall))
+    assert marker.exists()
+    assert {r.student: r.score for r in report.graded}["cid"] == 100
+
+
+def test_a_full_disk_leaves_whole_lines_and_is_resumed(class_of_four, monkeypatch) -> None:
+    write = results.os.fsync
+    count = []
+
+    def full(descriptor: int) -> None:
+        count.append(descriptor)
+        if len(count) == 3:
+            raise OSError(28, "No space left on device")
+        write(descriptor)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(results.os, "fsync", full)
+        with pytest.raises(GraderError, match="No space left"):
+            class_of_four.grade()
+    assert len(read_results(class_of_four.results)) == 2
+    assert class_of_four.results.read_bytes().endswith(b"\n")
+    assert len(class_of_four.grade(resume=True).graded) == 2
+
+
+def test_a_disk_that_takes_half_a_line_keeps_only_whole_ones(class_of_four, course, wall) -> None:
+    class_of_four.grade()
+    (first, *_) = read_results(class_of_four.results)
+    path = class_of_four.results.with_name("limited.jsonl")
+    script = (
+        "import resource, sys, json, pathlib\n"
+        "from autograder.errors import GraderError\n"
+        "from autograder.grading.results import ResultsFile\n"
+        "from autograder.records import SubmissionResult\n"
+        "result = SubmissionResult.from_json(json.loads(sys.stdin.read()))\n"
+        "size = len(json.dumps(result.to_json())) + 1\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (size * 5 // 2,) * 2)\n"
+        "with ResultsFile(pathlib.Path(sys.argv[1])) as file:\n"
+        "    try:\n"
+        "        for _ in range(5):\n"
+        "            file.append(result)\n"
+        "    except GraderError as error:\n"
+        "        print(error)\n"
+    )
+    import sys
+
+    run = subprocess.run(
+        [sys.executable, "-c", script, str(path)],
+        input=json.dumps(first.to_json()),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "--resume" in run.stdout
+    assert len(read_results(path)) == 2
+    assert path.read_bytes().endswith(b"\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/dev/full", "no regular file"),
+        ("/proc/version", "can't be written"),
+        ("/proc/version/results.jsonl", "can't be written"),
+    ],
+)
+def test_a_results_file_that_can_not_be_written_is_told_before_anything_is_graded(
+    path: str, said: str, class_of_four
+) -> None:
+    with pytest.raises(UserError, match=said):
+        class_of_four.grade(results=Path(path))
+
+
+def test_two_graders_at_once_write_one_line_each(class_of_four, course: Course, wall) -> None:
+    options = RunOptions(class_of_four.submitted, class_of_four.results, resume=True)
+    kept = lambda tier: contextlib.nullcontext(wall)  # noqa: E731
+    pid = os.fork()
+    if pid == 0:
+        try:
+            _patiently(lambda: grade_class(course, options, DiesAfter(99), kept))
+        finally:
+            os._exit(0)
+    _patiently(lambda: class_of_four.grade(resume=True))
+    os.waitpid(pid, 0)
+    assert sorted(r.student for r in read_results(class_of_four.results)) == list(STUDENTS)
