@@ -48,6 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
     root = Path(config.rootpath)
     if (root / "solutions").is_dir():
         config.stash[SOLUTIONS] = from_folder(root / "solutions")
+        config.stash.setdefault(ANSWERS, config.stash[SOLUTIONS])  # a plain `pytest` proves these
     folder = config.getoption("--submission")
     if folder:
         if config.getoption("--implementation"):

@@ -199,14 +199,16 @@ def _quiet(output: _Head) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _own_settings() -> Iterator[None]:
-    """Takes pytest's environment variables away, and its plugins that other packages install."""
+    """Without pytest's environment variables, other packages' plugins, and `__pycache__`."""
     ours = {"PYTEST_ADDOPTS": None, "PYTEST_PLUGINS": None, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     before = {name: os.environ.get(name) for name in ours}
+    writes_nothing, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     _set_environment(ours)
     try:
         yield
     finally:
         _set_environment(before)
+        sys.dont_write_bytecode = writes_nothing
 
 
 def _set_environment(values: Mapping[str, str | None]) -> None:
