@@ -38,6 +38,10 @@ class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
     A tensor of one element may stay on the CPU: it is a number, however it is written.
     """
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # True imports the compiler at the first operator: seconds, and a cache folder
+
     def __torch_dispatch__(
         self,
         func: Any,
