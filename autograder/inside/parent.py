@@ -78,7 +78,11 @@ def _warm() -> None:
     nn.functional.scaled_dot_product_attention(inputs, inputs, inputs)
     torch.einsum("btd,bsd->bts", inputs, inputs)
     torch.vmap(torch.sum)(inputs)
-    layer.to("meta")
+    # torch's own code for the meta device imports its compiler (2 s), and that a cache folder
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = "/"
+    elsewhere = inputs.to("meta")
+    execution.call(layer.to("meta"), [elsewhere])
+    execution.call(elsewhere.masked_fill, [elsewhere > 0, 0.0])
     repr(inputs)
 
 
