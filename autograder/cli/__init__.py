@@ -12,7 +12,7 @@ import click
 
 from ..errors import AutograderError, GraderError, UserError
 from . import collecting, grading, instructor, results, student
-from .output import errors
+from .output import errors, plain
 
 
 class _Commands(click.Group):
@@ -60,4 +60,5 @@ def main() -> None:
 
 
 def _say(text: str) -> None:
-    errors.print(f"autograder: {text}", markup=False, highlight=False, soft_wrap=True)
+    lines = "\n".join(plain(line) for line in text.split("\n"))
+    errors.print(f"autograder: {lines}", markup=False, highlight=False, soft_wrap=True)

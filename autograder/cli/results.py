@@ -10,7 +10,7 @@ import click
 from rich.markup import escape
 
 from ..errors import UserError
-from .output import as_json, console, course_at, emit, in_course, instructor_part
+from .output import as_json, console, course_at, emit, in_course, instructor_part, plain
 
 if TYPE_CHECKING:
     from ..records import SubmissionResult
@@ -36,7 +36,7 @@ def record(class_folder: Path, db_url: str | None, course_folder: Path, as_json:
         emit({"db_url": summary.db_url, "submissions": summary.submissions, "notes": notes})
         return 0
     for note in notes:
-        console.print(f"note: {escape(note)}", soft_wrap=True)
+        console.print(f"note: {escape(plain(note))}", soft_wrap=True)
     console.print(
         f"{summary.submissions} submissions recorded in {escape(summary.db_url)}", soft_wrap=True
     )

@@ -15,6 +15,7 @@ from ..presenting import (
     HumanWork,
     exercise_advice,
     folder_name,
+    handed_in,
     latest,
     read_answers,
     readable,
@@ -87,7 +88,7 @@ def write_feedback(
         if result.status is SubmissionStatus.GRADED:
             title = titles.get(result.assignment, readable(result.assignment))
             parts = (folder_name(result.student), folder_name(result.assignment))
-            submitted = class_folder.joinpath("submitted", *parts)
+            submitted = handed_in(class_folder, result.student, result.assignment)
             page = feedback_page(result, title, submitted, human or HumanWork())
             target = class_folder.joinpath("feedback", *parts, "feedback.html")
             written.append(replace_file(target, page))

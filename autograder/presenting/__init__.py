@@ -3,7 +3,7 @@
 from .answers import Answers, read_answers, same_code, source_of
 from .files import replace_file
 from .human import HumanGrade, HumanWork, with_human_work
-from .names import folder_name, nbgrader_problem
+from .names import folder_name, handed_in, nbgrader_problem
 from .review import latest, reasons_to_look
 from .wording import (
     NEXT_STEPS,
@@ -24,6 +24,7 @@ __all__ = [
     "amount",
     "exercise_advice",
     "folder_name",
+    "handed_in",
     "latest",
     "nbgrader_problem",
     "read_answers",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from pathlib import Path
 from urllib.parse import quote
 
 _LONGEST_FOLDER = 120
@@ -19,6 +20,15 @@ def folder_name(name: str) -> str:
         return encoded
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return f"{encoded[: _LONGEST_FOLDER - 17]}-{digest}"
+
+
+def handed_in(class_folder: Path, student: str, assignment: str) -> Path:
+    """Where a student's files are: below the very name, which is a folder's and not a way out."""
+    names = [
+        folder_name(name) if "/" in name or name in ("", ".", "..") else name
+        for name in (student, assignment)
+    ]
+    return class_folder.joinpath("submitted", *names)
 
 
 def _is_plain(name: str) -> bool:

@@ -9,7 +9,7 @@ from ..errors import SubmissionError
 from .statement import Statement
 
 #: a notebook that people write has some hundred
-_MOST_STATEMENTS = 5_000
+_MOST_STATEMENTS = 3_000
 
 
 def needed(statements: Sequence[Statement], names: Iterable[str]) -> list[Statement]:

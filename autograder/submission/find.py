@@ -50,7 +50,9 @@ def find_submissions(
         student = submitted.resolve().parent.name
         return Found((Submission(student, name, submitted),), ())
     submissions: list[Submission] = []
-    skipped: list[Skipped] = []
+    skipped = [
+        Skipped(path, "hidden: its name begins with a dot") for path in _hidden(submitted, known)
+    ]
     for owner in _entries(submitted):
         if not owner.is_dir(follow_symlinks=False):
             skipped.append(Skipped(Path(owner.path), _reason(owner, "a student's folder")))
@@ -71,6 +73,13 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
     with os.scandir(folder) as entries:
         visible = [entry for entry in entries if not entry.name.startswith(".")]
     yield from sorted(visible, key=lambda entry: entry.name)
+
+
+def _hidden(submitted: Path, known: Collection[str]) -> list[Path]:
+    """Folders with a dot in front that hold an assignment all the same."""
+    names = sorted(name for name in os.listdir(submitted) if name.startswith("."))
+    paths = [submitted / name for name in names]
+    return [path for path in paths if any((path / name).is_dir() for name in known)]
 
 
 def _has_folders(folder: Path) -> bool:
