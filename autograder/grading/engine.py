@@ -96,6 +96,16 @@ class SuiteRunner:
             results.append(judge(question, outcomes))
         return tuple(results)
 
+    def first_failure(
+        self, suite: Path, question: str, implementation: Implementation, seed: int
+    ) -> TestOutcome | None:
+        """The first test of a question that fails; None where all pass. Runs no test after it."""
+        for item in self._by_question(suite)[question]:
+            outcome = self._run(item, implementation, seed)
+            if outcome.failure is not None:
+                return outcome
+        return None
+
     def run_test(
         self, suite: Path, question: str, test: str, implementation: Implementation, seed: int
     ) -> TestOutcome:

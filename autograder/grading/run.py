@@ -102,8 +102,12 @@ def grade_submissions(
     parent: WorkerParent,
     jobs: int,
     on_result: Callable[[SubmissionResult], None],
+    seed: int | None = None,
 ) -> None:
-    """Collects the suites, starts the jobs, and hands on every result as it comes."""
+    """Collects the suites, starts the jobs, and hands on every result as it comes.
+
+    `seed` is one for all submissions; by default each has its own.
+    """
     torch.set_num_threads(1)
     by_name = {assignment.name: assignment for _, assignment in tasks}
     digests = {name: suite_digest(course.root, a) for name, a in by_name.items()}
@@ -116,7 +120,7 @@ def grade_submissions(
             )
             for exercise in exercises
         }
-        grader = SubmissionGrader(runner, parent, digests, diagnoses)
+        grader = SubmissionGrader(runner, parent, digests, diagnoses, seed)
 
         def on_failed(submission: Submission, reason: str) -> SubmissionResult:
             name = submission.assignment

@@ -1,0 +1,140 @@
+"""Proves the hidden suites: every small change of a solution fails, or is known to change nothing.
+
+    python scripts/mutation [ASSIGNMENT[/EXERCISE] ...]
+
+Mutants run in this process: they are our own solutions with one change. Ends with 1 where a mutant
+survives that tests/mutation/equivalent.toml does not explain, or where one of its entries fits none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import resource
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+import torch
+from equivalent import Equivalent, read_equivalents
+from mutants import Mutant, mutants_of
+
+from autograder.course import Course, find_root, load_course
+from autograder.grading.engine import SuiteRunner, with_suites
+from autograder.records import Exercise
+from autograder.suite.local import LocalImplementation
+
+#: CPU time of a mutant, and memory of the process: a changed bound may loop or allocate for ever
+_SECONDS, _BYTES = 20.0, 8 << 30
+_SEED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What became of the mutants of one exercise."""
+
+    exercise: str
+    mutants: int
+    survivors: tuple[Mutant, ...]
+    seconds: float
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit code."""
+    options = _options(arguments)
+    root = find_root(Path.cwd())
+    course = load_course(root)
+    exercises = [e for a in course.assignments for e in a.exercises if _wanted(e, options.names)]
+    known = read_equivalents(root / "tests" / "mutation" / "equivalent.toml")
+    modules = {f"{e.assignment}/{e.name}" for e in exercises}
+    start = time.perf_counter()
+    figures = list(_run(course, exercises, options.jobs))
+    print(
+        f"{time.perf_counter() - start:.0f} s with {options.jobs} jobs, "
+        f"{sum(f.seconds for f in figures):.0f} s of CPU time"
+    )
+    return _report(figures, [item for item in known if item.module in modules])
+
+
+def _options(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make mutation", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="ASSIGNMENT[/EXERCISE]")
+    parser.add_argument("--jobs", type=int, default=2)
+    return parser.parse_args(arguments)
+
+
+def _wanted(exercise: Exercise, names: Sequence[str]) -> bool:
+    own = (exercise.assignment, f"{exercise.assignment}/{exercise.name}")
+    return not names or any(name in own for name in names)
+
+
+def _run(course: Course, exercises: Sequence[Exercise], jobs: int) -> Iterator[Figures]:
+    torch.set_num_threads(1)
+    fork = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(jobs, mp_context=fork) as pool:
+        for figures in pool.map(_exercise, [course.root] * len(exercises), exercises):
+            killed = figures.mutants - len(figures.survivors)
+            print(f"{figures.exercise}: {killed} of {figures.mutants} mutants fail", flush=True)
+            yield figures
+
+
+def _exercise(root: Path, exercise: Exercise) -> Figures:
+    torch.set_num_threads(1)
+    resource.setrlimit(resource.RLIMIT_AS, (_BYTES, _BYTES))
+    signal.signal(signal.SIGPROF, _too_long)
+    start = time.process_time()
+    questions = frozenset(question.name for question in exercise.questions)
+    mutants = list(mutants_of(exercise.solution, questions))
+
+    def work(runner: SuiteRunner) -> tuple[Mutant, ...]:
+        return tuple(m for m in mutants if _survives(runner, exercise.hidden_suite, m))
+
+    survivors = with_suites(root, [exercise.hidden_suite], work)
+    name = f"{exercise.assignment}/{exercise.name}"
+    return Figures(name, len(mutants), survivors, time.process_time() - start)
+
+
+def _survives(runner: SuiteRunner, suite: Path, mutant: Mutant) -> bool:
+    torch.manual_seed(_SEED)  # the same verdict in every run, for answers by chance too
+    signal.setitimer(signal.ITIMER_PROF, _SECONDS)
+    try:
+        namespace: dict[str, object] = {"__name__": "_mutant"}
+        exec(compile(mutant.source, mutant.module, "exec"), namespace)
+        answer = LocalImplementation(namespace, mutant.source)
+        return runner.first_failure(suite, mutant.question, answer, _SEED) is None
+    except TimeoutError:
+        return False
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+
+
+def _too_long(signum: int, frame: FrameType | None) -> None:
+    raise TimeoutError(f"more than {_SECONDS:g} s of CPU time")
+
+
+def _report(figures: Sequence[Figures], known: Sequence[Equivalent]) -> int:
+    survivors = [mutant for item in figures for mutant in item.survivors]
+    unexplained = [m for m in survivors if not any(item.fits(m) for item in known)]
+    stale = [item for item in known if not any(item.fits(m) for m in survivors)]
+    for mutant in unexplained:
+        print(f"\nsurvived: {mutant.module} {mutant.question}, {mutant.operator}")
+        print("\n".join(f"  - {line}" for line in mutant.before.splitlines()))
+        print("\n".join(f"  + {line}" for line in mutant.after.splitlines()))
+    for item in stale:
+        print(f"\nexplains no survivor (take it out of equivalent.toml): {item}")
+    total = sum(item.mutants for item in figures)
+    print(
+        f"\n{total} mutants: {total - len(survivors)} fail, "
+        f"{len(survivors) - len(unexplained)} change nothing that is judged (explained), "
+        f"{len(unexplained)} unexplained; {len(stale)} stale explanations"
+    )
+    return 1 if unexplained or stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,49 @@
+"""The mutants that change nothing that is judged, each with the reason written down."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mutants import Mutant
+
+_TEXTS = ("module", "question", "operator", "before", "reason")
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalent:
+    """One mutant that no test can, or should, tell from the solution; lines before and after."""
+
+    module: str
+    question: str
+    operator: str
+    before: str
+    after: str
+    reason: str
+
+    def fits(self, mutant: Mutant) -> bool:
+        """Whether this explains the mutant."""
+        return mutant.key == (self.module, self.question, self.operator, self.before, self.after)
+
+
+def read_equivalents(path: Path) -> tuple[Equivalent, ...]:
+    """The entries of the file, one for each line of `after`; raises `ValueError` for a wrong one."""
+    if not path.is_file():
+        return ()
+    entries = tomllib.loads(path.read_text(encoding="utf-8")).get("equivalent", [])
+    return tuple(item for entry in entries for item in _read(path, entry))
+
+
+def _read(path: Path, entry: dict[str, Any]) -> Iterator[Equivalent]:
+    texts = [entry.get(key) for key in _TEXTS]
+    after = entry.get("after")
+    if not all(isinstance(text, str) for text in texts) or not isinstance(after, list):
+        raise ValueError(
+            f"{path}: an entry needs the texts {', '.join(_TEXTS)} and the list after, got {entry}"
+        )
+    module, question, operator, before, reason = map(str, texts)
+    for line in after:
+        yield Equivalent(module, question, operator, before, str(line), reason)
