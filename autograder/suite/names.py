@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from functools import lru_cache
 
 import torch
 
@@ -47,6 +48,7 @@ def definitions_reached(source: str, answer: str) -> frozenset[str]:
     return frozenset(reached)
 
 
+@lru_cache(maxsize=16)
 def _parsed(source: str) -> ast.Module:
     try:
         return ast.parse(source)
