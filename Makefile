@@ -56,6 +56,10 @@ release: setup-grade ## write assignments/ and the bundle for students
 bench: setup-grade ## time grading on the example class repeated to 200, nbgrader beside it
 	@$(PY) scripts/bench.py $(BENCH)
 
+.PHONY: soak
+soak: setup-test ## feed the readers 100,000 inputs and kill graders at 60 moments (about 30 minutes)
+	@$(PY) scripts/soak.py $(SOAK)
+
 .PHONY: lint
 lint: setup-test ## check style, types and who may import whom
 	@failed=; \

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import lzma
 import os
 import stat
 import struct
@@ -28,7 +29,7 @@ _NOISE = ("__MACOSX", ".ipynb_checkpoints", "__pycache__", ".git", ".DS_Store", 
 #: what zipfile raises for a member that can't be read
 _BROKEN = (
     *(zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError),
-    *(ValueError, struct.error, MemoryError),
+    *(ValueError, struct.error, MemoryError, lzma.LZMAError),
 )
 
 

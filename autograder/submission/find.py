@@ -50,10 +50,8 @@ def find_submissions(
         student = submitted.resolve().parent.name
         return Found((Submission(student, name, submitted),), ())
     submissions: list[Submission] = []
-    skipped = [
-        Skipped(path, "hidden: its name begins with a dot") for path in _hidden(submitted, known)
-    ]
-    for owner in _entries(submitted):
+    skipped: list[Skipped] = []
+    for owner in _owners(submitted, known):
         if not owner.is_dir(follow_symlinks=False):
             skipped.append(Skipped(Path(owner.path), _reason(owner, "a student's folder")))
             continue
@@ -75,11 +73,14 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
     yield from sorted(visible, key=lambda entry: entry.name)
 
 
-def _hidden(submitted: Path, known: Collection[str]) -> list[Path]:
-    """Folders with a dot in front that hold an assignment all the same."""
-    names = sorted(name for name in os.listdir(submitted) if name.startswith("."))
-    paths = [submitted / name for name in names]
-    return [path for path in paths if any((path / name).is_dir() for name in known)]
+def _owners(submitted: Path, known: Collection[str]) -> Iterator[os.DirEntry[str]]:
+    """Students' folders; one with a dot in front only if it holds an assignment."""
+    with os.scandir(submitted) as entries:
+        every = sorted(entries, key=lambda entry: entry.name)
+    for entry in every:
+        inner = (os.path.join(entry.path, name) for name in known)
+        if not entry.name.startswith(".") or any(map(os.path.isdir, inner)):
+            yield entry
 
 
 def _has_folders(folder: Path) -> bool:
