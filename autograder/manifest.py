@@ -1,4 +1,4 @@
-"""`checks/assignment.json`: what release tells a student's folder about its assignment."""
+"""What release tells a student's folder: `checks/assignment.json` and `checks/hints.json`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import hashlib
 import io
 import json
 import tokenize
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import UserError
 
 MANIFEST = "assignment.json"
+HINTS = "hints.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,30 @@ def manifest_text(title: str, stubs: Mapping[str, str]) -> str:
         "exercises": list(stubs),
         "stubs": {name: digest_of(text) for name, text in sorted(stubs.items())},
     }
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def read_hints(folder: Path) -> dict[str, tuple[str, ...]]:
+    """The hints of an assignment's folder by question; empty where it was released without.
+
+    Raises `UserError` for a file that can't be read.
+    """
+    path = folder / "checks" / HINTS
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        return {str(name): tuple(map(str, texts)) for name, texts in document.items()}
+    except FileNotFoundError:
+        read_manifest(folder)  # says so where this is no assignment at all
+        return {}
+    except (ValueError, TypeError, AttributeError) as error:
+        raise UserError(
+            f"{path} is damaged: {error!r}. Take it from the course's bundle again."
+        ) from error
+
+
+def hints_text(hints: Mapping[str, Sequence[str]]) -> str:
+    """The text of `checks/hints.json`."""
+    document = {name: list(texts) for name, texts in hints.items()}
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -13,9 +13,10 @@ from string import Template
 
 from ..course import Course
 from ..errors import ContentError
-from ..manifest import MANIFEST, manifest_text
+from ..manifest import HINTS, MANIFEST, hints_text, manifest_text
 from ..points import points_of
 from ..records import Assignment, Exercise
+from .hints import hints_of
 from .ipynb import notebook_json
 from .nbgrader_release import generate_assignment
 from .notebook import source_notebook
@@ -53,11 +54,13 @@ def released_assignment(
         for exercise in assignment.exercises
     }
     notebooks = generate_assignment(scratch, assignment.name, sources)
+    hints = hints_of(course.root, assignment)
     files = {
         **{f"{name}.ipynb": text for name, text in notebooks.items()},
         **{f"{name}.py": text for name, text in modules.items()},
         **{f"checks/test_{name}.py": text for name, text in checks.items()},
         f"checks/{MANIFEST}": manifest_text(assignment.title, modules),
+        **({f"checks/{HINTS}": hints_text(hints)} if hints else {}),
         "README.md": _readme(assignment, points),
         "requirements.txt": f"./{wheel_name(course.root)}\n",
     }

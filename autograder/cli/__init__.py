@@ -27,8 +27,8 @@ class _Commands(click.Group):
 def cli() -> None:
     """Exercises that build the attention mechanism, and their grader.
 
-    Students: check, status. Instructors: validate, release, collect. Grading runs: grade, doctor.
-    What came of them: record, feedback, report, export.
+    Students: check, watch, hint, status. Instructors: validate, release, collect.
+    Grading runs: grade, doctor. What came of them: record, feedback, report, export.
     """
 
 

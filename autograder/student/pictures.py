@@ -45,7 +45,8 @@ def heatmap(
 
     Args:
         matrix: (T, S), or (S,) for a single row: a tensor or nested lists, of numbers or booleans.
-            A cell that is not finite is grey.
+            A cell that is not finite is grey. Or an answer: called without arguments, and where it
+            raises, the picture is a quiet panel that says so.
         rows: one label per row, from the top.
         columns: one label per column, from the left.
         title: stands above the picture.
@@ -53,16 +54,21 @@ def heatmap(
     Raises:
         ValueError: the matrix has more than two dimensions, or no entries.
     """
-    values, labels = _matrix(matrix), Labels(rows, columns)
-    panel = panel_of(values, labels)
+    labels = Labels(rows, columns)
+    given, excuse = _ask(matrix) if callable(matrix) else (_matrix(matrix), "")
+    values = np.zeros((1, 6)) if given is None else given
+    panel = panel_of(values, labels.fitting(values))
     bar = 0.0 if has_numbers(values) else 0.7
     with styled():
         size = (panel.outer_width + bar, panel.outer_height + _TITLE)
         figure, axes = plt.subplots(figsize=size, layout="constrained")
+        figure.suptitle(wrapped(title, max(size[0], 2.5)))
+        if given is None:
+            draw_excuse(axes, excuse, panel.width)
+            return
         image = draw_matrix(axes, values, labels, panel.slanted, scale_of([values]))
         if bar:
             figure.colorbar(image, ax=axes, shrink=0.8)
-        figure.suptitle(wrapped(title, max(size[0], 2.5)))
 
 
 def beside(

@@ -1,0 +1,46 @@
+"""`source/<assignment>/hints.toml`: for each question its hints, from general to concrete."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from ..errors import ContentError
+from ..records import Assignment
+
+HINTS = "hints.toml"
+
+
+def hints_of(root: Path, assignment: Assignment) -> dict[str, tuple[str, ...]]:
+    """The hints of each question in teaching order; empty where the assignment has no such file.
+
+    Raises `ContentError` for a question that does not exist, or that has none.
+    """
+    path = root / "source" / assignment.name / HINTS
+    if not path.is_file():
+        return {}
+    document = _read(path)
+    names = [question.name for item in assignment.exercises for question in item.questions]
+    for name in sorted(document.keys() - set(names)):
+        known = ", ".join(names)
+        raise ContentError(path, None, f"no question is called {name!r}", f"use one of: {known}")
+    return {name: _hints(path, name, document.get(name)) for name in names}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ContentError(path, None, f"not valid TOML: {error}", "mend the line") from error
+
+
+def _hints(path: Path, name: str, given: Any) -> tuple[str, ...]:
+    if not isinstance(given, list) or not given:
+        raise ContentError(path, None, f"no hints for {name}", f'add {name} = ["...", "..."]')
+    for text in given:
+        if not isinstance(text, str) or not text.strip():
+            raise ContentError(
+                path, None, f"a hint of {name} is {text!r}", "give some words, in quotes"
+            )
+    return tuple(" ".join(text.split()) for text in given)

@@ -1,0 +1,110 @@
+"""One hint at a time: which questions have some, and which of them this folder was shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import UserError
+from ..manifest import HINTS, read_hints, read_manifest
+from ..points import points_of
+from .folder import check_folder
+from .results import Standing
+
+#: remembers which hints were shown; a name with a dot in front is handed in by nobody
+STATE = ".autograder.json"
+_SHOWN = "hints_shown"
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """One hint of a question: number `number` of `of`, from 1.
+
+    `text` is empty where nothing is left to say; `why` then tells the reason.
+    """
+
+    exercise: str
+    question: str | None
+    number: int
+    of: int
+    text: str
+    why: str = ""
+
+
+def next_hint(folder: Path, name: str, *, again: bool = False) -> Hint:
+    """The next hint of a question, or of an exercise's first question that does not pass yet.
+
+    `again` starts with the question's first hint. What was shown is remembered in the folder.
+    Raises `UserError` where the folder is no assignment, knows no such name, or has no hints.
+    """
+    hints = read_hints(folder)
+    if not hints:
+        raise UserError(
+            f"{folder.resolve()} has no hints: no checks/{HINTS}. Ask your course for them."
+        )
+    exercise, question = _asked(folder, name)
+    if question is None:
+        return Hint(exercise, None, 0, 0, "", "all questions of this exercise pass their checks")
+    shown = _shown(folder)
+    texts = hints.get(question, ())
+    before = 0 if again else min(shown.get(question, 0), len(texts))
+    if before == len(texts):
+        why = "you have seen all hints of this question" if texts else "this question has no hints"
+        return Hint(exercise, question, before, len(texts), "", why)
+    _remember(folder, {**shown, question: before + 1})
+    return Hint(exercise, question, before + 1, len(texts), texts[before])
+
+
+def _asked(folder: Path, name: str) -> tuple[str, str | None]:
+    """The exercise, and the question that a name means; None where all of them pass."""
+    questions = {
+        exercise: tuple(points_of(folder / "checks" / f"test_{exercise}.py"))
+        for exercise in read_manifest(folder).exercises
+    }
+    for exercise, known in questions.items():
+        if name in known and name not in questions:
+            return exercise, name
+    stem = Path(name).stem  # `scores.py` and `scores.ipynb` are what a shell completes
+    if stem not in questions:
+        raise UserError(
+            f"no exercise or question is called {name!r} here; the exercises are: "
+            f"{', '.join(questions)}"
+        )
+    (result,) = check_folder(folder, [stem])
+    passed = {item.question for item in result.questions if item.standing is Standing.PASSED}
+    return stem, next((item for item in questions[stem] if item not in passed), None)
+
+
+def _shown(folder: Path) -> dict[str, int]:
+    """How many hints of each question were shown in this folder."""
+    path = folder / STATE
+    try:
+        shown = _document(path).get(_SHOWN, {})
+        return {str(question): max(0, int(count)) for question, count in shown.items()}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise UserError(
+            f"{path} is damaged: {error!r}. Delete it: it only remembers which hints you have seen."
+        ) from error
+
+
+def _document(path: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return document
+
+
+def _remember(folder: Path, shown: Mapping[str, int]) -> None:
+    path = folder / STATE
+    new = path.with_name(f"{STATE}.new")
+    try:
+        new.write_text(json.dumps({_SHOWN: dict(shown)}, indent=1) + "\n", encoding="utf-8")
+        new.replace(path)
+    except OSError as error:
+        raise UserError(
+            f"{path} can't be written: {error.strerror}. Make the folder writable: "
+            "it remembers which hints you have seen."
+        ) from error

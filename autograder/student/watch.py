@@ -1,0 +1,48 @@
+"""Notices what was saved: for `autograder watch`, which checks it at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from ..manifest import read_manifest
+
+_PAUSE = 0.4  # seconds between two looks: a dozen files take no time to look at
+_KINDS = (".py", ".ipynb")
+
+#: what tells one state of a file from the next
+_State = tuple[int, int] | None
+
+
+def saved_exercises(
+    folder: Path,
+    exercises: Sequence[str] = (),
+    pause: Callable[[], None] = lambda: time.sleep(_PAUSE),
+) -> Iterator[tuple[str, ...]]:
+    """The exercises whose module or notebook was saved, each time that some were; never ends.
+
+    Watches some exercises of an assignment's folder (default: all); a file that comes or goes is
+    saved, too. `pause` waits between two looks. Raises `UserError` where this is no assignment.
+    """
+    names = tuple(Path(name).stem for name in exercises) or read_manifest(folder).exercises
+    before = _look(folder, names)
+    while True:
+        pause()
+        now = _look(folder, names)
+        saved = tuple(name for name in names if now[name] != before[name])
+        before = now
+        if saved:
+            yield saved
+
+
+def _look(folder: Path, names: Sequence[str]) -> dict[str, tuple[_State, ...]]:
+    return {name: tuple(_state(folder / f"{name}{kind}") for kind in _KINDS) for name in names}
+
+
+def _state(path: Path) -> _State:
+    try:
+        found = path.stat()
+    except OSError:  # not there, or just being replaced by an editor
+        return None
+    return found.st_mtime_ns, found.st_size
