@@ -1,0 +1,122 @@
+"""Which statements of a notebook make the module, and in which order they are executed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from autograder.errors import SubmissionError
+from autograder.submission import module_of_notebook
+
+
+def module(*cells: str, names: tuple[str, ...] = ("f",)) -> Any:
+    document = {"cells": [{"cell_type": "code", "source": cell} for cell in cells]}
+    return module_of_notebook(json.dumps(document).encode(), names)
+
+
+def value(*cells: str) -> object:
+    """What `f()` gives in the module."""
+    namespace: dict[str, Any] = {}
+    exec(module(*cells).text, namespace)
+    return namespace["f"]()
+
+
+VALUES: dict[str, tuple[tuple[str, ...], object]] = {
+    "last_definition": (("def f(): return 1", "def f(): return 2"), 2),
+    "lambda_after_a_def": (("def f(): return 1", "f = lambda: 2"), 2),
+    "def_after_a_lambda": (("f = lambda: 2", "def f(): return 1"), 1),
+    "result_does_not_shadow": (("def f(): return 1", "f = f()"), 1),
+    "alias": (("def f(): return 1", "def g(): return 2", "f = g"), 2),
+    "alias_of_a_value": (("def f(): return 1", "g = 2", "f = g"), 1),
+    "wrapped": (("def f(): return 1", "def w(g): return lambda: g() + 1", "f = w(f)"), 2),
+    "wrapped_twice": (
+        ("def f(): return 1", "def w(g): return lambda: g() + 1", "f = w(f)", "f = w(f)"),
+        3,
+    ),
+    "helper_later": (("def f(): return g()", "def g(): return K", "K = 3"), 3),
+    "executed_helper_later": (("K = g()", "def f(): return K", "def g(): return C", "C = 4"), 4),
+    "comprehension": (
+        ("T = [g(i) for i in range(2)]\ndef f(): return T", "g = lambda i: i"),
+        [0, 1],
+    ),
+    "default": (("def f(x=g()): return x", "def g(): return 5"), 5),
+    "decorator": (("@w\ndef f(): return 1", "def w(g): return lambda: g() + 1"), 2),
+    "class_body": (("def f(): return A.x", "class A:\n    x = K", "K = 6"), 6),
+    "base_class": (
+        ("def f(): return B().g()", "class B(A): pass", "class A:\n def g(s): return 7"),
+        7,
+    ),
+    "class_in_parts": (
+        ("class A: pass\ndef f(): return A().g()", "class A(A):\n def g(s): return 8"),
+        8,
+    ),
+    "patch": (("class A: pass\ndef f(): return A().g()", "def g(s): return 9\nA.g = g"), 9),
+    "patch_in_a_loop": (("T = {}\nfor i in range(3):\n    T[i] = i", "def f(): return T[2]"), 2),
+    "append": (("T = []", "T.append(4)", "def f(): return T[0]"), 4),
+    "counter": (("K = 1", "K += 1", "def f(): return K"), 2),
+    "tuple": (("a, b = 1, 2", "def f(): return b"), 2),
+    "with": (
+        ("import contextlib\nwith contextlib.nullcontext(3) as K: pass", "def f(): return K"),
+        3,
+    ),
+    "if_else": (("if True:\n    def g(): return 1\nelse:\n    g = None", "def f(): return g()"), 1),
+    "try_import": (
+        ("try:\n    import nothere as m\nexcept ImportError:\n    m = 2", "def f(): return m"),
+        2,
+    ),
+    "submodules": (("import os.path\nimport os", "def f(): return os.path.sep"), "/"),
+    "recursion": (("def f(n=2): return 0 if not n else f(n - 1)",), 0),
+    "two_of_one_name": (
+        (
+            "class A: pass\nclass B: pass",
+            "def g(s): return 1\nA.g = g",
+            "def g(s): return 2\nB.g = g",
+        )
+        + ("def f(): return A().g(), B().g()",),
+        (1, 2),
+    ),
+    "semicolons": (("a = 1; b = 2; K = a + b", "def f(): return K"), 3),
+    "umlauts": (("ü = 'ä'; K = ü", "def f(): return K"), "ä"),
+    "multi_line_string": (('K = """a\n  %b\n!c"""', "def f(): return K"), "a\n  %b\n!c"),
+    "future": (("def f(x: nothere = 1): return x", "from __future__ import annotations"), 1),
+}
+
+
+@pytest.mark.parametrize("case", VALUES)
+def test_the_module_computes_what_the_notebook_means(case: str) -> None:
+    cells, expected = VALUES[case]
+    assert value(*cells) == expected
+
+
+@pytest.mark.parametrize(
+    "cell",
+    ["x = 1 / 0", "print(f())", "import matplotlib", "f().plot()", "f.x()", "while True: f()"],
+)
+def test_experiments_stay_out(cell: str) -> None:
+    assert module("def f(): return 1", cell).text.strip() == "def f(): return 1"
+
+
+def test_comments_inside_a_decorated_answer_stay() -> None:
+    text = module("import functools\n@functools.cache  # once\ndef f():\n    return 1  # why").text
+    assert "# once" in text
+    assert "functools" in text
+
+
+def test_a_broken_statement_costs_only_its_own_name() -> None:
+    found = module("def g(a, a): pass\ndef f(): return 1", names=("f", "g"))
+    assert list(found.broken) == ["g"]
+    assert "duplicate argument" in found.broken["g"]
+    assert "def f" in found.text
+
+
+def test_two_imports_in_one_line_do_not_fail_together() -> None:
+    text = module("import math, nothere\ndef f(): return math.pi, nothere").text
+    assert "import math\n" in text
+    assert "import math, nothere" not in text
+
+
+def test_a_notebook_of_too_many_statements_is_refused() -> None:
+    with pytest.raises(SubmissionError, match="statements"):
+        module("x = 1\n" * 4000)
