@@ -89,21 +89,40 @@ def report(class_folder: Path, path: Path | None, as_json: bool) -> int:
 @click.command()
 @click.argument("format_name", metavar="FORMAT")
 @click.argument("class_folder", type=click.Path(path_type=Path), default=Path("course"))
-@click.option("--to", "path", type=click.Path(path_type=Path), help="The file to write.")
+@click.option("--to", "path", type=click.Path(path_type=Path), help="What to write.")
+@click.option("--assignment", help="Only this assignment.")
+@click.option("--student", help="Only this student.")
+@click.option(
+    "--roster",
+    type=click.Path(path_type=Path),
+    help="The CSV that Canvas (gradebook) or Moodle (grading worksheet) gives: for their ids.",
+)
 @as_json
-def export(format_name: str, class_folder: Path, path: Path | None, as_json: bool) -> int:
-    """Export the grades of a class in a FORMAT: csv.
+def export(
+    format_name: str,
+    class_folder: Path,
+    path: Path | None,
+    assignment: str | None,
+    student: str | None,
+    roster: Path | None,
+    as_json: bool,
+) -> int:
+    """Export grades as csv, canvas, moodle, gradescope, junit or markdown.
 
     \b
     Example: autograder export csv course
+             autograder export canvas course --roster gradebook.csv
     """
     part = instructor_part("gradebook")
-    target = path or class_folder / f"grades.{format_name}"
-    written = part.export(format_name, _final_results(class_folder), target)
+    target = path or _home(class_folder) / part.default_name(format_name)
+    results = _chosen(_final_results(class_folder), assignment, student)
+    written = part.export(format_name, results, target, roster)
     if as_json:
-        emit({"file": str(written)})
-    else:
-        console.print(f"grades: {written}", soft_wrap=True)
+        emit({"file": str(written.path), "notes": written.notes})
+        return 0
+    for note in written.notes:
+        console.print(f"note: {escape(plain(note))}", soft_wrap=True)
+    console.print(f"grades: {escape(str(written.path))}", soft_wrap=True)
     return 0
 
 
@@ -127,3 +146,24 @@ def _final_results(class_folder: Path) -> list[SubmissionResult]:
 
     work = instructor_part("gradebook").human_work(class_folder)
     return list(with_human_work(latest(_results(class_folder)), work))
+
+
+def _home(class_folder: Path) -> Path:
+    """Where exports go: the class folder, or beside a results file given in its place."""
+    return class_folder if class_folder.is_dir() else class_folder.parent
+
+
+def _chosen(
+    results: list[SubmissionResult], assignment: str | None, student: str | None
+) -> list[SubmissionResult]:
+    """The results of one assignment or student; raises `UserError` where there are none."""
+    found = [
+        result
+        for result in results
+        if assignment in (None, result.assignment) and student in (None, result.student)
+    ]
+    if results and not found:
+        wanted = " of ".join(repr(name) for name in (assignment, student) if name is not None)
+        assignments = ", ".join(sorted({result.assignment for result in results}))
+        raise UserError(f"there is no result of {wanted}; assignments with results: {assignments}")
+    return found

@@ -59,6 +59,8 @@ def _explanation(where: str, error: Exception) -> str:
         remedy = "another program writes to it (formgrader?): close that, then run this again"
     elif "not a database" in cause or "malformed" in cause:
         remedy = "move the file away and run this again: it is made anew from results.jsonl"
+    elif "disk is full" in cause or "disk I/O" in cause:
+        remedy = "make room on the disk, then run `autograder record` on the class folder"
     elif "unable to open" in cause or "readonly" in cause:
         remedy = "make sure that its folder is there and may be written to"
     elif "UNIQUE" in cause.upper():

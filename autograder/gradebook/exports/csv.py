@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ...presenting import latest, reasons_to_look, replace_file
+from ...presenting import latest, reasons_to_look
 from ...records import SubmissionResult, SubmissionStatus
+from ..tables import Exported, Value, write_csv
 
-#: what a spreadsheet takes for the beginning of a formula
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-
-Value = str | float
+DEFAULT = "grades.csv"
 
 
-def write(results: Iterable[SubmissionResult], path: Path) -> Path:
+def write(results: Iterable[SubmissionResult], path: Path) -> Exported:
     """The format's entry point."""
-    return export_csv(results, path)
+    return Exported(export_csv(results, path))
 
 
 def export_csv(results: Iterable[SubmissionResult], path: Path, *, bom: bool = False) -> Path:
@@ -26,10 +22,7 @@ def export_csv(results: Iterable[SubmissionResult], path: Path, *, bom: bool = F
 
     A question that was not graded stays empty. Raises `UserError` where the file can't be written.
     """
-    text = io.StringIO(newline="")
-    rows = _table(latest(results))
-    csv.writer(text).writerows([_harmless(value) for value in row] for row in rows)
-    return replace_file(path, text.getvalue(), "utf-8-sig" if bom else "utf-8")
+    return write_csv(_table(latest(results)), path, "utf-8-sig" if bom else "utf-8")
 
 
 def _table(results: Sequence[SubmissionResult]) -> Iterable[list[Value]]:
@@ -68,10 +61,3 @@ def _values(result: SubmissionResult) -> dict[str, float]:
         return {}
     total, maximum = f"{result.assignment}/total", f"{result.assignment}/maximum"
     return {**_questions(result), total: result.score, maximum: result.max_score}
-
-
-def _harmless(value: Value) -> Value:
-    """A text that no spreadsheet runs; a number as it is."""
-    if isinstance(value, str) and value.lstrip(" ").startswith(_FORMULA):
-        return f"'{value}"
-    return value

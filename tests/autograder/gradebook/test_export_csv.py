@@ -73,8 +73,8 @@ def test_excel_gets_a_byte_order_mark_only_when_asked(
 def test_formats_are_found_by_their_modules_and_an_unknown_one_is_named(tmp_path: Path) -> None:
     assert "csv" in export_formats()
     written = export("csv", [], tmp_path / "empty.csv")
-    assert written.read_bytes() == b"student,needs_review\r\n"
-    with pytest.raises(UserError, match="no export format 'xls'; there are: csv"):
+    assert written.path.read_bytes() == b"student,needs_review\r\n"
+    with pytest.raises(UserError, match="no export format 'xls'; there are: canvas, csv"):
         export("xls", [], tmp_path / "x")
 
 
