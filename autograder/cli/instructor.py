@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("assignments", nargs=-1)
+@click.argument("names", nargs=-1, metavar="[ASSIGNMENT[/EXERCISE]]...")
 @click.option("--jobs", type=click.IntRange(1, 256), default=2, show_default=True)
 @click.option("--form", type=click.Choice(["module", "notebook"]), help="Only one form.")
 @in_course
 @as_json
 def validate(
-    assignments: tuple[str, ...], jobs: int, form: str | None, course_folder: Path, as_json: bool
+    names: tuple[str, ...], jobs: int, form: str | None, course_folder: Path, as_json: bool
 ) -> int:
     """Prove the content: right answers have full marks, stubs none, every known mistake is caught.
 
@@ -31,9 +31,9 @@ def validate(
     notebooks, and checks that assignments/ is fresh and tells nothing hidden.
 
     \b
-    Example: autograder validate simplified_attention
+    Example: autograder validate simplified_attention/scores --form module
     """
-    from ..grading.validate import FORMS
+    from ..grading.cases import FORMS
     from ..grading.validate import validate as prove
 
     authoring = instructor_part("authoring")
@@ -41,12 +41,13 @@ def validate(
     with counting("validating") as (starts, one_more):
         proof = prove(
             course,
-            assignments,
+            names,
             forms=(form,) if form else FORMS,
             jobs=jobs,
             starts=starts,
             judged=one_more,
         )
+    assignments = tuple(dict.fromkeys(name.partition("/")[0] for name in names))
     stale = [f"{d.path}: {d.problem}" for d in authoring.verify_fresh(course, assignments)]
     leaks = [str(leak) for leak in authoring.find_leaks(course, assignments)]
     if as_json:

@@ -1,6 +1,7 @@
 """Every question is judged on its own, even where one answer calls another that is wrong.
 
-The wrong one is replaced by a right one that the grader computes. Only earlier questions are lent, so that no two answers can stand on each other.
+The wrong one is replaced by a right one that the grader computes. Only earlier questions are lent,
+so that no two answers can stand on each other.
 """
 
 from __future__ import annotations

@@ -5,39 +5,20 @@ Each is handed in like a student's work, as module and as notebook, and judged l
 
 from __future__ import annotations
 
-import ast
-import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..course import Course
 from ..records import Assignment, Exercise, QuestionResult, SubmissionResult, Tier, Verdict
-from ..sandbox import start_parent
-from ..submission import Submission
-from ..suite.variants import module_text, variants_in
+from ..sandbox import WorkerParent, start_parent
+from .cases import FORMS, Case, cases_of, chosen_of, handed_in
 from .run import grade_submissions
 
-FORMS = ("module", "notebook")
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One submission with a known verdict. `question` and `name` are empty for a whole module."""
-
-    kind: str
-    exercise: Exercise
-    text: str
-    form: str
-    question: str = ""
-    name: str = ""
-
-    @property
-    def label(self) -> str:
-        """How the case is called in reports."""
-        parts = (self.exercise.assignment, self.exercise.name, self.question, self.name)
-        return f"{self.kind} {'/'.join(part for part in parts if part)} ({self.form})"
+#: of the inputs that all cases get; students have each their own, and `make soak` draws many
+SEED = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +64,23 @@ def validate(
     forms: Sequence[str] = FORMS,
     jobs: int = 2,
     tier: Tier | None = None,
+    seed: int = SEED,
+    wanted: Callable[[Case], bool] = lambda case: True,
     starts: Callable[[int], None] = lambda cases: None,
     judged: Callable[[], None] = lambda: None,
+    wall: Callable[[Tier | None], AbstractContextManager[WorkerParent]] = start_parent,
 ) -> ValidationReport:
-    """Grades every case of some assignments (default: all) and says what was accepted and caught.
+    """Grades every case of some assignments or exercises (default: all): accepted, or caught?
 
-    `starts` is called with the number of cases, `judged` after each. Raises `IsolationUnavailable`
-    without a tier, `ContentError` for content that can't be judged.
+    `names` are `ASSIGNMENT` or `ASSIGNMENT/EXERCISE`; of their cases those are graded that are
+    `wanted`, all with the inputs of one `seed`: what a known mistake answers is then found out
+    once. `starts` is called with the number of cases, `judged` after each; `wall` gives the worker
+    parent. Raises `IsolationUnavailable` without a tier, `UserError` for a name that the course
+    has not, `ContentError` for content that can't be judged.
     """
-    chosen = [course.assignment(name) for name in names] or list(course.assignments)
+    chosen = chosen_of(course, names)
     cases = [case for a in chosen for e in a.exercises for case in cases_of(course, e, forms)]
+    cases = [case for case in cases if wanted(case)]
     starts(len(cases))
     results: list[tuple[Case, SubmissionResult]] = []
 
@@ -100,63 +88,12 @@ def validate(
         results.append((cases[int(result.student)], result))
         judged()
 
-    with tempfile.TemporaryDirectory(prefix="autograder-") as folder, start_parent(tier) as parent:
-        tasks = list(_handed_in(Path(folder), cases, chosen))
-        grade_submissions(course, tasks, parent, jobs, on_result)
+    with tempfile.TemporaryDirectory(prefix="autograder-") as folder, wall(tier) as parent:
+        tasks = list(handed_in(Path(folder), cases, chosen))
+        grade_submissions(course, tasks, parent, jobs, on_result, seed)
         used = parent.tier
     verdicts = [item for case, result in results for item in _judgements(case, result)]
     return _report(chosen, verdicts, used, len(cases))
-
-
-def cases_of(course: Course, exercise: Exercise, forms: Sequence[str]) -> Iterator[Case]:
-    """Every submission of an exercise whose verdict is known."""
-    solution = exercise.solution.read_text(encoding="utf-8")
-    for form in forms:
-        yield Case("solution", exercise, solution, form)
-        if exercise.stub.is_file():
-            yield Case("stub", exercise, exercise.stub.read_text(encoding="utf-8"), form)
-        for kind in ("alternatives", "misconceptions"):
-            path = course.variants(kind, exercise)
-            for variant in variants_in(path):
-                text = module_text(exercise.solution, path, variant)
-                yield Case(kind[:-1], exercise, text, form, variant.question, variant.name)
-
-
-def notebook_of(text: str) -> str:
-    """A module as the notebook that a student would have it in: one statement a cell."""
-    nodes = ast.parse(text).body
-    lines = text.splitlines()
-    starts = [_first_line(node) for node in nodes] + [len(lines) + 1]
-    sources = [
-        "\n".join(lines[start - 1 : end - 1])
-        for start, end in zip(starts, starts[1:], strict=False)
-    ]
-    cells = [
-        {"cell_type": "code", "source": source, "metadata": {}, "outputs": []} for source in sources
-    ]
-    cells.append({"cell_type": "code", "source": "%time print('mine')\nplt.show()"})
-    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
-
-
-def _first_line(node: ast.stmt) -> int:
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
-
-
-def _handed_in(
-    folder: Path, cases: Sequence[Case], assignments: Sequence[Assignment]
-) -> Iterator[tuple[Submission, Assignment]]:
-    by_name = {assignment.name: assignment for assignment in assignments}
-    for number, case in enumerate(cases):
-        place = folder / str(number) / case.exercise.assignment
-        place.mkdir(parents=True)
-        if case.form == "module":
-            (place / f"{case.exercise.name}.py").write_text(case.text, encoding="utf-8")
-        else:
-            text = notebook_of(case.text)
-            (place / f"{case.exercise.name}.ipynb").write_text(text, encoding="utf-8")
-        submission = Submission(str(number), case.exercise.assignment, place)
-        yield submission, by_name[case.exercise.assignment]
 
 
 def _judgements(case: Case, result: SubmissionResult) -> Iterator[Judged]:

@@ -2,8 +2,9 @@
 
     python scripts/mutation [ASSIGNMENT[/EXERCISE] ...]
 
-Mutants run in this process: they are our own solutions with one change. Ends with 1 where a mutant
-survives that tests/mutation/equivalent.toml does not explain, or where one of its entries fits none.
+Mutants run in this process: they are our own solutions with one change. Ends with 1 where a
+mutant survives that tests/mutation/equivalent.toml does not explain, or where one of its entries
+explains no survivor.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import resource
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -85,6 +87,7 @@ def _run(course: Course, exercises: Sequence[Exercise], jobs: int) -> Iterator[F
 
 def _exercise(root: Path, exercise: Exercise) -> Figures:
     torch.set_num_threads(1)
+    warnings.simplefilter("ignore")  # what torch says about a mutant
     resource.setrlimit(resource.RLIMIT_AS, (_BYTES, _BYTES))
     signal.signal(signal.SIGPROF, _too_long)
     start = time.process_time()

@@ -30,7 +30,7 @@ class Equivalent:
 
 
 def read_equivalents(path: Path) -> tuple[Equivalent, ...]:
-    """The entries of the file, one for each line of `after`; raises `ValueError` for a wrong one."""
+    """The entries of the file, one for each `after`; raises `ValueError` for a wrong one."""
     if not path.is_file():
         return ()
     entries = tomllib.loads(path.read_text(encoding="utf-8")).get("equivalent", [])

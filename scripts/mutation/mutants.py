@@ -46,10 +46,9 @@ def mutants_of(solution: Path, questions: frozenset[str]) -> Iterator[Mutant]:
     module = f"{solution.parent.name}/{solution.stem}"
     seen = {original}
     for index, definition in enumerate(tree.body):
-        if getattr(definition, "name", "") not in questions:
-            continue
+        question = getattr(definition, "name", "")
         for place, node, scope in _places(definition, ("body", index), Scope((), ())):
-            if getattr(node, "lineno", 0) not in inside:
+            if question not in questions or getattr(node, "lineno", 0) not in inside:
                 continue
             for operator, change in OPERATORS.items():
                 for other in change(node, scope):
@@ -57,7 +56,7 @@ def mutants_of(solution: Path, questions: frozenset[str]) -> Iterator[Mutant]:
                     if source not in seen:
                         seen.add(source)
                         before, after = _changed_lines(original, source)
-                        yield Mutant(module, definition.name, operator, before, after, source)
+                        yield Mutant(module, question, operator, before, after, source)
 
 
 def _solution_lines(text: str) -> frozenset[int]:
@@ -71,7 +70,11 @@ def _solution_lines(text: str) -> frozenset[int]:
 
 def _places(node: ast.AST, place: Place, scope: Scope) -> Iterator[tuple[Place, ast.AST, Scope]]:
     """Every node below one, with the way to it and the names in its reach."""
+    if isinstance(node, ast.AnnAssign) and node.value is None:
+        return  # a declaration for the type checker
     yield place, node, scope
+    if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
+        return  # a number with its sign is one
     if isinstance(node, ast.ClassDef):
         scope = Scope((), _attributes(node))
     if isinstance(node, ast.FunctionDef):

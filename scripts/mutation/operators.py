@@ -248,8 +248,6 @@ def _in_place(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 def _statement_removed(node: ast.AST, scope: Scope) -> Iterator[ast.AST | None]:
-    if isinstance(node, ast.AnnAssign) and node.value is None:
-        return  # a declaration for the type checker
     if isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef):
         yield None
 

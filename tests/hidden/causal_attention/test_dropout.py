@@ -102,7 +102,7 @@ def _kept_or_dropped(
 @pytest.mark.question("dropout", points=2)
 def test_nothing_is_dropped_outside_training(expect: Expect, draw: Draw) -> None:
     likely = "with `training` False the result equals x: nothing dropped, nothing made larger"
-    expect.same("dropout", draw.normal(3, 20), 0.5, False, likely=likely)
+    expect.same("dropout", draw.normal(3, 1, 20), 0.5, False, likely=likely)
     expect.same("dropout", draw.strided(2, 5, 9, dtype=torch.float64), 0.2, False, likely=likely)
 
 
@@ -115,13 +115,10 @@ def test_probability_zero_drops_nothing(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("dropout", points=1)
 def test_probability_one_drops_all(expect: Expect, draw: Draw) -> None:
-    expect.same(
-        "dropout",
-        draw.normal(2, 15),
-        1.0,
-        likely="all entries are 0; 1 / (1 - p) does not exist there, and 0 times infinity is not "
-        "a number",
-    )
+    likely = "all entries are 0; 1 / (1 - p) does not exist there, and 0 times infinity is not "
+    likely += "a number; shape and dtype are those of x"
+    expect.same("dropout", draw.normal(2, 15), 1.0, likely=likely)
+    expect.same("dropout", draw.normal(3, 1, 4, dtype=torch.float64), 1.0, likely=likely)
 
 
 @pytest.mark.question("dropout", points=1)
@@ -150,7 +147,7 @@ def test_kept_entries_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -
     )
     for p, x in (
         (0.2, _entries(draw, 120)),
-        (0.7, _entries(draw, 4, 3, 12, 14)),
+        (0.7, _entries(draw, 4, 1, 36, 14)),
         (0.3, _entries(draw, 2, 16, 24, dtype=torch.float64).transpose(1, 2)),
     ):
         got = expect.result("dropout", x, p, likely=likely)
