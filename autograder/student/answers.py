@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import sys
-import tokenize
 import traceback
 import types
 import warnings
@@ -17,6 +16,7 @@ from typing import Any
 from ..errors import SubmissionError
 from ..manifest import digest_of
 from ..submission import module_of_notebook
+from ..submission.text import decoded
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +99,11 @@ def _notebook(path: Path, questions: Sequence[str]) -> Answer:
 
 def _read_module(path: Path) -> str:
     try:
-        with tokenize.open(path) as file:  # BOM and coding line as Python reads them
-            return file.read()
-    except (OSError, SyntaxError, UnicodeDecodeError) as error:
-        raise SubmissionError(f"{path.name} can't be read: {error}") from error
+        return decoded(path.read_bytes())[0]
+    except OSError as error:
+        raise SubmissionError(f"{path.name} can't be read: {error.strerror}") from error
+    except SubmissionError as error:
+        raise SubmissionError(f"{path.name} {error}") from error
 
 
 @contextlib.contextmanager

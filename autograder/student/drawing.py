@@ -84,10 +84,12 @@ class Panel:
 def styled() -> Iterator[None]:
     """Our colours, and afterwards the caller's.
 
-    A notebook's first figure wakes its backend, which turns interactive mode on: unless that stays
-    on, no later figure shows.
+    A notebook shows figures in interactive mode only. Its first figure turns that on, and a
+    `plt.rc_context` around the first figure turns it off again: then no later figure would show.
     """
     with plt.rc_context(_STYLE):
+        if "inline" in matplotlib.get_backend():
+            matplotlib.interactive(True)
         yield
         interactive = plt.isinteractive()
     matplotlib.interactive(interactive)

@@ -33,7 +33,7 @@ def check(question: str) -> None:
     if mode == "autograde":
         raise UserError("public checks give no points: grade with `autograder grade`")
     try:
-        result = check_namespace(question, namespace, Path.cwd())
+        result = check_namespace(question, namespace, _here())
     except AutograderError as error:
         if mode:
             raise
@@ -42,6 +42,17 @@ def check(question: str) -> None:
     if mode and result.standing is not Standing.PASSED:
         raise AssertionError(as_text(result))
     _show(shown(result))
+
+
+def _here() -> Path:
+    """The notebook's folder; raises `UserError` where it was moved or deleted since it was opened."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise UserError(
+            "the folder of this notebook is gone: it was moved or replaced. "
+            "Close the notebook, open it again, and restart the kernel."
+        ) from None
 
 
 def _show(result: Shown) -> None:
