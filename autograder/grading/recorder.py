@@ -9,11 +9,15 @@ from typing import Any, TypeVar
 import torch
 
 from ..errors import AnswerFault, AnswerRaised
+from ..inside.execution import tensors_in
 from ..suite.compare import difference
 from ..suite.implementation import Gradients, Implementation, Layer, Outcome
 from .engine import Observer
 
 T = TypeVar("T")
+
+#: bytes of one call's tensors that are remembered: a reply may name one large tensor many times
+_MAX_KEPT = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +132,23 @@ class _RecordedLayer:
 
 
 def _outcome(outcome: Outcome) -> Any:
-    return (_copy(outcome.value), [_copy(value) for value in outcome.inputs_after])
+    return _kept((outcome.value, list(outcome.inputs_after)))
 
 
 def _gradients(gradients: Gradients) -> Any:
-    return (_copy(gradients.value), [_copy(g) for g in gradients.inputs], dict(gradients.weights))
+    weights = list(gradients.weights.items())
+    return _kept((gradients.value, list(gradients.inputs), weights))
 
 
 def _shapes(weights: Mapping[str, torch.Tensor]) -> dict[str, tuple[int, ...]]:
     return {name: tuple(value.shape) for name, value in weights.items()}
+
+
+def _kept(answer: tuple[Any, ...]) -> Any:
+    """A copy; of what no known mistake answers, being too large, something that equals nothing."""
+    real = [tensor for tensor in tensors_in(answer) if tensor.device.type != "meta"]
+    size = sum(tensor.numel() * tensor.element_size() for tensor in real)
+    return _copy(answer) if size <= _MAX_KEPT else object()
 
 
 def _copy(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,9 @@ from ..records import QuestionResult, TestResult, Verdict
 
 #: characters of a message: the sentence counts, not the tensor
 MAX_MESSAGE = 2000
+#: what a student can put into a message and nobody can write to a file, a page or a terminal:
+#: control characters, lone surrogates, and marks that turn the direction of what follows
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 #: verdicts that say more than "some tests failed", in order of weight
 _DOMINANT = (
     Verdict.FORBIDDEN,
@@ -81,4 +85,5 @@ def _message(failure: BaseException) -> str:
         text = str(failure)
     else:  # the test could not even look at the answer
         text = f"the answer is not of the expected kind ({type(failure).__name__}: {failure})"
+    text = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
     return text if len(text) <= MAX_MESSAGE else text[: MAX_MESSAGE - 4] + " ..."

@@ -21,6 +21,11 @@ _PRIVATE_ALL_BELOW = 0x44000
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
 _CAPSET = {"x86_64": 126, "aarch64": 91}
 _LAST_CAPABILITY = 41
+#: what still ends a worker, or is Python's own business
+_SIGNALS_LEFT = {
+    *(signal.SIGKILL, signal.SIGSTOP, signal.SIGABRT, signal.SIGSEGV, signal.SIGXCPU),
+    *(signal.SIGINT, signal.SIGCHLD),
+}
 #: user and group of every worker: nobody
 NOBODY = 65534
 
@@ -72,6 +77,12 @@ def hide_processes() -> None:
     """An empty, read-only place over /proc: the namespace's processes are nobody's business."""
     _mount(b"none", b"/", None, _PRIVATE_ALL_BELOW, None)
     _mount(b"tmpfs", b"/proc", b"tmpfs", _NOSUID | _NODEV | _NOEXEC | _READ_ONLY, b"size=4k")
+
+
+def ignore_signals() -> None:
+    """Makes workers of all tiers alike: their own signals can't end the first of a namespace."""
+    for number in set(signal.Signals) - _SIGNALS_LEFT:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def limit_resources(limits: Mapping[str, Any]) -> None:

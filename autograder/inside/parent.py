@@ -127,6 +127,7 @@ def _become_worker(
         os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
         _close_all_but({0, 1, 2, _CHANNEL, rules, *kept})
         os.chdir("/")
+        confine.ignore_signals()
         confine.limit_resources(request)
         if request["own_namespaces"]:
             confine.hide_processes()

@@ -104,6 +104,8 @@ class _Encoder:
         if id(value) in self._index:
             return {"S": self._index[id(value)]}
         with torch._C.DisableTorchFunctionSubclass():
+            if value.layout != torch.strided:
+                raise BadFrame(f"a tensor of layout {value.layout} can't cross")
             plain = value.detach().as_subclass(torch.Tensor)
             name = str(plain.dtype).removeprefix("torch.")
             if name not in _DTYPES:
@@ -111,8 +113,6 @@ class _Encoder:
             shape = list(plain.shape)
             if plain.device.type == "meta":
                 return {"M": [name, shape]}
-            if plain.layout != torch.strided:
-                raise BadFrame(f"a tensor of layout {plain.layout} can't cross")
             turned = _is_turned(plain)
             if turned:
                 plain = plain.transpose(-2, -1)

@@ -98,6 +98,11 @@ class WorkerParent:
             far.close()
         self._ready = False
 
+    @property
+    def pid(self) -> int:
+        """The process to end if all else fails; its workers are below it."""
+        return self._process.pid
+
     def wait_until_ready(self) -> None:
         """Returns when torch is loaded behind the wall; raises `SandboxError` with what was said."""
         if self._ready:

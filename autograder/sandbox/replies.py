@@ -16,11 +16,12 @@ from ..errors import (
     AnswerRaised,
     AnswerTimeout,
 )
+from ..inside import wire
 from ..records import Limits
 
 
 def value_of(reply: Any) -> Any:
-    """The value of a decoded reply; raises the fault that it tells."""
+    """The value of a decoded reply; raises the fault that it tells, `BadFrame` where it is none."""
     match reply:
         case ("ok", value):
             return value
@@ -35,7 +36,7 @@ def value_of(reply: Any) -> Any:
             if "NotImplementedError" in names:
                 raise AnswerNotImplemented("not implemented yet")
             raise AnswerRaised(f"{kind}: {text}\n{where}".strip(), kind, names)
-    raise AnswerProtocol("the reply is no answer: not of the agreed form")
+    raise wire.BadFrame("not of the agreed form")
 
 
 def fault_of(code: int, cpu: float, limits: Limits) -> AnswerFault:

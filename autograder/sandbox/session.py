@@ -83,12 +83,23 @@ class Session:
                 for part in wire.encode(self._frame, self.lender(reply[1:])):
                     self._pump(clock, sending=memoryview(part))
                 reply = self._receive(clock)
+            return value_of(reply)
         except wire.BadFrame as error:
             self.kill()
             raise AnswerProtocol(f"the reply is no answer: {error}") from None
         finally:
             clock.stop()
-        return value_of(reply)
+
+    @property
+    def settled(self) -> bool:
+        """Whether the worker lives, in one thread, and says nothing: its last call left nothing."""
+        if not self.alive or self._pidfd is None:
+            return self.alive
+        try:
+            threads = os.stat(f"/proc/{self._pid}/task").st_nlink - 2
+        except OSError:
+            threads = 1  # it has ended, which the channel tells, or /proc is hidden
+        return threads == 1 and not select.select([self._channel], [], [], 0)[0]
 
     def kill(self) -> None:
         """Ends the worker, and all of its namespace with it."""

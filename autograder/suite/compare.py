@@ -70,6 +70,8 @@ def _tensor_difference(got: Any, expected: torch.Tensor, tolerance: Tolerance | 
             f"got       dtype {got.dtype}\nexpected  dtype {expected.dtype}, "
             "the dtype of the inputs"
         )
+    if got.device != expected.device:
+        return f"got       a tensor on the device {got.device}\nexpected  one on {expected.device}"
     bound = tolerance or tolerance_of(expected.dtype)
     wrong = ~_close(got, expected, bound)
     if not bool(wrong.any()):

@@ -1,0 +1,245 @@
+"""A class full of attackers, graded once in each tier, and what was there before and after."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import tempfile
+import textwrap
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.course import load_course
+from autograder.grading.run import RunOptions, grade_class
+from autograder.records import SubmissionResult, Tier
+from autograder.sandbox import WorkerParent, examine
+
+HERE = Path(__file__).resolve().parent
+COURSE = HERE / "course"
+SOLUTIONS = COURSE / "solutions" / "walled"
+#: what an attack calls whatever it leaves behind
+MARK = "left_by_attack"
+collect_ignore = ["course"]
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """One case of the corpus; see `corpus/README.md`."""
+
+    kind: str
+    name: str
+    verdict: str
+    others: str = "correct"
+    question: str = "target"
+    body: str = ""
+    attempt: str = ""
+    code: str = ""
+    special: str = ""
+    files: Mapping[str, str] | None = None
+    waits: bool = False
+
+    @property
+    def text(self) -> str:
+        """The module that is handed in."""
+        body = self.body or (f"{self.attempt}\nreturn x * 2" if self.attempt else "")
+        function = f"def target(x):\n{textwrap.indent(body.strip(), '    ')}\n" if body else ""
+        return f"{(SOLUTIONS / 'attacked.py').read_text()}\n\n{function or self.code}"
+
+
+def _attacks() -> list[Attack]:
+    return [
+        Attack(kind=path.stem, name=name, **table)
+        for path in sorted((HERE / "corpus").glob("*.toml"))
+        for name, table in tomllib.loads(path.read_text(encoding="utf-8")).items()
+    ]
+
+
+ATTACKS = _attacks()
+#: kinds that have to do with what a tier is made of; the others are run in tier A alone
+_OF_THE_WALL = ("dying", "forging", "leaving", "reaching", "resources", "snooping")
+
+
+def attacks_in(tier: Tier) -> list[Attack]:
+    """The attacks that are tried in a tier."""
+    if tier is Tier.A:
+        return ATTACKS
+    return [a for a in ATTACKS if a.kind in _OF_THE_WALL and not a.waits]
+
+
+def _socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        here = os.open(path.parent, os.O_PATH)  # the name of a socket has a hundred bytes
+        server.bind(f"/proc/self/fd/{here}/{path.name}")
+        os.close(here)
+
+
+def _giant(path: Path) -> None:
+    with open(path, "wb") as file:
+        file.truncate(1 << 40)
+
+
+def _device(path: Path) -> None:
+    try:
+        os.mknod(path, 0o020666, os.makedev(1, 5))
+    except PermissionError:
+        path.symlink_to("/dev/zero")
+
+
+#: files that are no text, by the name that the corpus calls them
+SPECIAL: dict[str, Callable[[Path], object]] = {
+    "link": lambda path: path.symlink_to(SOLUTIONS / "attacked.py"),
+    "loop": lambda path: path.symlink_to(path),
+    "folder": lambda path: path.mkdir(),
+    "fifo": os.mkfifo,
+    "socket": _socket,
+    "device": _device,
+    "giant": _giant,
+    "zeros": lambda path: path.write_bytes(bytes(100_000)),
+    "deep": lambda path: path.write_text("x = " + "-" * 500_000 + "1"),
+    "brackets": lambda path: path.write_text("x = " + "(" * 100_000),
+    "chain": lambda path: path.write_text("x = y" + ".a" * 100_000),
+    "sum": lambda path: path.write_text("def target(x):\n    return x" + " + 1" * 100_000),
+    "coding": lambda path: path.write_bytes(b"# coding: rot13\nimport torch\n"),
+    "definitions": lambda path: path.write_text(
+        (SOLUTIONS / "attacked.py").read_text() + "\n" + "a = 1\n" * 3_000
+    ),
+}
+
+
+class Walled:
+    """A class in a folder that everybody may read: only the wall keeps attackers out."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder / "course"
+        self.submitted = folder / "submitted"
+        self.results = folder / "results.jsonl"
+        shutil.copytree(COURSE, self.root)
+        self.submitted.mkdir()
+        self.results.write_text("")
+
+    def hand_in(self, student: str) -> Path:
+        """A student who is right."""
+        place = self.submitted / student / "walled"
+        shutil.copytree(SOLUTIONS, place)
+        with open(place / "attacked.py", "a") as file:
+            file.write("\n# honest" + "neighbour\n")
+        return place
+
+    def attack(self, attack: Attack) -> None:
+        """A student who is not."""
+        place = self.hand_in(attack.name)
+        module = place / "attacked.py"
+        for name, text in (attack.files or {}).items():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / name).write_text(text)
+        if attack.special:
+            module.unlink()
+            SPECIAL[attack.special](module)
+            return
+        text = attack.text
+        for name in ("root", "submitted", "results"):
+            text = text.replace("{" + name + "!r}", repr(str(getattr(self, name))))
+        module.write_text(text)
+
+    def grade(self, parent: WorkerParent, jobs: int = 2) -> dict[str, SubmissionResult]:
+        """The results by student."""
+        options = RunOptions(submitted=self.submitted, results=self.results, jobs=jobs)
+        report = grade_class(
+            load_course(self.root), options, _Silent(), lambda tier: contextlib.nullcontext(parent)
+        )
+        return {result.student: result for result in report.graded}
+
+    def state(self) -> dict[str, tuple[int, int, float]]:
+        """Mode, size and time of every file, which nobody may change."""
+        found = {}
+        for path in [*self.root.rglob("*"), *self.submitted.rglob("*")]:
+            facts = path.lstat()
+            found[str(path)] = (facts.st_mode, facts.st_size, facts.st_mtime)
+        return found
+
+
+class _Silent:
+    def starts(self, tier: Tier, to_grade: int, already_graded: int) -> None:
+        pass
+
+    def graded(self, result: SubmissionResult) -> None:
+        pass
+
+
+@pytest.fixture(scope="session")
+def new_class() -> Iterator[Callable[[], Walled]]:
+    """Makes empty classes; removes them at the end."""
+    folders: list[str] = []
+
+    def make() -> Walled:
+        folders.append(tempfile.mkdtemp(prefix="walled-"))
+        os.chmod(folders[-1], 0o755)
+        return Walled(Path(folders[-1]))
+
+    yield make
+    for folder in folders:
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def parent_of() -> Iterator[Callable[[Tier], WorkerParent]]:
+    """A running worker parent of a tier, or a skip that says why there is none."""
+    running: dict[Tier, WorkerParent] = {}
+
+    def start(tier: Tier) -> WorkerParent:
+        if tier not in running:
+            finding = examine(tier)
+            if not finding.works:
+                pytest.skip(f"this machine does not give tier {tier}: {finding.reason[:300]}")
+            running[tier] = WorkerParent(tier)
+            running[tier].wait_until_ready()
+        return running[tier]
+
+    yield start
+    for parent in running.values():
+        parent.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """An attacked class after its grading."""
+
+    results: dict[str, SubmissionResult]
+    honest: tuple[str, ...]
+    before: Any
+    after: Any
+    place: Walled
+
+
+@pytest.fixture(scope="session")
+def graded(
+    new_class: Callable[[], Walled], parent_of: Callable[[Tier], WorkerParent]
+) -> Callable[[Tier], Graded]:
+    """The class of each tier, graded once."""
+    done: dict[Tier, Graded] = {}
+
+    def grade(tier: Tier) -> Graded:
+        if tier not in done:
+            parent = parent_of(tier)
+            place = new_class()
+            chosen = attacks_in(tier)
+            for attack in chosen:
+                place.attack(attack)
+            # names in the order of the alphabet: an honest student after some attackers each
+            honest = tuple(sorted(a.name for a in chosen)[::10])
+            for name in honest:
+                place.hand_in(f"{name}~honest")
+            before = place.state()
+            results = place.grade(parent)
+            honest = tuple(f"{name}~honest" for name in honest)
+            done[tier] = Graded(results, honest, before, place.state(), place)
+        return done[tier]
+
+    return grade

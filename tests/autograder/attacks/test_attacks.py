@@ -1,0 +1,136 @@
+"""After every attack: the expected verdict, full marks for everybody else, and nothing left."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+from pathlib import Path
+
+import pytest
+
+from autograder.records import SubmissionResult, SubmissionStatus, Tier
+
+from .conftest import ATTACKS, MARK, Attack, attacks_in
+
+TIERS = (Tier.A, Tier.B, Tier.C)
+IN_TIERS = [
+    pytest.param(tier, attack, id=f"{tier}-{attack.kind}-{attack.name}")
+    for tier in TIERS
+    for attack in attacks_in(tier)
+]
+
+
+def _verdicts(result: SubmissionResult, exercise: str) -> dict[str, str]:
+    return {
+        question.question: question.verdict.value
+        for graded in result.exercises
+        if graded.exercise == exercise
+        for question in graded.questions
+    }
+
+
+@pytest.mark.parametrize(("tier", "attack"), IN_TIERS)
+def test_attack_has_its_verdict_and_costs_its_own_question_only(
+    graded, tier: Tier, attack: Attack
+) -> None:
+    result = graded(tier).results[attack.name]
+    assert result.status is SubmissionStatus.GRADED, result.error
+    verdicts = _verdicts(result, "attacked")
+    messages = [t.message for e in result.exercises for q in e.questions for t in q.tests]
+    if attack.verdict != "any":
+        assert verdicts.pop(attack.question) == attack.verdict, messages
+    if attack.others != "any":
+        verdicts.pop(attack.question, None)
+        assert set(verdicts.values()) == {attack.others}, (verdicts, messages)
+    assert _verdicts(result, "beside") == {"neighbour": "correct"}
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_honest_students_among_attackers_have_full_marks(graded, tier: Tier) -> None:
+    done = graded(tier)
+    assert len(done.honest) > 15
+    scores = {name: done.results[name].score for name in done.honest}
+    assert set(scores.values()) == {11.0}
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_no_file_of_the_course_or_the_class_is_changed(graded, tier: Tier) -> None:
+    done = graded(tier)
+    assert done.after == done.before
+    assert len(done.place.results.read_text().splitlines()) == len(done.results)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_nothing_is_left_on_the_machine(graded, tier: Tier) -> None:
+    graded(tier)
+    places = [Path(name) for name in ("/tmp", "/dev/shm", "/var/tmp", "/dev/mqueue", ".", "/")]
+    found = [path for place in places if place.is_dir() for path in place.glob(f"*{MARK}*")]
+    assert not found
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_no_lock_is_left(graded, tier: Tier) -> None:
+    done = graded(tier)
+    for path in (Path(os.__file__), done.place.results):
+        with open(path, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_no_process_is_left(graded, parent_of, tier: Tier) -> None:
+    graded(tier)
+    pid = parent_of(tier).pid
+    waiting = _chain(pid, 0 if tier is Tier.C else 2)
+    for left in _below(pid) - waiting:
+        assert _ends(left), Path(f"/proc/{left}/cmdline").read_bytes()
+
+
+def _below(pid: int) -> set[int]:
+    """All processes below one."""
+    found: set[int] = set()
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in map(int, (task / "children").read_text().split()):
+            found |= {child} | _below(child)
+    return found
+
+
+def _chain(pid: int, length: int) -> set[int]:
+    """Below bubblewrap stand the first process of its namespace and the worker parent."""
+    found: set[int] = set()
+    for _ in range(length):
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        pid = min(map(int, children))
+        found.add(pid)
+    return found
+
+
+def _ends(pid: int) -> bool:
+    """Whether a process ends within some seconds, if it has not."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([descriptor], [], [], 10)[0])
+    finally:
+        os.close(descriptor)
+
+
+def test_the_same_submission_has_the_same_result_whatever_the_tier(graded) -> None:
+    def outcome(result: SubmissionResult) -> list[tuple[str, float, str]]:
+        questions = [q for e in result.exercises for q in e.questions]
+        return [(q.question, q.score, q.verdict.value) for q in questions]
+
+    by_tier = [graded(tier).results for tier in TIERS]
+    common = set.intersection(*(set(results) for results in by_tier))
+    assert len(common) > 120
+    for name in sorted(common):
+        outcomes = [outcome(results[name]) for results in by_tier]
+        assert outcomes[0] == outcomes[1] == outcomes[2], name
+
+
+def test_the_corpus_is_large_and_every_name_is_its_own() -> None:
+    names = [attack.name for attack in ATTACKS]
+    assert len(names) >= 120
+    assert len(set(names)) == len(names)
