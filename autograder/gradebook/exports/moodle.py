@@ -45,13 +45,14 @@ def write(results: Iterable[SubmissionResult], path: Path) -> Exported:
 def write_with_roster(results: Iterable[SubmissionResult], path: Path, roster: Roster) -> Exported:
     """The worksheet of one assignment with grades and comments, else as it was."""
     roster.must_be_of(Platform.MOODLE)
-    own = {result.student: result for result in latest(results)}
-    names = sorted({result.assignment for result in own.values()})
-    if len({result.assignment for result in latest(results)}) > 1:
+    graded = latest(results)
+    names = sorted({result.assignment for result in graded})
+    if len(names) > 1:
         raise UserError(
             f"{roster.path} is the worksheet of one assignment, and there are results of "
             f"{', '.join(names)}: choose with --assignment"
         )
+    own = {result.student: result for result in graded}
     columns = [*roster.columns, *([] if _COMMENT in roster.columns else [_COMMENT])]
     matching = match(roster, own)
     rows: list[Sequence[str]] = [columns]

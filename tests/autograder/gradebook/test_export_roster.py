@@ -1,0 +1,274 @@
+"""Canvas's and Moodle's tables: their own format, whose row it is, and that nothing is lost."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from autograder.errors import UserError
+from autograder.gradebook import export
+from autograder.records import SubmissionStatus
+
+#: a gradebook as Canvas exports it, read-only columns included
+CANVAS = """\
+Student,ID,SIS User ID,SIS Login ID,Section,Masks (4711),Old work (12),Current Score
+,,,,,Manual Posting,,(read only)
+    Points Possible,,,,,6.00,10.00,(read only)
+"Lovelace, Ada",101,S-1,ada,"Section, one",,9.00,90.00
+"Hopper, Grace",102,S-2,grace@navy.example,Section one,1.50,,
+"Noether, Emmy",103,S-3,noether,Section two,3.25,8.00,80.00
+"Student, Test",999,,fa25d0c1,Section one,,,
+"""
+
+#: a grading worksheet as Moodle exports it
+MOODLE = (
+    "\ufeffIdentifier,Full name,ID number,Email address,Status,Grade,Maximum Grade,"
+    "Grade can be changed,Last modified (submission),Last modified (grade),Feedback comments\n"
+    "Participant 70001,Ada Lovelace,4001,ada@example.org,Submitted for grading - ,,6.00,Yes,"
+    '"Friday, 2 May 2025, 6:14 PM",-,\n'
+    "Participant 70002,Grace Hopper,4002,grace@example.org,No submission - ,2.50,6.00,Yes,"
+    '-,"Monday, 5 May 2025, 9:00 AM",see me\n'
+    "Participant 70003,Emmy Noether,4003,emmy@example.org,No submission - ,,6.00,No,-,-,\n"
+)
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def canvas(tmp_path: Path) -> Path:
+    path = tmp_path / "gradebook.csv"
+    path.write_text(CANVAS, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def moodle(tmp_path: Path) -> Path:
+    path = tmp_path / "worksheet.csv"
+    path.write_text(MOODLE, encoding="utf-8")
+    return path
+
+
+def lines(notes: tuple[str, ...]) -> Iterator[str]:
+    return iter(sorted(notes))
+
+
+def test_canvas_has_its_columns_its_row_of_points_and_a_row_for_each_student(
+    make_result: Callable, tmp_path: Path
+) -> None:
+    results = [
+        make_result("ada"),
+        make_result("ada", (2.0, 2.0, 2.0), assignment="causal_attention"),
+        make_result("ben", (0.0, 0.125, 2.0)),
+    ]
+    written = export("canvas", results, tmp_path / "out.csv")
+    points, ada, ben = rows_of(written.path)
+    assert list(points)[:5] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
+    assert list(points)[5:] == ["Causal attention", "Masks"]
+    assert list(points.values()) == ["    Points Possible", "", "", "", "", "6", "6"]
+    assert list(ada.values()) == ["ada", "", "", "ada", "", "6", "4"]
+    assert (ben["Causal attention"], ben["Masks"]) == ("", "2.125")
+
+
+def test_a_canvas_gradebook_gives_its_ids_and_keeps_what_we_do_not_know(
+    make_result: Callable, canvas: Path, tmp_path: Path
+) -> None:
+    results = [
+        make_result("ADA"),
+        make_result("grace", status=SubmissionStatus.FAILED),
+        make_result("zoe"),
+    ]
+    written = export("canvas", results, tmp_path / "out.csv", canvas)
+    points, ada, grace, emmy, zoe = rows_of(written.path)
+    assert list(points)[5:] == ["Masks (4711)"]
+    assert (points["Student"], points["Masks (4711)"]) == ("    Points Possible", "6")
+    assert list(ada.values()) == ["Lovelace, Ada", "101", "S-1", "ada", "Section, one", "4"]
+    assert (grace["ID"], grace["Masks (4711)"]) == ("102", "1.50")
+    assert (emmy["ID"], emmy["Masks (4711)"]) == ("103", "3.25")
+    assert (zoe["Student"], zoe["ID"], zoe["Masks (4711)"]) == ("zoe", "", "4")
+    assert list(lines(written.notes)) == [
+        "'Noether, Emmy' of gradebook.csv has no result here",
+        "'zoe' is not in gradebook.csv",
+    ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["grace@navy.example", "grace", "S-2", "102", "hoppergrace", "hoppergrace_102"]
+    + ["Grace Hopper", "Hopper, Grace", "  GRACE   hopper "],
+)
+def test_a_student_is_known_by_any_name_that_canvas_uses(
+    make_result: Callable, canvas: Path, tmp_path: Path, name: str
+) -> None:
+    written = export("canvas", [make_result(name)], tmp_path / "out.csv", canvas)
+    assert [row["ID"] for row in rows_of(written.path) if row["Masks (4711)"] == "4"] == ["102"]
+
+
+def test_namesakes_get_nobodys_grade_and_are_reported(
+    make_result: Callable, canvas: Path, tmp_path: Path
+) -> None:
+    canvas.write_text(CANVAS + '"Lovelace, Ada",104,S-4,ada2,One,,,\n', encoding="utf-8")
+    results = [make_result("Ada Lovelace"), make_result("grace"), make_result("102")]
+    written = export("canvas", results, tmp_path / "out.csv", canvas)
+    rows = rows_of(written.path)
+    assert {row["ID"] for row in rows if row["Masks (4711)"] == "4"} == {""}
+    assert [row["Student"] for row in rows[-3:]] == ["102", "Ada Lovelace", "grace"]
+    assert "'Ada Lovelace' may be any of 2 people of gradebook.csv" in written.notes
+    assert "'102', 'grace' may all be 'Hopper, Grace' of gradebook.csv" in written.notes
+
+
+def test_an_identifier_is_surer_than_a_name(
+    make_result: Callable, canvas: Path, tmp_path: Path
+) -> None:
+    canvas.write_text(CANVAS + '"Ada, Else",104,ada lovelace,e,One,,,\n', encoding="utf-8")
+    written = export("canvas", [make_result("Ada Lovelace")], tmp_path / "out.csv", canvas)
+    assert [row["ID"] for row in rows_of(written.path) if row["Masks (4711)"] == "4"] == ["104"]
+
+
+def test_other_points_possible_are_reported(
+    make_result: Callable, canvas: Path, tmp_path: Path
+) -> None:
+    canvas.write_text(CANVAS.replace(",6.00,", ",100.00,"), encoding="utf-8")
+    (note,) = (
+        note
+        for note in export("canvas", [make_result("ada")], tmp_path / "out.csv", canvas).notes
+        if "points are possible" in note
+    )
+    assert note.startswith("Masks (4711): 100.00 points are possible in Canvas and 6 here")
+
+
+def test_two_columns_for_one_assignment_are_refused(
+    make_result: Callable, canvas: Path, tmp_path: Path
+) -> None:
+    canvas.write_text(CANVAS.replace("Old work (12)", "masks (12)"), encoding="utf-8")
+    with pytest.raises(UserError, match="may both be masks: rename one"):
+        export("canvas", [make_result("ada")], tmp_path / "out.csv", canvas)
+
+
+@pytest.mark.parametrize("name", ["=1+1", "@x", "+1", "-1"])
+def test_no_name_and_no_cell_of_a_roster_is_a_formula(
+    make_result: Callable, canvas: Path, moodle: Path, tmp_path: Path, name: str
+) -> None:
+    canvas.write_text(CANVAS.replace("noether", name), encoding="utf-8")
+    moodle.write_text(MOODLE.replace("Emmy Noether", name), encoding="utf-8")
+    for kind, roster in (("canvas", canvas), ("moodle", moodle)):
+        written = export(kind, [make_result(f"={name}")], tmp_path / f"{kind}.csv", roster)
+        plain = export(kind, [make_result(f"={name}")], tmp_path / f"plain-{kind}")
+        sheet = plain.path / "masks.csv" if kind == "moodle" else plain.path
+        for path in (written.path, sheet):
+            with path.open(newline="", encoding="utf-8") as file:
+                cells = [cell for row in csv.reader(file) for cell in row if cell != "-"]
+            assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
+
+
+def test_moodle_gets_its_own_worksheet_back_with_grades_and_comments(
+    make_result: Callable, moodle: Path, tmp_path: Path
+) -> None:
+    results = [make_result("Ada Lovelace"), make_result("zoe")]
+    written = export("moodle", results, tmp_path / "out.csv", moodle)
+    ada, grace, emmy, zoe = rows_of(written.path)
+    header = MOODLE.partition("\n")[0].removeprefix("\ufeff")
+    assert list(ada) == header.split(",")
+    assert (ada["Identifier"], ada["Grade"]) == ("Participant 70001", "4")
+    assert ada["Last modified (submission)"] == "Friday, 2 May 2025, 6:14 PM"
+    assert ada["Last modified (grade)"] == "-"  # Moodle compares it with its own
+    assert (
+        "masking/mask_scores: 0 of 2. Not right yet. May a token see itself?"
+        in (ada["Feedback comments"])
+    )
+    assert (grace["Grade"], grace["Feedback comments"]) == ("2.50", "see me")
+    assert (emmy["Grade"], zoe["Full name"], zoe["Grade"]) == ("", "zoe", "4")
+    assert list(lines(written.notes)) == [
+        "'Emmy Noether' of worksheet.csv has no result here",
+        "'Grace Hopper' of worksheet.csv has no result here",
+        "'zoe' is not in worksheet.csv",
+    ]
+
+
+@pytest.mark.parametrize(
+    "name", ["Participant 70003", "4003", "emmy@example.org", "emmy", "Emmy Noether_70003"]
+)
+def test_a_student_is_known_by_any_name_that_moodle_uses(
+    make_result: Callable, moodle: Path, tmp_path: Path, name: str
+) -> None:
+    written = export("moodle", [make_result(name)], tmp_path / "out.csv", moodle)
+    assert rows_of(written.path)[2]["Grade"] == "4"
+    assert "Moodle says that the grade of 'Emmy Noether' can't be changed" in written.notes
+
+
+def test_moodles_comment_is_no_html_of_a_students(
+    make_result: Callable, moodle: Path, tmp_path: Path
+) -> None:
+    result = make_result("emmy")
+    first = result.exercises[0]
+    bad = replace(first.questions[1], hint="<script>x</script>\n& more")
+    changed = replace(first, questions=(first.questions[0], bad))
+    result = replace(result, exercises=(changed, *result.exercises[1:]))
+    written = export("moodle", [result], tmp_path / "out.csv", moodle)
+    comment = rows_of(written.path)[2]["Feedback comments"]
+    assert "&lt;script&gt;x&lt;/script&gt; &amp; more" in comment
+    assert comment.replace("<br>", "").count("<") == 0
+
+
+def test_another_maximum_in_moodle_is_reported_once(
+    make_result: Callable, moodle: Path, tmp_path: Path
+) -> None:
+    moodle.write_text(MOODLE.replace(",6.00,", ",100.00,"), encoding="utf-8")
+    results = [make_result("Ada Lovelace"), make_result("Grace Hopper")]
+    notes = export("moodle", results, tmp_path / "out.csv", moodle).notes
+    assert [note for note in notes if note.startswith("the maximum grade is 100.00")] == [
+        "the maximum grade is 100.00 in Moodle and 6 here: change it there, or the grades mean "
+        "something else"
+    ]
+
+
+def test_a_worksheet_is_for_one_assignment(
+    make_result: Callable, moodle: Path, tmp_path: Path
+) -> None:
+    results = [make_result("emmy"), make_result("emmy", assignment="other")]
+    with pytest.raises(UserError, match="masks, other: choose with --assignment"):
+        export("moodle", results, tmp_path / "out", moodle)
+    written = export("moodle", results, tmp_path / "out")
+    assert sorted(path.name for path in written.path.iterdir()) == ["masks.csv", "other.csv"]
+    assert "no identifiers" in written.notes[0]
+
+
+def test_separators_and_line_ends_of_other_countries_are_read(
+    make_result: Callable, canvas: Path, tmp_path: Path
+) -> None:
+    text = 'Student;ID;SIS User ID;SIS Login ID;Section\r\n"Lovelace; Ada";101;;ada;"a, b"\r\n'
+    canvas.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    written = export("canvas", [make_result("ada")], tmp_path / "out.csv", canvas)
+    assert rows_of(written.path)[1]["ID"] == "101"
+    assert rows_of(written.path)[1]["Masks"] == "4"
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"", "its columns are: none"),
+        (b"Name,Mail\nada,a@b\n", "its columns are: Name, Mail"),
+        (b"\xff\xfe\x00", "can't be read as a CSV file in UTF-8"),
+    ],
+)
+def test_what_is_no_roster_is_refused_with_what_was_expected(
+    make_result: Callable, canvas: Path, tmp_path: Path, content: bytes, problem: str
+) -> None:
+    canvas.write_bytes(content)
+    with pytest.raises(UserError, match=problem):
+        export("canvas", [make_result()], tmp_path / "out.csv", canvas)
+
+
+def test_the_wrong_platforms_table_and_a_format_without_rosters_are_refused(
+    make_result: Callable, canvas: Path, moodle: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(UserError, match="is a table of Moodle, and this format is for Canvas"):
+        export("canvas", [make_result()], tmp_path / "out.csv", moodle)
+    with pytest.raises(UserError, match="'junit' has no use for a roster; these have: canvas, mo"):
+        export("junit", [make_result()], tmp_path / "out.xml", canvas)
