@@ -45,7 +45,7 @@ def check(question: str) -> None:
 
 
 def _here() -> Path:
-    """The notebook's folder; raises `UserError` where it was moved or deleted since it was opened."""
+    """The notebook's folder; raises `UserError` where it was moved or deleted since."""
     try:
         return Path.cwd()
     except FileNotFoundError:
