@@ -60,6 +60,10 @@ bench: setup-grade ## time grading on the example class repeated to 200, nbgrade
 soak: setup-test ## feed the readers 100,000 inputs and kill graders at 60 moments (about 30 minutes)
 	@$(PY) scripts/soak.py $(SOAK)
 
+.PHONY: mutation
+mutation: setup-grade ## change the solutions in thousands of small ways: the hidden suites notice each
+	@$(PY) scripts/mutation $(MUTATION)
+
 .PHONY: lint
 lint: setup-test ## check style, types and who may import whom
 	@failed=; \
