@@ -25,6 +25,9 @@ from .parts import STUB, split_module, strip_solutions
 #: what public checks may import: they travel with the wheel alone
 _IMPORTS_OF_CHECKS = ("torch", "pytest", "autograder.suite")
 
+#: what runs the checks after every push, by its place in a code classroom's repository
+_WORKFLOWS = {".github/workflows/checks.yml": "github.yml", ".gitlab-ci.yml": "gitlab.yml"}
+
 
 @dataclass(frozen=True, slots=True)
 class ReleasedAssignment:
@@ -63,6 +66,7 @@ def released_assignment(
         **({f"checks/{HINTS}": hints_text(hints)} if hints else {}),
         "README.md": _readme(assignment, points),
         "requirements.txt": f"./{wheel_name(course.root)}\n",
+        **{place: _template(name) for place, name in _WORKFLOWS.items()},
     }
     return ReleasedAssignment(assignment.name, dict(sorted(files.items())), sources, points)
 
@@ -158,8 +162,11 @@ def _students_have(module: str) -> bool:
     return any(module == known or module.startswith(f"{known}.") for known in _IMPORTS_OF_CHECKS)
 
 
+def _template(name: str) -> str:
+    return resources.files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
+
+
 def _readme(assignment: Assignment, points: Mapping[str, Mapping[str, float]]) -> str:
-    template = resources.files(__package__).joinpath("templates/README.md")
     rows = [
         f"| {number} | `{exercise.name}` | "
         + ", ".join(f"`{name}` {worth:g}" for name, worth in points[exercise.name].items())
@@ -167,7 +174,7 @@ def _readme(assignment: Assignment, points: Mapping[str, Mapping[str, float]]) -
         for number, exercise in enumerate(assignment.exercises, start=1)
     ]
     first = assignment.exercises[0]
-    return Template(template.read_text(encoding="utf-8")).substitute(
+    return Template(_template("README.md")).substitute(
         title=assignment.title,
         name=assignment.name,
         first=first.name,

@@ -47,6 +47,8 @@ def source_of(cells: list[dict[str, Any]], name: str) -> str:
 
 def test_a_release_holds_notebooks_modules_checks_and_instructions(folder: Path) -> None:
     assert set(tree(folder)) == {
+        ".github/workflows/checks.yml",
+        ".gitlab-ci.yml",
         "README.md",
         "requirements.txt",
         "sums.ipynb",

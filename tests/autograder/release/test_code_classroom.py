@@ -1,0 +1,95 @@
+"""The files that run the checks after a push: valid, harmless, and true to what the checks say."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import mistune
+import pytest
+import yaml
+
+GITHUB = ".github/workflows/checks.yml"
+GITLAB = ".gitlab-ci.yml"
+
+#: stands for the real command, which the runner has installed by then
+AUTOGRADER = """\
+#!/bin/sh
+case "$1" in
+    check) printf '%s\\n' 'half: to mend' '```' '<script>x</script>' '# no heading'; exit 1 ;;
+    status) echo '1 of 2 questions pass' ;;
+esac
+"""
+
+
+def parsed(folder: Path, name: str) -> dict[Any, Any]:
+    document = yaml.safe_load((folder / name).read_text(encoding="utf-8"))
+    assert isinstance(document, dict)
+    return document
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> dict[str, Any]:
+    """How a runner starts a step: its folder, its PATH, the file of the summary."""
+    tools, work = tmp_path / "tools", tmp_path / "work"
+    tools.mkdir()
+    work.mkdir()
+    (tools / "autograder").write_text(AUTOGRADER)
+    (tools / "autograder").chmod(0o755)
+    summary = str(tmp_path / "summary.md")
+    path = f"{tools}{os.pathsep}{os.environ['PATH']}"
+    return {"cwd": work, "env": {"PATH": path, "GITHUB_STEP_SUMMARY": summary}}
+
+
+def run(script: str, runner: dict[str, Any], *options: str) -> subprocess.CompletedProcess[str]:
+    command = ["bash", "-e", *options, "-c", script]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **runner)
+
+
+def test_github_runs_the_checks_on_push_with_no_rights_but_to_read(folder: Path) -> None:
+    workflow = parsed(folder, GITHUB)
+    assert "push" in workflow[True]  # YAML 1.1 reads the key `on` so
+    assert workflow["permissions"] == {"contents": "read"}
+    job = workflow["jobs"]["check"]
+    assert job["timeout-minutes"] <= 30
+    scripts = "\n".join(step.get("run", "") for step in job["steps"])
+    assert "pip install --quiet -r requirements.txt" in scripts
+    assert "${{" not in scripts  # what a student writes gets into no command
+
+
+def test_github_shows_what_the_checks_say_as_text_and_fails_with_them(
+    folder: Path, runner: dict[str, Any]
+) -> None:
+    steps = {s.get("name"): s for s in parsed(folder, GITHUB)["jobs"]["check"]["steps"]}
+    check = run(steps["Check"]["run"], runner)
+    assert (check.returncode, check.stdout.splitlines()[0]) == (1, "half: to mend")
+    assert "cancelled" in steps["Summary"]["if"]  # also after checks that failed
+    assert run(steps["Summary"]["run"], runner).returncode == 0
+    summary = Path(runner["env"]["GITHUB_STEP_SUMMARY"]).read_text()
+    html = mistune.create_markdown(escape=False)(summary)
+    assert "1 of 2 questions pass" in html
+    assert "&lt;script&gt;x&lt;/script&gt;" in html
+    assert "<script" not in html
+    assert html.count("<h1") == 0
+    assert html.count("<pre") == 2
+
+
+def test_gitlab_runs_the_checks_keeps_what_they_say_and_fails_with_them(
+    folder: Path, runner: dict[str, Any]
+) -> None:
+    (job,) = parsed(folder, GITLAB).values()
+    assert job["artifacts"]["when"] == "always"
+    assert job["before_script"] == ["python -m pip install --quiet -r requirements.txt"]
+    done = run("\n".join(job["script"]), runner, "-o", "pipefail")
+    assert done.returncode == 1
+    kept = (runner["cwd"] / job["artifacts"]["paths"][0]).read_text()
+    assert kept == done.stdout
+    assert {"half: to mend", "1 of 2 questions pass"} <= set(kept.splitlines())
+
+
+@pytest.mark.parametrize("name", [GITHUB, GITLAB])
+def test_what_the_workflow_installs_is_in_the_bundle(folder: Path, name: str) -> None:
+    assert "requirements.txt" in (folder / name).read_text(encoding="utf-8")
+    assert (folder / "requirements.txt").is_file()
