@@ -72,6 +72,8 @@ def _tensor_difference(got: Any, expected: torch.Tensor, tolerance: Tolerance | 
         )
     if got.device != expected.device:
         return f"got       a tensor on the device {got.device}\nexpected  one on {expected.device}"
+    if torch.equal(got, expected):
+        return None
     bound = tolerance or tolerance_of(expected.dtype)
     wrong = ~_close(got, expected, bound)
     if not bool(wrong.any()):
