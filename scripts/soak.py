@@ -32,6 +32,8 @@ from autograder.grading.results import read_results  # noqa: E402
 from autograder.submission import module_of_notebook  # noqa: E402
 
 NAMES = ("f", "A")
+#: submissions that are graded again and again
+_CLASS = 10
 PIECES = (
     *("def f(x):", "class A:", "class A(A):", "    return x", "\treturn f", "@f", "f = g(f)", "f("),
     *("A.f = f", "f = lambda: A", "import f, A.b", "from f import *", "%magic", "!ls", "x = !ls"),
@@ -139,7 +141,9 @@ def kill(count: int, seed: int) -> int:
     failures = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        shutil.copytree(ROOT / "examples" / "submitted", folder / "submitted")
+        examples = sorted((ROOT / "examples" / "submitted").glob("*/*"))
+        for work in random.Random(seed).sample(examples, min(_CLASS, len(examples))):
+            shutil.copytree(work, folder / "submitted" / work.parent.name / work.name)
         began = time.monotonic()
         _grader(folder, "whole.jsonl").wait()
         whole, seconds = _scores(folder / "whole.jsonl"), time.monotonic() - began

@@ -123,7 +123,7 @@ def _in_zip(
     seen: set[tuple[str, ...]] = set()
     with archive:
         for info in archive.infolist():
-            if info.is_dir():
+            if info.filename.endswith("/"):
                 continue
             own = (*path, *_parts(_name_of(info)))
             name = "/".join((*path, _name_of(info)))

@@ -25,7 +25,7 @@ def folder_name(name: str) -> str:
 def handed_in(class_folder: Path, student: str, assignment: str) -> Path:
     """Where a student's files are: below the very name, which is a folder's and not a way out."""
     names = [
-        folder_name(name) if "/" in name or name in ("", ".", "..") else name
+        folder_name(name) if {"/", "\0"} & set(name) or name in ("", ".", "..") else name
         for name in (student, assignment)
     ]
     return class_folder.joinpath("submitted", *names)

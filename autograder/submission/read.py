@@ -156,8 +156,10 @@ def read_bytes(path: Path, limit: int) -> bytes:
     """At most `limit` bytes of a regular file; raises `SubmissionError`, never follows a link."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        raise SubmissionError(f"can't be read ({error.strerror}); upload it again") from error
+    except (OSError, ValueError) as error:
+        if path.is_symlink():
+            raise SubmissionError("is not a regular file but a link; hand in the file") from error
+        raise SubmissionError(f"can't be read ({error}); upload it again") from error
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise SubmissionError("is not a regular file; hand in the file itself")

@@ -29,6 +29,11 @@ class Statement:
         )
 
     @property
+    def first_line(self) -> int:
+        """Its first line, decorators included: the node of a definition starts at its `def`."""
+        return _first_line(self.node)
+
+    @property
     def is_star_import(self) -> bool:
         """`from ... import *` may bind anything."""
         return isinstance(self.node, ast.ImportFrom) and self.node.names[0].name == "*"
@@ -105,11 +110,14 @@ def statements_of(text: str, body: Sequence[ast.stmt]) -> list[Statement]:
     return found
 
 
+def _first_line(node: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
 def _segment(lines: Sequence[bytes], node: ast.stmt) -> str:
     decorators = getattr(node, "decorator_list", [])
-    # the node of a decorated definition starts at its `def`
-    first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
-    part = [*lines[first - 1 : node.end_lineno]]
+    part = [*lines[_first_line(node) - 1 : node.end_lineno]]
     part[-1] = part[-1][: node.end_col_offset]
     part[0] = part[0] if decorators else part[0][node.col_offset :]
     text = b"\n".join(part).decode()

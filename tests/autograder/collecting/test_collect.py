@@ -353,3 +353,9 @@ def test_random_damage_to_an_archive_never_stops_the_reader(
     path.write_bytes(bytes(raw[: data.draw(st.integers(0, len(raw)))]))
     for member in members_of(path):
         assert not isinstance(member, Member) or len(member.data) <= 1000
+
+
+def test_a_member_without_a_name_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "nameless.zip"
+    path.write_bytes(_changed(zipped({"q": b"1"}), b"q", b"\0"))
+    assert [type(member).__name__ for member in members_of(path)] == ["Refused"]
