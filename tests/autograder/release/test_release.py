@@ -56,6 +56,7 @@ def test_a_release_holds_notebooks_modules_checks_and_instructions(folder: Path)
         "halves.ipynb",
         "halves.py",
         "checks/assignment.json",
+        "checks/hints.json",
         "checks/test_sums.py",
         "checks/test_halves.py",
     }

@@ -1,0 +1,145 @@
+"""Every released notebook runs from top to bottom, untouched and solved."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from autograder.authoring.hints import hints_of
+from autograder.authoring.parts import split_module
+from autograder.course import load_course
+from autograder.records import Exercise
+
+ROOT = Path(__file__).parents[3]
+RUNNER = Path(__file__).with_name("notebook_runs.py")
+COURSE = load_course(ROOT)
+EXERCISES = [exercise for assignment in COURSE.assignments for exercise in assignment.exercises]
+#: a notebook may take 20 s; starting a kernel and importing torch, which is warm here, takes 4
+MOST_CPU_SECONDS = 16.0
+
+Runs = dict[str, dict[str, Any]]
+
+
+def name_of(exercise: Exercise) -> str:
+    """`<assignment>/<exercise>`."""
+    return f"{exercise.assignment}/{exercise.name}"
+
+
+def notebook_of(exercise: Exercise, *, solved: bool) -> Any:
+    """The released notebook, if wanted with the solutions in its cells."""
+    notebook = nbformat.read(exercise.stub.with_suffix(".ipynb"), as_version=4)
+    if solved:
+        for question, definition in split_module(exercise).definitions.items():
+            (cell,) = [cell for cell in notebook.cells if cell.id == question]
+            cell.source = definition
+    return notebook
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of all released assignments."""
+    return Path(shutil.copytree(ROOT / "assignments", tmp_path_factory.mktemp("class") / "all"))
+
+
+def run_all(folders: Path, *, solved: bool) -> Runs:
+    """Runs all notebooks in one warm process."""
+    tasks = [
+        (
+            name_of(exercise),
+            str(folders / exercise.assignment),
+            [
+                cell.source
+                for cell in notebook_of(exercise, solved=solved).cells
+                if cell.cell_type == "code"
+            ],
+        )
+        for exercise in EXERCISES
+    ]
+    done = subprocess.run(
+        [sys.executable, str(RUNNER)],
+        input=json.dumps(tasks),
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=900,
+    )
+    assert done.returncode == 0, done.stderr
+    runs: Runs = json.loads(done.stdout)
+    return runs
+
+
+@pytest.fixture(scope="module")
+def stubs(folders: Path) -> Runs:
+    """What the untouched notebooks show."""
+    return run_all(folders, solved=False)
+
+
+@pytest.fixture(scope="module")
+def solved(folders: Path) -> Runs:
+    """What the solved notebooks show."""
+    return run_all(folders, solved=True)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=name_of)
+def test_an_untouched_notebook_says_in_every_check_what_is_to_do(
+    stubs: Runs, exercise: Exercise
+) -> None:
+    run = stubs[name_of(exercise)]
+    assert run["troubles"] == []
+    assert run["checks"] == [f"○ {q.name}: not implemented yet" for q in exercise.questions]
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=name_of)
+def test_a_solved_notebook_passes_every_check_without_a_warning(
+    solved: Runs, exercise: Exercise
+) -> None:
+    run = solved[name_of(exercise)]
+    assert run["troubles"] == []
+    assert run["checks"] == [f"✓ {q.name}: all checks passed" for q in exercise.questions]
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=name_of)
+def test_a_notebook_shows_the_same_pictures_untouched_and_solved(
+    stubs: Runs, solved: Runs, exercise: Exercise
+) -> None:
+    name = name_of(exercise)
+    assert stubs[name]["pictures"] == solved[name]["pictures"] >= 3
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=name_of)
+def test_a_solved_notebook_is_quick(solved: Runs, exercise: Exercise) -> None:
+    assert solved[name_of(exercise)]["cpu_seconds"] < MOST_CPU_SECONDS
+
+
+@pytest.mark.parametrize("name", ["self_attention/self_attention", "causal_attention/dropout"])
+def test_a_real_kernel_shows_what_the_warm_process_shows(
+    folders: Path, solved: Runs, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (exercise,) = [exercise for exercise in EXERCISES if name_of(exercise) == name]
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    notebook = notebook_of(exercise, solved=True)
+    folder = str(folders / exercise.assignment)
+    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": folder}}).execute()
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert not [output for output in outputs if output.get("name") == "stderr"]
+    pictures = sum("image/png" in output.get("data", {}) for output in outputs)
+    assert pictures == solved[name]["pictures"]
+
+
+@pytest.mark.parametrize("assignment", COURSE.assignments, ids=lambda item: item.name)
+def test_every_question_has_two_or_three_hints(assignment: Any) -> None:
+    hints = hints_of(COURSE.root, assignment)
+    names = {question.name for item in assignment.exercises for question in item.questions}
+    assert {name: len(texts) in (2, 3) for name, texts in hints.items()} == dict.fromkeys(
+        names, True
+    )

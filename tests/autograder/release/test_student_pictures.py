@@ -1,0 +1,92 @@
+"""Pictures: never fail, and are no wider than a phone shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import matplotlib
+import matplotlib.pyplot as plt
+import pytest
+import torch
+from matplotlib.figure import Figure
+
+from autograder.student.drawing import WIDEST
+from autograder.student.pictures import beside, flow, heatmap
+
+WORDS = ["Your", "journey", "starts", "with", "one", "step"]
+
+
+@pytest.fixture(autouse=True)
+def backend() -> Iterator[None]:
+    """Draws without a screen, and closes what was drawn."""
+    matplotlib.use("agg")
+    yield
+    plt.close("all")
+
+
+def drawn() -> Figure:
+    """The figure just drawn, laid out."""
+    figure = plt.gcf()
+    figure.canvas.draw()
+    return figure
+
+
+def texts(figure: Figure) -> set[str]:
+    """Everything written in the panels."""
+    return {text.get_text() for axes in figure.axes for text in axes.texts}
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3, 6, 10, 64])
+def test_a_comparison_is_no_wider_than_a_phone_shows(columns: int) -> None:
+    beside(lambda: torch.rand(6, columns), torch.rand(6, columns), "title", rows=WORDS)
+    assert drawn().get_size_inches()[0] <= WIDEST + 0.9  # 0.9: the scale of colours, and labels
+
+
+def test_small_panels_stand_side_by_side_and_wide_ones_above_each_other() -> None:
+    beside(lambda: torch.rand(6, 3), torch.rand(6, 3), rows=WORDS)
+    left, right = (axes.get_position() for axes in drawn().axes)
+    assert left.x1 < right.x0
+    beside(lambda: torch.rand(6, 6), torch.rand(6, 6), rows=WORDS, columns=WORDS)
+    upper, lower = (axes.get_position() for axes in drawn().axes)
+    assert upper.y0 > lower.y1
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (NotImplementedError(), "not implemented yet"),
+        (ValueError("no\nsecond line"), "ValueError: no"),
+        (None, "the result is None: is a\n`return` missing?"),
+        (torch.rand(2, 2, 2), "shape (2, 2, 2) is no\nmatrix that can be drawn"),
+        ((1, 2), "the result is a tuple of\n2, not one tensor"),
+    ],
+)
+@pytest.mark.parametrize("draw", [beside, heatmap])
+def test_an_answer_that_gives_no_matrix_is_a_quiet_panel(draw: Any, answer: Any, said: str) -> None:
+    def ask() -> Any:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    draw(ask, *([torch.rand(1, 4)] if draw is beside else []))
+    assert said.replace("\n", " ") in {text.replace("\n", " ") for text in texts(drawn())}
+
+
+def test_numbers_stand_in_cells_while_there_is_room() -> None:
+    heatmap(torch.tensor([[0.25, -torch.inf]]), title="one row")
+    assert texts(drawn()) == {"0.25", "-inf"}
+    heatmap(torch.rand(30, 30))
+    assert texts(drawn()) == set()
+
+
+def test_the_notebooks_own_style_comes_back() -> None:
+    before = dict(plt.rcParams)
+    heatmap(torch.rand(2, 2))
+    assert dict(plt.rcParams) == before
+
+
+def test_a_flow_names_its_steps_and_shapes() -> None:
+    flow([("input", "(2, 6)", "words, numbers"), ("split", "(2, 3, 2)", "")], title="how")
+    assert {"input", "(2, 6)", "words, numbers", "split", "(2, 3, 2)"} <= texts(drawn())
+    assert drawn().get_size_inches()[0] <= WIDEST
