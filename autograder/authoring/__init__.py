@@ -1,6 +1,7 @@
 """From content to product: what students get, proved to be fresh and to tell nothing hidden."""
 
 from .bundle import build_wheel
+from .gradescope import gradescope_bundle
 from .leaks import Leak
 from .release import (
     Difference,
@@ -18,6 +19,7 @@ __all__ = [
     "ReleasedFolder",
     "build_wheel",
     "find_leaks",
+    "gradescope_bundle",
     "release",
     "verify_fresh",
 ]

@@ -14,7 +14,7 @@ from ..errors import GraderError
 
 #: 2020-01-01, for everything that wants a date
 _EPOCH = "1577836800"
-_DATE = (2020, 1, 1, 0, 0, 0)
+DATE = (2020, 1, 1, 0, 0, 0)
 
 
 def bundle_bytes(folder: str, files: Mapping[str, bytes]) -> bytes:
@@ -22,7 +22,7 @@ def bundle_bytes(folder: str, files: Mapping[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(files):
-            info = zipfile.ZipInfo(f"{folder}/{name}", _DATE)
+            info = zipfile.ZipInfo(f"{folder}/{name}", DATE)
             info.create_system = 3
             info.external_attr = 0o100644 << 16
             archive.writestr(info, files[name])

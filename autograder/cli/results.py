@@ -1,4 +1,4 @@
-"""Commands on a class's results: record, feedback, report, export."""
+"""Commands on a class's results: record, feedback, report, export, and Gradescope's bundle."""
 
 from __future__ import annotations
 
@@ -126,7 +126,32 @@ def export(
     return 0
 
 
-COMMANDS = (record, feedback, report, export)
+@click.command("gradescope-bundle")
+@click.argument("assignment")
+@click.option("--to", "path", type=click.Path(path_type=Path), help="The zip to write.")
+@in_course
+@as_json
+def gradescope_bundle(
+    assignment: str, path: Path | None, course_folder: Path, as_json: bool
+) -> int:
+    """Write the autograder that Gradescope runs for ASSIGNMENT. It holds hidden tests.
+
+    \b
+    Example: autograder gradescope-bundle causal_attention
+    """
+    course = course_at(course_folder)
+    target = path or course.root / "build" / f"gradescope-{assignment}.zip"
+    part = instructor_part("authoring")
+    written = part.gradescope_bundle(course, course.assignment(assignment), target)
+    if as_json:
+        emit({"file": str(written)})
+        return 0
+    console.print(f"autograder for Gradescope: {escape(str(written))}", soft_wrap=True)
+    console.print("it holds solutions and hidden tests: upload it, and give it to nobody")
+    return 0
+
+
+COMMANDS = (record, feedback, report, export, gradescope_bundle)
 
 
 def _results(class_folder: Path) -> list[SubmissionResult]:

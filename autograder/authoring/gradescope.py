@@ -1,0 +1,72 @@
+"""An autograder for Gradescope: one zip with the course's side of one assignment.
+
+It holds solutions and hidden tests, so it is for Gradescope's upload form and for nobody else.
+"""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from importlib import resources
+from pathlib import Path
+
+from ..course import Course
+from ..errors import UserError
+from ..records import Assignment
+from .bundle import DATE, build_wheel
+
+_SCRIPTS = ("setup.sh", "run_autograder")
+#: what a grading run reads; misconceptions name the mistakes
+_TESTS = ("hidden", "misconceptions")
+
+
+def gradescope_bundle(
+    course: Course, assignment: Assignment, path: Path, *, wheel: Path | None = None
+) -> Path:
+    """Writes the zip that Gradescope's "Configure Autograder" takes; raises `UserError`.
+
+    `wheel` takes the place of the project's own, built otherwise.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        wheel = wheel or build_wheel(course.root, Path(scratch))
+        content = _zip({**_files(course, assignment), wheel.name: wheel.read_bytes()})
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    except OSError as error:
+        raise UserError(f"{path}: can't be written: {error.strerror or error}") from error
+    return path
+
+
+def _files(course: Course, assignment: Assignment) -> dict[str, bytes]:
+    templates = resources.files(__package__).joinpath("templates", "gradescope")
+    files = {name: templates.joinpath(name).read_bytes() for name in _SCRIPTS}
+    constraints = course.root / "constraints.txt"
+    files["constraints.txt"] = constraints.read_bytes() if constraints.is_file() else b""
+    files["assignment"] = f"{assignment.name}\n".encode()
+    for file in _course_files(course, assignment):
+        files[f"course/{file.relative_to(course.root).as_posix()}"] = file.read_bytes()
+    return files
+
+
+def _course_files(course: Course, assignment: Assignment) -> Iterator[Path]:
+    """What grading this one assignment needs of the course, and nothing of the others."""
+    rooms = ["source", "solutions", "assignments", *(f"tests/{kind}" for kind in _TESTS)]
+    for room in rooms:
+        for file in sorted((course.root / room / assignment.name).rglob("*")):
+            if file.is_file() and "__pycache__" not in file.parts:
+                yield file
+
+
+def _zip(files: Mapping[str, bytes]) -> bytes:
+    """The same bytes whenever it is made; scripts may be run."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(files):
+            info = zipfile.ZipInfo(name, DATE)
+            info.create_system = 3
+            info.external_attr = (0o100755 if name in _SCRIPTS else 0o100644) << 16
+            archive.writestr(info, files[name])
+    return buffer.getvalue()

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Gradescope runs this once, as root, when it builds the autograder's image.
+# It needs a base image with Python 3.11 or newer: Ubuntu 24.04 has it, 22.04 has not.
+set -eu
+root=${AUTOGRADER_ROOT:-/autograder}
+cd "$root/source"
+
+apt-get update
+apt-get install -y --no-install-recommends python3 python3-venv bubblewrap
+python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
+    echo "this base image has $(python3 -V): choose Ubuntu 24.04 or newer" >&2
+    exit 1
+}
+python3 -m venv venv
+wheel=$(echo ./*.whl)
+venv/bin/python -m pip install --no-cache-dir -c constraints.txt "$wheel[instructor]"
+
+# solutions and hidden tests are for the grader alone
+chmod -R go= course ./*.whl
+venv/bin/autograder doctor

@@ -1,0 +1,105 @@
+"""The autograder for Gradescope, in that harness's folder layout below a temporary root."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.authoring import gradescope_bundle
+from autograder.course import load_course
+
+ROOT = Path(__file__).resolve().parents[3]
+EXPECTED = json.loads((ROOT / "examples" / "expected.json").read_text())
+ASSIGNMENT = "simplified_attention"
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bundle")
+    wheel = folder / "attention_autograder-0-py3-none-any.whl"
+    wheel.write_bytes(b"a wheel")
+    course = load_course(ROOT)
+    return gradescope_bundle(
+        course, course.assignment(ASSIGNMENT), folder / "autograder.zip", wheel=wheel
+    )
+
+
+@pytest.fixture
+def harness(bundle: Path, tmp_path: Path) -> Path:
+    """The harness's root as its image has it after setup.sh, which installs this very project."""
+    root = tmp_path / "autograder"
+    subprocess.run([sys.executable, "-m", "zipfile", "-e", bundle, root / "source"], check=True)
+    command = root / "source" / "venv" / "bin" / "autograder"
+    command.parent.mkdir(parents=True)
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m autograder "$@"\n')
+    command.chmod(0o755)
+    (root / "submission").mkdir()
+    (root / "results").mkdir()
+    shutil.copy(root / "source" / "run_autograder", root)
+    return root
+
+
+def run(root: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", root / "run_autograder"],
+        env={**os.environ, "AUTOGRADER_ROOT": str(root), "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def results(root: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((root / "results" / "results.json").read_text())
+    return document
+
+
+def test_a_submission_is_graded_as_it_is_here(harness: Path, wall: object) -> None:
+    work = ROOT / "examples" / "submitted" / "dmitri" / ASSIGNMENT
+    shutil.copytree(work, harness / "submission", dirs_exist_ok=True)
+    done = run(harness)
+    assert done.returncode == 0, done.stderr
+    questions = EXPECTED["dmitri"][ASSIGNMENT].values()
+    assert results(harness)["score"] == sum(
+        score for exercise in questions for score, _ in exercise.values()
+    )
+
+
+def test_an_empty_submission_has_a_score_and_a_reason(harness: Path, wall: object) -> None:
+    assert run(harness).returncode == 0
+    assert results(harness)["score"] == 0.0
+    assert "Nothing was handed in" in results(harness)["output"]
+
+
+def test_a_grader_that_fails_leaves_no_score(harness: Path) -> None:
+    (harness / "results" / "results.json").write_text('{"score": 100}')
+    shutil.rmtree(harness / "source" / "course" / "solutions")
+    assert run(harness).returncode != 0
+    assert not (harness / "results" / "results.json").exists()
+
+
+def test_the_bundle_has_one_assignment_and_scripts_that_may_run(bundle: Path) -> None:
+    with zipfile.ZipFile(bundle) as archive:
+        modes = {info.filename: info.external_attr >> 16 & 0o777 for info in archive.infolist()}
+    assert modes["setup.sh"] == modes["run_autograder"] == 0o755
+    inside = [name.split("/") for name in modes if name.startswith("course/")]
+    assert {ASSIGNMENT} == {p[3] if p[1] == "tests" else p[2] for p in inside}
+    assert {p[1] for p in inside} == {"source", "solutions", "assignments", "tests"}
+
+
+def test_setup_uses_only_what_the_bundle_holds(bundle: Path) -> None:
+    with zipfile.ZipFile(bundle) as archive:
+        names = set(archive.namelist())
+        script = archive.read("setup.sh").decode()
+    assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0
+    assert set(re.findall(r"-c (\S+\.txt)", script)) <= names
+    assert [name for name in names if name.endswith(".whl") and "/" not in name]
