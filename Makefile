@@ -57,7 +57,7 @@ bench: setup-grade ## time grading on the example class repeated to 200, nbgrade
 	@$(PY) scripts/bench.py $(BENCH)
 
 .PHONY: soak
-soak: setup-test ## feed the readers 100,000 inputs and kill graders at 60 moments (about 30 minutes)
+soak: setup-test ## feed the readers 100,000 inputs and kill graders at 60 moments (about 20 minutes)
 	@$(PY) scripts/soak.py $(SOAK)
 
 .PHONY: mutation

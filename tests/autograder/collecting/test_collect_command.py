@@ -1,0 +1,45 @@
+"""`autograder collect` as its user calls it."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+from click.testing import CliRunner, Result
+
+from autograder.cli import cli
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def run(folder: Path, *options: str) -> Result:
+    with zipfile.ZipFile(folder / "download.zip", "w") as archive:
+        archive.writestr("lovelaceada_12_34_masking.py", "x = 1\n")
+        archive.writestr("e\x1bvil_12_34_masking.py", "x = 1\n")
+    source, target = str(folder / "download.zip"), str(folder / "course" / "submitted")
+    return CliRunner().invoke(
+        cli, ["collect", source, "--into", target, "--course", str(ROOT), *options]
+    )
+
+
+def test_people_read_what_was_skipped_and_why(tmp_path: Path) -> None:
+    result = run(tmp_path)
+    assert result.exit_code == 0
+    assert "1 collected into" in result.output
+    assert "\\x1bvil_12_34_masking.py: a name with control characters" in result.output
+    assert "\x1b" not in result.output
+
+
+def test_machines_read_one_document(tmp_path: Path) -> None:
+    document = json.loads(run(tmp_path, "--json").output)
+    (item,) = document["collected"]
+    assert (item["student"], item["assignment"]) == ("lovelaceada", "causal_attention")
+    assert item["new"]
+    assert len(document["skipped"]) == 1
+
+
+def test_an_archive_without_a_hand_in_is_no_success(tmp_path: Path) -> None:
+    result = run(tmp_path, "--assignment", "nonsense")
+    assert result.exit_code != 0
+    assert "this course has" in str(result.exception)
