@@ -106,7 +106,6 @@ def test_an_import_that_fails_hurts_only_those_who_use_it(student):
     ("body", "fault"),
     [
         ("while True: pass", errors.AnswerTimeout),
-        ("import time; time.sleep(60)", errors.AnswerTimeout),
         ("import os; os._exit(0)", errors.AnswerCrashed),
         ("import ctypes; ctypes.string_at(0)", errors.AnswerCrashed),
         ("import os; os.abort()", errors.AnswerCrashed),
@@ -126,45 +125,6 @@ def test_every_end_has_its_name(student, body, fault):
     made = student(f"def answer():\n    {body}")
     with pytest.raises(fault):
         made.call("answer")
-
-
-@pytest.mark.parametrize(
-    "attempt",
-    [
-        "open('/etc/passwd').read()",
-        "os.listdir('/')",
-        "os.listdir('/proc')",
-        "open('/proc/1/environ').read()",
-        "os.fork()",
-        "os.execv('/bin/true', ['true'])",
-        "__import__('subprocess').run(['true'])",
-        "__import__('socket').socket()",
-        "__import__('socket').socketpair()",
-        "os.kill(1, 9)",
-        "os.kill(os.getppid(), 15)",
-        "os.chmod('/usr', 0o777)",
-        "os.utime('/usr')",
-        "os.setxattr('/usr', 'user.a', b'b')",
-        "open('/usr/lib/written', 'w')",
-        "os.symlink('/etc', '/usr/lib/linked')",
-        "__import__('fcntl').flock(open('/dev/null'), 2)",
-        "__import__('fcntl').lockf(open('/dev/null', 'w'), 2)",
-        "__import__('resource').setrlimit(6, (99999, 99999))",
-        "__import__('multiprocessing.shared_memory').shared_memory.SharedMemory('x', True, 9)",
-        "os.memfd_create('x')",
-    ],
-)
-def test_a_student_can_not(student, attempt):
-    text = (
-        "import os\n"
-        "def answer():\n"
-        "    try:\n"
-        f"        {attempt}\n"
-        "    except (OSError, ValueError) as error:\n"
-        "        return type(error).__name__\n"
-        "    return 'done'\n"
-    )
-    assert student(text).call("answer") != "done"
 
 
 def test_a_worker_is_nobody_and_knows_no_project(student):

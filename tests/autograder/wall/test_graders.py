@@ -1,0 +1,92 @@
+"""The doors as other graders find them: an ordinary user, and a container without namespaces."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+import torch
+
+from autograder.records import Tier
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+PACKAGES = Path(torch.__file__).resolve().parents[1]
+USER = "1001"
+ENVIRONMENT = ["env", "-i", "PATH=/usr/bin:/bin", f"PYTHONPATH={PACKAGES}:{ROOT}"]
+#: how a command is run as that grader, for a grader who is root
+ORDINARY_USER = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", *ENVIRONMENT]
+#: what an unprivileged container is: one user, no namespaces to be had
+CONTAINER = [
+    *("bwrap", "--unshare-user", "--unshare-pid", "--unshare-net", "--disable-userns"),
+    *("--uid", USER, "--gid", USER, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
+    *("--tmpfs", "/tmp", "--", *ENVIRONMENT),
+]
+_EXAMINE = """
+import sys
+from autograder.records import Tier
+from autograder.sandbox import examine
+finding = examine(Tier(sys.argv[1]))
+print(finding.works, finding.reason)
+"""
+
+
+def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+
+
+@cache
+def _python(*grader: str) -> str:
+    """An interpreter that this grader may use, with torch; a skip that says why there is none."""
+    if grader[0] == "setpriv" and os.getuid() != 0:
+        pytest.skip("only root becomes another user; this run is an ordinary user's itself")
+    if shutil.which(grader[0]) is None:
+        pytest.skip(f"{grader[0]} is not installed")
+    tried = ""
+    for python in (sys.executable, "/usr/bin/python3"):
+        run = _run([*grader, python, "-c", "import torch, pytest, autograder"])
+        if run.returncode == 0:
+            return python
+        tried += f"{python}: {run.stderr[-200:]}\n"
+    pytest.skip(f"no Python that this grader may use:\n{tried}")
+
+
+def _doors_are_shut(grader: list[str], tier: Tier) -> None:
+    python = _python(*grader)
+    module = str(HERE / "test_doors.py")
+    run = _run([*grader, python, "-B", "-m", "pytest", "-q", "-k", f"tier_{tier}", module])
+    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-1000:]
+    if skipped := re.search(r"(\d+) skipped", run.stdout):
+        pytest.skip(f"this grader does not have tier {tier} ({skipped.group()})")
+    assert re.search(r"\d{2,} passed", run.stdout)
+
+
+@pytest.mark.parametrize("tier", [Tier.A, Tier.B, Tier.C])
+def test_doors_are_shut_for_an_ordinary_users_students(tier: Tier) -> None:
+    _doors_are_shut(ORDINARY_USER, tier)
+
+
+def test_doors_are_shut_in_a_container() -> None:
+    _doors_are_shut(CONTAINER, Tier.C)
+
+
+@pytest.mark.parametrize("tier", [Tier.A, Tier.B])
+def test_a_container_says_why_it_gives_no_namespaces(tier: Tier) -> None:
+    python = _python(*CONTAINER)
+    run = _run([*CONTAINER, python, "-B", "-c", _EXAMINE, str(tier)])
+    assert run.stdout.startswith("False"), run.stdout + run.stderr
+    assert "namespace" in run.stdout
+
+
+def test_nothing_runs_without_a_tier() -> None:
+    from autograder.errors import SandboxError
+    from autograder.sandbox import WorkerParent
+
+    with pytest.raises(SandboxError, match="does not run without an isolation tier"):
+        WorkerParent(Tier.NONE)
