@@ -163,6 +163,7 @@ def test_a_removed_exercise_disappears(
     course: Course, folder: Path, edit: Edit, wheel: Path
 ) -> None:
     edit("source/basics/assignment.toml", '["sums", "halves"]', '["sums"]')
+    edit("source/basics/hints.toml", "half =", "# half =")
     release(load_course(course.root), wheel=wheel)
     assert not [name for name in tree(folder) if "halves" in name]
 
