@@ -17,6 +17,7 @@ Row = Mapping[str, str]
 
 #: in a Canvas gradebook: rows that are nobody's
 POINTS_POSSIBLE = "Points Possible"
+_CANVAS_IDS = ("Student", "ID", "SIS User ID", "SIS Login ID")
 _NOBODY = ("Points Possible", "Manual Posting", "Student, Test")
 PARTICIPANT = "Participant "
 #: keys of a person come in so many steps of certainty
@@ -88,7 +89,7 @@ def read_roster(path: Path) -> Roster:
 def _platform(path: Path, columns: tuple[str, ...]) -> Platform:
     if {"Identifier", "Grade"} <= set(columns):
         return Platform.MOODLE
-    if "Student" in columns and {"ID", "SIS User ID", "SIS Login ID"} & set(columns):
+    if "Student" in columns and set(_CANVAS_IDS[1:]) & set(columns):
         return Platform.CANVAS
     raise UserError(
         f"{path}: neither a Canvas gradebook (columns Student, ID, SIS User ID, SIS Login ID, "
@@ -107,9 +108,11 @@ def _row(columns: tuple[str, ...], cells: list[str]) -> Row:
 
 
 def _is_nobody(row: Row) -> bool:
-    # Canvas leaves the name of its second row empty when no assignment has a posting policy
-    name = row.get("Student")
-    return name is not None and (name.strip() in _NOBODY or not (name.strip() or row.get("ID")))
+    if "Student" not in row:
+        return False
+    # without a name or number it is the row of posting policies
+    said = [row.get(column, "").strip() for column in _CANVAS_IDS]
+    return row["Student"].strip() in _NOBODY or not any(said)
 
 
 def match(roster: Roster, students: Iterable[str]) -> Matching:

@@ -131,6 +131,14 @@ def test_an_identifier_is_surer_than_a_name(
     assert [row["ID"] for row in rows_of(written.path) if row["Masks (4711)"] == "4"] == ["104"]
 
 
+def test_a_person_with_a_login_only_is_a_person(
+    make_result: Callable, canvas: Path, tmp_path: Path
+) -> None:
+    canvas.write_text(CANVAS + ",,,zoe,One,,,\n", encoding="utf-8")
+    written = export("canvas", [make_result("zoe")], tmp_path / "out.csv", canvas)
+    assert list(rows_of(written.path)[-1].values()) == ["", "", "", "zoe", "One", "4"]
+
+
 def test_other_points_possible_are_reported(
     make_result: Callable, canvas: Path, tmp_path: Path
 ) -> None:
