@@ -163,8 +163,10 @@ def _print_exercise(result: CheckedExercise) -> None:
 
 
 def _print_failures(question: CheckedQuestion) -> None:
+    from ..student import readable
+
     for test in question.tests:
         if not test.passed:
-            console.print(f"    [red]{escape(test.name)}[/]")
+            console.print(f"    [red]{escape(readable(test.name))}[/]")
             for line in test.message.splitlines():
                 console.print(f"      {escape(line)}", soft_wrap=True)

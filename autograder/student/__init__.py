@@ -3,6 +3,7 @@
 Needs no sandbox, ships nothing hidden, and works on every system that torch works on.
 """
 
+from .display import readable
 from .folder import check_folder, status
 from .hints import Hint, next_hint
 from .notebook import check
@@ -19,6 +20,7 @@ __all__ = [
     "check",
     "check_folder",
     "next_hint",
+    "readable",
     "saved_exercises",
     "status",
 ]
