@@ -62,7 +62,11 @@ def document(result: SubmissionResult) -> dict[str, Any]:
         "test_name_format": "text",
         "visibility": "visible",
         "stdout_visibility": "hidden",
-        "tests": [test for exercise in result.exercises for test in _tests(exercise)],
+        "tests": [
+            test
+            for place, exercise in enumerate(result.exercises, start=1)
+            for test in _tests(str(place), exercise)
+        ],
     }
 
 
@@ -79,22 +83,22 @@ def _write_one(result: SubmissionResult, path: Path) -> Iterator[str]:
     replace_file(path, json.dumps(document(result), indent=2, allow_nan=False) + "\n")
 
 
-def _tests(exercise: ExerciseResult) -> Iterator[dict[str, Any]]:
+def _tests(place: str, exercise: ExerciseResult) -> Iterator[dict[str, Any]]:
     for position, question in enumerate(exercise.questions, start=1):
         name = f"{readable(exercise.exercise)}: {question.question}"
         if not question.tests:
             output = exercise_advice(exercise) or VERDICT_WORDS[question.verdict]
-            yield _test(name, f"{position}", question.score, question.max_score, output)
+            yield _test(name, f"{place}.{position}", question.score, question.max_score, output)
             continue
         for number, test in enumerate(question.tests, start=1):
             output = test.message if not test.passed else ""
             if number == _first_failed(question) and question.hint:
                 output = f"{output}\n{question.hint}".strip()
             named = f"{name}: {readable_test(test.name)}"
-            yield _test(named, f"{position}.{number}", test.points, test.max_points, output)
+            yield _test(named, f"{place}.{position}.{number}", test.points, test.max_points, output)
     if not exercise.questions:
         advice = exercise_advice(exercise)
-        yield _test(readable(exercise.exercise), "1", exercise.score, exercise.max_score, advice)
+        yield _test(readable(exercise.exercise), place, exercise.score, exercise.max_score, advice)
 
 
 def _first_failed(question: QuestionResult) -> int:

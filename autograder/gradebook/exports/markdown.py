@@ -22,7 +22,7 @@ from ..tables import Exported
 DEFAULT = "grades.md"
 
 #: all that may be markup; a dot may make a link of what stands around it
-_MARKUP = re.compile(r"[^\w .,;?-]|_|\.(?=\w)", re.ASCII)
+_MARKUP = re.compile(r"[^\w .,;:?'()-]|_|\.(?=\w)", re.ASCII)
 _LONGEST = 300
 
 

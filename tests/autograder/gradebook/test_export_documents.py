@@ -80,10 +80,13 @@ def test_gradescope_gets_a_file_for_each_submission(make_result: Callable, tmp_p
     assert files == [Path("%2E%2E%2Fben/masks/results.json"), Path("ada/masks/results.json")]
     ada = gradescope(written.path / "ada/masks/results.json")
     assert (ada["score"], ada["output"]) == (4.0, "4 of 6 points")
-    assert [test["number"] for test in ada["tests"]] == ["1.1", "1.2", "2.1", "2.2", "1.1", "1.2"]
+    assert [test["number"] for test in ada["tests"]] == [
+        *("1.1.1", "1.1.2", "1.2.1", "1.2.2"),
+        *("2.1.1", "2.1.2"),
+    ]
     assert ada["tests"][2] == {
         "name": "Masking: mask_scores: Diagonal is allowed",
-        "number": "2.1",
+        "number": "1.2.1",
         "score": 0.0,
         "max_score": 1.0,
         "status": "failed",
