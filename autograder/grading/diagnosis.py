@@ -7,9 +7,10 @@ combination of two mistakes answers like neither.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -44,17 +45,32 @@ class Diagnosis:
         """The result with the one known mistake that fits what was recorded, if it is one."""
         if result.verdict not in _DIAGNOSED:
             return result
-        found = [
-            variant
-            for variant in self._variants
-            if variant.question == result.question
-            and self._fits(variant, result, recorder.by_test, seed)
-        ]
+        found = self._fitting(result, recorder, seed)
         if len(found) == 1:
             name = f"{self._exercise.name}.{found[0].name}"
             return replace(result, misconception=name, hint=hint_of(found[0]))
         hints = {variant.hint for variant in found}
         return replace(result, hint=hints.pop()) if len(hints) == 1 else result
+
+    def alike(self, question: str, name: str, seed: int) -> tuple[Variant, ...]:
+        """The misconceptions whose answers equal those of the one of that name, itself included."""
+        variant = next(v for v in self._variants if (v.question, v.name) == (question, name))
+        recorder = Recorder(self._answer(variant))
+        with _silence():
+            (result,) = self._runner.judge(
+                self._exercise.hidden_suite, recorder, seed, recorder, question
+            )
+        return self._fitting(result, recorder, seed)
+
+    def _fitting(
+        self, result: QuestionResult, recorder: Recorder, seed: int
+    ) -> tuple[Variant, ...]:
+        return tuple(
+            variant
+            for variant in self._variants
+            if variant.question == result.question
+            and self._fits(variant, result, recorder.by_test, seed)
+        )
 
     def _fits(
         self,
@@ -103,15 +119,17 @@ class Diagnosis:
 
     def _record(self, variant: Variant, test: str, seed: int) -> _Recorded:
         question = variant.question
-        recorder = Recorder(_Answer({**self._namespace, question: variant.implementation}))
+        recorder = Recorder(self._answer(variant))
         recorder.begin_question(question)
         recorder.begin_test(test)
-        with warnings.catch_warnings():  # what torch says about a mistake is for nobody's eyes
-            warnings.simplefilter("ignore")
+        with _silence():
             outcome = self._runner.run_test(
                 self._exercise.hidden_suite, question, test, recorder, seed
             )
         return outcome, recorder.by_test[question, test]
+
+    def _answer(self, variant: Variant) -> _Answer:
+        return _Answer({**self._namespace, variant.question: variant.implementation})
 
     @cached_property
     def _variants(self) -> tuple[Variant, ...]:
@@ -129,6 +147,14 @@ class _Answer(LocalImplementation):
 
     def operators(self, name: str, args: Sequence[Any]) -> frozenset[str]:
         return frozenset()
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """What torch says about a mistake is for nobody's eyes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def hint_of(variant: Variant) -> str:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..course import Course
 from ..records import Assignment, Exercise, QuestionResult, SubmissionResult, Tier, Verdict
 from ..sandbox import WorkerParent, start_parent
 from .cases import FORMS, Case, cases_of, chosen_of, handed_in
+from .pairs import groups_alike
 from .run import grade_submissions
 
 #: of the inputs that all cases get; students have each their own, and `make soak` draws many
@@ -53,8 +54,9 @@ class ValidationReport:
     questions: tuple[QuestionProof, ...]
     problems: tuple[str, ...]
     not_named: tuple[str, ...]
+    not_told_apart: tuple[str, ...]
     tier: Tier
-    cases: int = field(default=0)
+    cases: int
 
 
 def validate(
@@ -68,15 +70,17 @@ def validate(
     wanted: Callable[[Case], bool] = lambda case: True,
     starts: Callable[[int], None] = lambda cases: None,
     judged: Callable[[], None] = lambda: None,
+    on_question: Callable[[Case, QuestionResult], None] = lambda case, result: None,
     wall: Callable[[Tier | None], AbstractContextManager[WorkerParent]] = start_parent,
 ) -> ValidationReport:
     """Grades every case of some assignments or exercises (default: all): accepted, or caught?
 
     `names` are `ASSIGNMENT` or `ASSIGNMENT/EXERCISE`; of their cases those are graded that are
     `wanted`, all with the inputs of one `seed`: what a known mistake answers is then found out
-    once. `starts` is called with the number of cases, `judged` after each; `wall` gives the worker
-    parent. Raises `IsolationUnavailable` without a tier, `UserError` for a name that the course
-    has not, `ContentError` for content that can't be judged.
+    once. `starts` is called with the number of cases, `judged` after each, `on_question` with each
+    question's result; `wall` gives the worker parent. Raises `IsolationUnavailable` without a
+    tier, `UserError` for a name that the course has not, `ContentError` for content that can't be
+    judged.
     """
     chosen = chosen_of(course, names)
     cases = [case for a in chosen for e in a.exercises for case in cases_of(course, e, forms)]
@@ -85,7 +89,10 @@ def validate(
     results: list[tuple[Case, SubmissionResult]] = []
 
     def on_result(result: SubmissionResult) -> None:
-        results.append((cases[int(result.student)], result))
+        case = cases[int(result.student)]
+        results.append((case, result))
+        for question in _questions_of(case, result):
+            on_question(case, question)
         judged()
 
     with tempfile.TemporaryDirectory(prefix="autograder-") as folder, wall(tier) as parent:
@@ -93,22 +100,22 @@ def validate(
         grade_submissions(course, tasks, parent, jobs, on_result, seed)
         used = parent.tier
     verdicts = [item for case, result in results for item in _judgements(case, result)]
-    return _report(chosen, verdicts, used, len(cases))
+    report = _report(chosen, verdicts, used, len(cases))
+    return _with_pairs(course, report, verdicts, seed)
 
 
 def _judgements(case: Case, result: SubmissionResult) -> Iterator[Judged]:
     if result.error is not None:
         yield Judged(case, "", Verdict.ERROR, None, f"the grader failed: {result.error}")
+    for question in _questions_of(case, result):
+        problem = _problem(case, question)
+        yield Judged(case, question.question, question.verdict, question.misconception, problem)
+
+
+def _questions_of(case: Case, result: SubmissionResult) -> Iterator[QuestionResult]:
     for exercise in result.exercises:
         if exercise.exercise == case.exercise.name:
-            for question in exercise.questions:
-                yield Judged(
-                    case,
-                    question.question,
-                    question.verdict,
-                    question.misconception,
-                    _problem(case, question),
-                )
+            yield from exercise.questions
 
 
 def _problem(case: Case, question: QuestionResult) -> str:
@@ -136,7 +143,24 @@ def _report(
     )
     problems = [f"{item.case.label}: {item.problem}" for item in verdicts if item.problem]
     not_named = [item.case.label for item in _targets(verdicts) if not _is_named(item)]
-    return ValidationReport(proofs, tuple(problems), tuple(not_named), tier, cases)
+    return ValidationReport(proofs, tuple(problems), tuple(not_named), (), tier, cases)
+
+
+def _with_pairs(
+    course: Course, report: ValidationReport, verdicts: Sequence[Judged], seed: int
+) -> ValidationReport:
+    not_named = [item.case for item in _targets(verdicts) if not _is_named(item)]
+    groups = groups_alike(course, not_named, seed)
+    apart = [
+        f"misconceptions {group}: no call of the suite tells them apart, so they must share a hint"
+        for group in groups
+        if not group.share_a_hint
+    ]
+    return replace(
+        report,
+        problems=(*report.problems, *apart),
+        not_told_apart=tuple(str(group) for group in groups),
+    )
 
 
 def _proof(exercise: Exercise, question: str, verdicts: Sequence[Judged]) -> QuestionProof:

@@ -152,10 +152,10 @@ def _mapping_difference(got: Any, expected: Mapping[Any, Any]) -> str | None:
     extra = [key for key in got if key not in expected]
     other = [key for key in expected if key in got and got[key] != expected[key]]
     lines = []
-    if missing:
-        lines.append(f"missing   {missing}")
-    if extra:
-        lines.append(f"not expected  {extra}")
+    if missing or extra:
+        what = [f"missing: {missing}"] * bool(missing) + [f"not expected: {extra}"] * bool(extra)
+        lines.append(f"got       {len(got)} entries; {'; '.join(what)}")
+        lines.append(f"expected  {len(expected)} entries")
     for key in other[:3]:
         lines.append(f"for {key!r}: got {got[key]!r}, expected {expected[key]!r}")
     return "\n".join(lines)

@@ -16,6 +16,11 @@ def message(call: str, text: str, likely: str) -> str:
     return f"{call}:\n{text}" + (f"\nlikely: {likely}" if likely else "")
 
 
+def not_a_result(fault: str) -> str:
+    """What came in place of a result, and that one was expected."""
+    return f"got       {fault}\nexpected  a result, and no error"
+
+
 @contextmanager
 def explained(call: str, likely: str) -> Iterator[None]:
     """Puts the call and the likely cause into the message of a fault."""
@@ -24,7 +29,7 @@ def explained(call: str, likely: str) -> Iterator[None]:
     except AnswerNotImplemented:
         raise
     except AnswerFault as fault:
-        fault.args = (message(call, str(fault), likely),)
+        fault.args = (message(call, not_a_result(str(fault)), likely),)
         raise
 
 

@@ -13,7 +13,7 @@ from ..inside.execution import tensors_in
 from .calls import call_text
 from .compare import Tolerance, describe, difference
 from .draw import Draw
-from .failures import check_raises, explained, message
+from .failures import check_raises, explained, message, not_a_result
 from .implementation import Implementation, Layer
 
 
@@ -67,7 +67,7 @@ class ExpectLayer:
             self.answer.load(weights)
         except AnswerRaised as fault:
             self._fail(
-                str(fault),
+                f"got       {fault}\nexpected  weights of these names and shapes",
                 "every layer is an attribute of the module with the name that the exercise "
                 f"gives; the weights are {', '.join(weights)}",
             )
@@ -151,10 +151,13 @@ class ExpectLayer:
             return
         except AnswerRaised as fault:
             if MIXED_DEVICES in str(fault) or "meta" not in str(fault).lower():
-                self._fail(str(fault), likely)
+                self._fail(not_a_result(str(fault)), likely)
             return
         if not isinstance(got, torch.Tensor) or got.device != expected.device:
-            self._fail(f"got       {describe(got)} on another device than the input's", likely)
+            self._fail(
+                f"got       {describe(got)} on another device\nexpected  the device of the input",
+                likely,
+            )
         if got.shape != expected.shape:
             self._fail(f"got       {describe(got)}\nexpected  {describe(expected)}", likely)
 
