@@ -10,6 +10,9 @@ from ..errors import AnswerFault, AnswerNotImplemented, AnswerRaised
 from ..inside.execution import tensors_in
 from .compare import describe
 
+#: where the test does not know what the cause may be
+_TRY_IT = "the code stops at this call: make it by yourself, and see which line stops and why"
+
 
 def message(call: str, text: str, likely: str) -> str:
     """The form of every failure: the call, what differs, the likely cause."""
@@ -29,7 +32,7 @@ def explained(call: str, likely: str) -> Iterator[None]:
     except AnswerNotImplemented:
         raise
     except AnswerFault as fault:
-        fault.args = (message(call, not_a_result(str(fault)), likely),)
+        fault.args = (message(call, not_a_result(str(fault)), likely or _TRY_IT),)
         raise
 
 

@@ -1,0 +1,128 @@
+"""The proof of the content, as part of the test run, and what it says to students.
+
+All solutions, stubs, alternatives and misconceptions are graded behind the wall: each as a module,
+and a third of them, the same in every run, as notebooks too. `make validate` grades all in both
+forms.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import zlib
+from dataclasses import dataclass
+
+import pytest
+
+from autograder.course import Course
+from autograder.grading.cases import Case
+from autograder.grading.validate import ValidationReport, validate
+from autograder.grading.verdicts import MAX_MESSAGE
+from autograder.records import QuestionResult, Verdict
+from autograder.sandbox import WorkerParent
+
+_JOBS = 2
+_MACHINE = re.compile(
+    r'Traceback|File "|site-packages|(?<![\w.])/(?:work|home|root|usr|tmp)/|0x\w{6,}'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a failed test says about a known mistake."""
+
+    case: str
+    question: str
+    verdict: Verdict
+    test: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """The report, and all that was said."""
+
+    report: ValidationReport
+    said: tuple[Said, ...]
+
+    def total(self, figure: str) -> int:
+        return sum(getattr(question, figure) for question in self.report.questions)
+
+
+def _drawn(case: Case) -> bool:
+    return case.form == "module" or zlib.crc32(case.label.encode()) % 3 == 0
+
+
+@pytest.fixture(scope="module")
+def matrix(course: Course, wall: WorkerParent) -> Matrix:
+    said: list[Said] = []
+
+    def on_question(case: Case, result: QuestionResult) -> None:
+        if case.kind == "misconception" and result.question == case.question:
+            said.extend(
+                Said(case.label, result.question, result.verdict, test.name, test.message)
+                for test in result.tests
+                if not test.passed
+            )
+
+    report = validate(
+        course,
+        jobs=_JOBS,
+        wanted=_drawn,
+        on_question=on_question,
+        wall=lambda tier: contextlib.nullcontext(wall),
+    )
+    return Matrix(report, tuple(said))
+
+
+def test_right_answers_pass_stubs_fail_and_no_mistake_survives(matrix: Matrix) -> None:
+    assert matrix.report.problems == ()
+
+
+def test_there_are_enough_alternatives_and_all_are_accepted(matrix: Matrix) -> None:
+    assert matrix.total("alternatives") >= 160
+    assert matrix.total("accepted") == matrix.total("alternatives")
+
+
+def test_there_are_enough_misconceptions_and_all_are_caught(matrix: Matrix) -> None:
+    assert matrix.total("misconceptions") >= 250
+    assert matrix.total("caught") == matrix.total("misconceptions")
+
+
+def test_nearly_all_misconceptions_are_named(matrix: Matrix) -> None:
+    assert matrix.total("named") >= 0.95 * matrix.total("misconceptions"), matrix.report.not_named
+
+
+def test_every_question_has_misconceptions_and_alternatives(matrix: Matrix) -> None:
+    few = [q for q in matrix.report.questions if q.misconceptions < 5 or q.alternatives < 4]
+    assert not few
+
+
+def test_every_message_names_the_call_with_its_arguments(matrix: Matrix) -> None:
+    assert _where(matrix, lambda said: f"{said.question}(" in said.message) == []
+
+
+def test_every_message_says_what_came_and_what_was_expected(matrix: Matrix) -> None:
+    assert (
+        _where(matrix, lambda said: re.search(r"\bgot\b.*\bexpected\b", said.message, re.S)) == []
+    )
+
+
+def test_every_message_ends_with_a_next_step(matrix: Matrix) -> None:
+    assert [s for s in matrix.said if not re.search("likely: |next step: ", s.message)] == []
+
+
+def test_no_message_is_long(matrix: Matrix) -> None:
+    assert [said for said in matrix.said if len(said.message) > MAX_MESSAGE] == []
+
+
+def test_no_message_shows_the_machine(matrix: Matrix) -> None:
+    assert [said for said in matrix.said if _MACHINE.search(said.message)] == []
+
+
+def _where(matrix: Matrix, holds: object) -> list[Said]:
+    """Messages that lack something; a call that is not allowed has nothing that came."""
+    assert callable(holds)
+    return [
+        said for said in matrix.said if said.verdict is not Verdict.FORBIDDEN and not holds(said)
+    ]

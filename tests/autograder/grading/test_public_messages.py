@@ -1,0 +1,77 @@
+"""What the public checks say about known mistakes.
+
+Every third misconception of each question is checked as a student's folder would be, in this
+process: they are our own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import zip_longest
+
+import pytest
+import torch
+
+from autograder.course import Course
+from autograder.records import Exercise
+from autograder.student.results import CheckedTest
+from autograder.student.runner import run_checks
+from autograder.suite.local import LocalImplementation
+from autograder.suite.variants import Variant, variants_in
+
+_EVERY = 3
+_MACHINE = re.compile(
+    r'Traceback|File "|site-packages|(?<![\w.])/(?:work|home|root|usr|tmp)/|0x\w{6,}'
+)
+
+
+@pytest.fixture(scope="module")
+def said(course: Course) -> list[tuple[str, CheckedTest]]:
+    """Every failed check with the name of its question."""
+    torch.set_num_threads(1)
+    return [
+        (question.question, test)
+        for assignment in course.assignments
+        for exercise in assignment.exercises
+        for answers in _rounds(course, exercise)
+        for question in run_checks(exercise.public_suite, answers)
+        for test in question.tests
+        if not test.passed
+    ]
+
+
+def _rounds(course: Course, exercise: Exercise) -> Iterator[LocalImplementation]:
+    """Modules in each of which every question is answered by one of its misconceptions."""
+    by_question: dict[str, list[Variant]] = {}
+    for variant in variants_in(course.variants("misconceptions", exercise)):
+        by_question.setdefault(variant.question, []).append(variant)
+    solution = LocalImplementation.from_file(exercise.solution)
+    for answers in list(zip_longest(*by_question.values()))[::_EVERY]:
+        wrong = {v.question: v.implementation for v in answers if v is not None}
+        yield LocalImplementation({**solution.namespace, **wrong}, "")
+
+
+def test_some_mistakes_are_noticed(said: list[tuple[str, CheckedTest]]) -> None:
+    assert len({question for question, _ in said}) > 30
+
+
+def test_every_message_names_the_call_what_came_and_what_was_expected(
+    said: list[tuple[str, CheckedTest]],
+) -> None:
+    lacking = [
+        (question, test)
+        for question, test in said
+        if f"{question}(" not in test.message
+        or not re.search(r"\bgot\b.*\bexpected\b", test.message, re.S)
+    ]
+    assert lacking == []
+
+
+def test_every_message_ends_with_a_next_step(said: list[tuple[str, CheckedTest]]) -> None:
+    assert [test for _, test in said if not re.search("likely: |next step: ", test.message)] == []
+
+
+def test_no_message_is_long_or_shows_the_machine(said: list[tuple[str, CheckedTest]]) -> None:
+    shown = [t for _, t in said if len(t.message) > 2000 or _MACHINE.search(t.message)]
+    assert shown == []
