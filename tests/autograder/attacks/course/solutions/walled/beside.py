@@ -1,0 +1,10 @@
+"""An exercise beside the attacked one, in a file of its own."""
+
+import torch
+
+
+def neighbour(x: torch.Tensor) -> torch.Tensor:
+    """Half of it."""
+    ### BEGIN SOLUTION
+    return x / 2
+    ### END SOLUTION
