@@ -1,6 +1,6 @@
-"""Folders on disk become records. What is there by an exercise's name is found; nothing is registered.
+"""Folders on disk become records.
 
-Every content error names file, line and fix.
+What is there by an exercise's name is found; nothing is registered. Every content error names file, line and fix.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class RemoteImplementation:
         self.generation = 0
 
     def begin_question(self, question: str) -> None:
-        """A new question starts with a full budget, and without what the one before left running."""
+        """A question starts with a full budget, and without what the one before left running."""
         self._budget = Budget.of(self._limits)
         self._ends = []
         if self._session is not None and not self._session.settled:

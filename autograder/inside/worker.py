@@ -52,7 +52,8 @@ class Worker:
 
     def _load(self, name: str, source: str, seed: int) -> list[str]:
         """Executes the module; returns the names that it defines."""
-        torch.default_generator.manual_seed(seed)  # `torch.manual_seed` looks for accelerators first
+        # not `torch.manual_seed`, which looks for accelerators first
+        torch.default_generator.manual_seed(seed)
         file = f"{name}.py"
         self._module.__name__ = name
         self._module.__file__ = file

@@ -1,4 +1,4 @@
-"""What a worker may see: Python, torch with what it needs, and the worker's own code. Nothing else."""
+"""What a worker may see: Python, torch with what it needs, the worker's own code; no more."""
 
 from __future__ import annotations
 

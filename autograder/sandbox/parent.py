@@ -104,7 +104,7 @@ class WorkerParent:
         return self._process.pid
 
     def wait_until_ready(self) -> None:
-        """Returns when torch is loaded behind the wall; raises `SandboxError` with what was said."""
+        """Returns when torch is loaded behind the wall; `SandboxError` tells what was said."""
         if self._ready:
             return
         self._control.settimeout(_START_SECONDS)

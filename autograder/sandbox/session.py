@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import contextlib
 import os
 import select
 import signal
@@ -105,10 +106,8 @@ class Session:
         """Ends the worker, and all of its namespace with it."""
         self.alive = False
         if self._pidfd is not None and self._exit is None:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
 
     def close(self) -> None:
         """Ends the worker and frees what the session holds."""
@@ -152,7 +151,7 @@ class Session:
         return wire.decode(header, self._pump(clock, wanted=data_size))
 
     def _pump(self, clock: Clock, sending: memoryview | None = None, wanted: int = 0) -> bytearray:
-        """Sends all of `sending`, or receives exactly `wanted` bytes; drains the output meanwhile."""
+        """Sends all of `sending` or receives exactly `wanted` bytes; drains the output meanwhile."""
         buffer = bytearray(wanted)
         view = sending if sending is not None else memoryview(buffer)
         watched = select.EPOLLOUT if sending is not None else select.EPOLLIN

@@ -1,4 +1,4 @@
-"""The main job, as its user calls it: the example class from submitted files to nbgrader's export."""
+"""The main job, as its user calls it: the example class, from files to nbgrader's export."""
 
 from __future__ import annotations
 

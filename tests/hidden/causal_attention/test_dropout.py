@@ -217,9 +217,7 @@ def test_gradient_reaches_kept_entries(expect: Expect, draw: Draw) -> None:
     dropped = _kept_or_dropped(expect, pulled.value, x, 0.4, likely)
     expected = cotangent.masked_fill(dropped, 0.0) / 0.6
     text = difference(pulled.inputs[0], expected)
-    expect.that(
-        text is None, got=f"{text}", expected="the gradient to x, as shown", likely=likely
-    )
+    expect.that(text is None, got=f"{text}", expected="the gradient to x, as shown", likely=likely)
 
 
 @pytest.mark.question("dropout", points=1)
