@@ -57,8 +57,9 @@ bench: setup-grade ## time grading on the example class repeated to 200, nbgrade
 	@$(PY) scripts/bench.py $(BENCH)
 
 .PHONY: soak
-soak: setup-test ## feed the readers 100,000 inputs and kill graders at 60 moments (about 20 minutes)
+soak: setup-test ## random files, killed graders, right answers 300 times (hours; SOAK, SOAK_VERDICTS pass options)
 	@$(PY) scripts/soak.py $(SOAK)
+	@$(PY) scripts/soak_verdicts.py $(SOAK_VERDICTS)
 
 .PHONY: mutation
 mutation: setup-grade ## change the solutions in thousands of small ways: the hidden suites notice each

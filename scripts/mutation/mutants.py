@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from operators import OPERATORS, Scope
+from expressions import Scope
+from operators import OPERATORS
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 

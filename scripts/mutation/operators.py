@@ -5,43 +5,13 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """The names that a mistake could take one for another: of the function, and of `self`."""
-
-    names: tuple[str, ...]
-    attributes: tuple[str, ...]
-
+import expressions
+from expressions import Scope, plus
 
 #: gives the nodes that may take a node's place; None takes a statement away
 Operator = Callable[[ast.AST, Scope], Iterator[ast.AST | None]]
 
-_ARITHMETIC: Mapping[type[ast.operator], tuple[type[ast.operator], ...]] = {
-    ast.Add: (ast.Sub, ast.Mult),
-    ast.Sub: (ast.Add,),
-    ast.Mult: (ast.Div, ast.Add),
-    ast.Div: (ast.Mult, ast.FloorDiv),
-    ast.FloorDiv: (ast.Div, ast.Mult),
-    ast.Mod: (ast.FloorDiv,),
-    ast.Pow: (ast.Mult,),
-    ast.MatMult: (ast.Mult,),
-    ast.BitAnd: (ast.BitOr,),
-    ast.BitOr: (ast.BitAnd,),
-}
-_COMPARISONS: Mapping[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
-    ast.Lt: (ast.LtE, ast.GtE),
-    ast.LtE: (ast.Lt, ast.Gt),
-    ast.Gt: (ast.GtE, ast.LtE),
-    ast.GtE: (ast.Gt, ast.Lt),
-    ast.Eq: (ast.NotEq,),
-    ast.NotEq: (ast.Eq, ast.Lt, ast.Gt),
-    ast.Is: (ast.IsNot,),
-    ast.In: (ast.NotIn,),
-    ast.NotIn: (ast.In,),
-}
 _TWINS = (
     ("tril", "triu"),
     ("sum", "mean"),
@@ -57,8 +27,10 @@ _TWINS = (
     ("mul", "add"),
     ("stack", "cat"),
 )
+
 #: swapping the arguments of these changes nothing
 _SYMMETRIC = ("transpose", "swapaxes", "swapdims")
+
 _TAKE_SIZES = (
     "range",
     "ones",
@@ -70,70 +42,8 @@ _TAKE_SIZES = (
     "Linear",
     "expand",
 )
+
 _IN_PLACE = {ast.Add: "add_", ast.Sub: "sub_", ast.Mult: "mul_", ast.Div: "div_"}
-
-
-def _arithmetic(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    if isinstance(node, ast.BinOp):
-        for other in _ARITHMETIC.get(type(node.op), ()):
-            yield ast.BinOp(node.left, other(), node.right)
-
-
-def _operand_left_out(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    if isinstance(node, ast.BinOp):
-        yield from (node.left, node.right)
-
-
-def _operands_swapped(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Add | ast.Mult):
-        yield ast.BinOp(node.right, node.op, node.left)
-
-
-def _comparison(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    if isinstance(node, ast.Compare):
-        for index, op in enumerate(node.ops):
-            for other in _COMPARISONS.get(type(op), ()):
-                ops = [*node.ops[:index], other(), *node.ops[index + 1 :]]
-                yield ast.Compare(node.left, ops, node.comparators)
-
-
-def _condition(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    if isinstance(node, ast.BoolOp):
-        other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
-        yield ast.BoolOp(other, node.values)
-        yield from node.values
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        yield node.operand
-    if isinstance(node, ast.If | ast.IfExp):
-        for value in (True, False):
-            changed = copy.copy(node)
-            changed.test = ast.Constant(value)
-            yield changed
-
-
-def _number(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    value = _value_of(node)
-    if isinstance(value, bool):
-        yield ast.Constant(not value)
-    elif isinstance(value, int):
-        for other in sorted({value + 1, value - 1, -value, 0, 1} - {value}):
-            yield ast.Constant(other)
-    elif isinstance(value, float):
-        yield from (ast.Constant(other) for other in (0.0, value * 2, -value))
-    elif isinstance(value, str) and value:
-        yield from (ast.Constant(""), ast.Constant(value + "x"))
-
-
-def _value_of(node: ast.AST) -> object:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        value = _value_of(node.operand)
-        return -value if isinstance(value, int | float) else None
-    return node.value if isinstance(node, ast.Constant) else None
-
-
-def _sign(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and not _value_of(node):
-        yield from (node.operand, ast.Constant(0.0), ast.Constant(-1e4))
 
 
 def _call_removed(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
@@ -185,49 +95,13 @@ def _twin(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
                 yield ast.Attribute(node.value, name, node.ctx)
 
 
-def _name(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in scope.names:
-        yield from (ast.Name(other, node.ctx) for other in scope.names if other != node.id)
-
-
-def _attribute(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """One layer for another, when it is built and when it is used."""
-    if _is_own(node) and isinstance(node, ast.Attribute) and node.attr in scope.attributes:
-        for other in scope.attributes:
-            if other != node.attr:
-                yield ast.Attribute(node.value, other, node.ctx)
-
-
-def _is_own(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "self"
-    )
-
-
-def _slice(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    if isinstance(node, ast.Slice):
-        for field in ("lower", "upper"):
-            bound = getattr(node, field)
-            if bound is not None:
-                for other in (None, _plus(bound, 1), _plus(bound, -1)):
-                    changed = copy.copy(node)
-                    setattr(changed, field, other)
-                    yield changed
-
-
-def _plus(node: ast.expr, number: int) -> ast.expr:
-    return ast.BinOp(node, ast.Add(), ast.Constant(number))
-
-
 def _size(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
     """A size that is one too large or too small: `range(n)`, `torch.ones(n, n)`."""
     if isinstance(node, ast.Call) and _called(node) in _TAKE_SIZES:
         for index, arg in enumerate(node.args):
             if isinstance(arg, ast.Name | ast.Attribute):
                 for number in (1, -1):
-                    args = [*node.args[:index], _plus(arg, number), *node.args[index + 1 :]]
+                    args = [*node.args[:index], plus(arg, number), *node.args[index + 1 :]]
                     yield ast.Call(node.func, args, node.keywords)
 
 
@@ -296,20 +170,20 @@ def _buffer(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 
 
 OPERATORS: Mapping[str, Operator] = {
-    "arithmetic": _arithmetic,
-    "operand left out": _operand_left_out,
-    "operands swapped": _operands_swapped,
-    "comparison": _comparison,
-    "condition": _condition,
-    "constant": _number,
-    "sign": _sign,
+    "arithmetic": expressions.arithmetic,
+    "operand left out": expressions.operand_left_out,
+    "operands swapped": expressions.operands_swapped,
+    "comparison": expressions.comparison,
+    "condition": expressions.condition,
+    "constant": expressions.number,
+    "sign": expressions.sign,
     "call removed": _call_removed,
     "argument removed": _argument_removed,
     "arguments swapped": _arguments_swapped,
     "other function": _twin,
-    "other name": _name,
-    "other attribute": _attribute,
-    "slice": _slice,
+    "other name": expressions.name,
+    "other attribute": expressions.attribute,
+    "slice": expressions.slice_bound,
     "size": _size,
     "in place": _in_place,
     "statement removed": _statement_removed,

@@ -1,0 +1,149 @@
+"""Small changes of expressions: operators, conditions, numbers, names, slices."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The names that a mistake could take one for another: of the function, and of `self`."""
+
+    names: tuple[str, ...]
+    attributes: tuple[str, ...]
+
+
+_ARITHMETIC: Mapping[type[ast.operator], tuple[type[ast.operator], ...]] = {
+    ast.Add: (ast.Sub, ast.Mult),
+    ast.Sub: (ast.Add,),
+    ast.Mult: (ast.Div, ast.Add),
+    ast.Div: (ast.Mult, ast.FloorDiv),
+    ast.FloorDiv: (ast.Div, ast.Mult),
+    ast.Mod: (ast.FloorDiv,),
+    ast.Pow: (ast.Mult,),
+    ast.MatMult: (ast.Mult,),
+    ast.BitAnd: (ast.BitOr,),
+    ast.BitOr: (ast.BitAnd,),
+}
+_COMPARISONS: Mapping[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
+    ast.Lt: (ast.LtE, ast.GtE),
+    ast.LtE: (ast.Lt, ast.Gt),
+    ast.Gt: (ast.GtE, ast.LtE),
+    ast.GtE: (ast.Gt, ast.Lt),
+    ast.Eq: (ast.NotEq,),
+    ast.NotEq: (ast.Eq, ast.Lt, ast.Gt),
+    ast.Is: (ast.IsNot,),
+    ast.In: (ast.NotIn,),
+    ast.NotIn: (ast.In,),
+}
+
+
+def arithmetic(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
+    """Another operator."""
+    if isinstance(node, ast.BinOp):
+        for other in _ARITHMETIC.get(type(node.op), ()):
+            yield ast.BinOp(node.left, other(), node.right)
+
+
+def operand_left_out(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
+    """One of the two operands alone."""
+    if isinstance(node, ast.BinOp):
+        yield from (node.left, node.right)
+
+
+def operands_swapped(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
+    """The operands the other way round, where that matters."""
+    if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Add | ast.Mult):
+        yield ast.BinOp(node.right, node.op, node.left)
+
+
+def comparison(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
+    """Another comparison."""
+    if isinstance(node, ast.Compare):
+        for index, op in enumerate(node.ops):
+            for other in _COMPARISONS.get(type(op), ()):
+                ops = [*node.ops[:index], other(), *node.ops[index + 1 :]]
+                yield ast.Compare(node.left, ops, node.comparators)
+
+
+def condition(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
+    """Another condition, or none."""
+    if isinstance(node, ast.BoolOp):
+        other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        yield ast.BoolOp(other, node.values)
+        yield from node.values
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield node.operand
+    if isinstance(node, ast.If | ast.IfExp):
+        for value in (True, False):
+            changed = copy.copy(node)
+            changed.test = ast.Constant(value)
+            yield changed
+
+
+def number(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
+    """Another number, truth value or text."""
+    value = _value_of(node)
+    if isinstance(value, bool):
+        yield ast.Constant(not value)
+    elif isinstance(value, int):
+        for other in sorted({value + 1, value - 1, -value, 0, 1} - {value}):
+            yield ast.Constant(other)
+    elif isinstance(value, float):
+        yield from (ast.Constant(other) for other in (0.0, value * 2, -value))
+    elif isinstance(value, str) and value:
+        yield from (ast.Constant(""), ast.Constant(value + "x"))
+
+
+def _value_of(node: ast.AST) -> object:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = _value_of(node.operand)
+        return -value if isinstance(value, int | float) else None
+    return node.value if isinstance(node, ast.Constant) else None
+
+
+def sign(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
+    """Minus infinity with another sign or size."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and not _value_of(node):
+        yield from (node.operand, ast.Constant(0.0), ast.Constant(-1e4))
+
+
+def name(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
+    """One argument or variable for another."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in scope.names:
+        yield from (ast.Name(other, node.ctx) for other in scope.names if other != node.id)
+
+
+def attribute(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
+    """One layer for another, when it is built and when it is used."""
+    if _is_own(node) and isinstance(node, ast.Attribute) and node.attr in scope.attributes:
+        for other in scope.attributes:
+            if other != node.attr:
+                yield ast.Attribute(node.value, other, node.ctx)
+
+
+def _is_own(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+    )
+
+
+def slice_bound(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
+    """A bound left out, or moved by one."""
+    if isinstance(node, ast.Slice):
+        for field in ("lower", "upper"):
+            bound = getattr(node, field)
+            if bound is not None:
+                for other in (None, plus(bound, 1), plus(bound, -1)):
+                    changed = copy.copy(node)
+                    setattr(changed, field, other)
+                    yield changed
+
+
+def plus(node: ast.expr, number: int) -> ast.expr:
+    return ast.BinOp(node, ast.Add(), ast.Constant(number))
