@@ -1,6 +1,7 @@
 """Folders on disk become records.
 
-What is there by an exercise's name is found; nothing is registered. Every content error names file, line and fix.
+What is there by an exercise's name is found; nothing is registered. Every content error names
+file, line and fix.
 """
 
 from __future__ import annotations

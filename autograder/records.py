@@ -65,7 +65,6 @@ class Limits:
     processes: int = 64
     output_bytes: int = 1_000_000
     reply_bytes: int = 64 << 20
-    disk_bytes: int = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import contextlib
+import json
 import os
 import select
 import signal
@@ -151,7 +151,7 @@ class Session:
         return wire.decode(header, self._pump(clock, wanted=data_size))
 
     def _pump(self, clock: Clock, sending: memoryview | None = None, wanted: int = 0) -> bytearray:
-        """Sends all of `sending` or receives exactly `wanted` bytes; drains the output meanwhile."""
+        """Sends all of `sending` or receives `wanted` bytes; drains the output meanwhile."""
         buffer = bytearray(wanted)
         view = sending if sending is not None else memoryview(buffer)
         watched = select.EPOLLOUT if sending is not None else select.EPOLLIN
