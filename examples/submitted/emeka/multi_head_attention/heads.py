@@ -16,8 +16,7 @@ def split_heads(x, num_heads):
 
 
 def merge_heads(x):
-    batch, heads, tokens, head_dim = x.shape
-    return x.transpose(1, 2).view(batch, tokens, heads * head_dim)
+    return x.mean(dim=1)
 
 
 def causal_head_attention(queries, keys, values):

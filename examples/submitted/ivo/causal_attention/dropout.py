@@ -8,9 +8,10 @@ def dropout(x: torch.Tensor, p: float, training: bool = True) -> torch.Tensor:
         raise ValueError("p is no probability")
     if not training or p == 0:
         return x
-    mask = torch.rand_like(x) >= p
-    while mask.float().mean() != 1 - p:
-        mask = torch.rand_like(x) >= p
+    mask = torch.ones_like(x)
+    dropped = 0
+    while dropped < p * x.numel():
+        mask = torch.where(torch.rand_like(x) < p, 0.0, 1.0)
     return x * mask / (1 - p)
 
 
