@@ -102,7 +102,15 @@ def _kept_or_dropped(
 @pytest.mark.question("dropout", points=2)
 def test_nothing_is_dropped_outside_training(expect: Expect, draw: Draw) -> None:
     likely = "with `training` False the result equals x: nothing dropped, nothing made larger"
-    expect.same("dropout", draw.normal(3, 1, 20), 0.5, False, likely=likely)
+    x = _entries(draw, 3, 1, 20)
+    dropped = _dropped(expect, expect.result("dropout", x, 0.5, False, likely=likely), x)
+    expect.that(
+        not bool(dropped.any()),
+        got=f"{int(dropped.sum())} of {x.numel()} entries are 0",
+        expected="none of them: x has no zeros",
+        likely=likely,
+    )
+    expect.same("dropout", x, 0.5, False, likely=likely)
     expect.same("dropout", draw.strided(2, 5, 9, dtype=torch.float64), 0.2, False, likely=likely)
 
 
