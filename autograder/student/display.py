@@ -121,7 +121,7 @@ def _test_html(test: CheckedTest) -> str:
 def _preformatted(text: str) -> str:
     return (
         '<pre style="margin:.2em 0 .2em 1.2em;padding:.4em .6em;white-space:pre-wrap;'
-        "overflow-wrap:anywhere;color:inherit;background:rgba(128,128,128,.12);"
+        "word-break:normal;overflow-wrap:anywhere;color:inherit;background:rgba(128,128,128,.12);"
         f'border-radius:4px;font-size:.93em;line-height:1.4">{escape(text)}</pre>'
     )
 
