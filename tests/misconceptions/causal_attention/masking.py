@@ -668,9 +668,7 @@ def root_of_dimension_one(queries, keys):
     hint="Should larger vectors make the weights sharper?",
 )
 def multiplied_by_the_root(queries, keys):
-    return torch.softmax(
-        _causal(queries @ keys.transpose(-2, -1)) * keys.shape[-1] ** 0.5, dim=-1
-    )
+    return torch.softmax(_causal(queries @ keys.transpose(-2, -1)) * keys.shape[-1] ** 0.5, dim=-1)
 
 
 @misconception(
