@@ -120,7 +120,12 @@ def _ends(pid: int) -> bool:
 def test_the_same_submission_has_the_same_result_whatever_the_tier(graded) -> None:
     def outcome(result: SubmissionResult) -> list[tuple[str, float, str]]:
         questions = [q for e in result.exercises for q in e.questions]
-        return [(q.question, q.score, q.verdict.value) for q in questions]
+        # a thread of the attacker's that writes frames races with the tests: how many were earned
+        # before it hits is the attacker's own chance, that it hits is not
+        return [
+            (q.question, -1.0 if q.verdict is Verdict.PROTOCOL else q.score, q.verdict.value)
+            for q in questions
+        ]
 
     by_tier = [graded(tier).results for tier in TIERS]
     common = set.intersection(*(set(results) for results in by_tier))
