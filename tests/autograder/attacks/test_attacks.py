@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.records import SubmissionResult, SubmissionStatus, Tier
+from autograder.records import SubmissionResult, SubmissionStatus, Tier, Verdict
 
 from .conftest import ATTACKS, MARK, Attack, attacks_in
 
