@@ -15,7 +15,7 @@ from ..course import Course
 from ..errors import UserError
 from ..records import Assignment, Exercise
 from ..submission import Submission
-from ..suite.variants import module_text, variants_in
+from ..suite.variants import module_texts
 
 FORMS = ("module", "notebook")
 
@@ -69,9 +69,7 @@ def cases_of(course: Course, exercise: Exercise, forms: Sequence[str]) -> Iterat
         if exercise.stub.is_file():
             yield Case("stub", exercise, exercise.stub.read_text(encoding="utf-8"), form)
         for kind in ("alternatives", "misconceptions"):
-            path = course.variants(kind, exercise)
-            for variant in variants_in(path):
-                text = module_text(exercise.solution, path, variant)
+            for variant, text in module_texts(exercise.solution, course.variants(kind, exercise)):
                 yield Case(kind[:-1], exercise, text, form, variant.question, variant.name)
 
 

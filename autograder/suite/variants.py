@@ -7,7 +7,7 @@ plain code: each decorated function or class is one variant of one question, nam
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -69,31 +69,41 @@ def _found(module: ModuleType) -> list[Variant]:
     ]
 
 
-def module_text(solution: Path, variants: Path, variant: Variant) -> str:
-    """The text of a submission: the solution module with one question answered by the variant.
+def module_texts(solution: Path, variants: Path) -> Iterator[tuple[Variant, str]]:
+    """Each variant of a file with its submission: the solution module, one question answered by it.
 
-    The variants file's imports and undecorated definitions come along; the variant takes the
+    The variants file's imports and unmarked definitions come along; the variant takes the
     question's name and, as the last definition, counts.
     """
-    text = variants.read_text(encoding="utf-8")
-    parts = [solution.read_text(encoding="utf-8")]
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and _is_marked(node):
-            if node.name == variant.name:
-                node.name = variant.question
-                node.decorator_list = []
-                parts.append(ast.unparse(node))
+    found = variants_in(variants)
+    if not found:
+        return
+    right = solution.read_text(encoding="utf-8")
+    questions = {variant.name: variant.question for variant in found}
+    parts = list(_parts(ast.parse(variants.read_text(encoding="utf-8")), questions))
+    for variant in found:
+        texts = [text for name, text in parts if name in ("", variant.name)]
+        yield variant, "\n\n".join([right, *texts]) + "\n"
+
+
+def _parts(tree: ast.Module, questions: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The statements of a variants file, each with the variant that it is; '' for the others."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and any(
+            map(_is_mark, node.decorator_list)
+        ):
+            name, node.name = node.name, questions[node.name]
+            node.decorator_list = [d for d in node.decorator_list if not _is_mark(d)]
+            yield name, ast.unparse(node)
         elif not _imports_ours(node):
-            parts.append(ast.unparse(node))
-    return "\n\n".join(parts) + "\n"
+            yield "", ast.unparse(node)
 
 
-def _is_marked(node: ast.FunctionDef | ast.ClassDef) -> bool:
-    return any(
-        isinstance(d, ast.Call)
-        and isinstance(d.func, ast.Name)
-        and d.func.id in ("misconception", "alternative")
-        for d in node.decorator_list
+def _is_mark(decorator: ast.expr) -> bool:
+    return (
+        isinstance(decorator, ast.Call)
+        and isinstance(decorator.func, ast.Name)
+        and decorator.func.id in ("misconception", "alternative")
     )
 
 
