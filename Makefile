@@ -53,8 +53,9 @@ release: setup-grade ## write assignments/ and the bundle for students
 ##@ The machine itself
 
 .PHONY: bench
-bench: setup-grade ## time grading on the example class repeated to 200, nbgrader beside it
+bench: setup-test ## time grading of 200 submissions, nbgrader beside it, and a gradebook of 5,000
 	@$(PY) scripts/bench.py $(BENCH)
+	@$(PY) scripts/bench_gradebook.py $(BENCH_GRADEBOOK)
 
 .PHONY: soak
 soak: setup-test ## random files, killed graders, right answers 300 times (hours; SOAK, SOAK_VERDICTS pass options)
@@ -101,6 +102,9 @@ setup-test:
 	@[ -e .venv/.ready-dev ] || scripts/system-packages.sh chromium \
 		"chromium chromium-browser google-chrome" "shows pages to the browser tests" || \
 		echo "    going on without it: browser tests are skipped" >&2
+	@[ -e .venv/.ready-dev ] || scripts/system-packages.sh postgresql \
+		"pg_createcluster initdb" "is a database that gradebooks are tested in" || \
+		echo "    going on without it: tests of PostgreSQL are skipped" >&2
 	@MAKE_TARGET=test scripts/setup.sh instructor dev
 
 .PHONY: clean

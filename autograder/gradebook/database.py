@@ -1,20 +1,46 @@
-"""Opens nbgrader's database; every way in which that fails becomes a message that helps."""
+"""Opens nbgrader's database, SQLite or PostgreSQL, and writes to it while others do.
+
+Grading runs, `record`, nbgrader's own commands and formgrader may write to one gradebook at the
+same time. Each of our transactions that writes waits for the one before it, so that what it read
+still holds when it writes; one that nbgrader got in the way of is done once more.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from typing import TypeVar
 
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from nbgrader import dbutil
 from nbgrader.api import Base
-from sqlalchemy import Connection, Engine, Table, create_engine, inspect, text
+from sqlalchemy import (
+    Connection,
+    Engine,
+    Table,
+    create_engine,
+    event,
+    func,
+    inspect,
+    select,
+    text,
+)
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import IntegrityError, OperationalError
 
 from ..errors import UserError
+from .database_errors import explained, without_password
+
+T = TypeVar("T")
+
+#: seconds that SQLite waits for another writer, where the address says nothing else
+_PATIENCE = 30
+#: PostgreSQL's name for "somebody of ours writes": any number that nobody else uses
+_LOCK = 0x61747467
+#: how often a transaction is tried where nbgrader, which knows no such lock, was in its way
+_ATTEMPTS = 5
 
 
 def table(name: str) -> Table:
@@ -27,71 +53,79 @@ def table(name: str) -> Table:
 def opened(db_url: str) -> Iterator[Engine]:
     """The database with nbgrader's tables, made where there are none."""
     with explained(db_url):
-        engine = create_engine(db_url)
+        engine = _engine(db_url)
     try:
-        with explained(db_url):
-            _make_tables(engine)
+        with reading(engine) as connection:
+            is_new = _is_new(connection)
+        if is_new:
+            writing(engine, _make_tables)
+        else:
+            with reading(engine) as connection:
+                _check_version(connection)
         yield engine
     finally:
         engine.dispose()
 
 
+def _engine(db_url: str) -> Engine:
+    url = make_url(db_url)
+    if url.get_backend_name() != "sqlite":
+        return create_engine(url)
+    # Python's driver would begin at the first change, when what was read before may be old
+    arguments: dict[str, float | None] = {"isolation_level": None}
+    if "timeout" not in url.query:
+        arguments["timeout"] = _PATIENCE
+    engine = create_engine(url, connect_args=arguments)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("writes")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
 @contextmanager
-def transaction(engine: Engine) -> Iterator[Connection]:
-    """All or nothing: what fails inside leaves the database as it was."""
+def reading(engine: Engine) -> Iterator[Connection]:
+    """A transaction that only reads: it waits for no writer."""
     with explained(str(engine.url)), engine.begin() as connection:
         yield connection
 
 
-@contextmanager
-def explained(db_url: str) -> Iterator[None]:
-    """Raises a database's errors again as `UserError` with what to do."""
-    try:
-        yield
-    except (SQLAlchemyError, ImportError) as error:
-        raise UserError(_explanation(_shown(db_url), error)) from error
+def writing(engine: Engine, work: Callable[[Connection], T]) -> T:
+    """Does the work in one transaction, all of it or nothing, while no other writer of ours does.
+
+    The work may be called again from its beginning, so it must not change anything else.
+    """
+    with explained(str(engine.url)):
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return _written(engine, work)
+            except (IntegrityError, OperationalError) as error:
+                if isinstance(error, OperationalError) and "deadlock" not in str(error.orig):
+                    raise
+        return _written(engine, work)
 
 
-def _explanation(where: str, error: Exception) -> str:
-    cause = str(error.orig) if isinstance(error, DBAPIError) else str(error)
-    remedy = "check the address of the database"
-    if "locked" in cause:
-        remedy = "another program writes to it (formgrader?): close that, then run this again"
-    elif "not a database" in cause or "malformed" in cause:
-        remedy = "move the file away and run this again: it is made anew from results.jsonl"
-    elif "disk is full" in cause or "disk I/O" in cause:
-        remedy = "make room on the disk, then run `autograder record` on the class folder"
-    elif "unable to open" in cause or "readonly" in cause:
-        remedy = "make sure that its folder is there and may be written to"
-    elif "UNIQUE" in cause.upper():
-        remedy = "another program wrote the same submission at the same time: run this again"
-    return (
-        f"the gradebook {where} can't be used: {cause}\n"
-        f"  fix: {remedy}\n"
-        "  results.jsonl is unharmed; what this run had not finished is as it was before"
+def _written(engine: Engine, work: Callable[[Connection], T]) -> T:
+    with engine.execution_options(writes=True).begin() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+        return work(connection)
+
+
+def _is_new(connection: Connection) -> bool:
+    return not inspect(connection).get_table_names()
+
+
+def _make_tables(connection: Connection) -> None:
+    if not _is_new(connection):  # another writer was faster
+        return
+    Base.metadata.create_all(connection)
+    connection.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)"))
+    connection.execute(
+        text("INSERT INTO alembic_version VALUES (:head)"), {"head": _newest_version()}
     )
-
-
-def _shown(db_url: str) -> str:
-    try:
-        return make_url(db_url).render_as_string(hide_password=True)
-    except ArgumentError:
-        return "address"  # it may hold a password: it is not repeated
-
-
-def _make_tables(engine: Engine) -> None:
-    is_new = not inspect(engine).get_table_names()
-    with engine.begin() as connection:
-        if is_new:
-            Base.metadata.create_all(connection)
-            connection.execute(
-                text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)")
-            )
-            connection.execute(
-                text("INSERT INTO alembic_version VALUES (:head)"), {"head": _newest_version()}
-            )
-            return
-        _check_version(connection)
 
 
 def _check_version(connection: Connection) -> None:
@@ -100,8 +134,9 @@ def _check_version(connection: Connection) -> None:
     if "alembic_version" in tables:
         version = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
     if version != _newest_version():
+        shown = without_password(str(connection.engine.url))
         raise UserError(
-            f"the gradebook {_shown(str(connection.engine.url))} was made by another version of "
+            f"the gradebook {shown} was made by another version of "
             f"nbgrader (its version: {version}, expected: {_newest_version()})\n"
             "  fix: run `nbgrader db upgrade` in the class folder"
         )

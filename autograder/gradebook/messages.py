@@ -66,4 +66,6 @@ def _indented(text: str) -> str:
 def clean(text: str) -> str:
     """The text without what a database, JSON or a terminal can't take: NUL, escapes, surrogates."""
     text = text.encode("utf-8", "replace").decode()
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return text
     return "".join(sign for sign in text if sign in "\n\t" or sign.isprintable())

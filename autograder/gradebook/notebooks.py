@@ -143,10 +143,14 @@ def _comment_cell(notes: list[str], code: str) -> Cell:
 
 
 def _document(released: ReleasedNotebook, cells: list[Cell]) -> str:
-    document = {
-        "cells": [{**cell, "id": f"cell-{number}"} for number, cell in enumerate(cells)],
-        "metadata": {"kernelspec": json.loads(released.kernelspec)},
-        "nbformat": 4,
-        "nbformat_minor": 5,
-    }
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    """The notebook as JSON with a line for each cell, several times faster made than indented."""
+    numbered = ({**cell, "id": f"cell-{number}"} for number, cell in enumerate(cells))
+    lines = ",\n".join(json.dumps(cell, ensure_ascii=False) for cell in numbered)
+    rest = json.dumps(
+        {
+            "metadata": {"kernelspec": json.loads(released.kernelspec)},
+            "nbformat": 4,
+            "nbformat_minor": 5,
+        }
+    )
+    return f'{{"cells": [\n{lines}\n],\n{rest[1:]}\n'

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,9 @@ from sqlalchemy import Connection, select
 from traitlets import Unicode
 
 from ..records import SubmissionResult, SubmissionStatus
-from .database import opened, table, transaction
+from .database import opened, table, writing
 from .entries import entry_of
-from .lateness import Arrival, late_penalty
+from .lateness import Arrival, Penalty, late_penalty
 from .notebooks import fill_in
 from .rows import write_entries
 from .structure import known_structure
@@ -39,12 +40,15 @@ class FillInResults(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader shi
         result = latest_of(Path(self.results), names["student"], names["assignment"])
         exercises = {exercise.exercise: exercise for exercise in result.exercises}
         fill_in(notebook.cells, exercises.get(names["notebook"]))
-        with opened(names["db_url"]) as engine, transaction(engine) as connection:
-            structure = known_structure(connection, result.assignment)
-            entry = entry_of(structure, result, _arrival(connection, structure.id, result.student))
-            penalty = late_penalty(self.config)
-            write_entries(connection, {result.assignment: structure}, [entry], penalty)
+        with opened(names["db_url"]) as engine:
+            writing(engine, partial(_write, result=result, penalty=late_penalty(self.config)))
         return from_dict(notebook), resources  # type: ignore[no-untyped-call]  # nor has nbformat
+
+
+def _write(connection: Connection, result: SubmissionResult, penalty: Penalty) -> None:
+    structure = known_structure(connection, result.assignment)
+    entry = entry_of(structure, result, _arrival(connection, structure.id, result.student))
+    write_entries(connection, {result.assignment: structure}, [entry], penalty)
 
 
 def latest_of(path: Path, student: str, assignment: str) -> SubmissionResult:

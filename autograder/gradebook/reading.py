@@ -10,7 +10,8 @@ from sqlalchemy.engine import make_url
 
 from ..presenting import HumanGrade, HumanWork
 from ..presenting.human import QuestionKey
-from .database import explained, opened, table, transaction
+from .database import opened, reading, table
+from .database_errors import explained
 from .release import CHECK
 from .settings import load_settings
 
@@ -22,7 +23,7 @@ def human_work(class_folder: Path, db_url: str | None = None) -> HumanWork:
         url = make_url(address)
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
         return HumanWork()
-    with opened(address) as engine, transaction(engine) as connection:
+    with opened(address) as engine, reading(engine) as connection:
         return HumanWork(_grades(connection), _penalties(connection))
 
 

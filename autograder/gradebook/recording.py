@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+
+from sqlalchemy import Connection
 
 from ..course import Course
 from ..presenting import latest, nbgrader_problem, replace_file
 from ..records import SubmissionResult, SubmissionStatus
-from .database import opened, transaction
+from .database import opened, writing
+from .database_errors import without_password
 from .entries import entry_of, questions_of
 from .lateness import TIMESTAMP_FILE, Arrival, arrival, late_penalty
 from .notebooks import autograded_notebook
@@ -38,7 +42,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class RecordSummary:
-    """What was recorded, and what was not and why."""
+    """What was recorded, and what was not and why; `db_url` without its password."""
 
     db_url: str
     submissions: int
@@ -71,23 +75,29 @@ def record(
     notes += _release_notes(releases, accepted)
     penalty = late_penalty(settings.config)
     with opened(settings.db_url) as engine:
-        with transaction(engine) as connection:
-            structures = {
-                name: update_structure(connection, settings.course_id, released)
-                for name, released in releases.items()
-            }
+        structures = writing(engine, partial(_structures, settings.course_id, releases))
         done = 0
         for batch in _batches(accepted):
             entries = [
                 _written(settings, releases[r.assignment], structures[r.assignment], r, notes)
                 for r in batch
             ]
-            with transaction(engine) as connection:
-                write_entries(connection, structures, entries, penalty)
+            write = partial(write_entries, structures=structures, entries=entries, penalty=penalty)
+            writing(engine, write)
             done += len(batch)
             if progress is not None:
                 progress(done, len(accepted))
-    return RecordSummary(settings.db_url, len(accepted), tuple(releases), tuple(notes))
+    shown = without_password(settings.db_url)
+    return RecordSummary(shown, len(accepted), tuple(releases), tuple(notes))
+
+
+def _structures(
+    course_id: str, releases: Mapping[str, ReleasedAssignment], connection: Connection
+) -> dict[str, AssignmentRows]:
+    return {
+        name: update_structure(connection, course_id, released)
+        for name, released in releases.items()
+    }
 
 
 def _batches(results: Sequence[SubmissionResult]) -> Iterator[Sequence[SubmissionResult]]:

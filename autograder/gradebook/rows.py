@@ -151,7 +151,9 @@ def _known_cells(
 ) -> dict[tuple[str, str], Row]:
     rows = table(name)
     ids = [sheet.row["id"] for sheet in sheets]
-    found = connection.execute(select(rows).where(rows.c.notebook_id.in_(ids))).mappings()
+    # locked where the database can lock a row: what formgrader enters meanwhile is not missed
+    query = select(rows).where(rows.c.notebook_id.in_(ids)).order_by(rows.c.id).with_for_update()
+    found = connection.execute(query).mappings()
     return {(row["notebook_id"], row["cell_id"]): dict(row) for row in found}
 
 

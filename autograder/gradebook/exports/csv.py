@@ -28,8 +28,10 @@ def export_csv(results: Iterable[SubmissionResult], path: Path, *, bom: bool = F
 def _table(results: Sequence[SubmissionResult]) -> Iterable[list[Value]]:
     columns = _columns(results)
     yield ["student", *columns, "needs_review"]
-    for student in dict.fromkeys(result.student for result in results):
-        own = [result for result in results if result.student == student]
+    by_student: dict[str, list[SubmissionResult]] = {}
+    for result in results:
+        by_student.setdefault(result.student, []).append(result)
+    for student, own in by_student.items():
         values = {key: value for result in own for key, value in _values(result).items()}
         reasons = [f"{r.assignment}: {reason}" for r in own for reason in reasons_to_look(r)]
         yield [student, *(values.get(column, "") for column in columns), "; ".join(reasons)]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from sqlalchemy import create_engine, make_url
 
 from autograder.course import Course, load_course
 from autograder.records import (
@@ -21,6 +26,7 @@ from autograder.records import (
     Verdict,
 )
 
+ROOT = Path(__file__).resolve().parents[3]
 QUESTIONS = {"masking": ("causal_mask", "mask_scores"), "dropout": ("dropout",)}
 
 STUB = '''\
@@ -196,3 +202,39 @@ def submit(class_folder: Path) -> Callable[..., Path]:
         return folder
 
     return put
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Callable[[], str]]:
+    """Makes a new database in a PostgreSQL of this test run's own; returns its address."""
+    server = subprocess.Popen(
+        [sys.executable, str(ROOT / "scripts" / "postgresql.py"), "first"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    with server:
+        assert server.stdout is not None
+        line = server.stdout.readline()
+        if not line:
+            assert server.wait() == 3, "PostgreSQL is installed and does not start"
+            pytest.skip("needs a PostgreSQL: sudo apt-get install postgresql")
+        first = make_url(json.loads(line)[0])
+        numbers = count()
+
+        def new_database() -> str:
+            name = f"gradebook{next(numbers)}"
+            engine = create_engine(first, isolation_level="AUTOCOMMIT")
+            with engine.connect() as connection:
+                connection.exec_driver_sql(f"CREATE DATABASE {name}")
+            engine.dispose()
+            return first.set(database=name).render_as_string(hide_password=False)
+
+        yield new_database
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def db_url(request: pytest.FixtureRequest, class_folder: Path) -> str:
+    """The address of a new gradebook, once in each database."""
+    if request.param == "sqlite":
+        return f"sqlite:///{class_folder / 'gradebook.db'}"
+    address: str = request.getfixturevalue("postgresql")()
+    return address

@@ -1,0 +1,93 @@
+"""Starts a PostgreSQL of its own for tests and measurements: new, empty, on a Unix socket only.
+
+    .venv/bin/python scripts/postgresql.py [DATABASE...]
+
+Makes the databases, prints an address for each of them (a JSON list, one line), and runs until its
+standard input is closed; then nothing is left. Exit status 3: PostgreSQL is not installed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+NOT_INSTALLED = 3
+_DEBIAN = Path("/usr/lib/postgresql")
+
+
+def main() -> None:
+    """Runs a server while somebody holds the standard input open."""
+    programs = _programs()
+    if programs is None:
+        print("PostgreSQL is not installed (Debian: postgresql)", file=sys.stderr)
+        sys.exit(NOT_INSTALLED)
+    # not below the caller's folder: the server's user must be able to come here
+    with tempfile.TemporaryDirectory(prefix="postgresql-") as folder, _server(programs, folder):
+        for name in sys.argv[1:]:
+            subprocess.run(
+                [programs / "createdb", "--host", folder, "--username", "postgres", name],
+                check=True,
+            )
+        address = "postgresql+psycopg://postgres@/{}?host={}"
+        print(json.dumps([address.format(name, folder) for name in sys.argv[1:]]), flush=True)
+        sys.stdin.read()
+
+
+def _programs() -> Path | None:
+    """The folder of the newest server's programs, which Debian has not on the PATH."""
+    folders = sorted(_DEBIAN.glob("*/bin"), key=lambda path: int(path.parent.name), reverse=True)
+    found = shutil.which("postgres")
+    folders += [Path(found).resolve().parent] if found else []
+    return next((folder for folder in folders if (folder / "initdb").exists()), None)
+
+
+@contextmanager
+def _server(programs: Path, folder: str) -> Iterator[None]:
+    user = _user()
+    if user is not None:
+        shutil.chown(folder, user)
+    data = str(Path(folder, "data"))
+    _run(
+        [programs / "initdb", "--pgdata", data, "--username", "postgres", "--auth", "trust",
+         "--encoding", "UTF8", "--locale", "C", "--no-sync"],
+        user,
+    )  # fmt: skip
+    log = str(Path(folder, "log"))
+    settings = f"-c listen_addresses='' -c unix_socket_directories={folder}"
+    control = [programs / "pg_ctl", "--pgdata", data, "--wait"]
+    _run([*control, "start", "--log", log, "--options", settings], user)
+    try:
+        yield
+    finally:
+        _run([*control, "stop", "--mode", "immediate"], user)
+
+
+def _user() -> str | None:
+    """Whom the server runs as where root starts it: root it refuses."""
+    if os.getuid() != 0:
+        return None
+    known = {entry.pw_name for entry in pwd.getpwall()}
+    return "postgres" if "postgres" in known else "nobody"
+
+
+def _run(command: list[Path | str], user: str | None) -> None:
+    group = pwd.getpwnam(user).pw_gid if user else None
+    extra: list[int] | None = [] if user else None
+    done = subprocess.run(
+        command, user=user, group=group, extra_groups=extra, cwd="/",
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    if done.returncode:
+        raise SystemExit(f"{Path(command[0]).name} failed:\n{done.stdout}")
+
+
+if __name__ == "__main__":
+    main()

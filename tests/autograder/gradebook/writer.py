@@ -1,0 +1,30 @@
+"""A process of its own that records a class: for tests of several writers at once.
+
+    python writer.py COURSE CLASS_FOLDER DB_URL [reversed]
+
+Says "ready", and after each line that comes in records once and says "done".
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from autograder.course import load_course
+from autograder.gradebook import record
+from autograder.grading.results import read_results
+
+
+def main() -> None:
+    """Waits for the line, then records."""
+    course, class_folder, db_url, *order = sys.argv[1:]
+    loaded, folder = load_course(Path(course)), Path(class_folder)
+    print("ready", flush=True)
+    for _ in sys.stdin:
+        results = read_results(folder / "results.jsonl")
+        record(loaded, folder, results[::-1] if order else results, db_url=db_url)
+        print("done", flush=True)
+
+
+if __name__ == "__main__":
+    main()
