@@ -18,6 +18,7 @@ import signal
 import socket
 import sys
 import traceback
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -29,12 +30,15 @@ _REQUEST_BYTES = 1 << 16
 #: the worker's descriptor of its channel
 _CHANNEL = 3
 
+Operations = Mapping[str, Callable[..., Any]]
+
 
 def main() -> None:
     """Reads the settings from argv, warms torch, and forks workers until the grader hangs up."""
     settings = json.loads(sys.argv[1])
     control = socket.socket(fileno=settings["control"])
     _warm()
+    others = _notebook(settings["modules"]) if settings["notebooks"] else {}
     # as the user who started all this: nobody may not even look at some of these paths
     rules = _above_channel(landlock.ruleset(settings["readable"], ["/dev/null"]))
     _become_nobody()
@@ -53,7 +57,7 @@ def main() -> None:
         if os.fork() == 0:
             confine.die_with_parent(here)
             control.close()
-            _supervise(descriptors, json.loads(request), rules, settings["kept"])
+            _supervise(descriptors, json.loads(request), rules, settings["kept"], others)
         for descriptor in descriptors:
             os.close(descriptor)
 
@@ -86,8 +90,19 @@ def _warm() -> None:
     repr(inputs)
 
 
+def _notebook(modules: Sequence[str]) -> Operations:
+    """The operations on a notebook; IPython is there only where notebooks are to be run."""
+    from . import cells
+
+    return cells.Notebook(modules).operations
+
+
 def _supervise(
-    descriptors: list[int], request: dict[str, Any], rules: int, kept: list[int]
+    descriptors: list[int],
+    request: dict[str, Any],
+    rules: int,
+    kept: list[int],
+    others: Operations,
 ) -> None:
     """Runs in a fork: makes the worker's namespaces, forks the worker, reports how it ended."""
     channel, status_descriptor, output = descriptors
@@ -102,7 +117,7 @@ def _supervise(
         if pid == 0:
             if not request["own_namespaces"]:  # else it ends with its namespace
                 confine.die_with_parent(here)
-            _become_worker(channel, output, request, rules, kept)
+            _become_worker(channel, output, request, rules, kept, others)
         socket.send_fds(status, [b"P"], [os.pidfd_open(pid)])
         os.close(channel)
         os.close(output)
@@ -118,7 +133,12 @@ def _supervise(
 
 
 def _become_worker(
-    channel: int, output: int, request: dict[str, Any], rules: int, kept: list[int]
+    channel: int,
+    output: int,
+    request: dict[str, Any],
+    rules: int,
+    kept: list[int],
+    others: Operations,
 ) -> None:
     try:
         os.dup2(channel, _CHANNEL)
@@ -135,7 +155,7 @@ def _become_worker(
         confine.lock_down(rules)
         own_channel = socket.socket(fileno=_CHANNEL)
         own_channel.sendall(b"C")  # whatever ends the worker from now on is the student's
-        worker.serve(own_channel)
+        worker.serve(own_channel, others)
     except BaseException:
         os.write(2, traceback.format_exc().encode())
         os._exit(1)

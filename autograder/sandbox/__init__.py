@@ -5,7 +5,17 @@ Knows tensors, not tests.
 
 from .clock import Budget
 from .doctor import Finding, examine, start_parent
+from .environment import ALLOWED, Libraries
 from .parent import WorkerParent
 from .session import Session
 
-__all__ = ["Budget", "Finding", "Session", "WorkerParent", "examine", "start_parent"]
+__all__ = [
+    "ALLOWED",
+    "Budget",
+    "Finding",
+    "Libraries",
+    "Session",
+    "WorkerParent",
+    "examine",
+    "start_parent",
+]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ..errors import AutograderError, IsolationUnavailable
 from ..records import Limits, Tier
 from .clock import Budget
+from .environment import Libraries
 from .parent import WorkerParent
 
 _PROBE = """
@@ -54,7 +55,7 @@ def examine(tier: Tier) -> Finding:
         return Finding(tier, False, str(error))
 
 
-def start_parent(wanted: Tier | None = None) -> WorkerParent:
+def start_parent(wanted: Tier | None = None, libraries: Libraries | None = None) -> WorkerParent:
     """A probed worker parent of the best tier that works here, or of the wanted one.
 
     Raises `IsolationUnavailable` with each tier's reason and remedy.
@@ -62,7 +63,7 @@ def start_parent(wanted: Tier | None = None) -> WorkerParent:
     findings = []
     for tier in (wanted,) if wanted else (Tier.A, Tier.B, Tier.C):
         try:
-            parent = WorkerParent(tier)
+            parent = WorkerParent(tier, libraries)
             finding = _probe(parent)
         except AutograderError as error:
             findings.append(Finding(tier, False, str(error)))

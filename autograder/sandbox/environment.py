@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import sysconfig
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -13,6 +14,18 @@ from pathlib import Path
 ALLOWED = ("torch", "numpy", "einops")
 INSIDE = Path(__file__).resolve().parent.parent / "inside"
 _SYSTEM_LIBRARIES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache")
+
+
+@dataclass(frozen=True, slots=True)
+class Libraries:
+    """What workers may import besides the standard library.
+
+    `modules` are those that the worker parent imports ahead; `notebooks` makes workers run cells.
+    """
+
+    distributions: tuple[str, ...] = ALLOWED
+    modules: tuple[str, ...] = ()
+    notebooks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +44,11 @@ class WorkerEnvironment:
         return [*(str(path) for path in paths), "/dev/null", "/dev/urandom"]
 
 
-def worker_environment() -> WorkerEnvironment:
-    """The environment of the running interpreter's workers; raises `LookupError` without torch."""
+def worker_environment(distributions: Sequence[str] = ALLOWED) -> WorkerEnvironment:
+    """The environment of the running interpreter's workers; raises `LookupError` without torch.
+
+    Of the distributions those count that are installed, with all they require.
+    """
     base = Path(sys.base_prefix).resolve()
     standard_library = Path(sysconfig.get_path("stdlib")).resolve()
     libraries = [Path(path) for path in _SYSTEM_LIBRARIES if Path(path).exists()]
@@ -50,13 +66,13 @@ def worker_environment() -> WorkerEnvironment:
         standard_library=standard_library,
         libraries=tuple(libraries),
         hidden=tuple(path for path in hidden if path.is_dir()),
-        packages=tuple(_packages()),
+        packages=tuple(_packages(distributions)),
     )
 
 
-def _packages() -> list[Path]:
-    """Top-level folders and files of the allowed distributions and all they require."""
-    waiting, seen, paths = list(ALLOWED), set(), set()
+def _packages(distributions: Sequence[str]) -> list[Path]:
+    """Top-level folders and files of distributions and all they require."""
+    waiting, seen, paths = list(distributions), set(), set()
     while waiting:
         name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
         if name in seen:

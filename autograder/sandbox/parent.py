@@ -14,7 +14,7 @@ from types import TracebackType
 
 from ..errors import SandboxError
 from ..records import Limits, Tier
-from .environment import INSIDE, WorkerEnvironment, worker_environment
+from .environment import INSIDE, Libraries, WorkerEnvironment, worker_environment
 from .links import Links
 from .session import Session
 
@@ -53,10 +53,11 @@ class WorkerParent:
     Raises `SandboxError` where it can't be started.
     """
 
-    def __init__(self, tier: Tier) -> None:
+    def __init__(self, tier: Tier, libraries: Libraries | None = None) -> None:
         if tier is Tier.NONE:
             raise SandboxError("student code does not run without an isolation tier")
         self.tier = tier
+        self._libraries = libraries or Libraries()
         self._start()
 
     def restart(self) -> None:
@@ -81,7 +82,7 @@ class WorkerParent:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - kept open
         self._control, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            command = self._command(worker_environment(), far.fileno())
+            command = self._command(worker_environment(self._libraries.distributions), far.fileno())
             self._process = subprocess.Popen(
                 command,
                 pass_fds=[far.fileno(), *(self._links.descriptors if self._links else ())],
@@ -167,6 +168,8 @@ class WorkerParent:
 
     def _command(self, environment: WorkerEnvironment, control: int) -> list[str]:
         settings: dict[str, object] = {"control": control, "kept": []}
+        settings["notebooks"] = self._libraries.notebooks
+        settings["modules"] = self._libraries.modules
         library = environment.standard_library
         if self.tier is Tier.C:
             self._links = Links(environment)

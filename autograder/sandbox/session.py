@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import select
 import signal
 import socket
@@ -54,6 +55,9 @@ class Session:
         self._exit: list[float] | None = None
         self.alive = True
         self.lender: Lender | None = None
+        #: what a worker whose time is up may take to stop by itself, and whether it was asked to
+        self.grace_seconds = 0.0
+        self.interrupted = False
 
     @classmethod
     def pair(cls, limits: Limits) -> tuple[Session, list[int]]:
@@ -73,7 +77,8 @@ class Session:
         if not self.alive:
             raise AnswerCrashed("the process of the submission has ended")
         self._wait_until_confined()
-        self._frame += 1
+        self._frame = secrets.randbits(32)  # a reply that was written ahead does not know it
+        self.interrupted = False
         clock = Clock(budget, self._pid)
         try:
             for part in wire.encode(self._frame, (operation, *args)):
@@ -101,6 +106,12 @@ class Session:
         except OSError:
             threads = 1  # it has ended, which the channel tells, or /proc is hidden
         return threads == 1 and not select.select([self._channel], [], [], 0)[0]
+
+    def _interrupt(self) -> None:
+        self.interrupted = True
+        if self._pidfd is not None:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, signal.SIGINT)
 
     def kill(self) -> None:
         """Ends the worker, and all of its namespace with it."""
@@ -185,7 +196,10 @@ class Session:
 
     def _check_time(self, clock: Clock) -> None:
         spent = clock.spent()
-        if spent is not None:
+        if spent is not None and self.grace_seconds and not self.interrupted:
+            self._interrupt()
+            clock.extend(self.grace_seconds)
+        elif spent is not None:
             self.kill()
             raise AnswerTimeout(f"still running after {spent}; is there a loop without an end?")
 

@@ -1,0 +1,8 @@
+"""Assignments of nbgrader's own test cells: their cells run behind the wall, without a kernel.
+
+Nothing of this project is needed in such an assignment; see docs/migration.md.
+"""
+
+from .steps import behind_the_wall
+
+__all__ = ["behind_the_wall"]
