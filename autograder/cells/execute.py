@@ -22,6 +22,7 @@ from traitlets import Enum, Integer, List, Unicode
 from ..errors import AnswerTimeout, AutograderError, SandboxError
 from ..records import Limits, Tier
 from ..sandbox import WorkerParent, start_parent
+from .beside import files_beside
 from .libraries import advice_on, libraries_for
 from .outputs import error_output
 from .runner import Cell, CellRun, NotebookRunner, Surroundings
@@ -72,7 +73,12 @@ class ExecuteBehindWall(Execute):  # type: ignore[misc]  # nbgrader ships no typ
         parent = self._worker_parent(resources["nbgrader"]["assignment"])
         seconds = float(self.timeout if self.timeout and self.timeout > 0 else _A_DAY)
         limits = Limits(seconds, seconds, memory_bytes=self.memory_megabytes << 20)
-        surroundings = Surroundings(_seed_of(cells), {"NBGRADER_EXECUTION": "autograde"})
+        folder = Path(resources["metadata"]["path"])
+        files, left_out = files_beside(folder)
+        for name in left_out:
+            self.log.warning("%s: not there for the notebook: the files are too large", name)
+        environment = {"NBGRADER_EXECUTION": "autograde"}
+        surroundings = Surroundings(_seed_of(cells), environment, files)
 
         def run() -> list[CellRun]:
             count = len(cells) + 1

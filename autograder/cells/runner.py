@@ -6,10 +6,11 @@ without those that ended one, and the notebook goes on below.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from nbformat import NotebookNode
 
 from ..errors import AnswerCrashed, AnswerFault, AnswerTimeout
@@ -44,7 +45,8 @@ class Surroundings:
     """What a notebook finds besides its cells: files beside it, variables, the seed of chance."""
 
     seed: int
-    environment: dict[str, str]
+    environment: Mapping[str, str]
+    files: Mapping[str, bytes]
 
 
 class NotebookRunner:
@@ -91,7 +93,9 @@ class NotebookRunner:
         self._close()
         session = self._session = self._open_worker()
         # this opens the worker: without a student's code yet, what goes wrong here is our own fault
-        self._ask(session, "begin_cells", self._surroundings.seed, self._surroundings.environment)
+        found = self._surroundings
+        files = {name: _bytes(data) for name, data in found.files.items()}
+        self._ask(session, "begin_cells", found.seed, dict(found.environment), files)
         session.grace_seconds = _GRACE_SECONDS
         for cell in self._done:
             self._ask(session, "run_cell", cell.source, cell.is_test)
@@ -104,3 +108,7 @@ class NotebookRunner:
         if self._session is not None:
             self._session.close()
             self._session = None
+
+
+def _bytes(data: bytes) -> torch.Tensor:
+    return torch.frombuffer(bytearray(data), dtype=torch.uint8) if data else torch.empty(0).byte()

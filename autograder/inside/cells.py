@@ -30,6 +30,8 @@ from IPython.utils.text import SList
 from traitlets import Type
 from traitlets.config import Config
 
+from .files import BESIDE
+from .importing import BesideFinder
 from .outputs import Outputs, Stream
 
 _NO_COMMANDS = "commands of the operating system do not run where notebooks are graded: {}\n"
@@ -56,8 +58,13 @@ class Notebook:
         """What a worker can be asked to do with it."""
         return {"begin_cells": self.begin, "run_cell": self.run}
 
-    def begin(self, seed: int, environment: dict[str, str]) -> None:
+    def begin(
+        self, seed: int, environment: Mapping[str, str], files: Mapping[str, torch.Tensor]
+    ) -> None:
         """In a worker, before its first cell."""
+        BESIDE.put({name: data.numpy().tobytes() for name, data in files.items()})
+        BESIDE.in_use = True
+        sys.meta_path.append(BesideFinder(BESIDE))
         signal.signal(signal.SIGINT, self._interrupt)
         os.environ.update(environment)
         random.seed(seed)
@@ -206,6 +213,7 @@ def _load(modules: Sequence[str]) -> None:
             _draw(sys.modules["matplotlib.pyplot"])
     finally:
         shutil.rmtree(place, ignore_errors=True)
+        os.environ["MPLCONFIGDIR"] = "/.matplotlib"  # beside the notebook
 
 
 def _writable() -> str:

@@ -1,0 +1,38 @@
+"""The files that lie beside a notebook: data, pictures and modules that its cells may use."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+_MOST_BYTES = 64 << 20
+_MOST_FILES = 1_000
+
+
+def files_beside(folder: Path) -> tuple[dict[str, bytes], list[str]]:
+    """Regular files by their path from the folder, no notebooks; and the names of what is too much.
+
+    Links are not followed.
+    """
+    files: dict[str, bytes] = {}
+    left_out = []
+    room = _MOST_BYTES
+    for path in _regular(folder):
+        name = path.relative_to(folder).as_posix()
+        size = path.stat().st_size
+        if size > room or len(files) >= _MOST_FILES:
+            left_out.append(name)
+            continue
+        files[name] = path.read_bytes()
+        room -= len(files[name])
+    return files, left_out
+
+
+def _regular(folder: Path) -> Iterator[Path]:
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(place, name)
+            if path.suffix != ".ipynb" and path.is_file() and not path.is_symlink():
+                yield path
