@@ -1,6 +1,7 @@
 """From content to product: what students get, proved to be fresh and to tell nothing hidden."""
 
 from .bundle import build_wheel
+from .class_source import write_class_source
 from .gradescope import gradescope_bundle
 from .leaks import Leak
 from .release import (
@@ -22,4 +23,5 @@ __all__ = [
     "gradescope_bundle",
     "release",
     "verify_fresh",
+    "write_class_source",
 ]

@@ -11,7 +11,7 @@ import traceback
 import click
 
 from ..errors import AutograderError, GraderError, UserError
-from . import collecting, grading, instructor, results, student
+from . import collecting, grading, instructor, nbgrading, results, student
 from .output import errors, plain
 
 
@@ -27,12 +27,13 @@ class _Commands(click.Group):
 def cli() -> None:
     """Exercises that build the attention mechanism, and their grader.
 
-    Students: check, watch, hint, status. Instructors: validate, release, collect.
+    Students: check, watch, hint, status. Instructors: validate, release, nbgrader,
+    collect.
     Grading runs: grade, doctor. What came of them: record, feedback, report, export.
     """
 
 
-for group in (student, instructor, collecting, grading, results):
+for group in (student, instructor, nbgrading, collecting, grading, results):
     for command in group.COMMANDS:
         cli.add_command(command)
 

@@ -21,7 +21,7 @@ def entry_of(structure: AssignmentRows, result: SubmissionResult, arrived: Arriv
     asked = [
         (name, cell.removeprefix(CHECK))
         for name, notebook in structure.notebooks.items()
-        for cell in notebook.grade_cells
+        for cell in notebook.grade_cells.keys() - notebook.solution_cells.keys()
     ]
     return Entry(
         student=result.student,

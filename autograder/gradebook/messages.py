@@ -18,27 +18,37 @@ _LONGEST_COMMENT = 6_000
 
 
 def comment(exercise: ExerciseResult | None, question: QuestionResult | None) -> str | None:
-    """The automatic comment on an answer; None where there is nothing to say."""
+    """The automatic comment on an answer, in a few lines; None where there is nothing to say.
+
+    The messages of the tests stand in the output of its check.
+    """
     if exercise is None or question is None:
         return "The grading run did not judge this question."
     if question.verdict is Verdict.CORRECT:
         return None
     parts = [_headline(question), exercise_advice(exercise) or NEXT_STEPS[question.verdict]]
-    if question.misconception:
-        parts.append(f"Known mistake: {readable(question.misconception.rpartition('.')[2])}.")
-    parts += [f"Hint: {question.hint}"] if question.hint else []
-    parts += [_failed(test) for test in question.tests if not test.passed and test.message]
-    return clean(shortened("\n\n".join(part for part in parts if part), _LONGEST_COMMENT))
+    words = "\n\n".join(part for part in (*parts, *_explanation(question)) if part)
+    return clean(shortened(_plain_in_markdown(words), _LONGEST_COMMENT))
 
 
 def check_output(exercise: ExerciseResult | None, question: QuestionResult | None) -> str:
-    """What the check cell of a question shows: its verdict and every test."""
+    """What the check cell of a question shows: its verdict, every test, and what helps.
+
+    All of it, because a comment of the grader's takes the place of the automatic one.
+    """
     if exercise is None or question is None:
         return "The grading run did not judge this question.\n"
     lines = [_headline(question), *(_line(test) for test in question.tests)]
     if advice := exercise_advice(exercise):
         lines.append(advice)
+    lines += _explanation(question)
     return clean("\n".join(lines)) + "\n"
+
+
+def _explanation(question: QuestionResult) -> list[str]:
+    mistake = readable((question.misconception or "").rpartition(".")[2])
+    named = [f"Known mistake: {mistake}."] if mistake else []
+    return named + ([f"Hint: {question.hint}"] if question.hint else [])
 
 
 def _headline(question: QuestionResult) -> str:
@@ -55,8 +65,9 @@ def _line(test: TestResult) -> str:
     return f"{line}\n{_indented(shortened(test.message, _LONGEST_MESSAGE))}"
 
 
-def _failed(test: TestResult) -> str:
-    return f"{readable_test(test.name)}:\n{shortened(test.message, _LONGEST_MESSAGE)}"
+def _plain_in_markdown(text: str) -> str:
+    """The text so that Markdown, as which a page of feedback shows comments, has no tag in it."""
+    return text.replace("<", "\\<")
 
 
 def _indented(text: str) -> str:

@@ -27,6 +27,9 @@ from .settings import Settings, load_settings, prepare_class_folder
 from .structure import AssignmentRows, update_structure
 
 _BATCH = 100
+#: with it the exchange names a student's feedback, which nobody else then finds
+_SECRET_FILE = "submission_secret.txt"
+_LONGEST_SECRET = 10_000
 
 Progress = Callable[[int, int], None]
 
@@ -64,11 +67,21 @@ def record(
     written whole or not at all, and nothing that a human graded changes.
     """
     prepare_class_folder(course, class_folder)
-    settings = load_settings(class_folder, db_url)
+    return record_into(course, load_settings(class_folder, db_url), results, progress=progress)
+
+
+def record_into(
+    course: Course,
+    settings: Settings,
+    results: Iterable[SubmissionResult],
+    *,
+    progress: Progress | None = None,
+) -> RecordSummary:
+    """See `record`; for a class folder whose settings are known."""
     notes: list[Note] = []
     accepted = [result for result in latest(results) if _is_accepted(course, result, notes)]
     releases = {
-        assignment.name: read_release(course, assignment)
+        assignment.name: read_release(course, assignment, settings.released(assignment.name))
         for assignment in course.assignments
         if any(result.assignment == assignment.name for result in accepted)
     }
@@ -133,12 +146,17 @@ def _release_notes(
         for notebook in released.notebooks
         for question, cell in notebook.questions.items()
     }
+    books = {key[:2] for key in points}
     found: dict[str, str] = {}
     for result in results:
         for exercise, question in questions_of(result):
             key = (result.assignment, exercise.exercise, question.question)
             where = "/".join(key)
             fix = f"run `autograder release {result.assignment}` and record again"
+            if releases[result.assignment].is_nbgraders:
+                fix = "mend the cell in source/ and call `nbgrader generate_assignment --force`"
+            if key[:2] not in books:
+                continue  # this class leaves the exercise out
             if key not in points:
                 found[where] = f"{where} is not in the released notebook, its score not in: {fix}"
             elif abs(points[key] - question.max_score) > 1e-9:
@@ -166,13 +184,23 @@ def _written(
     for notebook in released.notebooks:
         text = autograded_notebook(notebook, exercises.get(notebook.name), submitted)
         replace_file(folder / f"{notebook.name}.ipynb", text)
-    _copy_timestamp(submitted, folder, arrived)
+    _copy_stamps(submitted, folder, arrived)
     return entry_of(structure, result, arrived)
 
 
-def _copy_timestamp(submitted: Path, folder: Path, arrived: Arrival) -> None:
-    if arrived.stamped is None:
-        (folder / TIMESTAMP_FILE).unlink(missing_ok=True)
-        return
-    text = (submitted / TIMESTAMP_FILE).read_text(encoding="utf-8", errors="replace")
-    replace_file(folder / TIMESTAMP_FILE, text)
+def _copy_stamps(submitted: Path, folder: Path, arrived: Arrival) -> None:
+    """What nbgrader wrote beside the submission, and reads again when it releases feedback."""
+    is_there = {
+        TIMESTAMP_FILE: arrived.stamped is not None,
+        _SECRET_FILE: _is_small(submitted / _SECRET_FILE),
+    }
+    for name, copies in is_there.items():
+        if copies:
+            text = (submitted / name).read_text(encoding="utf-8", errors="replace")
+            replace_file(folder / name, text)
+        else:
+            (folder / name).unlink(missing_ok=True)
+
+
+def _is_small(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink() and path.stat().st_size < _LONGEST_SECRET

@@ -46,32 +46,45 @@ class ReleasedNotebook:
     @property
     def questions(self) -> dict[str, ReleasedCell]:
         """The grade cell of each question, by the question's name."""
-        return {cell.name.removeprefix(CHECK): cell for cell in self.cells if cell.grade}
+        judged = (cell for cell in self.cells if cell.grade and not cell.solution)
+        return {cell.name.removeprefix(CHECK): cell for cell in judged}
 
 
 @dataclass(frozen=True, slots=True)
 class ReleasedAssignment:
-    """An assignment of the course with its released notebooks."""
+    """An assignment of the course with its released notebooks.
+
+    `is_nbgraders` where nbgrader made it: it may hold cells and notebooks that the course has not.
+    """
 
     name: str
     duedate: str | None
     settings_file: Path
     notebooks: tuple[ReleasedNotebook, ...]
+    is_nbgraders: bool = False
 
 
-def read_release(course: Course, assignment: Assignment) -> ReleasedAssignment:
-    """The released notebooks of an assignment; raises `ContentError` for one that can't be used."""
+def read_release(course: Course, assignment: Assignment, nbgraders: Path) -> ReleasedAssignment:
+    """The released notebooks of an assignment; raises `ContentError` for one that can't be used.
+
+    What nbgrader released to this class (the folder `nbgraders`) counts, else `assignments/`.
+    """
+    stubs = [exercise.stub for exercise in assignment.exercises]
+    given = [stub for stub in stubs if (nbgraders / f"{stub.stem}.ipynb").is_file()]
     return ReleasedAssignment(
         name=assignment.name,
         duedate=assignment.duedate,
         settings_file=course.root / "source" / assignment.name / "assignment.toml",
-        notebooks=tuple(_read(exercise.stub) for exercise in assignment.exercises),
+        notebooks=tuple(
+            [_read(stub, nbgraders / f"{stub.stem}.ipynb") for stub in given]
+            or [_read(stub, stub.with_suffix(".ipynb")) for stub in stubs]
+        ),
+        is_nbgraders=bool(given),
     )
 
 
-def _read(stub: Path) -> ReleasedNotebook:
-    path = stub.with_suffix(".ipynb")
-    fix = f"run `autograder release {path.parent.name}`"
+def _read(stub: Path, path: Path) -> ReleasedNotebook:
+    fix = f"run `autograder release {stub.parent.name}`, or nbgrader's generate_assignment"
     try:
         notebook = reads(path.read_text(encoding="utf-8"), as_version=4)
     except FileNotFoundError as error:
@@ -90,7 +103,8 @@ def _read(stub: Path) -> ReleasedNotebook:
 
 
 def _is_kept(cell: NotebookNode) -> bool:
-    return bool(utils.is_grade(cell) or utils.is_solution(cell) or utils.is_locked(cell))
+    is_ours = utils.is_grade(cell) or utils.is_solution(cell) or utils.is_locked(cell)
+    return bool(is_ours or utils.is_task(cell))
 
 
 def _cell(cell: NotebookNode) -> ReleasedCell:

@@ -165,8 +165,7 @@ def _write_grades(connection: Connection, sheets: Sequence[_Sheet]) -> dict[str,
     worth: dict[str, float] = defaultdict(float)
     for sheet in sheets:
         for cell, cell_id in sheet.cells.grade_cells.items():
-            score = float(sheet.entry.scores.get((sheet.name, cell), 0.0))
-            look = (sheet.name, cell) in sheet.entry.to_look_at
+            score, look = _judged(sheet, cell)
             row = known.pop((sheet.row["id"], cell_id), None)
             if row is None:
                 row = _new_grade(sheet.row["id"], cell_id, score, look)
@@ -181,7 +180,15 @@ def _write_grades(connection: Connection, sheets: Sequence[_Sheet]) -> dict[str,
     return worth
 
 
-def _new_grade(notebook: str, cell: str, score: float, look: bool) -> Row:
+def _judged(sheet: _Sheet, cell: str) -> tuple[float | None, bool]:
+    """The automatic score, and whether a human has to look; a written answer has no such score."""
+    if cell in sheet.cells.solution_cells:
+        return None, True
+    key = (sheet.name, cell)
+    return float(sheet.entry.scores.get(key, 0.0)), key in sheet.entry.to_look_at
+
+
+def _new_grade(notebook: str, cell: str, score: float | None, look: bool) -> Row:
     return {
         "id": new_id(),
         "notebook_id": notebook,
@@ -193,20 +200,22 @@ def _new_grade(notebook: str, cell: str, score: float, look: bool) -> Row:
     }
 
 
-def _regraded(row: Row, score: float, look: bool) -> Row | None:
+def _regraded(row: Row, score: float | None, look: bool) -> Row | None:
     """How a known grade changes: a manual one wants a new look only if the automatic one moved."""
     is_same, is_manual = row["auto_score"] == score, row["manual_score"] is not None
     needs = False
-    if is_manual or look:
+    if score is None:
+        needs = not is_manual
+    elif is_manual or look:
         needs = row["needs_manual_grade"] if is_same else True
     if is_same and needs == row["needs_manual_grade"]:
         return None
     return {"id": row["id"], "auto_score": score, "needs_manual_grade": needs}
 
 
-def _worth(row: Row, score: float) -> float:
+def _worth(row: Row, score: float | None) -> float:
     manual = row["manual_score"]
-    return float(score if manual is None else manual) + float(row["extra_credit"] or 0.0)
+    return float((score or 0.0) if manual is None else manual) + float(row["extra_credit"] or 0.0)
 
 
 def _write_comments(connection: Connection, sheets: Sequence[_Sheet]) -> None:

@@ -17,25 +17,26 @@ from ..presenting import replace_file
 
 CONFIG_FILE = "nbgrader_config.py"
 
+_EXPORTER = "autograder.gradebook.exporter.BehindTheWall"
+
 _CONFIG = '''\
 """nbgrader's settings of this class. Written once by autograder; yours to change.
 
-`autograder record` reads them as well: the database, the folders, the penalty for late work.
+`autograder grade` and `record` read them as well: the database, the folders, the late penalty.
 """
 
 import os
 
+from autograder.gradebook import configure
+
 c = get_config()  # noqa: F821
 c.CourseDirectory.root = os.path.dirname(os.path.abspath(__file__))
 c.CourseDirectory.course_id = {course_id!r}
-# the released notebooks; formgrader lists an assignment when it finds its folder here
-c.CourseDirectory.source_directory = {source!r}
-# what a notebook shows in formgrader comes from students
-c.HTMLExporter.sanitize_html = True
-# "Autograde" in formgrader fills in the results of `autograder grade` and runs nothing
-c.Autograde.autograde_preprocessors = ["autograder.gradebook.preprocessor.FillInResults"]
-c.FillInResults.results = os.path.join(c.CourseDirectory.root, "results.jsonl")
+# the folder with source/ and solutions/; its assignments are graded behind the wall
+configure(c, course={course!r})
+c.ClearSolutions.code_stub = {{"python": "raise NotImplementedError"}}  # as students' README says
 # c.LateSubmissionPlugin.penalty_method = "zero"  # late work earns nothing
+# c.Exchange.root = "/srv/nbgrader/exchange"
 '''
 
 
@@ -48,6 +49,10 @@ class Settings:
     directories: CourseDirectory
     config: Config
 
+    def source(self, assignment: str) -> Path:
+        """The folder of the notebooks that nbgrader's `generate_assignment` reads."""
+        return self._folder(self.directories.source_directory, ".", assignment)
+
     def submitted(self, student: str, assignment: str) -> Path:
         """The folder of what a student handed in."""
         return self._folder(self.directories.submitted_directory, student, assignment)
@@ -56,8 +61,24 @@ class Settings:
         """The folder of a student's autograded notebooks."""
         return self._folder(self.directories.autograded_directory, student, assignment)
 
+    def released(self, assignment: str) -> Path:
+        """The folder of what nbgrader's `generate_assignment` made; it need not be there."""
+        return self._folder(self.directories.release_directory, ".", assignment)
+
     def _folder(self, step: str, student: str, assignment: str) -> Path:
         return Path(self.directories.format_path(step, student, assignment))
+
+
+def configure(config: Config, course: str = "") -> None:
+    """Lets nbgrader grade the assignments of a course behind the wall, and all others as ever.
+
+    `course` is the folder with source/ and solutions/, absolute or from the class folder on. For an
+    nbgrader_config.py: `configure(c, course="/home/ada/attention")`.
+    """
+    config.Autograde.exporter_class = _EXPORTER
+    config.BehindTheWall.course = course
+    # what a notebook shows in formgrader comes from students
+    config.HTMLExporter.sanitize_html = True
 
 
 def prepare_class_folder(course: Course, class_folder: Path) -> Path:
@@ -68,16 +89,24 @@ def prepare_class_folder(course: Course, class_folder: Path) -> Path:
     path = class_folder / CONFIG_FILE
     if path.exists():
         return path
-    name = re.sub(r"[^A-Za-z0-9_-]+", "_", course.root.resolve().name).strip("_") or "course"
-    text = _CONFIG.format(course_id=name, source=_source_directory(course, class_folder))
-    return replace_file(path, text)
+    root, folder = course.root.resolve(), class_folder.resolve()
+    named = root if folder.is_relative_to(root) else folder  # a folder `course` says nothing
+    name = re.sub(r"[^A-Za-z0-9_-]+", "_", named.name).strip("_") or "course"
+    return replace_file(path, _CONFIG.format(course_id=name, course=_way(course, class_folder)))
 
 
-def _source_directory(course: Course, class_folder: Path) -> str:
-    released, folder = (course.root / "assignments").resolve(), class_folder.resolve()
-    if folder.is_relative_to(course.root.resolve()):
-        return os.path.relpath(released, folder)  # stays right when the course is moved
-    return str(released)
+def missing_lines(course: Course, class_folder: Path, settings: Settings) -> list[str]:
+    """What a configuration of the instructor's own lacks for grading behind the wall."""
+    if settings.config.Autograde.get("exporter_class") == _EXPORTER:
+        return []
+    way = _way(course, class_folder)
+    return ["from autograder.gradebook import configure", f"configure(c, course={way!r})"]
+
+
+def _way(course: Course, class_folder: Path) -> str:
+    root, folder = course.root.resolve(), class_folder.resolve()
+    # from inside, the relative one stays right when the course is moved
+    return os.path.relpath(root, folder) if folder.is_relative_to(root) else str(root)
 
 
 def load_settings(class_folder: Path, db_url: str | None = None) -> Settings:

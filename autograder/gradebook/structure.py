@@ -21,7 +21,10 @@ from .release import ReleasedAssignment, ReleasedNotebook
 
 @dataclass(frozen=True, slots=True)
 class NotebookRows:
-    """The ids of a notebook and of its cells, by the cells' names."""
+    """The ids of a notebook and of its cells, by the cells' names.
+
+    A written answer, which a human grades, is one of both kinds.
+    """
 
     id: str
     grade_cells: dict[str, str]
@@ -43,7 +46,8 @@ def update_structure(
     """Makes the gradebook's assignment, notebooks and cells equal to the release."""
     assignment, duedate = _assignment(connection, course_id, released)
     known = _rows_by_name(connection, "notebook", "assignment_id", assignment)
-    for name in known.keys() - {notebook.name for notebook in released.notebooks}:
+    gone = known.keys() - {notebook.name for notebook in released.notebooks}
+    for name in () if released.is_nbgraders else gone:
         _remove_notebook(connection, known[name]["id"])
     return AssignmentRows(
         id=assignment,
@@ -53,31 +57,6 @@ def update_structure(
             for notebook in released.notebooks
         },
     )
-
-
-def known_structure(connection: Connection, assignment: str) -> AssignmentRows:
-    """The gradebook's own picture of an assignment that is in it."""
-    rows = table("assignment")
-    found = connection.execute(select(rows).where(rows.c.name == assignment)).mappings().one()
-    books = _rows_by_name(connection, "notebook", "assignment_id", found["id"])
-    return AssignmentRows(
-        id=found["id"],
-        duedate=found["duedate"],
-        notebooks={
-            name: NotebookRows(
-                id=row["id"],
-                grade_cells=_known_cells(connection, row["id"], "GradeCell"),
-                solution_cells=_known_cells(connection, row["id"], "SolutionCell"),
-            )
-            for name, row in books.items()
-        },
-    )
-
-
-def _known_cells(connection: Connection, notebook: str, kind: str) -> dict[str, str]:
-    base = table("base_cell")
-    query = select(base.c.name, base.c.id).where(base.c.notebook_id == notebook)
-    return {name: cell for name, cell in connection.execute(query.where(base.c.type == kind))}
 
 
 def new_id() -> str:
