@@ -25,24 +25,37 @@ if TYPE_CHECKING:
     help="The class's folder of submissions.",
 )
 @click.option("--assignment", help="The assignment, where the names do not say it.")
+@click.option(
+    "--roster",
+    type=click.Path(path_type=Path),
+    help="GitHub Classroom's CSV: whose login is whose.",
+)
 @in_course
 @as_json
 def collect(
-    source: Path, submitted: Path, assignment: str | None, course_folder: Path, as_json: bool
+    source: Path,
+    submitted: Path,
+    assignment: str | None,
+    roster: Path | None,
+    course_folder: Path,
+    as_json: bool,
 ) -> int:
-    """Bring a download of Canvas or Moodle, or a folder, into course/submitted.
+    """Bring a download of Canvas or Moodle, or clones of repositories, into course/submitted.
 
     An earlier hand-in is never overwritten: it moves to earlier/<student>/<assignment>/<time>
     beside the folder of submissions.
 
     \b
     Example: autograder collect submissions.zip --assignment causal_attention
+             autograder collect causal-attention-submissions --roster classroom_roster.csv
     """
     from ..collecting import collect as bring
+    from ..collecting import read_logins
 
     course = course_at(course_folder)
     exercises = {a.name: [exercise.name for exercise in a.exercises] for a in course.assignments}
-    report = bring(source, submitted, exercises, assignment)
+    logins = read_logins(roster) if roster else None
+    report = bring(source, submitted, exercises, assignment, logins)
     emit(_document(report)) if as_json else _print(report, submitted)
     return 0 if report.hand_ins else 1
 
@@ -65,6 +78,7 @@ def _document(report: CollectReport) -> dict[str, object]:
             for item in report.hand_ins
         ],
         "skipped": [{"path": item.path, "reason": item.reason} for item in report.skipped],
+        "notes": list(report.notes),
     }
 
 
@@ -77,6 +91,8 @@ def _print(report: CollectReport, submitted: Path) -> None:
     for refused in report.skipped:
         name, reason = escape(plain(refused.path)), escape(plain(refused.reason))
         console.print(f"skipped {name}: {reason}", soft_wrap=True)
+    for note in report.notes:
+        console.print(f"note: {escape(plain(note))}", soft_wrap=True)
     new = sum(item.is_new for item in report.hand_ins)
     console.print(
         f"{new} collected into {escape(str(submitted))}, {len(report.hand_ins) - new} there "

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ..errors import UserError
 from ..presenting import folder_name
+from .clones import Clone, answers_of, clones_in
 from .members import Member, Refused, members_of
 from .naming import Names, Owner
 
@@ -43,10 +44,11 @@ class HandIn:
 
 @dataclass(frozen=True, slots=True)
 class CollectReport:
-    """What a collection did, and which files it left out and why."""
+    """What a collection did, which files it left out and why, and what else to know."""
 
     hand_ins: tuple[HandIn, ...]
     skipped: tuple[Refused, ...]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -66,11 +68,13 @@ def collect(
     submitted: Path,
     exercises: Mapping[str, Sequence[str]],
     assignment: str | None = None,
+    logins: Mapping[str, str] | None = None,
 ) -> CollectReport:
     """Brings the files of an archive or folder into `submitted/<student>/<assignment>/`.
 
     `exercises` are the course's assignments with their exercises; `assignment` names the one that
-    all files belong to. A hand-in that is there already is kept in `earlier/` beside `submitted`.
+    all files belong to; `logins` gives the student of each login of a code classroom. A hand-in
+    that is there already is kept in `earlier/` beside `submitted`.
     Raises `UserError` where the source can't be read or the target not be written.
     """
     if assignment is not None and assignment not in exercises:
@@ -82,8 +86,7 @@ def collect(
         submitted.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".collecting-", dir=submitted.parent) as staging:
             sorting = _Sorting(Names(exercises, assignment), source.stem, Path(staging))
-            for member in members_of(source):
-                sorting.take(member)
+            sorting.take_all(source, logins or {})
             return _placed(sorting, submitted)
     except OSError as error:
         raise UserError(
@@ -102,6 +105,36 @@ class _Sorting:
         self._keys: dict[tuple[str, str], str] = {}
         self.piles: dict[tuple[str, str], _Pile] = {}
         self.skipped: list[Refused] = []
+        self.notes: list[str] = []
+
+    def take_all(self, source: Path, logins: Mapping[str, str]) -> None:
+        """Sorts an archive, a folder of clones or any other folder in."""
+        clones: list[Clone] = []
+        if source.is_dir():
+            clones, others = clones_in(source, self._names.assignments, logins)
+            self.skipped += others
+        for clone in clones:
+            self._take_clone(clone, logins)
+        if not clones:
+            for member in members_of(source):
+                self.take(member)
+
+    def _take_clone(self, clone: Clone, logins: Mapping[str, str]) -> None:
+        student = logins.get(clone.login.casefold(), clone.login)
+        if logins and clone.login.casefold() not in logins:
+            self.notes.append(f"{'/'.join(clone.path)}: {clone.login!r} is not on the roster")
+        for member in answers_of(clone, self._names.exercises):
+            if isinstance(member, Refused):
+                self.skipped.append(member)
+                continue
+            owner = self._names.owner_of_answer(
+                member.path, student, clone.folder.name, self._source
+            )
+            problem = (
+                owner if isinstance(owner, str) else self._put(self._pile(owner), owner, member)
+            )
+            if problem:
+                self.skipped.append(Refused("/".join(member.path), problem))
 
     def take(self, member: Member | Refused) -> None:
         """Sorts one file in."""
@@ -160,7 +193,7 @@ def _placed(sorting: _Sorting, submitted: Path) -> CollectReport:
             skipped.append(Refused(f"{pile.student}/{pile.assignment}", problem))
         else:
             hand_ins.append(_place(pile, name, target, submitted))
-    return CollectReport(tuple(hand_ins), tuple(skipped))
+    return CollectReport(tuple(hand_ins), tuple(skipped), tuple(sorting.notes))
 
 
 def _place(pile: _Pile, student: str, target: Path, submitted: Path) -> HandIn:

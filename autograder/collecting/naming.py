@@ -12,6 +12,7 @@ _MOODLE = re.compile(r"(?P<student>.+?)_(?P<id>\d+)_assignsubmission_\w+?_(?P<fi
 #: `lovelaceada_LATE_12345_67890_scores-1.ipynb`
 _CANVAS = re.compile(r"(?P<student>[^_]+)_(?P<late>LATE_)?(?P<id>\d+)_\d+_(?P<file>.+)", re.DOTALL)
 _COPY = re.compile(r"(?: \(\d+\)|-\d+)(?=\.[^.]+$)")
+_UNCLEAR = "of which assignment is it? say --assignment"
 #: folders that stand around a class, and are nobody's name
 _AROUND = frozenset({"submitted", "submissions", "abgaben", "download", "downloads"})
 
@@ -54,10 +55,33 @@ class Names:
                 return "no student's name in its path"
         assignment = self._assignment(parts[:-1], clean, source)
         if assignment is None:
-            return "of which assignment is it? say --assignment"
+            return _UNCLEAR
         copies = _COPY.findall(file) if clean != file else []
         number = int(re.sub(r"\D", "", copies[0])) if copies else 0
         return Owner(student, key, assignment, clean, number, late, found is not None)
+
+    def owner_of_answer(
+        self, path: Sequence[str], student: str, key: str, source: str
+    ) -> Owner | str:
+        """The same for an answer in a clone, whose student is known."""
+        assignment = self._assignment(path[:-1], path[-1], source)
+        if assignment is None:
+            return _UNCLEAR
+        return Owner(student, key, assignment, path[-1])
+
+    @property
+    def assignments(self) -> tuple[str, ...]:
+        """The names of the course's assignments."""
+        return self._assignments
+
+    @property
+    def exercises(self) -> frozenset[str]:
+        """The names of all exercises, of the chosen assignment where there is one."""
+        return frozenset(
+            name
+            for name, belongs in self._of_exercise.items()
+            if self._chosen is None or self._chosen in belongs
+        )
 
     def _student(self, folders: Sequence[str]) -> str:
         """The folder above the assignment's, or the outermost one that is somebody's."""
@@ -71,8 +95,8 @@ class Names:
         if self._chosen is not None:
             return self._chosen
         for name in (*reversed(folders), source):
-            words = f"_{_words(name)}_"
-            said = [known for known in self._assignments if f"_{_words(known)}_" in words]
+            whole = f"_{words(name)}_"
+            said = [known for known in self._assignments if f"_{words(known)}_" in whole]
             if said:
                 return max(said, key=len)
         belongs = self._of_exercise.get(file.rpartition(".")[0].lower(), [])
@@ -91,5 +115,6 @@ def _on_platform(parts: Sequence[str]) -> tuple[str, str, str, bool] | None:
     return None
 
 
-def _words(name: str) -> str:
+def words(name: str) -> str:
+    """A name in one form, however its words are joined."""
     return re.sub(r"[\W_]+", "_", name.lower()).strip("_")

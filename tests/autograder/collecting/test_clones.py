@@ -1,0 +1,253 @@
+"""`collect` on real clones of repositories, in the layouts that code classrooms give."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from autograder.cli import cli
+from autograder.collecting import CollectReport, collect, read_logins
+from autograder.errors import UserError
+
+ROOT = Path(__file__).resolve().parents[3]
+COURSE = {"simplified_attention": ("scores", "softmax"), "causal_attention": ("masking",)}
+#: what the release puts into a template repository
+TEMPLATE = {
+    "README.md": "# Simplified attention\n",
+    "requirements.txt": "./wheel\n",
+    ".github/workflows/checks.yml": "on: push\n",
+    "checks/test_scores.py": "def test(): ...\n",
+    "checks/assignment.json": "{}\n",
+    "scores.py": "stub\n",
+    "scores.ipynb": "{}\n",
+    "softmax.py": "stub\n",
+}
+
+
+def git(folder: Path, *arguments: str, date: str = "2026-03-01T12:00:00+02:00") -> str:
+    environment = {
+        **os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_AUTHOR_DATE": date,
+        "GIT_COMMITTER_DATE": date,
+    }  # fmt: skip
+    settings = ("-c", "user.name=ada", "-c", "user.email=ada@example.org")
+    command = ["git", *settings, *arguments]
+    return subprocess.run(
+        command, cwd=folder, env=environment, check=True, capture_output=True, text=True
+    ).stdout
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Callable[..., Path]:
+    """Makes a student's repository of the template with some files of their own, and clones it."""
+
+    def make(place: str, files: dict[str, str], date: str = "2026-03-01T12:00:00+02:00") -> Path:
+        origin, target = tmp_path / "origins" / place, tmp_path / place
+        for name, text in {**TEMPLATE, **files}.items():
+            path = origin / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        git(origin, "init", "--quiet")
+        git(origin, "add", ".")
+        git(origin, "commit", "--quiet", "--message", "work", date=date)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        git(tmp_path, "clone", "--quiet", str(origin), str(target))
+        return target
+
+    return make
+
+
+@pytest.fixture
+def bring(tmp_path: Path) -> Callable[..., CollectReport]:
+    def run(source: str, **options: object) -> CollectReport:
+        target = tmp_path / "course" / "submitted"
+        return collect(tmp_path / source, target, COURSE, **options)  # type: ignore[arg-type]
+
+    return run
+
+
+def tree(tmp_path: Path) -> dict[str, str]:
+    submitted = tmp_path / "course" / "submitted"
+    return {
+        path.relative_to(submitted).as_posix(): path.read_text().strip()
+        for path in sorted(submitted.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_github_classrooms_folder_gives_each_students_answers_and_when_they_were_committed(
+    clone: Callable, bring: Callable, tmp_path: Path
+) -> None:
+    around = "simplified-attention-submissions"
+    clone(f"{around}/simplified-attention-ada-l", {"scores.py": "ada"})
+    clone(f"{around}/simplified-attention-Bob", {"softmax.py": "bob"}, date="2026-03-02T00:30:00Z")
+    report = bring(around)
+    stub = {"scores.ipynb": "{}", "softmax.py": "stub"}
+    ada = {**stub, "scores.py": "ada", "timestamp.txt": "2026-03-01 10:00:00 UTC"}
+    bob = {**stub, "scores.py": "stub", "softmax.py": "bob",
+           "timestamp.txt": "2026-03-02 00:30:00 UTC"}  # fmt: skip
+    assert tree(tmp_path) == {
+        **{f"ada-l/simplified_attention/{name}": text for name, text in ada.items()},
+        **{f"Bob/simplified_attention/{name}": text for name, text in bob.items()},
+    }
+    assert report.skipped == ()
+
+
+@pytest.mark.parametrize(
+    ("place", "given", "student"),
+    [
+        ("all/hw1-simplified_attention-ada-l", "all", "ada-l"),
+        ("all/Simplified-Attention-ada-l", "all/Simplified-Attention-ada-l", "ada-l"),
+        ("week-1-submissions/week-1-ada-l", "week-1-submissions", "ada-l"),
+        ("group/simplified_attention/ada-l", "group", "ada-l"),
+        ("ada-l", "ada-l", "ada-l"),
+    ],
+    ids=["prefix", "one clone", "title", "gitlab", "login"],
+)
+def test_whose_a_clone_is(
+    clone: Callable, bring: Callable, place: str, given: str, student: str
+) -> None:
+    clone(place, {"scores.py": "own"})
+    (item,) = bring(given, assignment="simplified_attention").hand_ins
+    assert (item.student, item.assignment) == (student, "simplified_attention")
+
+
+def test_the_roster_says_who_a_login_is_whatever_the_repositories_are_called(
+    clone: Callable, bring: Callable, tmp_path: Path
+) -> None:
+    roster = tmp_path / "classroom_roster.csv"
+    roster.write_text(
+        "﻿identifier,github_username,github_id,name\n"
+        '"ada@uni.example",Ada-L,1,"Lovelace, Ada"\n"l@uni.example",l,2,Ell\n"eve@uni.example",,,\n'
+    )
+    clone("hw/hw-ada-l", {"scores.py": "ada"})
+    clone("hw/hw-l", {"scores.py": "ell"})
+    clone("hw/hw-guest-l", {"scores.py": "guest"})
+    report = bring("hw", logins=read_logins(roster), assignment="simplified_attention")
+    assert {item.student for item in report.hand_ins} == {
+        "ada@uni.example", "l@uni.example", "guest-l",
+    }  # fmt: skip
+    assert report.notes == ("hw-guest-l: 'guest-l' is not on the roster",)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("Student,ID\nada,1\n", "expected the columns 'identifier' and 'github_username'"),
+        ("identifier,github_username\na,x\nb,x\n", "'x' is the login of 'a' and of 'b'"),
+        ("", "got: none"),
+    ],
+    ids=["another table", "a login twice", "empty"],
+)
+def test_a_roster_that_cant_be_used_says_why(tmp_path: Path, text: str, problem: str) -> None:
+    path = tmp_path / "roster.csv"
+    path.write_text(text)
+    with pytest.raises(UserError, match=problem):
+        read_logins(path)
+
+
+def test_answers_are_found_at_any_level_and_the_one_nearest_to_the_top_counts(
+    clone: Callable, bring: Callable, tmp_path: Path
+) -> None:
+    files = {
+        "causal_attention/masking.py": "one",
+        "causal_attention/old/masking.py": "old",
+        "simplified_attention/scores.py": "deep",
+        "plots/draw.py": "x",
+        "notes.txt": "x",
+    }
+    clone("ml101-ada", files)
+    report = bring("ml101-ada")
+    found = tree(tmp_path)
+    assert found["ml101-ada/causal_attention/masking.py"] == "one"
+    assert found["ml101-ada/simplified_attention/scores.py"] == "stub"
+    assert {item.path: item.reason for item in report.skipped} == {
+        "ml101-ada/causal_attention/old/masking.py": "a file of this name nearer to the top counts",
+        "ml101-ada/simplified_attention/scores.py": "a file of this name nearer to the top counts",
+        "ml101-ada/plots/draw.py": "no exercise is called so",
+    }
+
+
+def test_a_newer_push_keeps_the_earlier_hand_in_and_the_same_one_changes_nothing(
+    clone: Callable, bring: Callable, tmp_path: Path
+) -> None:
+    own = clone("all/simplified-attention-ada", {"scores.py": "first"})
+    assert bring("all").hand_ins[0].is_new
+    assert not bring("all").hand_ins[0].is_new
+    (own / "scores.py").write_text("second")
+    git(own, "commit", "--quiet", "--all", "--message", "more", date="2026-03-05T08:00:00Z")
+    (item,) = bring("all").hand_ins
+    assert item.earlier == tmp_path.joinpath(
+        "course", "earlier", "ada", "simplified_attention", "2026-03-01T100000"
+    )
+    assert (item.earlier / "scores.py").read_text() == "first"
+    assert tree(tmp_path)["ada/simplified_attention/scores.py"] == "second"
+
+
+def test_what_is_no_hand_in_is_said_and_costs_nobody_else_anything(
+    clone: Callable, bring: Callable, tmp_path: Path
+) -> None:
+    secret = tmp_path / "secret.py"
+    secret.write_text("solution")
+    clone("all/simplified-attention-ada", {"scores.py": "ada"})
+    linked = clone("all/simplified-attention-eve", {})
+    (linked / "scores.py").unlink()
+    (linked / "scores.py").symlink_to(secret)
+    nothing = clone("all/simplified-attention-new", {})
+    for name in ("scores.py", "scores.ipynb", "softmax.py"):
+        (nothing / name).unlink()
+    (tmp_path / "all" / "notes").mkdir()
+    (tmp_path / "all" / "notes" / "scores.py").write_text("x")
+    report = bring("all")
+    assert {item.path: item.reason for item in report.skipped} == {
+        "simplified-attention-eve/scores.py": "a link: links are not followed",
+        "simplified-attention-new": "a clone without a file of an exercise",
+        "notes": "no clone of a repository: collect it by itself",
+    }
+    found = tree(tmp_path)
+    assert found["ada/simplified_attention/scores.py"] == "ada"
+    assert "solution" not in found.values()
+
+
+def test_a_repositorys_own_settings_start_nothing(
+    clone: Callable, bring: Callable, tmp_path: Path
+) -> None:
+    own = clone("all/simplified-attention-eve", {"scores.py": "eve"})
+    ran = tmp_path / "ran"
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {ran}\n")
+    program.chmod(0o755)
+    for key, value in {
+        "core.fsmonitor": str(program), "core.pager": str(program), "gpg.program": str(program),
+        "log.showSignature": "true", "core.sshCommand": str(program), "diff.external": str(program),
+        "core.hooksPath": str(tmp_path), "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true", "remote.origin.uploadpack": str(program),
+    }.items():  # fmt: skip
+        git(own, "config", key, value)
+    for packed in (own / ".git" / "objects").iterdir():  # the last commit is to be asked for
+        packed.rename(tmp_path / packed.name)
+    (own / ".git" / "objects").mkdir(exist_ok=True)
+    (item,) = bring("all").hand_ins
+    assert item.student == "eve"
+    assert not ran.exists()
+
+
+def test_the_command_collects_clones_with_a_roster(clone: Callable, tmp_path: Path) -> None:
+    clone("all/causal-attention-ada", {"masking.py": "own"})
+    roster = tmp_path / "roster.csv"
+    roster.write_text("identifier,github_username\nada@uni.example,ada\n")
+    target = tmp_path / "course" / "submitted"
+    result = CliRunner().invoke(
+        cli,
+        ["collect", str(tmp_path / "all"), "--into", str(target), "--course", str(ROOT), "--json",
+         "--roster", str(roster)],
+        catch_exceptions=False,
+    )  # fmt: skip
+    assert result.exit_code == 0
+    (item,) = [i for i in json.loads(result.output)["collected"] if "masking.py" in i["files"]]
+    assert (item["student"], item["assignment"]) == ("ada@uni.example", "causal_attention")
