@@ -10,16 +10,18 @@ _MOST_BYTES = 64 << 20
 _MOST_FILES = 1_000
 
 
-def files_beside(folder: Path) -> tuple[dict[str, bytes], list[str]]:
+def files_beside(folder: Path, submitted: Path) -> tuple[dict[str, bytes], list[str]]:
     """Regular files by their path from the folder, no notebooks; and the names of what is too much.
 
-    Links are not followed.
+    Links are not followed, nor what nbgrader has copied through a link in the submitted folder.
     """
     files: dict[str, bytes] = {}
     left_out = []
     room = _MOST_BYTES
     for path in _regular(folder):
         name = path.relative_to(folder).as_posix()
+        if not _is_own(submitted, name):
+            continue
         size = path.stat().st_size
         if size > room or len(files) >= _MOST_FILES:
             left_out.append(name)
@@ -27,6 +29,10 @@ def files_beside(folder: Path) -> tuple[dict[str, bytes], list[str]]:
         files[name] = path.read_bytes()
         room -= len(files[name])
     return files, left_out
+
+
+def _is_own(submitted: Path, name: str) -> bool:
+    return (submitted / name).resolve().is_relative_to(submitted.resolve())
 
 
 def _regular(folder: Path) -> Iterator[Path]:

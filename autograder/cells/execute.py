@@ -56,6 +56,7 @@ class ExecuteBehindWall(Execute):  # type: ignore[misc]  # nbgrader ships no typ
         try:
             runs = self._run([_cell(cell) for cell in cells], resources)
         except AutograderError as error:
+            self.parent.parent.grader_fault = error
             raise NbGraderException(str(error)) from error
         for number, (cell, run) in enumerate(zip(cells, runs, strict=True), start=1):
             self._fill_in(cell, run, number)
@@ -68,13 +69,13 @@ class ExecuteBehindWall(Execute):  # type: ignore[misc]  # nbgrader ships no typ
         return utils.is_grade(cell) or self.skip_cells_with_tag not in cell.metadata.get("tags", ())
 
     def _run(self, cells: Sequence[Cell], resources: dict[str, Any]) -> list[CellRun]:
+        names = resources["nbgrader"]
         if not cells:
             return []
-        parent = self._worker_parent(resources["nbgrader"]["assignment"])
+        parent = self._worker_parent(names["assignment"])
         seconds = float(self.timeout if self.timeout and self.timeout > 0 else _A_DAY)
         limits = Limits(seconds, seconds, memory_bytes=self.memory_megabytes << 20)
-        folder = Path(resources["metadata"]["path"])
-        files, left_out = files_beside(folder)
+        files, left_out = files_beside(Path(resources["metadata"]["path"]), self._submitted(names))
         for name in left_out:
             self.log.warning("%s: not there for the notebook: the files are too large", name)
         environment = {"NBGRADER_EXECUTION": "autograde"}
@@ -90,6 +91,11 @@ class ExecuteBehindWall(Execute):  # type: ignore[misc]  # nbgrader ships no typ
         except SandboxError:
             parent.restart()
             return run()
+
+    def _submitted(self, names: dict[str, str]) -> Path:
+        course = self.parent.parent.coursedir
+        step = course.submitted_directory
+        return Path(course.format_path(step, names["student"], names["assignment"]))
 
     def _worker_parent(self, assignment: str) -> WorkerParent:
         """The converter's own, started for its first notebook and ended with the converter."""

@@ -90,7 +90,7 @@ def grade(
     """Grade every submission below the folder SUBMITTED.
 
     SUBMITTED holds <student>/<assignment>/<exercise>.py or .ipynb; the folder of one assignment
-    works too.
+    works too. In a course of nbgrader's own notebooks (docs/migration.md) their cells are run.
 
     \b
     Example: autograder grade course/submitted --jobs 2 --resume
@@ -98,8 +98,8 @@ def grade(
     from ..grading.run import RunOptions, grade_class
     from ..presenting import latest
 
-    course = course_at(course_folder)
-    class_folder = submitted.resolve().parent
+    cells = _cells_course(submitted)
+    class_folder = cells or submitted.resolve().parent
     options = RunOptions(
         submitted=submitted,
         results=results or class_folder / "results.jsonl",
@@ -110,14 +110,19 @@ def grade(
         tier=Tier(tier) if tier else None,
     )
     with progress_bar() as progress:
-        report = grade_class(course, options, _Shown(progress))
+        if cells:
+            report = instructor_part("cells.run").grade_cells(cells, options, _Shown(progress))
+        else:
+            report = grade_class(course_at(course_folder), options, _Shown(progress))
     if report.torn:
         errors.print(f"a line torn by an earlier, killed run was moved to {report.torn}")
     lines = _lines(options.results, report.found.submissions)
     shown = latest(lines)
     recorded = None
-    if gradebook or (gradebook is None and submitted.resolve().name == "submitted"):
-        recorded = _record(course, class_folder, shown)
+    if cells:
+        recorded = {"db_url": None, "submissions": len(shown), "notes": _notes(shown)}
+    elif gradebook or (gradebook is None and submitted.resolve().name == "submitted"):
+        recorded = _record(course_at(course_folder), class_folder, shown)
     document = _document(report, options.results, shown, recorded)
     emit(document) if as_json else _print(document, shown)
     return 2 if any(r.status is SubmissionStatus.FAILED for r in report.graded) else 0
@@ -155,6 +160,17 @@ def doctor(as_json: bool) -> int:
 COMMANDS = (grade, doctor)
 
 
+def _cells_course(submitted: Path) -> Path | None:
+    """The course at or above SUBMITTED whose notebooks hold nbgrader's own tests, if it is one."""
+    for folder in submitted.resolve().parents:
+        if (folder / "nbgrader_config.py").is_file():
+            notebooks = any(folder.glob("source/*/*.ipynb"))
+            return (
+                folder if notebooks and not any(folder.glob("source/*/assignment.toml")) else None
+            )
+    return None
+
+
 def _shard(text: str) -> tuple[int, int]:
     with contextlib.suppress(ValueError):
         index, count = (int(part) for part in text.split("/"))
@@ -174,6 +190,10 @@ def _record(course: Any, class_folder: Path, results: Sequence[SubmissionResult]
     summary = instructor_part("gradebook").record(course, class_folder, results)
     notes = [f"{note.student}: {note.text}" for note in summary.notes]
     return {"db_url": summary.db_url, "submissions": summary.submissions, "notes": notes}
+
+
+def _notes(results: Sequence[SubmissionResult]) -> list[str]:
+    return [f"{r.student}/{r.assignment}: {note}" for r in results for note in r.notes]
 
 
 def _document(
@@ -234,5 +254,5 @@ def _print(document: dict[str, Any], lines: Sequence[SubmissionResult]) -> None:
         f"{document['failed']} failed; results in {escape(document['results'])}",
         soft_wrap=True,
     )
-    if document["gradebook"]:
+    if (document["gradebook"] or {}).get("db_url"):
         console.print(f"gradebook: {escape(document['gradebook']['db_url'])}", soft_wrap=True)

@@ -15,11 +15,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from typing import Protocol
 
 from ..errors import SandboxError
 from ..records import Assignment, SubmissionResult
+from ..sandbox import WorkerParent
 from ..submission import Submission
-from .submissions import OnResult, SubmissionGrader
+from .submissions import OnResult
 
 _fork = multiprocessing.get_context("fork")
 #: beyond its questions' limits a submission may take so long before its job is given up
@@ -28,6 +30,18 @@ _TRIES = 2
 #: a lost worker parent is replaced; a submission that was being graded so often then is given up
 _LOSSES = 5
 _PR_SET_PDEATHSIG = 1
+
+
+class Grader(Protocol):
+    """Grades one submission after the other, each behind the wall."""
+
+    @property
+    def parent(self) -> WorkerParent:
+        """Where workers come from."""
+
+    def grade(self, submission: Submission, assignment: Assignment) -> SubmissionResult:
+        """The result of one submission; raises only for the grader's own faults."""
+
 
 Failed = Callable[[Submission, str], SubmissionResult]
 
@@ -56,7 +70,7 @@ class _Lost(str):
 class ClassGrader:
     """Runs `jobs` processes over submissions and hands on each result as it comes."""
 
-    grader: SubmissionGrader
+    grader: Grader
     failed: Failed
     on_result: OnResult
     jobs: int
@@ -157,7 +171,7 @@ def _patience(assignment: Assignment) -> float:
     return 2 * questions * assignment.limits.wall_seconds + _PATIENCE_SECONDS
 
 
-def _work(grader: SubmissionGrader, pipe: Connection, not_mine: Sequence[Connection]) -> None:
+def _work(grader: Grader, pipe: Connection, not_mine: Sequence[Connection]) -> None:
     """A job's process: grades what it is sent until the pipe closes."""
     _end_with_the_grader()
     for other in not_mine:
