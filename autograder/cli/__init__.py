@@ -11,7 +11,7 @@ import traceback
 import click
 
 from ..errors import AutograderError, GraderError, UserError
-from . import collecting, grading, instructor, nbgrading, results, student
+from . import collecting, doctor, grading, instructor, nbgrading, results, student
 from .output import errors, plain
 
 
@@ -33,7 +33,7 @@ def cli() -> None:
     """
 
 
-for group in (student, instructor, nbgrading, collecting, grading, results):
+for group in (student, instructor, nbgrading, collecting, grading, doctor, results):
     for command in group.COMMANDS:
         cli.add_command(command)
 

@@ -1,0 +1,41 @@
+"""The command that looks at the machine: doctor."""
+
+from __future__ import annotations
+
+import click
+from rich.markup import escape
+
+from ..records import Tier
+from .output import as_json, console, emit
+
+
+@click.command()
+@as_json
+def doctor(as_json: bool) -> int:
+    """Say which isolation tier this machine gives, and why.
+
+    \b
+    Example: autograder doctor
+    """
+    from ..sandbox.doctor import REMEDY, examine
+
+    findings = [examine(tier) for tier in (Tier.A, Tier.B, Tier.C)]
+    best = next((finding.tier for finding in findings if finding.works), Tier.NONE)
+    if as_json:
+        tiers = {f.tier.value: {"works": f.works, "reason": f.reason} for f in findings}
+        emit({"tier": best.value, "tiers": tiers})
+    else:
+        for finding in findings:
+            mark = "[green]works[/]" if finding.works else "[red]does not[/]"
+            console.print(f"tier {finding.tier}: {mark}: {escape(finding.reason)}", soft_wrap=True)
+            if not finding.works:
+                console.print(f"  remedy: {REMEDY[finding.tier]}")
+        console.print(
+            f"submissions are graded in tier [bold]{best}[/]"
+            if best is not Tier.NONE
+            else "[bold]nothing can be graded here[/]"
+        )
+    return 0 if best is not Tier.NONE else 1
+
+
+COMMANDS = (doctor,)
