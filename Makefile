@@ -57,8 +57,21 @@ bench: setup-test ## time grading of 200 submissions, nbgrader beside it, and a 
 	@$(PY) scripts/bench.py $(BENCH)
 	@$(PY) scripts/bench_gradebook.py $(BENCH_GRADEBOOK)
 
+.PHONY: bench-security
+bench-security: setup-grade build/otter/.ready ## the same attacks and accidents for nbgrader, otter-grader and us (half an hour)
+	@$(PY) scripts/bench_security
+
+# a peer has an environment of its own; with our torch, which is there already
+build/otter/.ready: constraints.txt
+	$(SAY) "Installing otter-grader into build/otter"
+	@$(PY) -m venv --clear build/otter
+	@build/otter/bin/python -m pip install --quiet --disable-pip-version-check \
+		otter-grader==7.0.0 ipykernel "$$(grep '^torch==' constraints.txt)"
+	@touch $@
+
 .PHONY: soak
 soak: setup-test ## random files, killed graders, right answers 300 times (hours; SOAK, SOAK_VERDICTS pass options)
+	@MAKE_TARGET=soak scripts/setup.sh instructor dev soak
 	@$(PY) scripts/soak.py $(SOAK)
 	@$(PY) scripts/soak_verdicts.py $(SOAK_VERDICTS)
 
@@ -116,4 +129,4 @@ clean: ## remove .venv, caches and builds; a class in course/ is never touched
 help: ## print this
 	@awk 'BEGIN { FS = ":.*## " } \
 		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
-		/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+		/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes .venv ready: a suitable Python, the pinned packages, and this project, editable.
 #
-#     scripts/setup.sh EXTRA...        extras of pyproject.toml: instructor, dev
+#     scripts/setup.sh EXTRA...        extras of pyproject.toml: instructor, dev, soak
 #
 # Once everything is there, it returns at once: .venv/.ready-EXTRA holds a checksum of what was asked
 # for. While packages are being installed, .venv/.unfinished stands there, so a run that was broken off
@@ -113,7 +113,7 @@ elif ! { suits "$python" && "$python" -m pip --version >/dev/null 2>&1; }; then
     make_venv
 fi
 # what an earlier set-up installed stays: `make grade` after `make test` must not take tools away
-for extra in instructor dev; do
+for extra in instructor dev soak; do
     case " $* " in
     *" $extra "*) ;;
     *) if [ -e "$venv/.ready-$extra" ]; then set -- "$@" "$extra"; fi ;;

@@ -1,13 +1,16 @@
-"""What takes too long for the test run: 100,000 inputs for the readers, and 60 kills.
+"""What takes too long for the test run: 100,000 inputs for the readers twice over, and 60 kills.
 
-    python scripts/soak.py [--inputs 100000] [--kills 60] [--seed N]
+    python scripts/soak.py [--inputs 100000] [--fuzz 100000] [--kills 60] [--seed N]
 
-Every failure names the seed and number that bring it back. Exit code 1 after any failure.
+The first 100,000 are drawn here; the others come from `scripts/fuzz.py`, which looks for inputs
+that reach new code. Every failure names the seed and number, or the file, that bring it back. Exit
+code 1 after any failure.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import io
 import json
 import os
@@ -32,6 +35,10 @@ from autograder.grading.results import read_results  # noqa: E402
 from autograder.submission import module_of_notebook  # noqa: E402
 
 NAMES = ("f", "A")
+#: of `scripts/fuzz.py`, which needs atheris to tell them itself
+READERS = ("notebook", "cells", "module", "archive", "members", "reply")
+#: seconds of the wall clock and MiB until an input counts as one that keeps its reader busy
+_LIBFUZZER = ("-timeout=120", "-rss_limit_mb=4096", "-max_len=4096")
 #: submissions that are graded again and again
 _CLASS = 10
 PIECES = (
@@ -56,14 +63,16 @@ PIECES = (
 
 
 def main() -> int:
-    """Runs both parts; prints what they found."""
+    """Runs all parts; prints what they found."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--inputs", type=int, default=100_000)
+    parser.add_argument("--fuzz", type=int, default=100_000)
     parser.add_argument("--kills", type=int, default=60)
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
-    failures = feed(options.inputs, options.seed) + kill(options.kills, options.seed)
+    failures = feed(options.inputs, options.seed) + fuzz(options.fuzz, options.seed)
+    failures += kill(options.kills, options.seed)
     print(f"{failures} failures")
     return 1 if failures else 0
 
@@ -132,6 +141,35 @@ def _damaged(data: bytes, chance: random.Random) -> bytes:
         if raw:
             raw[chance.randrange(len(raw))] = chance.randrange(256)
     return bytes(raw[: chance.randrange(len(raw) + 1)] if chance.random() < 0.3 else raw)
+
+
+def fuzz(count: int, seed: int) -> int:
+    """Coverage-guided inputs, the same number for each reader; returns how many readers failed."""
+    if not count:
+        return 0
+    if importlib.util.find_spec("atheris") is None:
+        print("atheris is not there for this Python: nothing is fuzzed by coverage", flush=True)
+        return 0
+    failures = 0
+    for reader in READERS:
+        with tempfile.TemporaryDirectory() as folder:
+            command = [sys.executable, str(ROOT / "scripts" / "fuzz.py"), reader]
+            command += [f"-runs={-(-count // len(READERS))}", f"-seed={seed}", *_LIBFUZZER]
+            run = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+            failures += bool(run.returncode)
+            said = run.stdout + run.stderr
+            if run.returncode:
+                kept = [_kept(path) for path in Path(folder).iterdir()]
+                print(f"fuzz.py {reader} failed on {kept}:\n{said[-4000:]}", flush=True)
+            else:
+                done = [line for line in said.splitlines() if "DONE" in line]
+                print(f"{reader}: {' '.join(done)}", flush=True)
+    return failures
+
+
+def _kept(found: Path) -> str:
+    """Where the input that failed can be looked at."""
+    return shutil.copy(found, Path(tempfile.gettempdir()) / found.name)
 
 
 def kill(count: int, seed: int) -> int:

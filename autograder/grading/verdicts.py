@@ -23,6 +23,9 @@ _DOMINANT = (
     Verdict.CRASHED,
     Verdict.TIMEOUT,
 )
+#: verdicts that cost all points of a question: a rule was broken, or something else than the
+#: answer spoke to the grader, and what was earned before that may be its own making
+_COSTS_ALL = frozenset({Verdict.FORBIDDEN, Verdict.PROTOCOL})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +47,10 @@ class TestOutcome:
 
 
 def judge(question: str, outcomes: Sequence[TestOutcome]) -> QuestionResult:
-    """The question's result. A call that is not allowed costs all of the question's points."""
+    """The question's result: the points of its tests, or none where `_COSTS_ALL` says so."""
     verdict = _verdict([outcome.verdict for outcome in outcomes])
     tests = tuple(test_result(outcome) for outcome in outcomes)
-    earned = 0.0 if verdict is Verdict.FORBIDDEN else sum(test.points for test in tests)
+    earned = 0.0 if verdict in _COSTS_ALL else sum(test.points for test in tests)
     return QuestionResult(
         question=question,
         score=earned,

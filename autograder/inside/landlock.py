@@ -16,6 +16,7 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION_FLAG = 1
 _READ = 0b1101  # execute, read file, read directory
 _READ_FILE = 0b101  # what of these a file takes
+_LIST = 0b1000
 _READ_AND_WRITE = 0x4006  # a device that forgets: write, read, truncate
 _FS_RIGHTS = {1: 0x1FFF, 2: 0x3FFF, 3: 0x7FFF, 4: 0x7FFF}  # by ABI; 5 and later: 0xffff
 _NO_TCP = 0b11  # bind, connect
@@ -29,10 +30,11 @@ def abi() -> int:
     return max(0, int(_libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION_FLAG)))
 
 
-def ruleset(readable: Sequence[str], forgetful: Sequence[str]) -> int:
+def ruleset(readable: Sequence[str], listable: Sequence[str], forgetful: Sequence[str]) -> int:
     """A descriptor of these rules; raises OSError. Made once, it restricts any number of forks.
 
-    `forgetful` are devices such as /dev/null, which may be written too.
+    Of `listable` folders the names may be read, of `forgetful` devices such as /dev/null
+    everything, and they may be written too.
     """
     version = abi()
     if version < 1:
@@ -41,6 +43,8 @@ def ruleset(readable: Sequence[str], forgetful: Sequence[str]) -> int:
     rules = _ruleset(version, rights)
     for path in readable:
         _allow(rules, path, _READ if os.path.isdir(path) else _READ_FILE)
+    for path in listable:
+        _allow(rules, path, _LIST)
     for path in forgetful:
         _allow(rules, path, _READ_AND_WRITE & rights)
     return rules

@@ -40,7 +40,9 @@ def main() -> None:
     _warm()
     others = _notebook(settings["modules"]) if settings["notebooks"] else {}
     # as the user who started all this: nobody may not even look at some of these paths
-    rules = _above_channel(landlock.ruleset(settings["readable"], ["/dev/null"]))
+    rules = _above_channel(
+        landlock.ruleset(settings["readable"], settings["listable"], ["/dev/null"])
+    )
     _become_nobody()
     confine.hide()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)

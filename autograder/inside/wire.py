@@ -20,6 +20,8 @@ import torch
 HEAD = struct.Struct("<IIQ")
 MAX_DEPTH = 20
 MAX_ITEMS = 100_000
+#: of a dictionary: keys can be chosen so that each is compared with all before it
+MAX_PAIRS = 2_000
 MAX_DIMENSIONS = 12
 MAX_HEADER_BYTES = 1 << 20
 
@@ -162,7 +164,7 @@ class _Decoder:
                 return [self.value(item, depth + 1) for item in content]
             case "U":
                 return tuple(self.value(item, depth + 1) for item in content)
-            case "D":
+            case "D" if len(content) <= MAX_PAIRS:
                 pairs = [(self.value(k, depth + 1), self.value(v, depth + 1)) for k, v in content]
                 return dict(pairs)
             case "N":
@@ -186,7 +188,7 @@ class _Decoder:
             raise BadFrame("tensor data is short")
         part = self._view[self.offset : self.offset + size]
         self.offset += size
-        tensor = torch.empty(shape, dtype=dtype)
+        tensor = torch.empty(shape, dtype=dtype, device="cpu")  # whatever a module made the default
         if size:
             if dtype is torch.bool and max(part) > 1:
                 raise BadFrame("a bool that is neither 0 nor 1")

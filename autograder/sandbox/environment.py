@@ -39,9 +39,25 @@ class WorkerEnvironment:
     packages: tuple[Path, ...]
 
     def readable(self) -> list[str]:
-        """The paths that Landlock lets a worker read, where nothing is mounted over them."""
-        paths = [self.python, self.standard_library, *self.libraries, *self.packages, INSIDE]
-        return [*(str(path) for path in paths), "/dev/null", "/dev/urandom"]
+        """The paths that Landlock lets a worker read: beside what is hidden, not through it."""
+        paths = [self.python, self.standard_library, *self.libraries]
+        parts = {part for path in paths for part in self._around(path.resolve())}
+        return [*map(str, (*sorted(parts), *self.packages, INSIDE)), "/dev/null", "/dev/urandom"]
+
+    def listable(self) -> list[str]:
+        """The folders around what is hidden: Python lists them to find its modules."""
+        roots = [path.resolve() for path in (self.standard_library, *self.libraries)]
+        above = {parent for path in self.hidden for parent in path.parents}
+        return sorted(
+            str(path) for path in above if any(path.is_relative_to(root) for root in roots)
+        )
+
+    def _around(self, path: Path) -> list[Path]:
+        if path in self.hidden:
+            return []
+        if not any(hidden.is_relative_to(path) for hidden in self.hidden):
+            return [path]
+        return [part for child in path.iterdir() for part in self._around(child)]
 
 
 def worker_environment(distributions: Sequence[str] = ALLOWED) -> WorkerEnvironment:

@@ -173,6 +173,7 @@ class WorkerParent:
         settings: dict[str, object] = {"control": control, "kept": []}
         settings["notebooks"] = self._libraries.notebooks
         settings["modules"] = self._libraries.modules
+        settings["listable"] = environment.listable()
         library = environment.standard_library
         if self.tier is Tier.C:
             self._links = Links(environment)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -56,8 +58,26 @@ def describe(value: Any) -> str:
     if isinstance(value, tuple | list):
         kind = type(value).__name__
         return f"a {kind} of {len(value)}: " + ", ".join(describe(item) for item in value[:4])
-    text = repr(value)
+    text = _BRIEF.repr(value)
     return text if len(text) <= 200 else text[:197] + "..."
+
+
+class _Brief(reprlib.Repr):
+    """Looks at the first items only: an answer may hold one large tensor thousands of times."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxdict = self.maxlist = self.maxtuple = 12
+        self.maxstring = self.maxlong = self.maxother = 200
+
+    def repr_Tensor(self, value: torch.Tensor, level: int) -> str:
+        return describe(value)
+
+    def repr_SimpleNamespace(self, value: SimpleNamespace, level: int) -> str:
+        return f"namespace {self.repr1(vars(value), level)}"
+
+
+_BRIEF = _Brief()
 
 
 def _tensor_difference(got: Any, expected: torch.Tensor, tolerance: Tolerance | None) -> str | None:
@@ -153,9 +173,10 @@ def _mapping_difference(got: Any, expected: Mapping[Any, Any]) -> str | None:
     other = [key for key in expected if key in got and got[key] != expected[key]]
     lines = []
     if missing or extra:
-        what = [f"missing: {missing}"] * bool(missing) + [f"not expected: {extra}"] * bool(extra)
+        what = [f"missing: {_BRIEF.repr(missing)}"] * bool(missing)
+        what += [f"not expected: {_BRIEF.repr(extra)}"] * bool(extra)
         lines.append(f"got       {len(got)} entries; {'; '.join(what)}")
         lines.append(f"expected  {len(expected)} entries")
     for key in other[:3]:
-        lines.append(f"for {key!r}: got {got[key]!r}, expected {expected[key]!r}")
+        lines.append(f"for {key!r}: got {describe(got[key])}, expected {expected[key]!r}")
     return "\n".join(lines)

@@ -9,7 +9,7 @@ import socket
 import tempfile
 import textwrap
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,8 +35,8 @@ class Attack:
 
     kind: str
     name: str
-    verdict: str
-    others: str = "correct"
+    verdict: str | Sequence[str]
+    others: str | Mapping[str, str] = "correct"
     question: str = "target"
     body: str = ""
     attempt: str = ""
@@ -44,6 +44,14 @@ class Attack:
     special: str = ""
     files: Mapping[str, str] | None = None
     waits: bool = False
+
+    def allows(self, question: str, verdict: str) -> bool:
+        """Whether a question of the attacked module may have this verdict."""
+        if question == self.question:
+            return verdict in ([self.verdict] if isinstance(self.verdict, str) else self.verdict)
+        if isinstance(self.others, str):
+            return verdict == self.others
+        return verdict == self.others.get(question, "correct")
 
     @property
     def text(self) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 import select
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,20 @@ IN_TIERS = [
     for tier in TIERS
     for attack in attacks_in(tier)
 ]
+
+
+#: a process does not see its own locks: this one is another
+_LOCKS = """
+import fcntl, sys
+with open(sys.argv[1], "rb+") as file:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print("taken")
+    else:
+        print("free")
+"""
 
 
 def _verdicts(result: SubmissionResult, exercise: str) -> dict[str, str]:
@@ -37,12 +53,10 @@ def test_attack_has_its_verdict_and_costs_its_own_question_only(
     result = graded(tier).results[attack.name]
     assert result.status is SubmissionStatus.GRADED, result.error
     verdicts = _verdicts(result, "attacked")
+    assert set(verdicts) == {"first", "target", "Scale", "ruled", "last"}
     messages = [t.message for e in result.exercises for q in e.questions for t in q.tests]
-    if attack.verdict != "any":
-        assert verdicts.pop(attack.question) == attack.verdict, messages
-    if attack.others != "any":
-        verdicts.pop(attack.question, None)
-        assert set(verdicts.values()) == {attack.others}, (verdicts, messages)
+    for question, verdict in verdicts.items():
+        assert attack.allows(question, verdict), (question, verdict, messages)
     assert _verdicts(result, "beside") == {"neighbour": "correct"}
 
 
@@ -52,6 +66,14 @@ def test_honest_students_among_attackers_have_full_marks(graded, tier: Tier) -> 
     assert len(done.honest) > 15
     scores = {name: done.results[name].score for name in done.honest}
     assert set(scores.values()) == {11.0}
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_reply_that_is_no_answer_costs_what_was_earned_before(graded, tier: Tier) -> None:
+    questions = [q for r in graded(tier).results.values() for e in r.exercises for q in e.questions]
+    broken = [q for q in questions if q.verdict in (Verdict.PROTOCOL, Verdict.FORBIDDEN)]
+    assert any(test.passed for question in broken for test in question.tests)
+    assert {question.score for question in broken} == {0.0}
 
 
 @pytest.mark.parametrize("tier", TIERS)
@@ -72,9 +94,26 @@ def test_nothing_is_left_on_the_machine(graded, tier: Tier) -> None:
 @pytest.mark.parametrize("tier", TIERS)
 def test_no_lock_is_left(graded, tier: Tier) -> None:
     done = graded(tier)
-    for path in (Path(os.__file__), done.place.results):
-        with open(path, "rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    of_the_class = [path for path in done.place.submitted.rglob("*.py") if path.is_file()]
+    for path in (Path(os.__file__), done.place.results, *of_the_class[:20]):
+        assert _is_free(path), path
+
+
+def test_a_lock_that_is_left_would_be_found(tmp_path: Path) -> None:
+    path = tmp_path / "locked"
+    path.touch()
+    for lock in (fcntl.flock, fcntl.lockf):
+        assert _is_free(path)
+        with open(path, "rb+") as file:
+            lock(file, fcntl.LOCK_EX)
+            assert not _is_free(path)
+
+
+def _is_free(path: Path) -> bool:
+    """Whether another process can lock a file in both ways that there are."""
+    run = subprocess.run([sys.executable, "-S", "-c", _LOCKS, path], capture_output=True, text=True)
+    assert run.stdout in ("free\n", "taken\n"), run.stderr
+    return run.stdout == "free\n"
 
 
 @pytest.mark.parametrize("tier", TIERS)
@@ -120,12 +159,7 @@ def _ends(pid: int) -> bool:
 def test_the_same_submission_has_the_same_result_whatever_the_tier(graded) -> None:
     def outcome(result: SubmissionResult) -> list[tuple[str, float, str]]:
         questions = [q for e in result.exercises for q in e.questions]
-        # a thread of the attacker's that writes frames races with the tests: how many were earned
-        # before it hits is the attacker's own chance, that it hits is not
-        return [
-            (q.question, -1.0 if q.verdict is Verdict.PROTOCOL else q.score, q.verdict.value)
-            for q in questions
-        ]
+        return [(q.question, q.score, q.verdict.value) for q in questions]
 
     by_tier = [graded(tier).results for tier in TIERS]
     common = set.intersection(*(set(results) for results in by_tier))

@@ -104,6 +104,8 @@ def test_the_wheel_is_looked_into(root: Path, make_wheel: Callable[..., Path]) -
 def test_code_given_to_students_is_no_leak(root: Path, edit: Edit, wheel: Path) -> None:
     edit("solutions/basics/sums.py", "    return total", "    return x + _STEP")
     release(load_course(root), wheel=wheel)
+    for student_file in ("sums.py", "sums.ipynb"):
+        assert "_STEP" in root.joinpath("assignments/basics", student_file).read_text()
 
 
 def test_what_one_exercise_gives_is_a_leak_in_another(root: Path, edit: Edit, wheel: Path) -> None:

@@ -19,6 +19,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 PACKAGES = Path(torch.__file__).resolve().parents[1]
 USER = "1001"
+#: doors that must have been tried, or the run inside has not tested what it should
+MANY = 30
 ENVIRONMENT = ["env", "-i", "PATH=/usr/bin:/bin", f"PYTHONPATH={PACKAGES}:{ROOT}"]
 #: how a command is run as that grader, for a grader who is root
 ORDINARY_USER = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", *ENVIRONMENT]
@@ -26,7 +28,7 @@ ORDINARY_USER = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-group
 CONTAINER = [
     *("bwrap", "--unshare-user", "--unshare-pid", "--unshare-net", "--disable-userns"),
     *("--uid", USER, "--gid", USER, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
-    *("--tmpfs", "/tmp", "--", *ENVIRONMENT),
+    *("--tmpfs", "/tmp", "--ro-bind", str(ROOT), str(ROOT), "--", *ENVIRONMENT),
 ]
 _EXAMINE = """
 import sys
@@ -57,23 +59,25 @@ def _python(*grader: str) -> str:
     pytest.skip(f"no Python that this grader may use:\n{tried}")
 
 
-def _doors_are_shut(grader: list[str], tier: Tier) -> None:
+def _shut_doors(grader: list[str], tier: Tier) -> int:
+    """How many doors this grader's students find shut; an open one fails the caller."""
     python = _python(*grader)
     module = str(HERE / "test_doors.py")
     run = _run([*grader, python, "-B", "-m", "pytest", "-q", "-k", f"tier_{tier}", module])
     assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-1000:]
     if skipped := re.search(r"(\d+) skipped", run.stdout):
         pytest.skip(f"this grader does not have tier {tier} ({skipped.group()})")
-    assert re.search(r"\d{2,} passed", run.stdout)
+    passed = re.search(r"(\d+) passed", run.stdout)
+    return int(passed.group(1)) if passed else 0
 
 
 @pytest.mark.parametrize("tier", [Tier.A, Tier.B, Tier.C])
 def test_doors_are_shut_for_an_ordinary_users_students(tier: Tier) -> None:
-    _doors_are_shut(ORDINARY_USER, tier)
+    assert _shut_doors(ORDINARY_USER, tier) > MANY
 
 
 def test_doors_are_shut_in_a_container() -> None:
-    _doors_are_shut(CONTAINER, Tier.C)
+    assert _shut_doors(CONTAINER, Tier.C) > MANY
 
 
 @pytest.mark.parametrize("tier", [Tier.A, Tier.B])

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect
+from autograder.suite.compare import describe
 
 
 def _softmax(scores: torch.Tensor) -> torch.Tensor:
@@ -20,7 +21,7 @@ def _same_truth(expect: Expect, num_tokens: int, likely: str) -> None:
     is_tensor = isinstance(got, torch.Tensor)
     expect.that(
         is_tensor and got.shape == expected.shape,
-        got=f"shape {tuple(got.shape)}" if is_tensor else repr(got)[:200],
+        got=f"shape {tuple(got.shape)}" if is_tensor else describe(got),
         expected=f"a tensor of shape {tuple(expected.shape)}",
         likely="the mask has one row for each query and one column for each key",
     )
