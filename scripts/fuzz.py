@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import keyword
 import shutil
 import struct
 import sys
@@ -37,6 +38,30 @@ CODE = (
     b"import torch\ndef f(x):\n    return x\nclass A(f):\n    y: int = 1\nf = g(f)\nA.f = f\n",
     b"%matplotlib inline\n!ls\nx = !ls\n%%time\nf?\nfor f in A:\n    with f as A: pass\n",
     b"# coding: latin-1\ntry:\n    import f\nexcept A as f:\n    del f\nmatch f:\n    case A: 1\n",
+)
+
+
+#: what the fuzzer may put in anywhere, besides what it finds by itself
+WORDS = (
+    *keyword.kwlist,
+    *(
+        "f(",
+        "A.f",
+        "    ",
+        "\t",
+        "\n",
+        "\x0c",
+        '"""',
+        "%%",
+        "!ls",
+        "?",
+        "# coding: ",
+        "\u2028",
+        "\\\n",
+    ),
+    *('{"cells":[', '"source":', '"cell_type":"code"', '"worksheets":', '"input":', "\ufeff"),
+    *("PK\3\4", "PK\1\2", "PK\5\6", "../", ".zip", "_LATE_", "_assignsubmission_file_"),
+    *('{"T":[', '{"U":[', '{"D":[[', '{"S":0}', '{"N":[["', '"float32"', '"bool"', "1e999", "NaN"),
 )
 
 
@@ -88,7 +113,7 @@ class Place:
         for place in (submitted, self.folder / "earlier"):
             shutil.rmtree(place, ignore_errors=True)
         left = {entry.name for entry in self.folder.iterdir()}
-        assert left <= {"corpus", "hand-ins.zip"}, left
+        assert left <= {"corpus", "words", "hand-ins.zip"}, left
 
     def reply(self, data: bytes) -> None:
         """Any bytes as a worker's reply: the header, a zero, the tensors."""
@@ -132,6 +157,11 @@ def _archive(method: int) -> bytes:
     return outer.getvalue()
 
 
+def _escaped(word: str) -> str:
+    """A word as a dictionary of libFuzzer's has it."""
+    return "".join(f"\\x{byte:02x}" for byte in word.encode())
+
+
 def main() -> None:
     """Fuzzes one reader; libFuzzer ends the process."""
     reader, options = sys.argv[1], sys.argv[2:]
@@ -141,10 +171,12 @@ def main() -> None:
         corpus.mkdir()
         for number, data in enumerate(examples(reader)):
             (corpus / str(number)).write_bytes(data)
+        words = Path(folder) / "words"
+        words.write_text("".join(f'"{_escaped(word)}"\n' for word in WORDS))
         tries_again = [option for option in options if not option.startswith("-")]
         read = getattr(place, reader)
         atheris.Setup(
-            [sys.argv[0], *options, *([] if tries_again else [str(corpus)])],
+            [sys.argv[0], f"-dict={words}", *options, *([] if tries_again else [str(corpus)])],
             lambda data: read(bytes(data)),
         )
         atheris.Fuzz()
