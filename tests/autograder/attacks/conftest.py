@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shutil
 import socket
@@ -200,10 +201,11 @@ def new_class() -> Iterator[Callable[[], Walled]]:
 def parent_of() -> Iterator[Callable[[Tier], WorkerParent]]:
     """A running worker parent of a tier, or a skip that says why there is none."""
     running: dict[Tier, WorkerParent] = {}
+    found = functools.cache(examine)
 
     def start(tier: Tier) -> WorkerParent:
         if tier not in running:
-            finding = examine(tier)
+            finding = found(tier)
             if not finding.works:
                 pytest.skip(f"this machine does not give tier {tier}: {finding.reason[:300]}")
             running[tier] = WorkerParent(tier)

@@ -144,6 +144,10 @@ def test_jobs_and_order_do_not_change_a_result(a_class):
     one = {r.student: r.exercises for r in a_class.grade(jobs=1).graded}
     two = {r.student: r.exercises for r in a_class.grade(jobs=2).graded}
     assert one == two
+    a_class.hand_in("aa", scores=TWO)  # the same work in the other order, by other students
+    a_class.hand_in("zz")
+    three = {r.student: r.exercises for r in a_class.grade(jobs=2).graded}
+    assert (three["zz"], three["aa"]) == (one["ada"], one["bob"])
 
 
 def test_a_job_that_is_killed_costs_nothing(a_class, monkeypatch, tmp_path):

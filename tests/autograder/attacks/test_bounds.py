@@ -1,0 +1,56 @@
+"""The grader's own time, which no clock of a question takes: it looks at a little of any reply."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from autograder.inside import wire
+from autograder.suite.compare import describe, difference
+
+LARGE = torch.zeros(5_000)
+MANY = 5_000
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        [LARGE] * MANY,
+        {"a": [LARGE] * MANY},
+        {number: LARGE for number in range(MANY)},
+        {(LARGE,) * MANY: 1},
+        SimpleNamespace(a=(LARGE,) * MANY),
+        [[SimpleNamespace(a={"b": [LARGE] * MANY})]],
+    ],
+    ids=["list", "list_in_dict", "dict", "key", "namespace", "nested"],
+)
+def test_a_message_prints_no_tensor_of_a_reply(reply: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def printed(tensor: torch.Tensor) -> str:
+        raise AssertionError("a tensor of a reply was printed")
+
+    monkeypatch.setattr(torch.Tensor, "__repr__", printed)
+    assert len(describe(reply)) < 1_000
+    assert difference(reply, torch.ones(2))
+    assert difference(reply, {"word": 1})
+
+
+def test_keys_that_collide_are_refused_where_they_are_many() -> None:
+    def frame(count: int) -> bytes:
+        return json.dumps({"D": [[number * (2**61 - 1), 0] for number in range(count)]}).encode()
+
+    assert len(wire.decode(frame(wire.MAX_PAIRS), bytearray())) == wire.MAX_PAIRS
+    with pytest.raises(wire.BadFrame):
+        wire.decode(frame(wire.MAX_PAIRS + 1), bytearray())
+
+
+def test_a_tensor_arrives_on_the_cpu_whatever_device_is_the_default() -> None:
+    header = json.dumps({"T": ["float32", [1], False]}).encode()
+    torch.set_default_device("meta")
+    try:
+        assert wire.decode(header, bytearray(4)).device.type == "cpu"
+    finally:
+        torch.set_default_device(None)
