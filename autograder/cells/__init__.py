@@ -2,7 +2,3 @@
 
 Nothing of this project is needed in such an assignment; see docs/migration.md.
 """
-
-from .steps import behind_the_wall
-
-__all__ = ["behind_the_wall"]

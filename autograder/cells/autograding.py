@@ -14,10 +14,10 @@ from nbgrader.converters.base import NbGraderException
 from sqlalchemy.exc import SAWarning
 
 from ..errors import GraderError, SandboxError
+from ..gradebook import behind_the_wall
 from ..sandbox import WorkerParent
 from ..submission import Submission
 from .course import CellsCourse
-from .steps import behind_the_wall
 
 _OURS = Path(__file__).parent
 #: of nbgrader's own warnings only this one is of use: of each hidden test it says that it changed

@@ -9,6 +9,7 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Application, Config
 
+from ..course import load_course
 from ..errors import UserError
 from ..records import Assignment, Exercise, Limits, Question
 
@@ -53,8 +54,11 @@ def read_cells_course(folder: Path) -> CellsCourse:
             f"{root / CONFIG_FILE}: can't be loaded: {type(error).__name__}: {error}\n"
             "  fix: mend the file; `nbgrader autograde` can't load it either"
         ) from error
-    source = root / "source"
-    names = {path.parent.name for path in source.glob("*/*.ipynb")}
+    names = {path.parent.name for path in root.glob("source/*/*.ipynb")}
+    if way := loader.config.BehindTheWall.get("course"):
+        names -= {assignment.name for assignment in load_course(root / way).assignments}
+        if not names:
+            raise UserError(f"{root} is a class of the course in {way}: add --course {way}")
     return CellsCourse(root, loader.config, tuple(sorted(names)))
 
 

@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
+from ..errors import UserError
 from ..records import SubmissionResult, SubmissionStatus, Tier
 from .output import (
     as_json,
@@ -98,7 +99,7 @@ def grade(
     from ..grading.run import RunOptions, grade_class
     from ..presenting import latest
 
-    cells = _cells_course(submitted)
+    cells = _cells_course(submitted, course_folder)
     class_folder = cells or submitted.resolve().parent
     options = RunOptions(
         submitted=submitted,
@@ -131,15 +132,22 @@ def grade(
 COMMANDS = (grade,)
 
 
-def _cells_course(submitted: Path) -> Path | None:
-    """The course at or above SUBMITTED whose notebooks hold nbgrader's own tests, if it is one."""
+def _cells_course(submitted: Path, course_folder: Path) -> Path | None:
+    """The course above SUBMITTED whose notebooks hold nbgrader's own tests, if it is one."""
     for folder in submitted.resolve().parents:
         if (folder / "nbgrader_config.py").is_file():
-            notebooks = any(folder.glob("source/*/*.ipynb"))
-            return (
-                folder if notebooks and not any(folder.glob("source/*/assignment.toml")) else None
-            )
+            names = {path.parent.name for path in folder.glob("source/*/*.ipynb")}
+            return folder if names and not names & _own_assignments(course_folder, folder) else None
     return None
+
+
+def _own_assignments(*folders: Path) -> set[str]:
+    """The assignments of our own courses at or above these folders."""
+    names: set[str] = set()
+    for folder in folders:
+        with contextlib.suppress(UserError):
+            names |= {assignment.name for assignment in course_at(folder).assignments}
+    return names
 
 
 def _shard(text: str) -> tuple[int, int]:

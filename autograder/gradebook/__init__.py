@@ -5,12 +5,14 @@ from .exports.csv import export_csv
 from .reading import human_work
 from .recording import Note, RecordSummary, record
 from .settings import Settings, configure, load_settings, missing_lines, prepare_class_folder
+from .steps import behind_the_wall
 from .tables import Exported
 
 __all__ = [
     "Exported",
     "Note",
     "RecordSummary",
+    "behind_the_wall",
     "Settings",
     "configure",
     "default_name",

@@ -8,6 +8,7 @@ no file that it could not read stops a batch. Assignments of others go nbgrader'
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import json
 import subprocess
@@ -80,7 +81,16 @@ class BehindTheWall(NotebookExporter):
         except AutograderError as error:
             raise NbGraderException(str(error)) from error
 
+    @cached_property
+    def _has_course(self) -> bool:
+        """Whether there is a course of ours at all: none is named or found where there is none."""
+        with contextlib.suppress(AutograderError):
+            return bool(self.course or find_root(Path(self._settings.directories.root)))
+        return False
+
     def _is_ours(self, assignment: str, notebook: str) -> bool:
+        if not self._has_course:
+            return False
         found = next((a for a in self._course.assignments if a.name == assignment), None)
         return found is not None and any(e.name == notebook for e in found.exercises)
 

@@ -14,6 +14,7 @@ from traitlets.config import Application, Config
 from ..course import Course
 from ..errors import UserError
 from ..presenting import replace_file
+from .steps import behind_the_wall
 
 CONFIG_FILE = "nbgrader_config.py"
 
@@ -70,11 +71,14 @@ class Settings:
 
 
 def configure(config: Config, course: str = "") -> None:
-    """Lets nbgrader grade the assignments of a course behind the wall, and all others as ever.
+    """Lets nbgrader grade behind the wall: our assignments by their suites, others by their cells.
 
     `course` is the folder with source/ and solutions/, absolute or from the class folder on. For an
-    nbgrader_config.py: `configure(c, course="/home/ada/attention")`.
+    nbgrader_config.py: `configure(c, course="/home/ada/attention")`, or `configure(c)` where there
+    are only assignments of nbgrader's own test cells.
     """
+    steps = config.Autograde.get("autograde_preprocessors")
+    config.Autograde.autograde_preprocessors = behind_the_wall(steps)
     config.Autograde.exporter_class = _EXPORTER
     config.BehindTheWall.course = course
     # what a notebook shows in formgrader comes from students
