@@ -36,7 +36,7 @@ class Course:
         raise UserError(f"no assignment is called {name!r}; this course has: {known}")
 
     def variants(self, kind: str, exercise: Exercise) -> Path:
-        """Where the `misconceptions` or `alternatives` of an exercise stand."""
+        """Where the `misconceptions`, `alternatives` or `combinations` of an exercise stand."""
         return self.root / "tests" / kind / exercise.assignment / f"{exercise.name}.py"
 
 

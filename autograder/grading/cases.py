@@ -1,4 +1,4 @@
-"""The submissions whose verdict is known: solution, stub, alternatives, misconceptions.
+"""The submissions whose verdict is known: solution, stub, alternatives, mistakes, two at once.
 
 Each comes in two forms, as a module and as a notebook.
 """
@@ -68,7 +68,7 @@ def cases_of(course: Course, exercise: Exercise, forms: Sequence[str]) -> Iterat
         yield Case("solution", exercise, solution, form)
         if exercise.stub.is_file():
             yield Case("stub", exercise, exercise.stub.read_text(encoding="utf-8"), form)
-        for kind in ("alternatives", "misconceptions"):
+        for kind in ("alternatives", "misconceptions", "combinations"):
             for variant, text in module_texts(exercise.solution, course.variants(kind, exercise)):
                 yield Case(kind[:-1], exercise, text, form, variant.question, variant.name)
 

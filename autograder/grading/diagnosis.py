@@ -10,11 +10,12 @@ from __future__ import annotations
 import contextlib
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -22,12 +23,18 @@ from ..records import Exercise, QuestionResult, TestResult, Verdict
 from ..suite.local import LocalImplementation
 from ..suite.variants import Variant, variants_in
 from .engine import SuiteRunner
+from .likeness import Kind, kind_of, within
 from .recorder import Event, Recorder
-from .verdicts import TestOutcome, test_result
+from .verdicts import test_result
 
-#: how a test went, and what was answered in it
-_Recorded = tuple[TestOutcome, Sequence[Event]]
+T = TypeVar("T")
+
 _DIAGNOSED = (Verdict.WRONG, Verdict.PARTIAL, Verdict.ERROR)
+#: how often a misconception that answers by chance is asked the same: a kind of answer that it
+#: gives with probability q is met before with 1 - (1 - q)^n
+_DRAWS = 8
+#: the same before figures are called too far off
+_MORE_DRAWS = 40
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf")
 
 
@@ -38,7 +45,7 @@ class Diagnosis:
         self._runner = runner
         self._exercise = exercise
         self._path = misconceptions
-        self._remembered: dict[tuple[str, str, int], _Recorded] = {}
+        self._remembered: dict[tuple[str, str, int], _Draw] = {}
         self._remembered_for: tuple[str, int] | None = None
 
     def explain(self, result: QuestionResult, recorder: Recorder, seed: int) -> QuestionResult:
@@ -54,20 +61,36 @@ class Diagnosis:
 
     def alike(self, question: str, name: str, seed: int) -> tuple[Variant, ...]:
         """The misconceptions whose answers equal those of the one of that name, itself included."""
-        variant = next(v for v in self._variants if (v.question, v.name) == (question, name))
+        variant = next(v for v in self.variants if (v.question, v.name) == (question, name))
+        result, recorder = self._judged(variant, seed)
+        return self._fitting(result, recorder, seed)
+
+    def named(self, variant: Variant, seed: int) -> str | None:
+        """The name that a student's answer would get that is this misconception."""
+        result, recorder = self._judged(variant, seed)
+        return self.explain(result, recorder, seed).misconception
+
+    def by_chance(self, variant: Variant, seed: int) -> bool:
+        """Whether a misconception, asked the same twice, answers differently."""
+        result, _ = self._judged(variant, seed)
+        tests = [test.name for test in result.tests]
+        one, other = ([self._draw(variant, test, seed, n) for test in tests] for n in range(2))
+        return not all(a.equals(b) for a, b in zip(one, other, strict=True))
+
+    def _judged(self, variant: Variant, seed: int) -> tuple[QuestionResult, Recorder]:
         recorder = Recorder(self._answer(variant))
         with _silence():
             (result,) = self._runner.judge(
-                self._exercise.hidden_suite, recorder, seed, recorder, question
+                self._exercise.hidden_suite, recorder, seed, recorder, variant.question
             )
-        return self._fitting(result, recorder, seed)
+        return result, recorder
 
     def _fitting(
         self, result: QuestionResult, recorder: Recorder, seed: int
     ) -> tuple[Variant, ...]:
         return tuple(
             variant
-            for variant in self._variants
+            for variant in self.variants
             if variant.question == result.question
             and self._fits(variant, result, recorder.by_test, seed)
         )
@@ -80,32 +103,40 @@ class Diagnosis:
         seed: int,
     ) -> bool:
         # failed tests first: most misconceptions part there
-        for test in sorted(result.tests, key=lambda test: test.passed):
-            events = recorded.get((result.question, test.name), ())
-            if not self._answers_alike(variant, test, events, seed):
+        tests = sorted(result.tests, key=lambda test: test.passed)
+        draws = [_Draw(test, recorded.get((result.question, test.name), ())) for test in tests]
+        by_chance = []
+        for draw in draws:
+            own = self._draw(variant, draw.test.name, seed)
+            if own.equals(draw):
+                continue
+            if not self._is_of_a_kind(variant, draw, seed):
                 return False
-        return True
+            by_chance.append(draw)
+        return all(self._is_within(variant, draw, seed) for draw in by_chance)
 
-    def _answers_alike(
-        self,
-        variant: Variant,
-        test: TestResult,
-        events: Sequence[Event],
-        seed: int,
-    ) -> bool:
-        outcome, own = self._recorded(variant, test.name, seed)
-        if (outcome.failure is None) != test.passed:
+    def _is_of_a_kind(self, variant: Variant, draw: _Draw, seed: int) -> bool:
+        """Whether a misconception answers by chance, and may fail or pass the test like this."""
+        test = draw.test.name
+        own = self._draw(variant, test, seed)
+        if not own.random and own.equals(self._draw(variant, test, seed, 1)):
             return False
-        if _equal(own, events):
-            return True
-        _, again = self._recorded(variant, test.name, seed, time=2)
-        if _equal(own, again):
-            return False
-        # it answers by chance: then the way in which the test fails must do
-        return _without_numbers(test_result(outcome).message) == _without_numbers(test.message)
+        return any(
+            self._draw(variant, test, seed, time).kind == draw.kind for time in range(_DRAWS)
+        )
 
-    def _recorded(self, variant: Variant, test: str, seed: int, time: int = 1) -> _Recorded:
-        """What a misconception answers in one test; `time` 2 asks it once more.
+    def _is_within(self, variant: Variant, draw: _Draw, seed: int) -> bool:
+        """Whether the figures of an answer by chance are those of a misconception's."""
+        return any(
+            within(
+                draw.events,
+                [self._draw(variant, draw.test.name, seed, n).events for n in range(times)],
+            )
+            for times in (_DRAWS, _MORE_DRAWS)
+        )
+
+    def _draw(self, variant: Variant, test: str, seed: int, time: int = 0) -> _Draw:
+        """What a misconception answers in one test when it is asked for the so-many-eth time.
 
         Remembered for one question and seed: several wrong answers in a row may have both in
         common, as they do when content is validated.
@@ -114,32 +145,65 @@ class Diagnosis:
             self._remembered, self._remembered_for = {}, (variant.question, seed)
         key = (variant.name, test, time)
         if key not in self._remembered:
-            self._remembered[key] = self._record(variant, test, seed)
+            self._remembered[key] = self._drawn(variant, test, seed, time)
         return self._remembered[key]
 
-    def _record(self, variant: Variant, test: str, seed: int) -> _Recorded:
+    def _drawn(self, variant: Variant, test: str, seed: int, time: int) -> _Draw:
         question = variant.question
-        recorder = Recorder(self._answer(variant))
+        recorder = _RandomnessRecorder(self._answer(variant))
         recorder.begin_question(question)
         recorder.begin_test(test)
+        # each time other random numbers, and the same ones wherever an answer is graded
+        torch.default_generator.manual_seed(zlib.crc32(f"{seed} {test} {time}".encode()))
         with _silence():
             outcome = self._runner.run_test(
                 self._exercise.hidden_suite, question, test, recorder, seed
             )
-        return outcome, recorder.by_test[question, test]
+        events = recorder.by_test[question, test]
+        return _Draw(test_result(outcome), events, recorder.random)
 
     def _answer(self, variant: Variant) -> _Answer:
         return _Answer({**self._namespace, variant.question: variant.implementation})
 
     @cached_property
-    def _variants(self) -> tuple[Variant, ...]:
+    def variants(self) -> tuple[Variant, ...]:
         return variants_in(self._path)
 
     @cached_property
     def _namespace(self) -> Mapping[str, object]:
-        # chance must differ between runs, or a random answer would look like a fixed one
-        torch.seed()
         return LocalImplementation.from_file(self._exercise.solution).namespace
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """One test of an answer: how it went and what was answered; `random` by chance, surely."""
+
+    test: TestResult
+    events: Sequence[Event]
+    random: bool = False
+
+    def equals(self, other: _Draw) -> bool:
+        """Whether both answered alike on every call."""
+        return self.test.passed == other.test.passed and _equal(self.events, other.events)
+
+    @cached_property
+    def kind(self) -> Kind:
+        return kind_of(_NUMBER.sub("#", self.test.message), self.events)
+
+
+class _RandomnessRecorder(Recorder):
+    """Notices whether answers, once built, draw random numbers of torch's."""
+
+    random = False
+
+    def note(self, operation: str, ask: Callable[[], T], keep: Callable[[T], Any]) -> T:
+        """See `Recorder.note`."""
+        before = torch.default_generator.get_state()
+        try:
+            return super().note(operation, ask, keep)
+        finally:
+            if not operation.startswith("build"):
+                self.random |= not torch.equal(before, torch.default_generator.get_state())
 
 
 class _Answer(LocalImplementation):
@@ -164,7 +228,3 @@ def hint_of(variant: Variant) -> str:
 
 def _equal(one: Sequence[Event], other: Sequence[Event]) -> bool:
     return len(one) == len(other) and all(a.equals(b) for a, b in zip(one, other, strict=True))
-
-
-def _without_numbers(message: str) -> str:
-    return _NUMBER.sub("#", message)

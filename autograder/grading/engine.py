@@ -101,7 +101,7 @@ class SuiteRunner:
     ) -> TestOutcome | None:
         """The first test of a question that fails; None where all pass. Runs no test after it."""
         for item in self._by_question(suite)[question]:
-            outcome = self._run(item, implementation, seed)
+            outcome = self._run(item, implementation, seed, patient=False)
             if outcome.failure is not None:
                 return outcome
         return None
@@ -119,27 +119,27 @@ class SuiteRunner:
             groups.setdefault(question_of(item)[0], []).append(item)
         return groups
 
-    def _run(self, item: pytest.Function, implementation: Implementation, seed: int) -> TestOutcome:
-        failure: BaseException | None = None
-        try:
-            item.obj(**self._arguments(item, implementation, seed))
-        except (GraderError, OSError):  # no answer causes the latter: descriptors, memory, disk
-            raise
-        except (Exception, pytest.fail.Exception) as raised:
-            failure = raised
-        return TestOutcome(item.name, question_of(item)[1], failure)
-
-    def _arguments(
-        self, item: pytest.Function, implementation: Implementation, seed: int
-    ) -> dict[str, Any]:
+    def _run(
+        self, item: pytest.Function, implementation: Implementation, seed: int, patient: bool = True
+    ) -> TestOutcome:
+        """Calls a test; a patient one makes all its calls, whatever fails, for the diagnosis."""
         solution, draw = self._solutions(item.path), draw_for(item, seed)
+        expect = Expect(implementation, solution, draw, patient)
         made = {
             "implementation": implementation,
             "solution": solution,
             "draw": draw,
-            "expect": Expect(implementation, solution, draw),
+            "expect": expect,
         }
-        return {name: made[name] for name in self._wanted[item]} | _parameters(item)
+        arguments = {name: made[name] for name in self._wanted[item]} | _parameters(item)
+        failure: BaseException | None = None
+        try:
+            item.obj(**arguments)
+        except (GraderError, OSError):  # no answer causes the latter: descriptors, memory, disk
+            raise
+        except (Exception, pytest.fail.Exception) as raised:
+            failure = raised
+        return TestOutcome(item.name, question_of(item)[1], expect.failures.first or failure)
 
 
 def _parameters(item: pytest.Function) -> dict[str, Any]:

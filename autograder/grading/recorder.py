@@ -145,18 +145,26 @@ def _shapes(weights: Mapping[str, torch.Tensor]) -> dict[str, tuple[int, ...]]:
 
 
 def _kept(answer: tuple[Any, ...]) -> Any:
-    """A copy; of what no known mistake answers, being too large, something that equals nothing."""
-    real = [tensor for tensor in tensors_in(answer) if tensor.device.type != "meta"]
-    size = sum(tensor.numel() * tensor.element_size() for tensor in real)
-    return _copy(answer) if size <= _MAX_KEPT else object()
+    """A copy; of what is too large to keep, a sketch."""
+    tensors = [tensor for tensor in tensors_in(answer) if tensor.device.type != "meta"]
+    size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+    return _copy(answer, None if size <= _MAX_KEPT else _MAX_KEPT // (8 * len(tensors)))
 
 
-def _copy(value: Any) -> Any:
-    """In the same process a value may be a view of what a later call changes."""
+def _copy(value: Any, entries: int | None) -> Any:
+    """In the same process a value may be a view of what a later call changes.
+
+    With `entries`, tensors of more become their shape and so many values, at drawn places.
+    """
     if isinstance(value, torch.Tensor):
-        return value.detach().clone()
+        value = value.detach()
+        if entries is None or value.device.type == "meta" or value.numel() <= entries:
+            return value.clone()
+        places = torch.Generator().manual_seed(value.numel())
+        drawn = torch.randint(value.numel(), (entries,), generator=places)
+        return tuple(value.shape), value.flatten()[drawn]
     if isinstance(value, tuple | list):
-        return type(value)(_copy(item) for item in value)
+        return type(value)(_copy(item, entries) for item in value)
     return value
 
 

@@ -1,4 +1,4 @@
-"""The proof of the suites: solutions, stubs, alternatives and misconceptions, each graded.
+"""The proof of the suites: solutions, stubs, alternatives, mistakes and combinations, each graded.
 
 Each is handed in like a student's work, as module and as notebook, and judged like any student's.
 """
@@ -126,6 +126,11 @@ def _problem(case: Case, question: QuestionResult) -> str:
         return f"a stub is {question.verdict} with {question.score:g} points"
     if case.kind == "misconception" and question.question == case.question:
         return "survived: it has full marks" if right else ""
+    if case.kind == "combination" and question.question == case.question:
+        if right:
+            return "survived: it has full marks"
+        name = question.misconception
+        return f"two mistakes at once are called {name}" if name else ""
     if right:
         return ""
     message = next((test.message for test in question.tests if not test.passed), "")

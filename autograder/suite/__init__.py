@@ -11,7 +11,7 @@ from .implementation import Gradients, Implementation, Layer, Outcome
 from .layers import ExpectLayer
 from .local import LocalImplementation, load_module
 from .rules import Forbidden
-from .variants import Variant, alternative, misconception, variants_in
+from .variants import Variant, alternative, combination, misconception, variants_in
 
 __all__ = [
     "Draw",
@@ -27,6 +27,7 @@ __all__ = [
     "difference",
     "Variant",
     "alternative",
+    "combination",
     "load_module",
     "misconception",
     "variants_in",

@@ -86,10 +86,8 @@ def _tensor_difference(got: Any, expected: torch.Tensor, tolerance: Tolerance | 
     if got.shape != expected.shape:
         return f"got       shape {tuple(got.shape)}\nexpected  shape {tuple(expected.shape)}"
     if got.dtype != expected.dtype:
-        return (
-            f"got       dtype {got.dtype}\nexpected  dtype {expected.dtype}, "
-            "the dtype of the inputs"
-        )
+        why = ", the dtype of the inputs" if expected.is_floating_point() else ""
+        return f"got       dtype {got.dtype}\nexpected  dtype {expected.dtype}{why}"
     if got.device != expected.device:
         return f"got       a tensor on the device {got.device}\nexpected  one on {expected.device}"
     if torch.equal(got, expected):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 
@@ -15,7 +15,7 @@ from ..errors import AnswerRaised
 from .calls import call_text
 from .compare import EXACT, Tolerance, describe, difference
 from .draw import Draw
-from .failures import check_raises, explained, message
+from .failures import Failures, check_raises, explained, message
 from .implementation import Gradients, Implementation, Outcome
 from .layers import ExpectLayer
 from .rules import Forbidden
@@ -24,12 +24,18 @@ from .rules import Forbidden
 class Expect:
     """The questions of one exercise under test.
 
-    `solution` is None in public suites, which compare with given values only.
+    `solution` is None in public suites, which compare with given values only. With `patient` a
+    test goes on after a failure, which `failures` then holds.
     """
 
     def __init__(
-        self, implementation: Implementation, solution: Implementation | None, draw: Draw
+        self,
+        implementation: Implementation,
+        solution: Implementation | None,
+        draw: Draw,
+        patient: bool = False,
     ) -> None:
+        self.failures = Failures(patient)
         self.implementation = implementation
         self.draw = draw
         self._solution = solution
@@ -73,13 +79,15 @@ class Expect:
 
         With `after`, both values are compared after that function.
         """
-        got = self.result(question, *args, likely=likely)
-        if after is not None and _alike(got, expected):
-            text = difference(after(got), after(expected), tolerance)
-        else:
-            text = difference(got, expected, tolerance)
-        if text is not None:
-            self._fail(text, likely)
+        got = None
+        with self.failures.noted():
+            got = self.result(question, *args, likely=likely)
+            if after is not None and _alike(got, expected):
+                text = difference(after(got), after(expected), tolerance)
+            else:
+                text = difference(got, expected, tolerance)
+            if text is not None:
+                self._fail(text, likely)
         return got
 
     def result(self, question: str, *args: Any, likely: str = "") -> Any:
@@ -100,12 +108,13 @@ class Expect:
         cotangent = self._cotangent(self.solution.call(question, args).value)
         expected = self.solution.gradients(question, args, cotangent)
         self._call = f"the gradient of {call_text(question, args)}"
-        with self._explained(likely):
-            got = self.implementation.gradients(question, args, cotangent)
-        text = difference(got.value, expected.value)
-        if text is not None:
-            self._fail(text, likely)
-        self._compare_gradients(args, got.inputs, expected.inputs, likely)
+        with self.failures.noted():
+            with self._explained(likely):
+                got = self.implementation.gradients(question, args, cotangent)
+            text = difference(got.value, expected.value)
+            if text is not None:
+                self._fail(text, likely)
+            self._compare_gradients(args, got.inputs, expected.inputs, likely)
 
     def pulled(
         self, question: str, *args: Any, cotangent: torch.Tensor, likely: str = ""
@@ -149,7 +158,9 @@ class Expect:
 
         In a public suite the answer alone, with the weights it was born with: `load` others.
         """
-        return ExpectLayer(self.implementation, self._solution, self.draw, question, args, scale)
+        return ExpectLayer(
+            self.implementation, self._solution, self.draw, question, args, scale, self.failures
+        )
 
     def construction_raises(
         self, question: str, *args: Any, error: type[Exception], likely: str, naming: str = ""
@@ -196,8 +207,8 @@ class Expect:
             if text is not None:
                 self._fail(f"{where}:\n{text}", likely)
 
-    def _fail(self, text: str, likely: str) -> NoReturn:
-        raise AssertionError(message(self._call, text, likely))
+    def _fail(self, text: str, likely: str) -> None:
+        self.failures.add(AssertionError(message(self._call, text, likely)))
 
     @contextmanager
     def _explained(self, likely: str) -> Iterator[None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any
 
 from ..errors import AnswerFault, AnswerNotImplemented, AnswerRaised
 from ..inside.execution import tensors_in
@@ -12,6 +12,31 @@ from .compare import describe
 
 #: where the test does not know what the cause may be
 _TRY_IT = "the code stops at this call: make it by yourself, and see which line stops and why"
+
+
+class Failures:
+    """What fails in one test. A patient one lets the test go on, so that all its calls are made.
+
+    `first` is the failure that counts; in a test that is not patient it is raised at once.
+    """
+
+    def __init__(self, patient: bool) -> None:
+        self._patient = patient
+        self.first: Exception | None = None
+
+    def add(self, failure: Exception) -> None:
+        """Takes note of a failure, or raises it."""
+        if not self._patient:
+            raise failure
+        self.first = self.first or failure
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Takes note of what the answer raises; what ends a worker ends the test, too."""
+        try:
+            yield
+        except AnswerRaised as fault:
+            self.add(fault)
 
 
 def message(call: str, text: str, likely: str) -> str:
@@ -38,7 +63,7 @@ def explained(call: str, likely: str) -> Iterator[None]:
 
 def check_raises(
     run: Callable[[], Any],
-    fail: Callable[[str, str], NoReturn],
+    fail: Callable[[str, str], None],
     error: type[Exception],
     likely: str,
     naming: str,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 
@@ -13,7 +13,7 @@ from ..inside.execution import tensors_in
 from .calls import call_text
 from .compare import Tolerance, describe, difference
 from .draw import Draw
-from .failures import check_raises, explained, message, not_a_result
+from .failures import Failures, check_raises, explained, message, not_a_result
 from .implementation import Implementation, Layer
 
 
@@ -33,7 +33,9 @@ class ExpectLayer:
         question: str,
         args: Sequence[Any],
         scale: float,
+        failures: Failures,
     ) -> None:
+        self._failures = failures
         self._question = question
         self._built = self._call = call_text(question, args)
         self._draw = draw
@@ -66,11 +68,12 @@ class ExpectLayer:
         try:
             self.answer.load(weights)
         except AnswerRaised as fault:
-            self._fail(
-                f"got       {fault}\nexpected  weights of these names and shapes",
+            text = f"got       {fault}\nexpected  weights of these names and shapes"
+            likely = (
                 "every layer is an attribute of the module with the name that the exercise "
-                f"gives; the weights are {', '.join(weights)}",
+                f"gives; the weights are {', '.join(weights)}"
             )
+            raise AssertionError(message(self._call, text, likely)) from None
 
     def exact_weights(self, *, likely: str) -> None:
         """The answer has the trainable parameters of the solution, same shapes, and no others."""
@@ -108,10 +111,12 @@ class ExpectLayer:
         self, args: Sequence[Any], expected: Any, *, likely: str, tolerance: Tolerance | None = None
     ) -> Any:
         """The forward value equals a given one; the arguments stay unchanged. Returns it."""
-        got = self.result(*args, likely=likely)
-        text = difference(got, expected, tolerance)
-        if text is not None:
-            self._fail(text, likely)
+        got = None
+        with self._failures.noted():
+            got = self.result(*args, likely=likely)
+            text = difference(got, expected, tolerance)
+            if text is not None:
+                self._fail(text, likely)
         return got
 
     def result(self, *args: Any, likely: str = "") -> Any:
@@ -158,7 +163,7 @@ class ExpectLayer:
                 f"got       {describe(got)} on another device\nexpected  the device of the input",
                 likely,
             )
-        if got.shape != expected.shape:
+        elif got.shape != expected.shape:
             self._fail(f"got       {describe(got)}\nexpected  {describe(expected)}", likely)
 
     def that(self, holds: bool, *, got: str, expected: str, likely: str) -> None:
@@ -179,12 +184,15 @@ class ExpectLayer:
         )
         expected = self.reference.gradients(args, cotangent)
         self._call = f"the gradient of {call_text(f'{self._built}.forward', args)}"
-        with explained(self._call, likely):
-            got = self.answer.gradients(args, cotangent)
-        for name, other in expected.weights.items():
-            self._compare(f"the gradient to {name}", got.weights.get(name), other, likely)
-        for index, other in enumerate(expected.inputs):
-            self._compare(f"the gradient to input {index + 1}", got.inputs[index], other, likely)
+        with self._failures.noted():
+            with explained(self._call, likely):
+                got = self.answer.gradients(args, cotangent)
+            for name, other in expected.weights.items():
+                one = got.weights.get(name)
+                self._compare(f"the gradient to {name}", one, other, likely)
+            for index, other in enumerate(expected.inputs):
+                one = got.inputs[index]
+                self._compare(f"the gradient to input {index + 1}", one, other, likely)
 
     def _compare(
         self, where: str, got: torch.Tensor | None, expected: torch.Tensor | None, likely: str
@@ -199,5 +207,5 @@ class ExpectLayer:
         if text is not None:
             self._fail(f"{where}:\n{text}", likely)
 
-    def _fail(self, text: str, likely: str) -> NoReturn:
-        raise AssertionError(message(self._call, text, likely))
+    def _fail(self, text: str, likely: str) -> None:
+        self._failures.add(AssertionError(message(self._call, text, likely)))

@@ -51,6 +51,17 @@ def alternative(question: str) -> Callable[[T], T]:
     return mark
 
 
+def combination(question: str, *mistakes: str) -> Callable[[T], T]:
+    """Marks an implementation with several known mistakes at once, which has no name of its own."""
+
+    def mark(implementation: T) -> T:
+        name = implementation.__name__
+        implementation.__variant__ = Variant(question, name, implementation, " + ".join(mistakes))  # type: ignore[attr-defined]
+        return implementation
+
+    return mark
+
+
 def variants_in(path: Path) -> tuple[Variant, ...]:
     """The variants of a file, in its order; none where there is no such file."""
     if not path.is_file():
@@ -103,7 +114,7 @@ def _is_mark(decorator: ast.expr) -> bool:
     return (
         isinstance(decorator, ast.Call)
         and isinstance(decorator.func, ast.Name)
-        and decorator.func.id in ("misconception", "alternative")
+        and decorator.func.id in ("misconception", "alternative", "combination")
     )
 
 

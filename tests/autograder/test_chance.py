@@ -24,7 +24,7 @@ def test_independent_draws_pass(generator):
     dropped = torch.rand(SHAPE, generator=generator) < P
 
     assert rate_problem(dropped, P) is None
-    assert dependence_problem(dropped, P) is None
+    assert dependence_problem(dropped) is None
 
 
 def test_another_rate_is_told(generator):
@@ -61,7 +61,7 @@ def test_lines_that_share_a_draw_are_told(generator, dim):
     drawn[dim] = 1
     dropped = (torch.rand(drawn, generator=generator) < P).expand(SHAPE)
 
-    problem = dependence_problem(dropped, P)
+    problem = dependence_problem(dropped)
 
     assert problem == f"entries along the {ORDINALS[dim]} of 3 dimensions are dropped together"
 
@@ -71,7 +71,7 @@ def test_a_fixed_number_in_each_line_is_told(generator, dim):
     order = torch.rand(SHAPE, generator=generator).argsort(dim)
     fixed = round(P * SHAPE[dim])
 
-    assert "the same number is dropped" in dependence_problem(order < fixed, fixed / SHAPE[dim])
+    assert "the same number is dropped" in dependence_problem(order < fixed)
 
 
 def test_only_what_is_present_counts(generator):
@@ -79,18 +79,33 @@ def test_only_what_is_present_counts(generator):
     dropped = torch.rand(64, 8, 8, generator=generator) < P
 
     assert rate_problem(dropped | ~present, P, present) is None
-    assert dependence_problem(dropped | ~present, P, present) is None
+    assert dependence_problem(dropped | ~present, present) is None
 
 
 def test_calls_that_repeat_are_told(generator):
     first, second = (torch.rand(400, generator=generator) < P for _ in range(2))
 
-    assert repeat_problem([first, second], P) is None
-    assert "calls 1 and 3 treat 400 of 400" in repeat_problem([first, second, first], P)
-    assert "calls 1 and 2 treat 0 of 400" in repeat_problem([first, ~first], 0.5)
+    assert repeat_problem([first, second]) is None
+    assert "calls 1 and 3 treat 400 of 400" in repeat_problem([first, second, first])
+    assert "calls 1 and 2 treat 0 of 400" in repeat_problem([first, ~first])
+
+
+def test_a_call_that_drops_all_or_nothing_is_told(generator):
+    first, second = (torch.rand(400, generator=generator) < P for _ in range(2))
+
+    assert repeat_problem([first, second, torch.zeros_like(first)]).startswith("a call dropped all")
+    assert repeat_problem([torch.ones_like(first), second]).startswith("a call dropped all")
+
+
+def test_another_rate_is_no_repetition(generator):
+    assert repeat_problem([torch.rand(400, generator=generator) < 0.6 for _ in range(6)]) is None
+
+
+def test_another_rate_is_no_dependence(generator):
+    assert dependence_problem(torch.rand(SHAPE, generator=generator) < 0.6) is None
 
 
 def test_a_fixed_number_in_each_call_is_told(generator):
     calls = [torch.randperm(400, generator=generator) < 120 for _ in range(6)]
 
-    assert repeat_problem(calls, P) == "each of 6 calls dropped exactly 120 entries"
+    assert repeat_problem(calls) == "each of 6 calls dropped exactly 120 entries"

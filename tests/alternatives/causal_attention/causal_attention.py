@@ -1,5 +1,6 @@
 """Right but unusual causal attention layers."""
 
+import dataclasses
 import math
 
 import einops
@@ -232,3 +233,52 @@ class division_after_the_values(_Layers):
         scores = scores.masked_fill(future, -torch.inf)
         visible = torch.exp(scores - scores.amax(dim=-1, keepdim=True).detach())
         return (self.dropout(visible) @ values) / visible.sum(dim=-1, keepdim=True)
+
+
+@alternative("CausalAttention")
+@dataclasses.dataclass(eq=False)
+class fields_of_a_dataclass(nn.Module):
+    d_in: int
+    d_out: int
+    context_length: int
+    p: float
+    qkv_bias: bool = False
+
+    def __post_init__(self):
+        super().__init__()
+        for role in ("query", "key", "value"):
+            setattr(self, f"W_{role}", nn.Linear(self.d_in, self.d_out, bias=self.qkv_bias))
+        self.dropout = nn.Dropout(self.p)
+
+    def forward(self, x):
+        if x.shape[1] > self.context_length:
+            raise ValueError("too many tokens")
+        return F.scaled_dot_product_attention(
+            self.W_query(x),
+            self.W_key(x),
+            self.W_value(x),
+            is_causal=True,
+            dropout_p=self.p if self.training else 0.0,
+        )
+
+
+@alternative("CausalAttention")
+class lazy_layers_with_an_additive_mask(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__()
+        self.W_query = nn.LazyLinear(d_out, bias=qkv_bias)
+        self.W_key = nn.LazyLinear(d_out, bias=qkv_bias)
+        self.W_value = nn.LazyLinear(d_out, bias=qkv_bias)
+        for layer in (self.W_query, self.W_key, self.W_value):
+            layer(torch.zeros(1, d_in))
+        self.dropout = nn.Dropout(dropout)
+        future = torch.full((context_length, context_length), float("-inf")).triu(1)
+        self.register_buffer("bias", future, persistent=False)
+
+    def forward(self, x):
+        length = x.shape[1]
+        if length > len(self.bias):
+            raise ValueError("too many tokens")
+        scores = self.W_query(x) @ self.W_key(x).mT / self.W_key.out_features**0.5
+        weights = (scores + self.bias[:length, :length]).softmax(-1)
+        return self.dropout(weights) @ self.W_value(x)

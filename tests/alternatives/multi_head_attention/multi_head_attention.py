@@ -271,3 +271,30 @@ class rearranged(_Layers):
         weights = self.dropout(scores.masked_fill(future, -torch.inf).softmax(-1))
         context = einsum(weights, v, "b h t s, b h s d -> b h t d")
         return self.out_proj(rearrange(context, "b h t d -> b t (h d)"))
+
+
+@alternative("MultiHeadAttention")
+class mask_in_a_frozen_parameter(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        if d_out % num_heads:
+            raise ValueError("d_out does not divide")
+        super().__init__()
+        self.num_heads = num_heads
+        self.W_query = nn.Linear(d_in, d_out, qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, qkv_bias)
+        self.out_proj = nn.Linear(d_out, d_out)
+        self.dropout = nn.Dropout(dropout)
+        future = torch.ones(context_length, context_length).triu(1)
+        self.mask = nn.Parameter(future, requires_grad=False)
+
+    def forward(self, x):
+        length = x.shape[1]
+        if length > len(self.mask):
+            raise ValueError("too many tokens")
+        layers = (self.W_query, self.W_key, self.W_value)
+        heads = []
+        for q, k, v in zip(*(layer(x).chunk(self.num_heads, -1) for layer in layers), strict=True):
+            scores = q.bmm(k.mT).masked_fill(self.mask[:length, :length] > 0, -1e30)
+            heads.append(self.dropout((scores / k.shape[-1] ** 0.5).softmax(2)).bmm(v))
+        return self.out_proj(torch.cat(heads, 2))

@@ -229,3 +229,16 @@ def _along(scores, dim):
 @alternative("softmax")
 def recursion_over_what_leads(scores, dim=-1):
     return _along(scores, dim % scores.dim())
+
+
+@alternative("softmax")
+def row_by_row_online(scores, dim=-1):
+    rows = scores.movedim(dim, 0)
+    largest = torch.full_like(rows[0], float("-inf"))
+    total = torch.zeros_like(rows[0])
+    for row in rows:
+        new = torch.maximum(largest, row)
+        safe = torch.where(new.isinf(), 0.0, new)
+        total = total * torch.exp(largest - safe) + torch.exp(row - safe)
+        largest = new
+    return (torch.exp(rows - largest) / total).movedim(0, dim)

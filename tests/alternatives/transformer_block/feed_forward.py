@@ -143,3 +143,12 @@ class own_linear_layers(nn.Module):
 
     def forward(self, x):
         return self.linear2(torch.relu(self.linear1(x)))
+
+
+@alternative("FeedForward")
+class named_steps_in_a_sequence(nn.Sequential):
+    def __init__(self, d_model, hidden_dim):
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, hidden_dim)
+        self.activation = nn.ReLU(inplace=True)
+        self.linear2 = nn.Linear(hidden_dim, d_model)

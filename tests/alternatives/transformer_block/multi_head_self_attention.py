@@ -234,3 +234,35 @@ class without_the_bias_of_the_keys(_FourLayers):
         q, v = self.split(self.W_query(x)), self.split(self.W_value(x))
         k = self.split(x @ self.W_key.weight.T)
         return self.out_proj(self.merge((q @ k.mT / self.head_dim**0.5).softmax(-1) @ v))
+
+
+@alternative("MultiHeadSelfAttention")
+class function_of_torch(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.W_query, self.W_key, self.W_value, self.out_proj = (
+            nn.Linear(d_model, d_model) for _ in range(4)
+        )
+
+    def forward(self, x, mask=None):
+        layers = (self.W_query, self.W_key, self.W_value)
+        turned = x.transpose(0, 1)
+        out, _ = F.multi_head_attention_forward(
+            turned,
+            turned,
+            turned,
+            x.shape[-1],
+            self.num_heads,
+            torch.cat([layer.weight for layer in layers]),
+            torch.cat([layer.bias for layer in layers]),
+            None,
+            None,
+            False,
+            0.0,
+            self.out_proj.weight,
+            self.out_proj.bias,
+            training=self.training,
+            need_weights=False,
+        )
+        return out.transpose(0, 1)

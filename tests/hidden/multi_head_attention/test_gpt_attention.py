@@ -248,7 +248,7 @@ def test_dropout_on_every_output(expect: Expect, draw: Draw) -> None:
     problem = (
         together_problem(dropped, p, ("calls", "samples", "tokens", "columns"))
         or rate_problem(dropped, p)
-        or dependence_problem(dropped, p)
+        or dependence_problem(dropped)
     )
     layer.that(
         problem is None,

@@ -152,6 +152,18 @@ def first_sample_only(x, num_heads):
 
 @misconception(
     "split_heads",
+    confuses="a view of another shape with swapping two dimensions: tokens and heads mix, and "
+    "memory that is not in order is refused",
+    hint="The shape is right. Fill `x` with 0, 1, 2, ... and look at which token each number of "
+    "head 0 comes from.",
+)
+def viewed_without_swapping(x, num_heads):
+    batch, tokens, size = x.shape
+    return x.view(batch, num_heads, tokens, _divisible(size, num_heads))
+
+
+@misconception(
+    "split_heads",
     confuses="a view with a copy: `view` is asked to flatten memory that is not in order",
     hint="It works until somebody passes a transposed tensor. Which function changes a shape for "
     "every memory layout?",

@@ -21,6 +21,15 @@ def _weights(queries, keys):
 
 @misconception(
     "scale_scores",
+    confuses="a number with a small float: the root is held with three digits only",
+    hint="How many digits does float16 hold, and how many float32?",
+)
+def root_in_half_precision(scores, d_k):
+    return scores / torch.tensor(d_k, dtype=torch.float16).sqrt()
+
+
+@misconception(
+    "scale_scores",
     confuses="the square root of d_k and d_k itself",
     hint="How large is the spread of a sum of d_k products: does it grow like d_k?",
 )

@@ -917,3 +917,28 @@ class OwnKeyOnly(_Linears):
         queries, keys, values = self.project(x)
         scores = (queries * keys).sum(-1, keepdim=True) / keys.shape[-1] ** 0.5
         return torch.softmax(scores, dim=-2) * values
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="training and inference: forward is decorated so that no gradient is recorded",
+    hint="What does `torch.no_grad()` switch off?",
+)
+class ForwardWithoutGradient(_Linears):
+    @torch.no_grad()
+    def forward(self, x):
+        return _attend(*self.project(x))
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="three layers with one layer of three times the size",
+    hint="Other code must find the layers. Under which names?",
+)
+class OneLayerOfThreeTimesTheSize(nn.Module):
+    def __init__(self, d_in, d_out, qkv_bias=False):
+        super().__init__()
+        self.qkv = nn.Linear(d_in, 3 * d_out, bias=qkv_bias)
+
+    def forward(self, x):
+        return _attend(*self.qkv(x).chunk(3, dim=-1))

@@ -500,3 +500,16 @@ class result_written_into_the_input(_FourLayers):
     def forward(self, x):
         x.data.copy_(super().forward(x))
         return x * 1
+
+
+@misconception(
+    "MultiHeadSelfAttention",
+    confuses="torch's own layer, which keeps three weights in one, with the four layers asked for",
+    hint="Print the names of the module's parameters. Which of the four layers are there?",
+)
+class layer_of_torch(nn.MultiheadAttention):
+    def __init__(self, d_model, num_heads):
+        super().__init__(d_model, num_heads, batch_first=True)
+
+    def forward(self, x):
+        return super().forward(x, x, x)[0]

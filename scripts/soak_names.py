@@ -1,0 +1,113 @@
+"""Gives known mistakes to the diagnosis again and again: how often is each named, and wrongly?
+
+    python scripts/soak_names.py [--times 50] [--jobs 2] [--seed S] [NAME...]
+
+Judges the misconceptions that answer by chance (or those named `<exercise>.<name>`), each time with
+other inputs and other random numbers. Ends with 1 where one was called by another's name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import secrets
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from autograder.course import Course, find_root, load_course
+from autograder.grading.diagnosis import Diagnosis
+from autograder.grading.engine import SuiteRunner, with_suites
+from autograder.records import Exercise
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """How often one misconception was given which name; '' where it was given none."""
+
+    name: str
+    names: Counter[str]
+
+    @property
+    def right(self) -> int:
+        return self.names[self.name]
+
+    @property
+    def missing(self) -> int:
+        return self.names[""]
+
+    @property
+    def wrong(self) -> int:
+        return self.names.total() - self.right - self.missing
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit code."""
+    options = _options(arguments)
+    course = load_course(find_root(Path.cwd()))
+    exercises = [e for assignment in course.assignments for e in assignment.exercises]
+    seeds = range(options.seed, options.seed + options.times)
+    tasks = [(course, exercise, tuple(options.names), seeds) for exercise in exercises]
+    fork = multiprocessing.get_context("fork")
+    done: list[Named] = []
+    with ProcessPoolExecutor(options.jobs, mp_context=fork) as pool:
+        for found in pool.map(_name, *zip(*tasks, strict=True)):
+            done += found
+            _say(found)
+    total = sum(item.names.total() for item in done)
+    right, missing, wrong = (
+        sum(getattr(item, what) for item in done) for what in ("right", "missing", "wrong")
+    )
+    print(
+        f"{len(done)} misconceptions by chance, {options.times} times each, seeds from "
+        f"{options.seed}: of {total} {right} named, {missing} not named, {wrong} named wrongly"
+    )
+    return 1 if wrong else 0
+
+
+def _options(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--times", type=int, default=50)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=secrets.randbits(40), help="of the first time")
+    return parser.parse_args(arguments)
+
+
+def _name(course: Course, exercise: Exercise, names: Sequence[str], seeds: range) -> list[Named]:
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")  # what torch says about mistakes
+    path = course.variants("misconceptions", exercise)
+
+    def work(runner: SuiteRunner) -> list[Named]:
+        diagnosis = Diagnosis(runner, exercise, path)
+        return list(_counted(diagnosis, exercise, names, seeds))
+
+    return with_suites(course.root, [exercise.hidden_suite], work)
+
+
+def _counted(
+    diagnosis: Diagnosis, exercise: Exercise, names: Sequence[str], seeds: range
+) -> Iterator[Named]:
+    for variant in diagnosis.variants:
+        name = f"{exercise.name}.{variant.name}"
+        if name in names if names else diagnosis.by_chance(variant, seeds[0]):
+            counter = Counter(diagnosis.named(variant, seed) or "" for seed in seeds)
+            yield Named(name, counter)
+
+
+def _say(found: Sequence[Named]) -> None:
+    for item in found:
+        if item.right < item.names.total():
+            others = {name or "none": n for name, n in item.names.items() if name != item.name}
+            print(f"{item.name}: {item.right} of {item.names.total()}; {others}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,52 @@
+"""A test makes all its calls, whatever fails: the first failure counts, all is recorded."""
+
+import pytest
+import torch
+
+from autograder.errors import AnswerRaised
+from autograder.suite import Draw, Expect
+from autograder.suite.local import LocalImplementation
+
+
+def _right(x):
+    return x + 1
+
+
+def _wrong(x):
+    if x.dim() > 1:
+        raise IndexError("too many")
+    return x
+
+
+def _expect(*, patient: bool) -> Expect:
+    answer, solution = LocalImplementation({"f": _wrong}), LocalImplementation({"f": _right})
+    return Expect(answer, solution, Draw(1, "test"), patient)
+
+
+def test_the_first_failure_is_raised_at_once():
+    expect = _expect(patient=False)
+
+    with pytest.raises(AssertionError, match="first"):
+        expect.same("f", torch.ones(2), likely="first")
+    with pytest.raises(AnswerRaised, match="second"):
+        expect.same("f", torch.ones(2, 2), likely="second")
+
+
+def test_a_patient_test_goes_on_and_keeps_the_first_failure():
+    expect = _expect(patient=True)
+
+    expect.same("f", torch.ones(2), likely="first")
+    expect.same("f", torch.ones(2, 2), likely="second")
+    expect.raises("f", torch.ones(2), error=ValueError, likely="third")
+    expect.that(False, got="a", expected="b", likely="fourth")
+
+    assert "likely: first" in str(expect.failures.first)
+
+
+def test_a_patient_test_of_a_right_answer_has_no_failure():
+    right = LocalImplementation({"f": _right})
+    expect = Expect(right, right, Draw(1, "test"), patient=True)
+
+    expect.same("f", torch.ones(2), likely="")
+
+    assert expect.failures.first is None

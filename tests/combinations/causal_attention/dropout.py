@@ -1,0 +1,129 @@
+"""Two known mistakes of dropout at once: neither's name fits."""
+
+import torch
+import torch.nn.functional as F
+
+from autograder.suite import combination
+
+
+def _plain(x, p, training):
+    """The cases without chance; None where chance decides."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"p must lie between 0 and 1, got {p}")
+    if not training or p == 0:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    return None
+
+
+@combination("dropout", "kept_as_they_were", "whole_rows")
+def rows_kept_as_they_were(x, p, training=True):
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x * (torch.rand_like(x[..., :1]) >= p)
+
+
+@combination("dropout", "kept_as_they_were", "whole_columns")
+def columns_kept_as_they_were(x, p, training=True):
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x * (torch.rand(x.shape[-1]) >= p)
+
+
+@combination("dropout", "whole_rows", "whole_columns")
+def rows_and_columns(x, p, training=True):
+    plain = _plain(x, p, training)
+    if plain is not None:
+        return plain
+    q = 1 - (1 - p) ** 0.5
+    kept = (torch.rand_like(x[..., :1]) >= q) & (torch.rand(x.shape[-1]) >= q)
+    return x * kept / (1 - p)
+
+
+@combination("dropout", "dropped_are_cut_out", "kept_as_they_were")
+def cut_out_as_they_were(x, p, training=True):
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x[torch.rand_like(x) >= p]
+
+
+@combination("dropout", "dropped_are_cut_out", "p_keeps")
+def cut_out_the_others(x, p, training=True):
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x[torch.rand_like(x) < p] / (1 - p)
+
+
+@combination("dropout", "normal_numbers", "kept_as_they_were")
+def normal_numbers_as_they_were(x, p, training=True):
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x * (torch.randn_like(x) >= p)
+
+
+@combination("dropout", "exact_number_dropped", "kept_as_they_were")
+def exact_number_as_they_were(x, p, training=True):
+    plain = _plain(x, p, training)
+    if plain is not None:
+        return plain
+    order = torch.rand(x.numel()).argsort().reshape(x.shape)
+    return x * (order >= round(p * x.numel()))
+
+
+@combination("dropout", "cut_off", "always_doubled")
+def cut_off_and_doubled(x, p, training=True):
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x.detach() * (torch.rand_like(x) >= p) * 2
+
+
+@combination("dropout", "noise", "p_keeps")
+def noise_times_p(x, p, training=True):
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x * (1 + torch.randn_like(x) * p)
+
+
+@combination("dropout", "all_or_nothing", "kept_as_they_were")
+def all_or_nothing_as_it_was(x, p, training=True):
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x * (torch.rand(()) >= p)
+
+
+@combination("dropout_attention_weights", "context_dropped", "weights_not_scaled")
+def context_dropped_as_it_was(weights, values, p, training=True):
+    context = weights @ values
+    return context * (torch.rand_like(context) >= p) if training else context
+
+
+@combination("dropout_attention_weights", "context_dropped", "p_keeps_weights")
+def context_dropped_the_other_way(weights, values, p, training=True):
+    return F.dropout(weights @ values, 1 - p, training and p > 0) if p < 1 else weights @ values * 0
+
+
+@combination("dropout_attention_weights", "values_dropped", "batch_shares_a_pattern")
+def values_dropped_alike(weights, values, p, training=True):
+    pattern = F.dropout(torch.ones(values.shape[-2:], dtype=values.dtype), p, training)
+    return weights @ (values * pattern)
+
+
+@combination("dropout_attention_weights", "softmax_again", "rows_made_to_sum_to_one")
+def softmax_twice(weights, values, p, training=True):
+    weights = torch.softmax(weights, dim=-1)
+    return torch.softmax(F.dropout(weights, p, training), dim=-1) @ values
+
+
+@combination("dropout_attention_weights", "both_dropped", "weights_not_scaled")
+def both_dropped_as_they_were(weights, values, p, training=True):
+    if not training:
+        return weights @ values
+    return (weights * (torch.rand_like(weights) >= p)) @ (values * (torch.rand_like(values) >= p))
+
+
+@combination("dropout_attention_weights", "dropped_are_no_zeros", "values_dropped")
+def values_without_zeros(weights, values, p, training=True):
+    return weights @ F.alpha_dropout(values, p, training)
+
+
+@combination("dropout_attention_weights", "values_not_used", "weights_not_scaled")
+def weights_alone_as_they_were(weights, values, p, training=True):
+    return weights * (torch.rand_like(weights) >= p) if training else weights
+
+
+@combination("dropout_attention_weights", "values_not_used", "queries_dropped")
+def rows_of_weights_alone(weights, values, p, training=True):
+    return weights * F.dropout(torch.ones_like(weights[..., :1]), p, training)
