@@ -33,6 +33,8 @@ _DIAGNOSED = (Verdict.WRONG, Verdict.PARTIAL, Verdict.ERROR)
 #: how often a misconception that answers by chance is asked the same: a kind of answer that it
 #: gives with probability q is met before with 1 - (1 - q)^n
 _DRAWS = 8
+#: the same where not the words differ, but one passes the test and the other fails it
+_DRAWS_THAT_DECIDE = 3
 #: the same before figures are called too far off
 _MORE_DRAWS = 40
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf")
@@ -121,9 +123,15 @@ class Diagnosis:
         own = self._draw(variant, test, seed)
         if not own.random and own.equals(self._draw(variant, test, seed, 1)):
             return False
-        return any(
-            self._draw(variant, test, seed, time).kind == draw.kind for time in range(_DRAWS)
-        )
+        decided = True
+        for time in range(_DRAWS):
+            own = self._draw(variant, test, seed, time)
+            if own.kind == draw.kind:
+                return True
+            decided = decided and own.test.passed != draw.test.passed
+            if decided and time + 1 == _DRAWS_THAT_DECIDE:
+                return False
+        return False
 
     def _is_within(self, variant: Variant, draw: _Draw, seed: int) -> bool:
         """Whether the figures of an answer by chance are those of a misconception's."""

@@ -8,7 +8,7 @@ the draws' mean (of single values, and of whole lines), how much of the call bef
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,82 +51,92 @@ def _outline(value: Any) -> str:
     return str(value)
 
 
-def figures_of(events: Sequence[Event], others: Sequence[Sequence[Event]]) -> Mapping[str, float]:
-    """Every figure of a draw by its name; `others` are draws that its values are measured by."""
-    figures: dict[str, float] = {}
-    before: dict[str, list[torch.Tensor]] = {}
-    for number, event in enumerate(events):
-        tensors = tensors_in(event.value)
-        places = [tensors_in(other[number].value) for other in others if number < len(other)]
-        earlier = before.get(event.operation, [])
-        for index, tensor in enumerate(tensors):
-            last = earlier[index] if index < len(earlier) else None
-            beside = [place[index] for place in places if index < len(place)]
-            found = {**_plain(tensor, last), **_measured(tensor, beside)}
-            figures.update({f"{number}.{index} {name}": value for name, value in found.items()})
-        before[event.operation] = tensors
-    return figures
-
-
-def _plain(tensor: torch.Tensor, last: torch.Tensor | None) -> dict[str, float]:
-    figures = {"size": float(tensor.numel())}
-    if tensor.device.type == "meta" or tensor.numel() == 0:
-        return figures
-    if last is not None and last.shape == tensor.shape:
-        figures["as before"] = float((tensor == last).double().mean())
-    values = _finite(tensor)
-    figures["finite"] = float(tensor.isfinite().double().mean())
-    figures["zeros"] = float((values == 0).double().mean())
-    figures["mean"] = float(values.mean())
-    figures["mean size"] = float(values.abs().mean())
-    figures["root mean square"] = float(values.square().mean().sqrt())
-    return figures
-
-
-def _measured(tensor: torch.Tensor, others: Sequence[torch.Tensor]) -> dict[str, float]:
-    """How far the values are from the others' mean, and how far whole lines are together."""
-    others = [other for other in others if other.shape == tensor.shape]
-    if len(others) < _ENOUGH - 1 or tensor.device.type == "meta" or tensor.numel() < 2:
-        return {}
-    drawn = torch.stack([_finite(other) for other in others])
-    mean, size = drawn.mean(0), drawn.abs().mean(0)
-    if not bool(size.any()):
-        return {}
-    values = _finite(tensor)
-    off = (values - mean) / (size + size.mean())
-    figures = {"distance": float(off.square().mean().sqrt())}
-    if bool(mean.any()):
-        figures["slope"] = float((values * mean).sum() / mean.square().sum())
-    for dim in range(tensor.dim()):
-        if tensor.shape[dim] > 1:
-            figures[f"lines along {dim}"] = float(off.mean(dim).square().mean().sqrt())
-            figures[f"unevenness along {dim}"] = float(off.square().mean(dim).std(correction=0))
-    return figures
-
-
-def _finite(tensor: torch.Tensor) -> torch.Tensor:
-    return torch.where(tensor.isfinite(), tensor, 0).double()
-
-
-def within(events: Sequence[Event], draws: Sequence[Sequence[Event]]) -> bool:
-    """Whether each figure of an answer lies in or near the range of the draws' own.
-
-    Each draw is measured by all others, and the answer by as many.
-    """
-    figures = figures_of(events, draws[1:])
-    drawn = [
-        figures_of(draw, [*draws[:number], *draws[number + 1 :]])
-        for number, draw in enumerate(draws)
-    ]
+def within(answer: Sequence[Event], draws: Sequence[Sequence[Event]]) -> bool:
+    """Whether each figure of an answer lies in or near the range of the draws' own."""
     return all(
-        _near(figure, [one[name] for one in drawn if name in one])
-        for name, figure in figures.items()
+        _near(figures)
+        for number, event in enumerate(answer)
+        for index in range(len(tensors_in(event.value)))
+        for figures in _figures([*draws, answer], number, index)
     )
 
 
-def _near(figure: float, drawn: Sequence[float]) -> bool:
+def _near(figures: torch.Tensor) -> bool:
+    """Whether the last row of (draws + 1, figures) is near the range of the others."""
+    drawn, figure = figures[:-1], figures[-1]
     if len(drawn) < _ENOUGH:
         return True
-    low, high = min(drawn), max(drawn)
-    margin = _MARGIN * (high - low) + _ROUNDING * max(abs(low), abs(high), 1e-2)
-    return low - margin <= figure <= high + margin
+    low, high = drawn.amin(0), drawn.amax(0)
+    size = torch.maximum(low.abs(), high.abs()).clamp(min=1e-2)
+    margin = _MARGIN * (high - low) + _ROUNDING * size
+    return bool(((low - margin <= figure) & (figure <= high + margin)).all())
+
+
+def _figures(draws: Sequence[Sequence[Event]], number: int, index: int) -> Iterator[torch.Tensor]:
+    """The figures of one tensor, a row for each draw that has it; the last draw is the answer."""
+    tensors = [found for draw in draws if (found := _tensor(draw, number, index)) is not None]
+    yield torch.tensor([[float(size) for size in tensor.shape] for tensor in tensors])
+    if tensors[-1].device.type == "meta" or tensors[-1].numel() == 0:
+        return
+    yield torch.stack([_plain(tensor) for tensor in tensors if tensor.numel() > 0])
+    alike = [tensor for tensor in tensors if tensor.shape == tensors[-1].shape]
+    if len(alike) > _ENOUGH and alike[0].numel() > 1:
+        yield torch.stack(
+            list(_measured(torch.stack([_finite(tensor) for tensor in alike]))), dim=1
+        )
+    before = _number_before(draws[-1], number)
+    last = [_tensor(draw, before, index) for draw in draws] if before is not None else []
+    same = [
+        (one == other).double().mean()
+        for one, other in zip(last, (_tensor(draw, number, index) for draw in draws), strict=False)
+        if one is not None and other is not None and one.shape == other.shape
+    ]
+    if len(same) == len(draws):
+        yield torch.stack(same).unsqueeze(1)
+
+
+def _tensor(draw: Sequence[Event], number: int, index: int) -> torch.Tensor | None:
+    tensors = tensors_in(draw[number].value) if number < len(draw) else []
+    return tensors[index] if index < len(tensors) else None
+
+
+def _number_before(draw: Sequence[Event], number: int) -> int | None:
+    """The last call of the same operation before this one."""
+    operation = draw[number].operation
+    return next((n for n in reversed(range(number)) if draw[n].operation == operation), None)
+
+
+def _finite(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.double().nan_to_num(0.0, 0.0, 0.0)
+
+
+def _plain(tensor: torch.Tensor) -> torch.Tensor:
+    values = _finite(tensor)
+    return torch.stack(
+        [
+            tensor.isfinite().double().mean(),
+            (values == 0).double().mean(),
+            values.mean(),
+            values.abs().mean(),
+            values.square().mean().sqrt(),
+        ]
+    )
+
+
+def _measured(values: torch.Tensor) -> Iterator[torch.Tensor]:
+    """How far the values are from the draws' mean, and how far whole lines are together.
+
+    Each draw is measured by all others, and the answer by as many.
+    """
+    drawn, rounding = values[:-1], 1e-12
+    left_out = torch.cat([drawn, drawn[:1]])
+    mean = (drawn.sum(0) - left_out) / (len(drawn) - 1)
+    size = (drawn.abs().sum(0) - left_out.abs()) / (len(drawn) - 1)
+    everything = tuple(range(1, values.dim()))
+    off = (values - mean) / (size + size.mean(everything, keepdim=True) + rounding)
+    yield off.square().mean(everything).sqrt()
+    yield (values * mean).sum(everything) / (mean.square().sum(everything) + rounding)
+    for dim in everything:
+        if values.shape[dim] > 1:
+            yield off.mean(dim).square().reshape(len(off), -1).mean(1).sqrt()
+            yield off.square().mean(dim).reshape(len(off), -1).std(1, correction=0)
