@@ -58,9 +58,9 @@ class Expect:
     ) -> Any:
         """The answer equals the solution on these arguments and changes none of them.
 
-        Returns the answer's value. Compares type, shape, dtype and values within the contract's
-        tolerance of the expected dtype; values after the function `after`, where only what comes
-        out of it counts.
+        Returns the answer's value, if right. Compares type, shape, dtype and values within the
+        contract's tolerance of the expected dtype; values after the function `after`, where only
+        what comes out of it counts.
         """
         expected = self.solution.call(question, args).value
         return self.value(question, args, expected, likely=likely, tolerance=tolerance, after=after)
@@ -75,11 +75,11 @@ class Expect:
         tolerance: Tolerance | None = None,
         after: Callable[[torch.Tensor], torch.Tensor] | None = None,
     ) -> Any:
-        """The answer equals a given value and changes none of its arguments; returns it.
+        """The answer equals a given value and changes none of its arguments; returns it, if right.
 
         With `after`, both values are compared after that function.
         """
-        got = None
+        right = expected
         with self.failures.noted():
             got = self.result(question, *args, likely=likely)
             if after is not None and _alike(got, expected):
@@ -88,7 +88,9 @@ class Expect:
                 text = difference(got, expected, tolerance)
             if text is not None:
                 self._fail(text, likely)
-        return got
+            else:
+                right = got
+        return right
 
     def result(self, question: str, *args: Any, likely: str = "") -> Any:
         """The answer's value, for a test of a property; its arguments must stay as they were."""
@@ -99,9 +101,10 @@ class Expect:
         return outcome.value
 
     def that(self, holds: bool, *, got: str, expected: str, likely: str) -> None:
-        """A property of the last call's value holds."""
+        """A property of the last call's value holds; what follows may rely on it."""
         if not holds:
-            self._fail(f"got       {got}\nexpected  {expected}", likely)
+            text = f"got       {got}\nexpected  {expected}"
+            raise AssertionError(message(self._call, text, likely))
 
     def gradients(self, question: str, *args: Any, likely: str) -> None:
         """Gradients to every floating point input equal the solution's, for a random cotangent."""

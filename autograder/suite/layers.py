@@ -111,13 +111,15 @@ class ExpectLayer:
         self, args: Sequence[Any], expected: Any, *, likely: str, tolerance: Tolerance | None = None
     ) -> Any:
         """The forward value equals a given one; the arguments stay unchanged. Returns it."""
-        got = None
+        right = expected
         with self._failures.noted():
             got = self.result(*args, likely=likely)
             text = difference(got, expected, tolerance)
             if text is not None:
                 self._fail(text, likely)
-        return got
+            else:
+                right = got
+        return right
 
     def result(self, *args: Any, likely: str = "") -> Any:
         """The answer's forward value, for a test of a property."""
@@ -167,9 +169,10 @@ class ExpectLayer:
             self._fail(f"got       {describe(got)}\nexpected  {describe(expected)}", likely)
 
     def that(self, holds: bool, *, got: str, expected: str, likely: str) -> None:
-        """A property of the last call's value holds."""
+        """A property of the last call's value holds; what follows may rely on it."""
         if not holds:
-            self._fail(f"got       {got}\nexpected  {expected}", likely)
+            text = f"got       {got}\nexpected  {expected}"
+            raise AssertionError(message(self._call, text, likely))
 
     def raises(self, *args: Any, error: type[Exception], likely: str, naming: str = "") -> None:
         """Forward raises `error`, or a subclass, with `naming` in its message."""

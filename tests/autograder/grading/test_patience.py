@@ -38,9 +38,13 @@ def test_a_patient_test_goes_on_and_keeps_the_first_failure():
     expect.same("f", torch.ones(2), likely="first")
     expect.same("f", torch.ones(2, 2), likely="second")
     expect.raises("f", torch.ones(2), error=ValueError, likely="third")
-    expect.that(False, got="a", expected="b", likely="fourth")
 
     assert "likely: first" in str(expect.failures.first)
+
+
+def test_a_property_that_the_rest_of_a_test_relies_on_ends_it():
+    with pytest.raises(AssertionError, match="got       a"):
+        _expect(patient=True).that(False, got="a", expected="b", likely="")
 
 
 def test_a_patient_test_of_a_right_answer_has_no_failure():
