@@ -7,7 +7,8 @@ take more time than the test.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -47,17 +48,37 @@ class Observer:
         """The next calls are this test's."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """A collected test: all that running it needs, looked up once."""
+
+    item: pytest.Function
+    function: Callable[..., None]
+    question: str
+    points: float
+    fixtures: tuple[str, ...]
+    parameters: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, item: pytest.Function) -> _Test:
+        question, points = question_of(item)
+        parameters = dict(item.callspec.params) if hasattr(item, "callspec") else {}
+        fixtures = _fixtures_wanted(item, parameters)
+        return cls(item, item.obj, question, points, fixtures, parameters)
+
+
 class SuiteRunner:
     """The collected suites, ready to judge any implementation."""
 
     def __init__(self, config: pytest.Config, items: Sequence[pytest.Item]) -> None:
         self._solutions = config.stash[SOLUTIONS]
-        self._by_suite: dict[Path, list[pytest.Function]] = {}
-        self._wanted: dict[pytest.Function, tuple[str, ...]] = {}
+        #: the tests of each suite, by question and name
+        self._suites: dict[Path, dict[str, dict[str, _Test]]] = {}
         for item in items:
             assert isinstance(item, pytest.Function)
-            self._by_suite.setdefault(item.path, []).append(item)
-            self._wanted[item] = _fixtures_wanted(item)
+            test = _Test.of(item)
+            questions = self._suites.setdefault(item.path, {})
+            questions.setdefault(test.question, {})[item.name] = test
 
     def solution(self, suite: Path) -> Implementation:
         """The solution module that a suite compares with."""
@@ -65,11 +86,10 @@ class SuiteRunner:
 
     def points(self, suite: Path) -> dict[str, float]:
         """Full marks of each question, in the order of the suite."""
-        points: dict[str, float] = {}
-        for item in self._by_suite[suite]:
-            question, worth = question_of(item)
-            points[question] = points.get(question, 0.0) + worth
-        return points
+        return {
+            question: sum(test.points for test in tests.values())
+            for question, tests in self._suites[suite].items()
+        }
 
     def judge(
         self,
@@ -85,14 +105,14 @@ class SuiteRunner:
         """
         observer = observer or Observer()
         results: list[QuestionResult] = []
-        for question, items in self._by_question(suite).items():
+        for question, tests in self._suites[suite].items():
             if only is not None and question != only:
                 continue
             observer.begin_question(question)
             outcomes = []
-            for item in items:
-                observer.begin_test(item.name)
-                outcomes.append(self._run(item, implementation, seed))
+            for test in tests.values():
+                observer.begin_test(test.item.name)
+                outcomes.append(self._run(test, implementation, seed))
             results.append(judge(question, outcomes))
         return tuple(results)
 
@@ -100,8 +120,8 @@ class SuiteRunner:
         self, suite: Path, question: str, implementation: Implementation, seed: int
     ) -> TestOutcome | None:
         """The first test of a question that fails; None where all pass. Runs no test after it."""
-        for item in self._by_question(suite)[question]:
-            outcome = self._run(item, implementation, seed, patient=False)
+        for test in self._suites[suite][question].values():
+            outcome = self._run(test, implementation, seed, patient=False)
             if outcome.failure is not None:
                 return outcome
         return None
@@ -110,20 +130,13 @@ class SuiteRunner:
         self, suite: Path, question: str, test: str, implementation: Implementation, seed: int
     ) -> TestOutcome:
         """Runs one test of a suite."""
-        item = next(item for item in self._by_question(suite)[question] if item.name == test)
-        return self._run(item, implementation, seed)
-
-    def _by_question(self, suite: Path) -> dict[str, list[pytest.Function]]:
-        groups: dict[str, list[pytest.Function]] = {}
-        for item in self._by_suite[suite]:
-            groups.setdefault(question_of(item)[0], []).append(item)
-        return groups
+        return self._run(self._suites[suite][question][test], implementation, seed)
 
     def _run(
-        self, item: pytest.Function, implementation: Implementation, seed: int, patient: bool = True
+        self, test: _Test, implementation: Implementation, seed: int, patient: bool = True
     ) -> TestOutcome:
         """Calls a test; a patient one makes all its calls, whatever fails, for the diagnosis."""
-        solution, draw = self._solutions(item.path), draw_for(item, seed)
+        solution, draw = self._solutions(test.item.path), draw_for(test.item, seed)
         expect = Expect(implementation, solution, draw, patient)
         made = {
             "implementation": implementation,
@@ -131,24 +144,20 @@ class SuiteRunner:
             "draw": draw,
             "expect": expect,
         }
-        arguments = {name: made[name] for name in self._wanted[item]} | _parameters(item)
+        arguments = {name: made[name] for name in test.fixtures} | dict(test.parameters)
         failure: BaseException | None = None
         try:
-            item.obj(**arguments)
+            test.function(**arguments)
         except (GraderError, OSError):  # no answer causes the latter: descriptors, memory, disk
             raise
         except (Exception, pytest.fail.Exception) as raised:
             failure = raised
-        return TestOutcome(item.name, question_of(item)[1], expect.failures.first or failure)
+        return TestOutcome(test.item.name, test.points, expect.failures.first or failure)
 
 
-def _parameters(item: pytest.Function) -> dict[str, Any]:
-    return dict(item.callspec.params) if hasattr(item, "callspec") else {}
-
-
-def _fixtures_wanted(item: pytest.Function) -> tuple[str, ...]:
+def _fixtures_wanted(item: pytest.Function, parameters: Mapping[str, Any]) -> tuple[str, ...]:
     """The fixtures among a test's arguments; raises `ContentError` for one of its own."""
-    wanted = set(item.fixturenames) - _parameters(item).keys()
+    wanted = set(item.fixturenames) - parameters.keys()
     for name in sorted(wanted - _FIXTURES - {"request"}):
         raise ContentError(
             item.path,

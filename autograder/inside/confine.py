@@ -9,6 +9,7 @@ import ctypes
 import os
 import resource
 import signal
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,21 +27,53 @@ _SIGNALS_LEFT = {
     *(signal.SIGKILL, signal.SIGSTOP, signal.SIGABRT, signal.SIGSEGV, signal.SIGXCPU),
     *(signal.SIGINT, signal.SIGCHLD),
 }
+_SIGNALS_IGNORED = sorted(set(signal.Signals) - _SIGNALS_LEFT)
+_WAIT = "import os; os.wait()"
 #: user and group of every worker: nobody
 NOBODY = 65534
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
+def pid_namespaces() -> int:
+    """Goes on as the first process of new user and pid namespaces, from where it may make more.
+
+    Returns the descriptor that `next_child_apart` needs. What called this waits for the new process
+    and ends with it; it becomes another program, so that no memory is shared with it.
+    """
+    show()
+    _unshare(_NEWUSER | _NEWPID)
+    _keep_ids()
+    child = os.fork()
+    if child:
+        os.closerange(3, 1 << 16)
+        os.execv(sys.executable, [sys.executable, "-I", "-S", "-c", _WAIT])
+    _check(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "pdeathsig")
+    return os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+
+
+def next_child_apart(own: int) -> None:
+    """The next fork will be the first process of a pid namespace of its own."""
+    # only where children would get one's own namespace a new one can be asked for
+    _check(_libc.setns(own, _NEWPID), "setns")
+    _unshare(_NEWPID)
+
+
 def leave_namespaces() -> None:
-    """New user, mount, pid (for children), network, ipc and uts namespaces; same ids inside."""
-    user, group = os.getuid(), os.getgid()
-    flags = _NEWUSER | _NEWNS | _NEWPID | _NEWNET | _NEWIPC | _NEWUTS
+    """New user, mount, network, ipc and uts namespaces; same ids inside."""
+    _unshare(_NEWUSER | _NEWNS | _NEWNET | _NEWIPC | _NEWUTS)
+    _keep_ids()
+
+
+def _unshare(flags: int) -> None:
     _check(_libc.unshare(flags), "unshare")
+
+
+def _keep_ids() -> None:
     for name, text in (
         ("setgroups", "deny"),
-        ("uid_map", f"{user} {user} 1"),
-        ("gid_map", f"{group} {group} 1"),
+        ("uid_map", f"{NOBODY} {NOBODY} 1"),
+        ("gid_map", f"{NOBODY} {NOBODY} 1"),
     ):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
@@ -81,7 +114,7 @@ def hide_processes() -> None:
 
 def ignore_signals() -> None:
     """Makes workers of all tiers alike: their own signals can't end the first of a namespace."""
-    for number in set(signal.Signals) - _SIGNALS_LEFT:
+    for number in _SIGNALS_IGNORED:
         signal.signal(number, signal.SIG_IGN)
 
 

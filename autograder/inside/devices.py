@@ -14,6 +14,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
+from . import compiler
+
 #: stands in the message of every error that a mix of devices causes
 MIXED_DEVICES = "tensors on two devices"
 
@@ -28,6 +30,7 @@ _COPYING = frozenset({"aten::copy_", "aten::_to_copy"})
 def second_device(args: Iterable[Any]) -> contextlib.AbstractContextManager[Any]:
     """The rules of a second device where an argument is on the meta device, else nothing."""
     if any(map(_is_moved, args)):
+        compiler.defer()
         return _SecondDevice()  # type: ignore[no-untyped-call]  # torch's own __init__
     return contextlib.nullcontext()
 
@@ -37,10 +40,6 @@ class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
 
     A tensor of one element may stay on the CPU: it is a number, however it is written.
     """
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # True imports the compiler at the first operator: seconds, and a cache folder
 
     def __torch_dispatch__(
         self,

@@ -11,6 +11,7 @@ import errno
 import os
 import platform
 import struct
+from functools import cache
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 _ALLOW, _KILL = 0x7FFF0000, 0x80000000
@@ -156,9 +157,7 @@ _ACCESS_MODE, _TRUNCATE = 0x3, 0x200
 def install() -> None:
     """Puts the filter on the calling process and all its threads to come, for good."""
     machine = platform.machine()
-    if machine not in _ARCHITECTURES:
-        raise OSError(errno.ENOSYS, f"no seccomp filter is written for {machine}")
-    program = _program(machine)
+    program = prepared(machine) + _to_itself_only(machine)
     memory = ctypes.create_string_buffer(program)
     libc = ctypes.CDLL(None, use_errno=True)
     head = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(memory))
@@ -167,7 +166,14 @@ def install() -> None:
         raise OSError(number, f"seccomp: {os.strerror(number)}")
 
 
-def _program(machine: str) -> bytes:
+@cache
+def prepared(machine: str) -> bytes:
+    """The filter but for the calls that name the process itself; the worker parent makes it once.
+
+    Raises OSError for a machine that none is written for.
+    """
+    if machine not in _ARCHITECTURES:
+        raise OSError(errno.ENOSYS, f"no seccomp filter is written for {machine}")
     i = 0 if machine == "x86_64" else 1
     steps = [
         _step(_LOAD, 0, 0, _ARCHITECTURE),
@@ -180,14 +186,12 @@ def _program(machine: str) -> bytes:
     steps += _absent(_CLONE3) + _absent(_OPENAT2)
     steps += [_step(_AT_LEAST, 0, 1, _UNKNOWN), _step(_RETURN, 0, 0, _ABSENT)]
     steps += _case(_CLONE[i], _THREADS_ONLY) + _case(_PRLIMIT[i], _LOOKS_ONLY)
-    steps += _case(_TGKILL[i], _to_itself_only())
     steps += _case(_OPEN[i], _no_truncation(_ARGUMENT_1))
     steps += _case(_OPENAT[i], _no_truncation(_ARGUMENT_2))
     for call, argument, commands in _COMMANDS.values():
         steps += _case(call[i], _without(argument, commands))
     for numbers in DENIED.values():
         steps += _case(numbers[i], [_step(_RETURN, 0, 0, _DENY)])
-    steps.append(_step(_RETURN, 0, 0, _ALLOW))
     return b"".join(steps)
 
 
@@ -220,13 +224,16 @@ _LOOKS_ONLY = [
 ]
 
 
-def _to_itself_only() -> list[bytes]:
-    return [
+def _to_itself_only(machine: str) -> bytes:
+    """The end of the filter: signals to the process itself, and all calls not decided before."""
+    steps = [
         _step(_LOAD, 0, 0, _ARGUMENT_0),
         _step(_EQUAL, 0, 1, os.getpid()),
         _step(_RETURN, 0, 0, _ALLOW),
         _step(_RETURN, 0, 0, _DENY),
     ]
+    number = _TGKILL[0 if machine == "x86_64" else 1]
+    return b"".join([*_case(number, steps), _step(_RETURN, 0, 0, _ALLOW)])
 
 
 def _no_truncation(flags: int) -> list[bytes]:

@@ -63,11 +63,21 @@ class Worker:
         self._module.__file__ = file
         sys.modules[name] = self._module
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+        try:
+            exec(compile(source, file, "exec"), vars(self._module))
+        except ImportError:  # rare: then once more, in a way that costs more
+            self._load_without(source, file)
+        return [name for name in vars(self._module) if not name.startswith("__")]
+
+    def _load_without(self, source: str, file: str) -> None:
+        """Executes the module; an import at its top that fails leaves an `Absent`."""
+        own = vars(self._module)
+        for name in [name for name in own if not name.startswith("__")]:
+            del own[name]
+        own[_ABSENT] = Absent
         tree = ast.parse(source, file)
         tree.body = [_tolerant(node) for node in tree.body]
-        vars(self._module)[_ABSENT] = Absent
-        exec(compile(ast.fix_missing_locations(tree), file, "exec"), vars(self._module))
-        return [name for name in vars(self._module) if not name.startswith("__")]
+        exec(compile(ast.fix_missing_locations(tree), file, "exec"), own)
 
     def _get(self, name: str) -> Any:
         try:
