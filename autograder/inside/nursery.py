@@ -22,6 +22,9 @@ _REQUEST_BYTES = 1 << 16
 #: the worker's descriptor of its channel
 CHANNEL = 3
 
+#: kept here, for what an answer does to `os`
+_exit = os._exit
+
 Operations = Mapping[str, Callable[..., Any]]
 
 
@@ -114,8 +117,8 @@ class Nursery:
             worker.serve(own_channel, self._others)
         except BaseException:
             os.write(2, traceback.format_exc().encode())
-            os._exit(1)
-        os._exit(0)
+        finally:  # even where the answer closed everything: a worker never comes back from here
+            _exit(1)
 
 
 def _tell(status: socket.socket, message: bytes) -> None:

@@ -156,8 +156,7 @@ _ACCESS_MODE, _TRUNCATE = 0x3, 0x200
 
 def install() -> None:
     """Puts the filter on the calling process and all its threads to come, for good."""
-    machine = platform.machine()
-    program = prepared(machine) + _to_itself_only(machine)
+    program = prepared(platform.machine()) + _to_itself_only()
     memory = ctypes.create_string_buffer(program)
     libc = ctypes.CDLL(None, use_errno=True)
     head = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(memory))
@@ -168,10 +167,7 @@ def install() -> None:
 
 @cache
 def prepared(machine: str) -> bytes:
-    """The filter but for the calls that name the process itself; the worker parent makes it once.
-
-    Raises OSError for a machine that none is written for.
-    """
+    """The filter but for its end, which is the process's own; OSError where none is written."""
     if machine not in _ARCHITECTURES:
         raise OSError(errno.ENOSYS, f"no seccomp filter is written for {machine}")
     i = 0 if machine == "x86_64" else 1
@@ -224,7 +220,7 @@ _LOOKS_ONLY = [
 ]
 
 
-def _to_itself_only(machine: str) -> bytes:
+def _to_itself_only() -> bytes:
     """The end of the filter: signals to the process itself, and all calls not decided before."""
     steps = [
         _step(_LOAD, 0, 0, _ARGUMENT_0),
@@ -232,7 +228,7 @@ def _to_itself_only(machine: str) -> bytes:
         _step(_RETURN, 0, 0, _ALLOW),
         _step(_RETURN, 0, 0, _DENY),
     ]
-    number = _TGKILL[0 if machine == "x86_64" else 1]
+    number = _TGKILL[0 if platform.machine() == "x86_64" else 1]
     return b"".join([*_case(number, steps), _step(_RETURN, 0, 0, _ALLOW)])
 
 

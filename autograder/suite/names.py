@@ -12,6 +12,7 @@ import torch
 METHOD_OF_A_VALUE = "Tensor"
 
 
+@lru_cache(maxsize=64)  # several tests of a question ask the same
 def names_used(source: str, answer: str) -> frozenset[str]:
     """Dotted names in the definition `answer` and in what it reaches in its own module.
 

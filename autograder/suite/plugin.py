@@ -60,11 +60,10 @@ def from_folder(root: Path) -> Answers:
     cache: dict[Path, LocalImplementation] = {}
 
     def answers(suite: Path) -> Implementation:
-        assignment, exercise = exercise_of(suite)
-        path = root / assignment / f"{exercise}.py"
-        if path not in cache:
-            cache[path] = LocalImplementation.from_file(path)
-        return cache[path]
+        if suite not in cache:
+            assignment, exercise = exercise_of(suite)
+            cache[suite] = LocalImplementation.from_file(root / assignment / f"{exercise}.py")
+        return cache[suite]
 
     return answers
 
