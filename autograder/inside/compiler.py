@@ -1,7 +1,8 @@
 """Keeps torch's compiler out of processes that never compile, until something asks for it.
 
 torch's Python code for the meta device wraps itself in `torch._dynamo.disable`, and so imports the
-whole compiler: 1.1 s and 70 MB for every process, for a function that changes nothing here.
+whole compiler: 1.1 s and 70 MB for a grader's process, for a function that changes nothing here.
+The worker parent has the compiler: an answer may well use what needs it.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import gc
+import importlib
 import json
 import os
 import platform
@@ -65,8 +66,9 @@ def _warm() -> None:
     nn.functional.scaled_dot_product_attention(inputs, inputs, inputs)
     torch.einsum("btd,bsd->bts", inputs, inputs)
     torch.vmap(torch.sum)(inputs)
-    # if an answer asks for the compiler all the same: there is no place for its cache
-    os.environ["TORCHINDUCTOR_CACHE_DIR"] = "/"
+    # torch's own code asks for the compiler here and there: its import (1 s) is no answer's to pay
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = "/"  # it wants a place for its cache, and there is none
+    importlib.import_module("torch._dynamo")
     elsewhere = inputs.to("meta")
     execution.call(layer.to("meta"), [elsewhere])
     execution.call(elsewhere.masked_fill, [elsewhere > 0, 0.0])
