@@ -11,10 +11,8 @@ from pathlib import Path
 
 from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
-from sqlalchemy.exc import SAWarning
 
 from ..errors import GraderError, SandboxError
-from ..gradebook import behind_the_wall
 from ..sandbox import WorkerParent
 from ..submission import Submission
 from .course import CellsCourse
@@ -38,6 +36,14 @@ def autograde(course: CellsCourse, parent: WorkerParent, submission: Submission)
 
     Raises `GraderError` for what is not the submission's fault.
     """
+    handed_in = [
+        path.stem
+        for path in course.sources(submission.assignment)
+        if (submission.folder / path.name).is_file()
+    ]
+    if not handed_in:
+        _record_nothing(course, submission)
+        return Autograded()
     log = _Log()
     try:
         _convert(course, parent, submission, "*", log)
@@ -45,14 +51,12 @@ def autograde(course: CellsCourse, parent: WorkerParent, submission: Submission)
     except NbGraderException:
         pass
     notes, unreadable = _Log(), {}
-    for path in course.sources(submission.assignment):
-        if not (submission.folder / path.name).is_file():
-            continue
+    for notebook in handed_in:
         log = _Log()
         try:
-            _convert(course, parent, submission, path.stem, log)
+            _convert(course, parent, submission, notebook, log)
         except NbGraderException as error:
-            unreadable[path.stem] = log.cause() or str(error)
+            unreadable[notebook] = log.cause() or str(error)
         notes.records += log.records
     _score_nothing(course, submission, unreadable)
     return Autograded(unreadable, notes.notes())
@@ -67,10 +71,9 @@ def _convert(
     converter.log = log.logger
     converter.force = True
     converter.worker_parent = parent
-    converter.autograde_preprocessors = behind_the_wall(converter.autograde_preprocessors)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SAWarning)  # nbgrader's own models cause them
+            warnings.simplefilter("ignore")  # of nbgrader's models, and of students' notebooks
             converter.start()
     except NbGraderException as error:
         if fault := getattr(converter, "grader_fault", None):
@@ -78,6 +81,19 @@ def _convert(
         if _DATABASE in str(error):
             raise GraderError(f"{error}\n{log.cause()}") from error
         raise
+
+
+def _record_nothing(course: CellsCourse, submission: Submission) -> None:
+    """A folder without any notebook, which nbgrader itself stops at: no points."""
+    with warnings.catch_warnings(), course.gradebook() as gradebook:
+        warnings.simplefilter("ignore")  # of nbgrader's models
+        gradebook.update_or_create_student(submission.student)
+        found = gradebook.update_or_create_submission(submission.assignment, submission.student)
+        for notebook in found.notebooks:
+            for grade in notebook.grades:
+                grade.auto_score = 0
+                grade.needs_manual_grade = False
+        gradebook.db.commit()
 
 
 def _score_nothing(course: CellsCourse, submission: Submission, notebooks: Iterable[str]) -> None:

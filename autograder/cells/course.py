@@ -11,6 +11,7 @@ from traitlets.config import Application, Config
 
 from ..course import load_course
 from ..errors import UserError
+from ..gradebook import put_behind_the_wall
 from ..records import Assignment, Exercise, Limits, Question
 
 CONFIG_FILE = "nbgrader_config.py"
@@ -55,6 +56,7 @@ def read_cells_course(folder: Path) -> CellsCourse:
             "  fix: mend the file; `nbgrader autograde` can't load it either"
         ) from error
     names = {path.parent.name for path in root.glob("source/*/*.ipynb")}
+    put_behind_the_wall(loader.config)
     if way := loader.config.BehindTheWall.get("course"):
         names -= {assignment.name for assignment in load_course(root / way).assignments}
         if not names:

@@ -5,14 +5,13 @@ from .exports.csv import export_csv
 from .reading import human_work
 from .recording import Note, RecordSummary, record
 from .settings import Settings, configure, load_settings, missing_lines, prepare_class_folder
-from .steps import behind_the_wall
+from .steps import put_behind_the_wall
 from .tables import Exported
 
 __all__ = [
     "Exported",
     "Note",
     "RecordSummary",
-    "behind_the_wall",
     "Settings",
     "configure",
     "default_name",
@@ -23,5 +22,6 @@ __all__ = [
     "load_settings",
     "missing_lines",
     "prepare_class_folder",
+    "put_behind_the_wall",
     "record",
 ]

@@ -14,7 +14,7 @@ from traitlets.config import Application, Config
 from ..course import Course
 from ..errors import UserError
 from ..presenting import replace_file
-from .steps import behind_the_wall
+from .steps import put_behind_the_wall
 
 CONFIG_FILE = "nbgrader_config.py"
 
@@ -77,8 +77,7 @@ def configure(config: Config, course: str = "") -> None:
     nbgrader_config.py: `configure(c, course="/home/ada/attention")`, or `configure(c)` where there
     are only assignments of nbgrader's own test cells.
     """
-    steps = config.Autograde.get("autograde_preprocessors")
-    config.Autograde.autograde_preprocessors = behind_the_wall(steps)
+    put_behind_the_wall(config)
     config.Autograde.exporter_class = _EXPORTER
     config.BehindTheWall.course = course
     # what a notebook shows in formgrader comes from students

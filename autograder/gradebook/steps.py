@@ -1,23 +1,32 @@
-"""nbgrader's steps of autograding, for its configuration, which every command of it loads."""
+"""nbgrader's steps of autograding, some of them replaced by ours."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from nbgrader.converters import Autograde
-from nbgrader.preprocessors import Execute
+from nbgrader.preprocessors import DeduplicateIds, Execute
+from traitlets.config import Config
 
-#: nbgrader's own, as a configuration may name it
-_THEIRS = (
-    Execute,
-    "nbgrader.preprocessors.Execute",
-    "nbgrader.preprocessors.execute.Execute",
-)
-_OURS = "autograder.cells.execute.ExecuteBehindWall"
+_OURS = {
+    DeduplicateIds: "autograder.cells.duplicates.ForgetDuplicates",
+    Execute: "autograder.cells.execute.ExecuteBehindWall",
+}
 
 
-def behind_the_wall(steps: Sequence[Any] | None = None) -> list[Any]:
-    """The steps with the one that runs a kernel replaced; by default those of nbgrader itself."""
-    known = Autograde.autograde_preprocessors.default() if steps is None else steps
-    return [_OURS if step in _THEIRS else step for step in known]
+def put_behind_the_wall(config: Config) -> None:
+    """Replaces, in the steps that a configuration names or in nbgrader's own, what runs a kernel.
+
+    A copied cell is dealt with as well, which would end nbgrader's run.
+    """
+    for name in ("sanitize_preprocessors", "autograde_preprocessors"):
+        steps = config.Autograde.get(name) or getattr(Autograde, name).default()
+        config.Autograde[name] = [_ours(step) for step in steps]
+
+
+def _ours(step: Any) -> Any:
+    """Our step in the place of nbgrader's, which a configuration may name as text."""
+    for theirs, ours in _OURS.items():
+        if step in (theirs, f"nbgrader.preprocessors.{theirs.__name__}"):
+            return ours
+    return step

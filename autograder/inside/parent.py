@@ -27,7 +27,9 @@ def main() -> None:
     """Reads the settings from argv, warms torch, and forks workers until the grader hangs up."""
     settings = json.loads(sys.argv[1])
     control = socket.socket(fileno=settings["control"])
-    _warm()
+    torch.set_num_threads(1)
+    if not settings["notebooks"] or "torch" in settings["modules"]:
+        _warm()
     others = _notebook(settings["modules"]) if settings["notebooks"] else {}
     # as the user who started all this: nobody may not even look at some of these paths
     rules = _above_channel(
@@ -56,7 +58,6 @@ def _become_nobody() -> None:
 
 def _warm() -> None:
     """Pays for first uses here, once."""
-    torch.set_num_threads(1)
     layer = nn.Linear(4, 4)
     inputs = torch.ones(2, 3, 4)
     execution.gradients(layer, [inputs], torch.ones(2, 3, 4))

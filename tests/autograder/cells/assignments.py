@@ -129,6 +129,9 @@ ASSIGNMENTS = {
             "assert shown.getvalue() == 'a 1\\nb 2\\n'\nprint('well done')",
         ),
         check("quiet", 1, "report('a');\nlen(words('a a b')) / 2"),
+        check(
+            "file", 1, "with open('poem.txt') as poem:\n    assert words(poem.read())['red'] == 1"
+        ),
         check("whole", 1, "display(HTML('<b>bold</b>'))\nwords('a')"),
     ),
     "tensors": notebook(

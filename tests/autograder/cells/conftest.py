@@ -1,0 +1,98 @@
+"""A course of ordinary nbgrader assignments, released, with what students handed in."""
+
+from __future__ import annotations
+
+import copy
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import nbformat
+import nbgrader
+import pytest
+from nbformat import NotebookNode
+from nbgrader.api import Gradebook
+
+from . import assignments
+
+BIN = Path(sys.executable).parent
+GUIDE = Path(nbgrader.__file__).parent / "docs/source/user_guide"
+_CONFIG = 'c = get_config()\nc.CourseDirectory.course_id = "cs101"\n'
+BEHIND_THE_WALL = "\nfrom autograder.gradebook import configure\n\nconfigure(c)\n"
+
+#: (student, notebook, cell) -> automatic score, and whether a human has to grade it
+Scores = dict[tuple[str, str, str], tuple[float | None, bool]]
+
+
+def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Runs a console script of this environment in a course; it must succeed."""
+    environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    return done
+
+
+def scores(folder: Path) -> Scores:
+    """What nbgrader's gradebook holds."""
+    with Gradebook(f"sqlite:///{folder}/gradebook.db") as gradebook:
+        return {
+            (submission.student.id, notebook.name, grade.cell.name): (
+                grade.auto_score,
+                grade.needs_manual_grade,
+            )
+            for assignment in gradebook.assignments
+            for submission in assignment.submissions
+            for notebook in submission.notebooks
+            for grade in notebook.grades
+        }
+
+
+def changed(notebook: NotebookNode, cells: dict[str, str]) -> NotebookNode:
+    """A copy of a notebook with other sources in the cells of these names."""
+    copied = copy.deepcopy(notebook)
+    for cell in copied.cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        cell.source = cells.get(name, cell.source)
+    return copied
+
+
+def write(notebook: NotebookNode, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, path)
+
+
+HandIn = Callable[[Path, str, str, dict[str, str]], NotebookNode]
+
+
+@pytest.fixture(scope="session")
+def hand_in() -> HandIn:
+    """Hands in the released notebook of an assignment with other sources in its cells."""
+
+    def into(course: Path, student: str, assignment: str, cells: dict[str, str]) -> NotebookNode:
+        released = course / "release" / assignment / f"{assignment}.ipynb"
+        made = changed(nbformat.read(released, as_version=4), cells)
+        write(made, course / "submitted" / student / assignment / released.name)
+        return made
+
+    return into
+
+
+@pytest.fixture(scope="session")
+def released(tmp_path_factory: pytest.TempPathFactory, hand_in: HandIn) -> Path:
+    """The assignments of `assignments.py` and nbgrader's quickstart, handed in, not graded."""
+    course = tmp_path_factory.mktemp("cs101")
+    for name, source in assignments.ASSIGNMENTS.items():
+        write(source, course / "source" / name / f"{name}.ipynb")
+    shutil.copytree(GUIDE / "source" / "ps1", course / "source" / "ps1")
+    shutil.copytree(GUIDE / "submitted", course / "submitted")
+    (course / "nbgrader_config.py").write_text(_CONFIG)
+    (course / "source" / "texts" / "poem.txt").write_text("roses are red\n")
+    for name in ("ps1", *assignments.ASSIGNMENTS):
+        run(course, "nbgrader", "generate_assignment", name)
+    for name, students in assignments.HANDED_IN.items():
+        for student, cells in students.items():
+            hand_in(course, student, name, cells)
+    return course
