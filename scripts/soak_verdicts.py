@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import torch
 
@@ -92,9 +93,10 @@ def _judge(course: Course, exercise: Exercise, seeds: range) -> Done:
 
 
 def _judge_case(runner: SuiteRunner, case: Case, seeds: range) -> Done:
-    namespace: dict[str, object] = {"__name__": "_right"}
-    exec(compile(case.text, case.label, "exec"), namespace)
-    answer = LocalImplementation(namespace, case.text)
+    # dataclasses look their module up
+    module = sys.modules["_right"] = ModuleType("_right")
+    exec(compile(case.text, case.label, "exec"), vars(module))
+    answer = LocalImplementation(vars(module), case.text)
     names = [case.question] if case.question else [q.name for q in case.exercise.questions]
     refusals = []
     for seed in seeds:
