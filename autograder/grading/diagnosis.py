@@ -49,6 +49,7 @@ class Diagnosis:
         self._path = misconceptions
         self._remembered: dict[tuple[str, str, int], _Draw] = {}
         self._remembered_for: tuple[str, int] | None = None
+        self._steady: dict[tuple[str, str, str], bool] = {}
 
     def explain(self, result: QuestionResult, recorder: Recorder, seed: int) -> QuestionResult:
         """The result with the one known mistake that fits what was recorded, if it is one."""
@@ -120,8 +121,7 @@ class Diagnosis:
     def _is_of_a_kind(self, variant: Variant, draw: _Draw, seed: int) -> bool:
         """Whether a misconception answers by chance, and may fail or pass the test like this."""
         test = draw.test.name
-        own = self._draw(variant, test, seed)
-        if not own.random and own.equals(self._draw(variant, test, seed, 1)):
+        if self._is_steady(variant, test, seed):
             return False
         decided = True
         for time in range(_DRAWS):
@@ -132,6 +132,17 @@ class Diagnosis:
             if decided and time + 1 == _DRAWS_THAT_DECIDE:
                 return False
         return False
+
+    def _is_steady(self, variant: Variant, test: str, seed: int) -> bool:
+        """Whether nothing that a misconception answers in a test is chance.
+
+        That is a matter of its code, not of the seed: found out once.
+        """
+        key = (variant.question, variant.name, test)
+        if key not in self._steady:
+            own = self._draw(variant, test, seed)
+            self._steady[key] = not own.random and own.equals(self._draw(variant, test, seed, 1))
+        return self._steady[key]
 
     def _is_within(self, variant: Variant, draw: _Draw, seed: int) -> bool:
         """Whether the figures of an answer by chance are those of a misconception's."""
