@@ -7,7 +7,8 @@ keeps its number.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from .statement import Statement, statements_of
 
@@ -28,33 +29,51 @@ def without_display(text: str, body: Sequence[ast.stmt]) -> tuple[str, tuple[str
     left_out: list[int] = []
     statements = statements_of(text, body)
     own = {name for s in statements if not s.is_import for name in s.binds}
-    unknown = set(_NOTEBOOK_NAMES - own)
-    _add_functions(statements, unknown)
+    unknown, crowded = _Unknown(statements), _crowded(body)
+    unknown.add(_NOTEBOOK_NAMES - own)
     for statement in statements:
         if _library(statement.node):
-            unknown |= statement.binds
-            _add_functions(statements, unknown)
+            unknown.add(statement.binds)
         elif (
             _is_run_now(statement)
-            and statement.eager & unknown
-            and _stands_alone(statement.node, body)
+            and statement.eager & unknown.names
+            and statement.node not in crowded
         ):
-            unknown |= statement.binds
+            unknown.add(statement.binds)
             left_out.append(statement.node.lineno)
             _replace(lines, statement.node, "pass")
     for node in body:
-        if isinstance(node, ast.Import) and len(node.names) > 1 and _stands_alone(node, body):
+        if isinstance(node, ast.Import) and len(node.names) > 1 and node not in crowded:
             # one that is not there must not take the others with it
             _replace(lines, node, "; ".join(ast.unparse(ast.Import([a])) for a in node.names))
     return "\n".join(lines), _note(left_out)
 
 
-def _stands_alone(node: ast.stmt, body: Sequence[ast.stmt]) -> bool:
-    """Whether no other statement has a part of its lines."""
-    return not any(
-        other is not node and other.lineno <= _end(node) and _end(other) >= node.lineno
-        for other in body
-    )
+class _Unknown:
+    """Names that stand for what a worker has not, and the functions that use them."""
+
+    def __init__(self, statements: Sequence[Statement]) -> None:
+        self.names: set[str] = set()
+        self._users: dict[str, list[Statement]] = {}
+        for statement in statements:
+            if not _is_run_now(statement) and not statement.is_import:
+                for name in statement.uses:
+                    self._users.setdefault(name, []).append(statement)
+
+    def add(self, names: Iterable[str]) -> None:
+        """A function that shows something can't be called either."""
+        waiting = list(names)
+        while waiting:
+            name = waiting.pop()
+            if name not in self.names:
+                self.names.add(name)
+                waiting += [bound for user in self._users.get(name, ()) for bound in user.binds]
+
+
+def _crowded(body: Sequence[ast.stmt]) -> set[ast.stmt]:
+    """The statements that share a line with the one before or after."""
+    pairs = [(one, next_) for one, next_ in pairwise(body) if _end(one) >= next_.lineno]
+    return {node for pair in pairs for node in pair}
 
 
 def _end(node: ast.stmt) -> int:
@@ -76,17 +95,6 @@ def _library(node: ast.stmt) -> bool:
 def _is_run_now(statement: Statement) -> bool:
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
     return not isinstance(statement.node, kinds)
-
-
-def _add_functions(statements: Sequence[Statement], unknown: set[str]) -> None:
-    """A function that shows something can't be called either."""
-    functions = [s for s in statements if not _is_run_now(s) and not s.is_import]
-    before = -1
-    while len(unknown) != before:
-        before = len(unknown)
-        for function in functions:
-            if function.uses & unknown:
-                unknown |= function.binds
 
 
 def _note(left_out: Sequence[int]) -> tuple[str, ...]:

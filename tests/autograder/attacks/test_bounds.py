@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 import torch
 
 from autograder.inside import wire
+from autograder.submission.display import without_display
 from autograder.suite.compare import describe, difference
 
 LARGE = torch.zeros(5_000)
@@ -36,6 +39,18 @@ def test_a_message_prints_no_tensor_of_a_reply(reply: Any, monkeypatch: pytest.M
     assert len(describe(reply)) < 1_000
     assert difference(reply, torch.ones(2))
     assert difference(reply, {"word": 1})
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["import pylab\n" + "pylab.plot(1)\n" * 12_000, "from pylab import x\ndef f(): y\n" * 12_000],
+    ids=["plots", "imports"],
+)
+def test_a_module_that_shows_much_takes_no_time_that_grows_with_its_square(text: str) -> None:
+    before = time.process_time()
+    without_display(text, ast.parse(text).body)
+    # of CPU time; about one is needed, and a hundred where each statement is compared with all
+    assert time.process_time() - before < 20
 
 
 def test_keys_that_collide_are_refused_where_they_are_many() -> None:
