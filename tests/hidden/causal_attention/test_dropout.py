@@ -154,7 +154,7 @@ def test_kept_entries_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -
         "becomes exactly 0"
     )
     for p, x in (
-        (0.2, _entries(draw, 120)),
+        (0.2, _entries(draw, 1200)),
         (0.7, _entries(draw, 2, 1, 15, 36)),
         (0.3, _entries(draw, 2, 36, 15, dtype=torch.float64).transpose(1, 2)),
     ):
@@ -218,11 +218,17 @@ def test_every_call_drops_afresh(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("dropout", points=1)
 def test_gradient_reaches_kept_entries(expect: Expect, draw: Draw) -> None:
     likely = "a kept entry is x times 1 / (1 - p), and so is its gradient; a dropped one has none"
-    x = _entries(draw, 8, 10, dtype=torch.float64)
+    x = _entries(draw, 40, 36, dtype=torch.float64)
     expect.gradients("dropout", x, 0.4, False, likely=likely)
-    cotangent = draw.normal(8, 10, dtype=torch.float64)
+    cotangent = draw.normal(40, 36, dtype=torch.float64)
     pulled = expect.pulled("dropout", x, 0.4, cotangent=cotangent, likely=likely)
     dropped = _kept_or_dropped(expect, pulled.value, x, 0.4, likely)
+    expect.that(
+        bool(dropped.any()) and not bool(dropped.all()),
+        got=f"{int(dropped.sum())} of {x.numel()} entries were dropped",
+        expected="about 40% of them",
+        likely=likely,
+    )
     expected = cotangent.masked_fill(dropped, 0.0) / 0.6
     text = difference(pulled.inputs[0], expected)
     expect.that(text is None, got=f"{text}", expected="the gradient to x, as shown", likely=likely)
