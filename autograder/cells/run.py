@@ -65,7 +65,7 @@ def grade_cells(folder: Path, options: RunOptions, events: RunEvents) -> RunRepo
     mine = [s for s in found.submissions if _in_shard(s, options.shard)]
     step = ExecuteBehindWall(config=course.config)
     assignments = {
-        name: read_assignment(course, name, float(step.timeout or 0))
+        name: read_assignment(course, name, step.most_seconds)
         for name in sorted({submission.assignment for submission in mine})
     }
     sources = {name: course.sources(name) for name in assignments}

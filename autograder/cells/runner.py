@@ -82,8 +82,8 @@ class NotebookRunner:
             return CellRun(fault=fault)
         self._done.append(cell)
         if session.interrupted:
-            seconds = self._limits.wall_seconds
-            return CellRun(outputs, AnswerTimeout(f"still running after {seconds:g} s"))
+            seconds = f"{self._limits.cpu_seconds:g} s of CPU time"
+            return CellRun(outputs, AnswerTimeout(f"still running after {seconds}, or asleep"))
         return CellRun(outputs)
 
     def _ready(self) -> Session:

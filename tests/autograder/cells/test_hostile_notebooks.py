@@ -105,7 +105,7 @@ def graded(released: Path, hand_in: HandIn, tmp_path_factory: pytest.TempPathFac
     course = tmp_path_factory.mktemp("hostile") / "cs101"
     shutil.copytree(released, course, ignore=shutil.ignore_patterns("submitted"))
     with (course / "nbgrader_config.py").open("a") as config:
-        config.write("\nc.Execute.timeout = 2\n")
+        config.write("\nc.Execute.timeout = 4\n")
         config.write('c.ExecuteBehindWall.packages = ["rich"]\n')
     for student, (cells, _) in ATTACKS.items():
         hand_in(course, student, "texts", HONEST | cells)
