@@ -29,6 +29,31 @@ def test_a_turned_tensor_arrives_turned(student):
     assert entry.item() == 3.0
 
 
+def test_the_environment_that_makes_forks_cheap_is_minded(student):
+    made = student(
+        "import sys\n"
+        "def facts():\n"
+        "    return sys.flags.ignore_environment, sys.flags.no_user_site, sys.flags.safe_path"
+    )
+    assert made.call("facts") == (0, 1, True)
+
+
+def test_a_compiler_that_torch_asks_for_is_there(student):
+    made = student(
+        "from torch.utils.checkpoint import checkpoint\n"
+        "import sys\n"
+        "def compiler():\n"
+        "    return {name for name in sys.modules if name.startswith('torch._dynamo.')}\n"
+        "def twice(x):\n"
+        "    before = compiler()\n"
+        "    doubled = checkpoint(lambda y: 2 * y, x, use_reentrant=False)\n"
+        "    return doubled, len(compiler() - before)\n"
+    )
+    doubled, imported = made.call("twice", torch.ones(2))
+    assert torch.equal(doubled, torch.full((2,), 2.0))
+    assert imported == 0
+
+
 def test_gradients_are_those_of_the_answer(student):
     made = student("def product(a, b):\n    return a @ b")
     a, b = torch.randn(2, 3, dtype=torch.float64), torch.randn(3, 4, dtype=torch.float64)
