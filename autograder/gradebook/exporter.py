@@ -9,7 +9,6 @@ no file that it could not read stops a batch. Assignments of others go nbgrader'
 from __future__ import annotations
 
 import contextlib
-import glob
 import json
 import subprocess
 import sys
@@ -114,7 +113,7 @@ class BehindTheWall(NotebookExporter):
         for (student, name), result in self._graded.items():
             folder = self._settings.submitted(student, assignment)
             is_new = name == assignment and (student, name) not in self._recorded
-            if is_new and not glob.glob(f"{glob.escape(str(folder))}/*.ipynb"):
+            if is_new and folder.is_dir() and not any(folder.glob("*.ipynb")):
                 yield result
 
     def _grade(self, student: str, assignment: str) -> None:

@@ -1,0 +1,228 @@
+"""A student and an instructor in JupyterHub: every step is a click in a real browser.
+
+`AUTOGRADER_IMAGES=docs/images` writes the pictures that the documentation shows.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from nbgrader.api import Gradebook
+from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect, sync_playwright
+
+from .conftest import ASSIGNMENT, COURSE, REPOSITORY
+from .hub import PASSWORD, SECONDS, Hub, running_hub
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+ARGUMENTS += ["--disable-component-update", "--disable-sync", "--no-first-run"]
+COMMENT = "Nearly: which rows belong to the queries?"
+
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: apt-get install chromium"),
+    pytest.mark.skipif(
+        shutil.which("bwrap") is None, reason="needs bubblewrap: apt-get install bubblewrap"
+    ),
+    pytest.mark.skipif(
+        importlib.util.find_spec("jupyterhub") is None, reason="JupyterHub is not installed"
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+    """A hub whose instructor has a class folder with our assignment."""
+    root = tmp_path_factory.mktemp("jupyterhub") / "hub"
+    with running_hub(root, ("ada", "instructor")) as hub:
+        folder, exchange = hub.home / "instructor" / COURSE, root / "exchange"
+        exchange.mkdir()
+        exchange.chmod(0o777)
+        command = ["autograder", "nbgrader", str(folder), ASSIGNMENT, "--course", str(REPOSITORY)]
+        subprocess.run([sys.executable, "-m", *command], check=True, stdout=subprocess.DEVNULL)
+        # what an administrator writes for everybody, and the instructor for himself
+        (root / "etc" / "nbgrader_config.py").write_text(
+            f"c = get_config()\nc.Exchange.root = {str(exchange)!r}\n"
+        )
+        (hub.home / "instructor" / ".jupyter" / "nbgrader_config.py").write_text(
+            f"c = get_config()\nload_subconfig('nbgrader_config.py', path={str(folder)!r})\n"
+        )
+        for user in ("ada", "instructor"):
+            hub.start_server(user)
+        yield hub
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        expect.set_options(timeout=SECONDS * 1000)
+        yield browser
+        browser.close()
+
+
+def lab_of(browser: Browser, hub: Hub, user: str) -> Page:
+    context = browser.new_context(viewport={"width": 1000, "height": 700})
+    context.set_default_timeout(SECONDS * 1000)
+    page = context.new_page()
+    page.goto(f"{hub.url}/hub/login?next=/hub/user-redirect/lab")
+    page.fill("#username_input", user)
+    page.fill("#password_input", PASSWORD)
+    page.click("#login_submit")
+    page.locator(".jp-Launcher").wait_for()
+    page.keyboard.press("Control+b")  # without the list of files: room for what matters
+    return page
+
+
+def choose(page: Page, item: str) -> None:
+    """An item of the menu Nbgrader."""
+    page.click("#jp-MainMenu >> text=Nbgrader")
+    page.click(f".lm-Menu-itemLabel:text-is('{item}')")
+
+
+def formgrader(page: Page) -> FrameLocator:
+    return page.frame_locator("#formgrader-iframe iframe")
+
+
+def click_and_confirm(frame: FrameLocator, button: str, message: str) -> None:
+    """A button of formgrader; what it says afterwards is closed."""
+    frame.locator(button).click()
+    expect(frame.locator(".modal-body")).to_contain_text(message)
+    frame.locator(".modal-footer button").click()
+    frame.locator(".modal").wait_for(state="detached")
+
+
+def run_cell(page: Page, text: str) -> Locator:
+    cell = page.locator(f".jp-CodeCell:has-text('{text}')").first
+    cell.locator(".jp-InputPrompt").click()
+    page.click(".jp-NotebookPanel-toolbar [data-jp-item-name=run]")
+    return cell
+
+
+def write_answer(page: Page, question: str, line: str) -> None:
+    """Puts a line in the place of the last one, which raises NotImplementedError."""
+    page.locator(f".jp-CodeCell:has-text('def {question}') .cm-content").first.click()
+    page.keyboard.press("Control+End")
+    page.keyboard.press("Shift+Home")
+    page.keyboard.insert_text(line)
+    run_cell(page, f"def {question}")
+
+
+def picture(page: Page, name: str) -> None:
+    if folder := os.environ.get("AUTOGRADER_IMAGES"):
+        page.screenshot(path=REPOSITORY / folder / f"{name}.png")
+
+
+def test_from_release_to_feedback(hub: Hub, browser: Browser) -> None:
+    instructor = lab_of(browser, hub, "instructor")
+    release(instructor)
+    ada = lab_of(browser, hub, "ada")
+    fetch_and_open(ada, "scores")
+    solve(ada)
+    hand_in(ada)
+    collect_and_autograde(instructor, hub)
+    grade_by_hand(instructor)
+    give_feedback(instructor)
+    read_feedback(ada, hub)
+
+
+def release(page: Page) -> None:
+    choose(page, "Formgrader")
+    click_and_confirm(formgrader(page), ".assign a", "Successfully created")
+    click_and_confirm(formgrader(page), ".release a", "Successfully released")
+
+
+def fetch_and_open(page: Page, notebook: str) -> None:
+    choose(page, "Assignment List")
+    page.click("#released_assignments_list button:text-is('Fetch')")
+    page.click(f"#fetched_assignments_list >> text={ASSIGNMENT}")
+    picture(page, "nbgrader-assignment-list")
+    page.click(f"#fetched_assignments_list >> text={notebook}")
+
+
+def solve(page: Page) -> None:
+    """One right answer and one wrong one, checked in the notebook."""
+    expect(page.locator(".jp-NotebookPanel-toolbar")).to_contain_text("Python 3")
+    run_cell(page, "from autograder.student import check")
+    write_answer(page, "query_scores", "return inputs @ query")
+    right = run_cell(page, 'check("query_scores")')
+    expect(right.locator(".jp-OutputArea")).to_contain_text("✓")
+    write_answer(page, "attention_scores", "return keys @ queries.transpose(-2, -1)")
+    wrong = run_cell(page, 'check("attention_scores")')
+    expect(wrong.locator(".jp-OutputArea")).to_contain_text("✗")
+    wrong.scroll_into_view_if_needed()
+    picture(page, "nbgrader-check")
+    page.keyboard.press("Control+s")
+    page.locator(".jp-mod-dirty").wait_for(state="detached")
+
+
+def hand_in(page: Page) -> None:
+    page.click(".lm-TabBar-tabLabel:text-is('Assignments')")
+    page.click("#fetched_assignments_list button:text-is('Submit')")
+    page.locator(f"#submitted_assignments_list >> text={ASSIGNMENT}").wait_for()
+
+
+def collect_and_autograde(page: Page, hub: Hub) -> None:
+    frame = formgrader(page)
+    click_and_confirm(frame, ".collect a", "Successfully collected")
+    frame.locator(".num-submissions a").click()
+    click_and_confirm(frame, ".autograde a", "Successfully autograded")
+    expect(frame.locator("#main-table")).to_contain_text("ada")
+    with Gradebook(f"sqlite:///{hub.home / 'instructor' / COURSE / 'gradebook.db'}") as book:
+        assert 10 < book.find_submission(ASSIGNMENT, "ada").score < 30
+    results = (hub.home / "instructor" / COURSE / "results.jsonl").read_text()
+    assert json.loads(results)["student"] == "ada"
+
+
+def grade_by_hand(page: Page) -> None:
+    frame = formgrader(page)
+    frame.locator("text=Manual Grading").click()
+    frame.locator(f"#main-table a:text-is('{ASSIGNMENT}')").click()
+    frame.locator("#main-table a:text-is('scores')").click()
+    frame.locator("#main-table a:has-text('Submission #1')").click()
+    score = frame.locator("input#check_attention_scores")
+    expect(score).to_have_attribute("placeholder", re.compile(r"\d"))  # the page has loaded grades
+    with page.expect_response(lambda answer: "/api/grade/" in answer.url and answer.ok):
+        score.fill("12")
+        score.press("Tab")
+    comment = frame.locator("textarea#attention_scores-comment")
+    expect(comment).to_have_attribute("placeholder", re.compile("Hint:"))
+    with page.expect_response(lambda answer: "/api/comment/" in answer.url and answer.ok):
+        comment.fill(COMMENT)
+        comment.press("Tab")
+    comment.scroll_into_view_if_needed()
+    picture(page, "nbgrader-grading")
+
+
+def give_feedback(page: Page) -> None:
+    """Autogrades once more before: what was graded by hand stays."""
+    frame = formgrader(page)
+    frame.locator(".breadcrumb a:has-text('Manual Grading')").click()
+    frame.locator("text=Manage Assignments").click()
+    frame.locator(".num-submissions a").click()
+    click_and_confirm(frame, ".autograde a", "Successfully autograded")
+    click_and_confirm(frame, ".generate-feedback a", "Successfully generated feedback")
+    click_and_confirm(frame, ".release-feedback a", "Successfully released feedback")
+
+
+def read_feedback(page: Page, hub: Hub) -> None:
+    page.click("#refresh_assignments_list")
+    page.click("#submitted_assignments_list button:text-is('Fetch Feedback')")
+    page.locator("#submitted_assignments_list >> text=(view feedback)").first.wait_for()
+    (feedback,) = (hub.home / "ada" / ASSIGNMENT / "feedback").rglob("scores.html")
+    page.goto(f"{hub.url}/user/ada/files/{feedback.relative_to(hub.home / 'ada')}")
+    text = page.locator("body").inner_text()
+    assert "query_scores: Correct, 10 of 10 points." in text
+    assert "scores (Score: 22.0 / 30.0)" in text
+    assert COMMENT in text
+    assert "Known mistake: Transposed." in text and "Hint:" in text
+    page.get_by_text(COMMENT).first.scroll_into_view_if_needed()
+    picture(page, "nbgrader-feedback")
