@@ -37,6 +37,8 @@ _DRAWS = 8
 _DRAWS_THAT_DECIDE = 3
 #: the same before figures are called too far off
 _MORE_DRAWS = 40
+#: of the student's, below what was raised
+_LINE_OF_CODE = re.compile(r"\nin \w+: [^\n]*")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf")
 
 
@@ -207,7 +209,8 @@ class _Draw:
 
     @cached_property
     def kind(self) -> Kind:
-        return kind_of(_NUMBER.sub("#", self.test.message), self.events)
+        words = _LINE_OF_CODE.sub("", self.test.message)
+        return kind_of(_NUMBER.sub("#", words), self.events)
 
 
 class _RandomnessRecorder(Recorder):
