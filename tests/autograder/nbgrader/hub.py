@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TOKEN, PASSWORD = "of-the-test", "of-the-test"
-SECONDS = 90
+SECONDS = 180
 
 #: nbgrader takes the hub's user for its own where the system's is called `jovyan`, as in containers
 _USER = "jovyan"
