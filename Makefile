@@ -75,6 +75,10 @@ soak: setup-test ## random files, killed graders, right answers 300 times (hours
 	@$(PY) scripts/soak.py $(SOAK)
 	@$(PY) scripts/soak_verdicts.py $(SOAK_VERDICTS)
 
+.PHONY: versions
+versions: ## run the core tests with other versions of Python, PyTorch and nbgrader (VERSIONS passes options)
+	@python3 scripts/versions.py $(VERSIONS)
+
 .PHONY: mutation
 mutation: setup-grade ## change the solutions in thousands of small ways: the hidden suites notice each
 	@$(PY) scripts/mutation $(MUTATION)
@@ -102,7 +106,7 @@ format: setup-test ## mend what can be mended in style
 setup: setup-test ## only set up (grade and test do it by themselves)
 
 .PHONY: setup-grade
-setup-grade:
+setup-grade: ## only what grading needs
 	@scripts/system-packages.sh bubblewrap bwrap "isolates what students hand in" || \
 		echo "    going on without it, in a weaker isolation tier (see: autograder doctor)" >&2
 	@MAKE_TARGET=grade scripts/setup.sh instructor

@@ -21,6 +21,10 @@ from .text import NOT_PYTHON, decoded, fault_of, in_words, parsed
 
 MAX_MODULE_BYTES = 1 << 20
 MAX_NOTEBOOK_BYTES = 100 << 20
+#: bytes as they are; where the system knows them: no link, no waiting for a pipe, nothing inherited
+_READ = os.O_RDONLY
+for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
+    _READ |= getattr(os, _flag, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +159,7 @@ def _is_file(path: Path) -> bool:
 def read_bytes(path: Path, limit: int) -> bytes:
     """At most `limit` bytes of a regular file; raises `SubmissionError`, never follows a link."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, _READ)
     except (OSError, ValueError) as error:
         if path.is_symlink():
             raise SubmissionError("is not a regular file but a link; hand in the file") from error

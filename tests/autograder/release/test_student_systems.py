@@ -1,0 +1,134 @@
+"""A student's path on macOS and Windows, as far as Linux can tell.
+
+What `check`, `status`, `hint`, `watch` and the notebook's `check` load is found by running them;
+all of it, and the public checks, is then read for what Windows does not have.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+ASSIGNMENT = ROOT / "assignments" / "simplified_attention"
+
+#: modules of Python that are not there on Windows
+_MODULES = """
+    crypt curses fcntl grp nis ossaudiodev posix pty pwd readline resource spwd syslog termios tty
+"""
+#: names in modules that are there without them on Windows; macOS lacks some of them, too
+_NAMES = """
+    os.chown os.chroot os.fchmod os.fchown os.fork os.forkpty os.geteuid os.getgid os.getgroups
+    os.getloadavg os.getpgid os.getresuid os.getuid os.initgroups os.killpg os.lchown os.lockf
+    os.major os.memfd_create os.minor os.mkfifo os.mknod os.nice os.openpty os.pidfd_open os.pipe2
+    os.posix_fadvise os.posix_spawn os.posix_spawnp os.sched_getaffinity os.sched_setaffinity
+    os.sendfile os.setegid os.seteuid os.setgid os.setgroups os.setns os.setpgid os.setresuid
+    os.setsid os.setuid os.statvfs os.sync os.tcsetpgrp os.uname os.unshare
+    os.wait os.wait3 os.wait4 os.WIFEXITED os.WIFSIGNALED os.WTERMSIG
+    os.O_CLOEXEC os.O_DIRECTORY os.O_NOFOLLOW os.O_NONBLOCK os.O_PATH
+    signal.SIGALRM signal.SIGCHLD signal.SIGCONT signal.SIGHUP signal.SIGKILL signal.SIGPIPE
+    signal.SIGQUIT signal.SIGSTOP signal.SIGUSR1 signal.SIGUSR2 signal.alarm signal.pause
+    signal.pthread_kill signal.pthread_sigmask signal.setitimer signal.sigwait
+    socket.AF_UNIX socket.SCM_RIGHTS time.tzset time.clock_gettime time.pthread_getcpuclockid
+"""
+UNIX_MODULES, UNIX_NAMES = set(_MODULES.split()), set(_NAMES.split())
+UNIX_ARGUMENTS = frozenset(
+    ["preexec_fn", "start_new_session", "pass_fds", "user", "group", "process_group"]
+)
+
+PROGRAM = """
+import json, os, pkgutil, sys
+from pathlib import Path
+
+def no_fork(*arguments):
+    raise AssertionError("Windows can't fork")
+
+os.fork = os.forkpty = os.posix_spawn = no_fork
+from click.testing import CliRunner
+import autograder.student
+from autograder.cli import cli
+for module in pkgutil.iter_modules(autograder.student.__path__):
+    __import__(f"autograder.student.{module.name}")
+for command in ("check", "status", "hint scores", "watch --help", "check --json"):
+    result = CliRunner().invoke(cli, command.split())
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+from autograder.student import check
+check("query_scores")
+print(json.dumps([
+    module.__file__ for name, module in sys.modules.items()
+    if name.partition(".")[0] == "autograder" and getattr(module, "__file__", None)
+]))
+"""
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """What a student's commands load, and the checks that they run."""
+    folder = tmp_path_factory.mktemp("student") / "simplified_attention"
+    shutil.copytree(ASSIGNMENT, folder)
+    shutil.copy(ROOT / "solutions" / folder.name / "scores.py", folder)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=folder, env=environment,
+                          capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    files = json.loads(done.stdout.strip().splitlines()[-1])
+    modules = [Path(file) for file in files]
+    assert {"runner.py", "watch.py", "notebook.py"} <= {path.name for path in modules}
+    return [*modules, *sorted((ROOT / "tests" / "public").rglob("*.py"))]
+
+
+def nodes(paths: list[Path]) -> Iterator[tuple[str, ast.AST]]:
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            where = f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+            yield where, node
+
+
+def test_no_module_that_only_unix_has_is_imported(loaded: list[Path]) -> None:
+    found = []
+    for where, node in nodes(loaded):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [node.module or ""]
+        found += [f"{where} {name}" for name in names if name.partition(".")[0] in UNIX_MODULES]
+    assert not found
+
+
+def test_no_function_or_constant_that_only_unix_has_is_used(loaded: list[Path]) -> None:
+    found = []
+    for where, node in nodes(loaded):
+        names: list[str] = []
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            names = [f"{node.value.id}.{node.attr}"]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        found += [f"{where} {name}" for name in names if name in UNIX_NAMES]
+        if isinstance(node, ast.keyword) and node.arg in UNIX_ARGUMENTS:
+            found.append(f"{where} {node.arg}=")
+        if isinstance(node, ast.Constant) and node.value in ("fork", "forkserver", "/tmp"):
+            found.append(f"{where} {node.value!r}")
+    assert not found
+
+
+def test_every_text_file_is_read_and_written_as_utf_8(loaded: list[Path]) -> None:
+    """Windows would take the encoding of its own language."""
+    found = []
+    for where, node in nodes(loaded):
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        name = node.func.id if isinstance(node.func, ast.Name) else name
+        said = ast.unparse(node)
+        is_text = name in {"read_text", "write_text"} or (name == "open" and "b'" not in said)
+        if is_text and "encoding=" not in said and "os.open" not in said:
+            found.append(f"{where} {said}")
+    assert not found

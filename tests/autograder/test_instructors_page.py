@@ -1,0 +1,166 @@
+"""docs/instructors.md as a reader types it: every command, in order, in an empty folder.
+
+The first set-up is spared its downloads: a virtual environment that borrows the packages of the
+one that runs this test stands where `make` looks for it.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from autograder.records import Tier
+from autograder.sandbox.doctor import examine
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "instructors.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+EXPECTED = json.loads((ROOT / "examples" / "expected.json").read_text())
+ASSIGNMENT = "simplified_attention"
+EXAMPLE = ROOT / "examples" / "submitted"
+
+#: names in the rosters that the page mentions
+CANVAS = "Student,ID,SIS Login ID,Section\n" + "".join(
+    f'"Doe, {student.title()}",{number},{student},one\n' for number, student in enumerate(EXPECTED)
+)
+MOODLE = "Identifier,Full name,Email address,Status,Grade,Maximum Grade\n" + "".join(
+    f"Participant {number},{student},{student}@uni.example,,,100.00\n"
+    for number, student in enumerate(EXPECTED)
+)
+CLASSROOM = "identifier,github_username,github_id,name\nzora,octo-zora,1,Zora\n"
+
+
+def run(script: str, folder: Path, environment: dict[str, str]) -> str:
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script], cwd=folder, env=environment, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{script}\n{done.stdout}"
+    return done.stdout
+
+
+def commit(folder: Path, environment: dict[str, str]) -> None:
+    identity = "-c user.name=a -c user.email=a@example.org"
+    script = f"git init --quiet && git add --all && git {identity} commit --quiet --message all"
+    run(script, folder, environment)
+
+
+def repository(folder: Path, environment: dict[str, str]) -> Path:
+    """An instructor's copy: what git keeps of this repository, as it is now."""
+    left_out = (
+        ".git",
+        ".venv",
+        "build",
+        "dist",
+        "course",
+        ".*_cache",
+        "__pycache__",
+        ".hypothesis",
+    )
+    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*left_out))
+    commit(folder, environment)
+    return folder
+
+
+def downloads(folder: Path, environment: dict[str, str]) -> None:
+    """What platforms give: a zip of submissions, clones, and three tables of people."""
+    folder.mkdir(parents=True)
+    with zipfile.ZipFile(folder / "submissions.zip", "w") as archive:
+        for path in (EXAMPLE / "bruno" / ASSIGNMENT).iterdir():
+            archive.write(path, f"youngyuri_4711_{path.stat().st_size}_{path.name}")
+    clone = folder / "simplified-attention-submissions" / "simplified-attention-octo-zora"
+    shutil.copytree(EXAMPLE / "ada" / ASSIGNMENT, clone)
+    commit(clone, environment)
+    (folder / "classroom_roster.csv").write_text(CLASSROOM)
+    (folder / "gradebook.csv").write_text(CANVAS)
+    (folder / "worksheet.csv").write_text(MOODLE)
+
+
+def borrow_packages(course: Path, environment: dict[str, str]) -> None:
+    """Makes .venv as set-up leaves it, with the packages of the environment that runs this."""
+    venv, packages = course / ".venv", sysconfig.get_path("purelib")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+    (own,) = venv.glob("lib/python*/site-packages")
+    (own / "borrowed.pth").write_text(f"{course}\n{packages}\n")
+    script = venv / "bin" / "autograder"
+    script.write_text(f"#!{venv}/bin/python\nfrom autograder.cli import main\nmain()\n")
+    script.chmod(0o755)
+    run(
+        "{ cat pyproject.toml constraints.txt && pwd && .venv/bin/python -V; } | cksum"
+        " > .venv/.ready-instructor",
+        course, environment,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The instructor's folder after the whole page."""
+    if not any(examine(tier).works for tier in (Tier.A, Tier.B, Tier.C)):
+        pytest.skip("no submission is graded on this machine: see autograder doctor")
+    place = tmp_path_factory.mktemp("instructor")
+    environment = {
+        "HOME": str(place / "home"), "LANG": "C.UTF-8",
+        "PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": os.devnull,
+        "REPOSITORY": str(place / "repository"),
+    }  # fmt: skip
+    repository(place / "repository", environment)
+    downloads(place / "home" / "Downloads", environment)
+    empty = place / "empty"
+    empty.mkdir()
+    first, *others = BLOCKS
+    run(first, empty, environment)
+    borrow_packages(empty / "attention", environment)
+    said = run("\n".join(others), empty / "attention", environment)
+    (place / "said.txt").write_text(said)
+    return empty / "attention"
+
+
+def total(student: str) -> float:
+    questions = EXPECTED[student].get(ASSIGNMENT, {}).values()
+    return sum(score for exercise in questions for score, _ in exercise.values())
+
+
+def test_the_page_ends_with_the_grades_of_everybody(course: Path) -> None:
+    rows = csv.DictReader((course / "course" / "grades.csv").open(encoding="utf-8"))
+    got = {row["student"]: row[f"{ASSIGNMENT}/total"] for row in rows}
+    wanted = {student: total(student) for student in EXPECTED if ASSIGNMENT in EXPECTED[student]}
+    wanted |= {"youngyuri": total("bruno"), "zora": total("ada")}
+    assert {student: float(score) for student, score in got.items() if score} == wanted
+
+
+def test_the_platforms_tables_have_the_same_grades(course: Path) -> None:
+    canvas = csv.DictReader((course / "course" / "grades.canvas.csv").open(encoding="utf-8"))
+    rows = {row["SIS Login ID"]: row["Simplified attention"] for row in canvas}
+    assert float(rows["ada"]) == total("ada")
+    sheet = course / "course" / "grades.moodle" / f"{ASSIGNMENT}.csv"
+    moodle = csv.DictReader(sheet.open(encoding="utf-8-sig"))
+    grades = {row["Full name"]: row["Grade"] for row in moodle}
+    assert float(grades["emeka"]) == total("emeka")
+
+
+def test_what_the_page_names_is_there(course: Path) -> None:
+    for name in ("dist/simplified_attention.zip", "course/report.html", "course/gradebook.db",
+                 "course/feedback/ada/simplified_attention/feedback.html"):  # fmt: skip
+        assert name.rpartition("/")[2] in PAGE
+        assert (course / name).stat().st_size > 1000
+
+
+def test_every_page_that_is_linked_is_there() -> None:
+    for link in re.findall(r"\]\(([a-z]+\.md)", PAGE):
+        assert (ROOT / "docs" / link).is_file(), link
+
+
+def test_nothing_of_the_class_would_be_committed(course: Path) -> None:
+    done = subprocess.run(["git", "status", "--porcelain"], cwd=course, capture_output=True,
+                          text=True, check=True)  # fmt: skip
+    assert done.stdout == ""
