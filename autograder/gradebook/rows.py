@@ -151,9 +151,12 @@ def _known_cells(
 ) -> dict[tuple[str, str], Row]:
     rows = table(name)
     ids = [sheet.row["id"] for sheet in sheets]
+    # all their cells: nbgrader's only index of these tables begins with the cell
+    base, notebooks = table("base_cell"), {sheet.cells.id for sheet in sheets}
+    cells = select(base.c.id).where(base.c.notebook_id.in_(notebooks))
     # locked where the database can lock a row: what formgrader enters meanwhile is not missed
-    query = select(rows).where(rows.c.notebook_id.in_(ids)).order_by(rows.c.id).with_for_update()
-    found = connection.execute(query).mappings()
+    query = select(rows).where(rows.c.notebook_id.in_(ids), rows.c.cell_id.in_(cells))
+    found = connection.execute(query.order_by(rows.c.id).with_for_update()).mappings()
     return {(row["notebook_id"], row["cell_id"]): dict(row) for row in found}
 
 
