@@ -107,10 +107,10 @@ def read_results(path: Path) -> list[SubmissionResult]:
     if not path.is_file():
         return []
     results = []
-    text = path.read_bytes()
-    for number, line in enumerate(text.split(b"\n"), start=1):
-        if not line.strip() or number == text.count(b"\n") + 1:
-            continue  # the part after the last newline is torn, or empty
+    # the part after the last newline is torn, or empty
+    for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], start=1):
+        if not line.strip():
+            continue
         try:
             results.append(SubmissionResult.from_json(json.loads(line)))
         except (ValueError, KeyError, TypeError) as error:
