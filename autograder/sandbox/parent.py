@@ -212,6 +212,8 @@ def _bubblewrap(environment: WorkerEnvironment) -> list[str]:
         command += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     else:
         command += ["--unshare-user", "--uid", "65534", "--gid", "65534"]
+    # older torch wants a temporary folder when it is imported; Landlock keeps it from workers
+    command += ["--tmpfs", "/tmp"]
     targets = [*environment.libraries, environment.standard_library, environment.python]
     for folder in sorted({parent for path in targets for parent in path.parents}):
         command += ["--dir", str(folder)]  # by itself bubblewrap makes them for root's eyes only

@@ -7,6 +7,7 @@ import functools
 import os
 import shutil
 import socket
+import sys
 import tempfile
 import textwrap
 import tomllib
@@ -158,11 +159,16 @@ class Walled:
         module.write_text(text)
 
     def grade(self, parent: WorkerParent, jobs: int = 2) -> dict[str, SubmissionResult]:
-        """The results by student."""
+        """The results by student. Python keeps no compiled files meanwhile: none are to change."""
         options = RunOptions(submitted=self.submitted, results=self.results, jobs=jobs)
-        report = grade_class(
-            load_course(self.root), options, _Silent(), lambda tier: contextlib.nullcontext(parent)
-        )
+        keeps, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+        try:
+            report = grade_class(
+                *(load_course(self.root), options, _Silent()),
+                lambda tier: contextlib.nullcontext(parent),
+            )
+        finally:
+            sys.dont_write_bytecode = keeps
         return {result.student: result for result in report.graded}
 
     def state(self) -> dict[str, tuple[int, int, float]]:
