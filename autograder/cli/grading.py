@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.markup import escape
@@ -25,6 +25,9 @@ from .output import (
     plain,
     progress_bar,
 )
+
+if TYPE_CHECKING:  # its import loads torch
+    from ..grading.run import RunOptions, RunReport
 
 _MOST_ROWS = 60
 
@@ -96,7 +99,7 @@ def grade(
     \b
     Example: autograder grade course/submitted --jobs 2 --resume
     """
-    from ..grading.run import RunOptions, grade_class
+    from ..grading.run import RunOptions
     from ..presenting import latest
 
     cells = _cells_course(submitted, course_folder)
@@ -110,11 +113,7 @@ def grade(
         assignment=assignment,
         tier=Tier(tier) if tier else None,
     )
-    with progress_bar() as progress:
-        if cells:
-            report = instructor_part("cells.run").grade_cells(cells, options, _Shown(progress))
-        else:
-            report = grade_class(course_at(course_folder), options, _Shown(progress))
+    report = _graded(cells, course_folder, options)
     if report.torn:
         errors.print(f"a line torn by an earlier, killed run was moved to {report.torn}")
     lines = _lines(options.results, report.found.submissions)
@@ -130,6 +129,18 @@ def grade(
 
 
 COMMANDS = (grade,)
+
+
+def _graded(cells: Path | None, course_folder: Path, options: RunOptions) -> RunReport:
+    from ..grading.run import grade_class
+
+    with progress_bar() as progress:
+        if cells:
+            report: RunReport = instructor_part("cells.run").grade_cells(
+                cells, options, _Shown(progress)
+            )
+            return report
+        return grade_class(course_at(course_folder), options, _Shown(progress))
 
 
 def _cells_course(submitted: Path, course_folder: Path) -> Path | None:

@@ -38,14 +38,27 @@ def course() -> Course:
     return load_course(ROOT)
 
 
-@pytest.fixture(scope="session")
-def wall() -> Iterator[WorkerParent]:
-    """One worker parent for all tests: starting it is what takes time."""
+@contextlib.contextmanager
+def _standing() -> Iterator[WorkerParent]:
     try:
         parent = start_parent()
     except IsolationUnavailable as error:
         pytest.skip(f"no submission is graded on this machine: {error}")
     with parent:
+        yield parent
+
+
+@pytest.fixture(scope="session")
+def wall() -> Iterator[WorkerParent]:
+    """One worker parent for all tests: starting it is what takes time."""
+    with _standing() as parent:
+        yield parent
+
+
+@pytest.fixture(scope="module")
+def mortal_wall() -> Iterator[WorkerParent]:
+    """One for the tests that kill it."""
+    with _standing() as parent:
         yield parent
 
 

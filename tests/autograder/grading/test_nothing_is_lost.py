@@ -7,18 +7,18 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from autograder.course import Course
-from autograder.errors import GraderError, IsolationUnavailable, UserError
+from autograder.errors import GraderError, UserError
 from autograder.grading import results, submissions
 from autograder.grading.results import ResultsFile, read_results
 from autograder.grading.run import RunOptions, RunReport, grade_class
 from autograder.records import SubmissionResult, SubmissionStatus, Tier
-from autograder.sandbox import WorkerParent, start_parent
+from autograder.sandbox import WorkerParent
 
 WRONG = "def query_scores(inputs, query):\n    return inputs @ query\n"
 STUDENTS = ("ada", "bob", "cid", "dee")
@@ -112,16 +112,6 @@ def _patiently(grade: Callable[[], RunReport]) -> RunReport:
                 raise
             os.sched_yield()
     raise AssertionError("the results file stays locked")
-
-
-@pytest.fixture(scope="module")
-def mortal_wall() -> Iterator[WorkerParent]:
-    try:
-        parent = start_parent()
-    except IsolationUnavailable as error:
-        pytest.skip(f"no submission is graded on this machine: {error}")
-    with parent:
-        yield parent
 
 
 class KillsTheParent:
