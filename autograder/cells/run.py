@@ -12,8 +12,9 @@ from pathlib import Path
 
 from ..errors import UserError
 from ..grading.jobs import ClassGrader
+from ..grading.options import RunOptions
 from ..grading.results import ResultsFile
-from ..grading.run import RunEvents, RunOptions, RunReport
+from ..grading.run import RunEvents, RunReport
 from ..grading.submissions import failed
 from ..records import Assignment, SubmissionResult, SubmissionStatus
 from ..sandbox import WorkerParent, start_parent

@@ -15,7 +15,8 @@ from nbformat import NotebookNode
 
 from ..errors import AnswerCrashed, AnswerFault, AnswerTimeout
 from ..records import Limits
-from ..sandbox import Budget, Session
+from ..sandbox import Budget
+from ..sandbox.session import Session
 from .outputs import outputs_of
 
 #: what a cell may take to stop when it is interrupted at its time limit

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rich.markup import escape
-from rich.progress import Progress
 from rich.table import Table
 
 from ..errors import UserError
 from ..records import SubmissionResult, SubmissionStatus, Tier
 from .output import (
+    RunProgress,
     as_json,
     console,
     course_at,
@@ -26,31 +26,11 @@ from .output import (
     progress_bar,
 )
 
-if TYPE_CHECKING:  # its import loads torch
-    from ..grading.run import RunOptions, RunReport
+if TYPE_CHECKING:
+    from ..grading.options import RunOptions
+    from ..grading.run import RunReport
 
 _MOST_ROWS = 60
-
-
-class _Shown:
-    """Shows a run's progress on stderr; the result, on stdout, stays clean."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._task = progress.add_task("starting", total=None)
-        self.failed = 0
-
-    def starts(self, tier: Tier, to_grade: int, already_graded: int) -> None:
-        """See `RunEvents.starts`."""
-        already = f", {already_graded} graded before" if already_graded else ""
-        self._progress.console.print(f"isolation tier {tier}; {to_grade} to grade{already}")
-        self._progress.update(self._task, total=to_grade, description="grading")
-        self._progress.reset(self._task, total=to_grade)
-
-    def graded(self, result: SubmissionResult) -> None:
-        """See `RunEvents.graded`."""
-        self.failed += result.status is SubmissionStatus.FAILED
-        self._progress.advance(self._task)
 
 
 @click.command()
@@ -99,7 +79,7 @@ def grade(
     \b
     Example: autograder grade course/submitted --jobs 2 --resume
     """
-    from ..grading.run import RunOptions
+    from ..grading.options import RunOptions
     from ..presenting import latest
 
     cells = _cells_course(submitted, course_folder)
@@ -132,15 +112,19 @@ COMMANDS = (grade,)
 
 
 def _graded(cells: Path | None, course_folder: Path, options: RunOptions) -> RunReport:
-    from ..grading.run import grade_class
-
     with progress_bar() as progress:
         if cells:
             report: RunReport = instructor_part("cells.run").grade_cells(
-                cells, options, _Shown(progress)
+                cells, options, RunProgress(progress)
             )
             return report
-        return grade_class(course_at(course_folder), options, _Shown(progress))
+        from ..sandbox import parent_ahead
+
+        course = course_at(course_folder)
+        with parent_ahead(options.tier) as wall:
+            from ..grading.run import grade_class  # loads torch, and so does the parent meanwhile
+
+            return grade_class(course, options, RunProgress(progress), wall)
 
 
 def _cells_course(submitted: Path, course_folder: Path) -> Path | None:

@@ -26,6 +26,7 @@ from rich.text import Text
 
 from ..course import Course, find_root, load_course
 from ..errors import UserError
+from ..records import SubmissionResult, SubmissionStatus, Tier
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -110,3 +111,24 @@ class _Rate(ProgressColumn):
         """So many in a second."""
         speed = task.finished_speed or task.speed
         return Text(f"{speed:.1f}/s" if speed else "")
+
+
+class RunProgress:
+    """Shows a run's progress on stderr; the result, on stdout, stays clean."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._task = progress.add_task("starting", total=None)
+        self.failed = 0
+
+    def starts(self, tier: Tier, to_grade: int, already_graded: int) -> None:
+        """See `RunEvents.starts`."""
+        already = f", {already_graded} graded before" if already_graded else ""
+        self._progress.console.print(f"isolation tier {tier}; {to_grade} to grade{already}")
+        self._progress.update(self._task, total=to_grade, description="grading")
+        self._progress.reset(self._task, total=to_grade)
+
+    def graded(self, result: SubmissionResult) -> None:
+        """See `RunEvents.graded`."""
+        self.failed += result.status is SubmissionStatus.FAILED
+        self._progress.advance(self._task)

@@ -14,7 +14,8 @@ import torch
 
 from ..errors import AnswerFault, AnswerMissing, AnswerProtocol, AnswerRaised, AnswerTimeout
 from ..records import Limits
-from ..sandbox import Budget, Session
+from ..sandbox import Budget
+from ..sandbox.session import Session
 from ..submission import Answers
 from ..suite.implementation import Gradients, Outcome
 from ..suite.names import names_used

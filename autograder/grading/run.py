@@ -19,21 +19,9 @@ from ..submission import Found, Submission, find_submissions, submission_digest
 from .diagnosis import Diagnosis
 from .engine import SuiteRunner, with_suites
 from .jobs import ClassGrader
+from .options import RunOptions
 from .results import ResultsFile
 from .submissions import SubmissionGrader, failed, suite_digest
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """What a grading run is asked to do. `shard` is (index from 1, count)."""
-
-    submitted: Path
-    results: Path
-    jobs: int = 1
-    shard: tuple[int, int] = (1, 1)
-    resume: bool = False
-    assignment: str | None = None
-    tier: Tier | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,7 @@
 """Keeps torch's compiler out of processes that never compile, until something asks for it.
 
 torch's Python code for the meta device wraps itself in `torch._dynamo.disable`, and so imports the
-whole compiler: 1.1 s and 70 MB for a grader's process, for a function that changes nothing here.
-The worker parent has the compiler: an answer may well use what needs it.
+whole compiler: 1.1 s and 70 MB for a process, for a function that changes nothing here.
 """
 
 from __future__ import annotations
@@ -13,12 +12,23 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+import torch
+
 _NAME = "torch._dynamo"
 
 
 def defer() -> None:
     """Puts a stand-in where the compiler would be imported to; does nothing where it is already."""
     sys.modules.setdefault(_NAME, _Deferred(_NAME))
+
+
+def never_compile() -> None:
+    """Makes `torch.compile` give back what it is given: a worker has no place to compile in."""
+    torch.compile = _as_it_is
+
+
+def _as_it_is(model: Callable[..., Any] | None = None, **settings: Any) -> Callable[..., Any]:
+    return _as_it_is if model is None else model
 
 
 class _Deferred(ModuleType):

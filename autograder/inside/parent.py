@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import gc
-import importlib
 import json
 import os
 import platform
@@ -19,7 +18,7 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
-from . import confine, execution, landlock, seccomp
+from . import compiler, confine, execution, heap, landlock, seccomp
 from .nursery import CHANNEL, Nursery, Operations
 
 
@@ -41,6 +40,7 @@ def main() -> None:
     confine.hide()
     gc.collect()
     gc.freeze()
+    heap.close_holes()
     gc.enable()
     if len(os.listdir("/proc/self/task")) != 1:
         raise RuntimeError("the worker parent must have one thread: forks of more may hang")
@@ -58,6 +58,8 @@ def _become_nobody() -> None:
 
 def _warm() -> None:
     """Pays for first uses here, once."""
+    compiler.defer()
+    compiler.never_compile()
     layer = nn.Linear(4, 4)
     inputs = torch.ones(2, 3, 4)
     execution.gradients(layer, [inputs], torch.ones(2, 3, 4))
@@ -67,9 +69,6 @@ def _warm() -> None:
     nn.functional.scaled_dot_product_attention(inputs, inputs, inputs)
     torch.einsum("btd,bsd->bts", inputs, inputs)
     torch.vmap(torch.sum)(inputs)
-    # torch's own code asks for the compiler here and there: its import (1 s) is no answer's to pay
-    os.environ["TORCHINDUCTOR_CACHE_DIR"] = "/"  # it wants a place for its cache, and there is none
-    importlib.import_module("torch._dynamo")
     elsewhere = inputs.to("meta")
     execution.call(layer.to("meta"), [elsewhere])
     execution.call(elsewhere.masked_fill, [elsewhere > 0, 0.0])

@@ -1,21 +1,21 @@
 """Starts a warm worker parent, asks it for sandboxed workers, and speaks with them.
 
-Knows tensors, not tests.
+Knows tensors, not tests. A parent can be started before torch is imported here; `sandbox.session`,
+what one speaks with a worker through, is imported with the first worker.
 """
 
 from .clock import Budget
-from .doctor import Finding, examine, start_parent
+from .doctor import Finding, examine, parent_ahead, start_parent
 from .environment import ALLOWED, Libraries
 from .parent import WorkerParent
-from .session import Session
 
 __all__ = [
     "ALLOWED",
     "Budget",
     "Finding",
     "Libraries",
-    "Session",
     "WorkerParent",
     "examine",
+    "parent_ahead",
     "start_parent",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ..errors import AutograderError, IsolationUnavailable
@@ -30,6 +32,7 @@ def probe():
     return torch.ones(1), os.getuid(), denied
 """
 _EXPECTED = ["listing /", "reading /etc/passwd", "a new process", "a socket", "chmod"]
+_TIERS = (Tier.A, Tier.B, Tier.C)
 REMEDY = {
     Tier.A: "install bubblewrap (apt-get install bubblewrap) and allow user namespaces",
     Tier.B: "install bubblewrap (apt-get install bubblewrap)",
@@ -49,10 +52,11 @@ class Finding:
 def examine(tier: Tier) -> Finding:
     """Starts a worker of that tier and lets it try what it must not be able to do."""
     try:
-        with WorkerParent(tier) as parent:
-            return _probe(parent)
+        parent = WorkerParent(tier)
     except AutograderError as error:
         return Finding(tier, False, str(error))
+    with parent:
+        return _examined(parent)
 
 
 def start_parent(wanted: Tier | None = None, libraries: Libraries | None = None) -> WorkerParent:
@@ -60,14 +64,35 @@ def start_parent(wanted: Tier | None = None, libraries: Libraries | None = None)
 
     Raises `IsolationUnavailable` with each tier's reason and remedy.
     """
+    return _best(wanted, lambda tier: WorkerParent(tier, libraries))
+
+
+@contextlib.contextmanager
+def parent_ahead(wanted: Tier | None = None) -> Iterator[Callable[[Tier | None], WorkerParent]]:
+    """Begins to start a worker parent, and gives a `start_parent` that goes on with it.
+
+    What the caller does meanwhile - import torch, for one - costs no time of its own.
+    """
+    begun: dict[Tier, WorkerParent] = {}
+    tier = wanted or _TIERS[0]
+    with contextlib.suppress(AutograderError):  # told by the second attempt
+        begun[tier] = WorkerParent(tier)
+    try:
+        yield lambda wanted: _best(wanted, lambda tier: begun.pop(tier, None) or WorkerParent(tier))
+    finally:
+        for parent in begun.values():
+            parent.close()
+
+
+def _best(wanted: Tier | None, start: Callable[[Tier], WorkerParent]) -> WorkerParent:
     findings = []
-    for tier in (wanted,) if wanted else (Tier.A, Tier.B, Tier.C):
+    for tier in (wanted,) if wanted else _TIERS:
         try:
-            parent = WorkerParent(tier, libraries)
-            finding = _probe(parent)
+            parent = start(tier)
         except AutograderError as error:
             findings.append(Finding(tier, False, str(error)))
             continue
+        finding = _examined(parent)
         if finding.works:
             return parent
         parent.close()
@@ -77,6 +102,13 @@ def start_parent(wanted: Tier | None = None, libraries: Libraries | None = None)
         for f in findings
     )
     raise IsolationUnavailable(f"no isolation on this machine, so nothing is graded:\n{reasons}")
+
+
+def _examined(parent: WorkerParent) -> Finding:
+    try:
+        return _probe(parent)
+    except AutograderError as error:
+        return Finding(parent.tier, False, str(error))
 
 
 def _probe(parent: WorkerParent) -> Finding:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from autograder.records import Limits, Tier
-from autograder.sandbox import Budget, Session, WorkerParent, examine
+from autograder.sandbox import Budget, WorkerParent, examine
+from autograder.sandbox.session import Session
 
 LIMITS = Limits(wall_seconds=5, cpu_seconds=1, memory_bytes=512 << 20, reply_bytes=8 << 20)
 

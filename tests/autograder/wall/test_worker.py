@@ -41,17 +41,28 @@ def test_the_environment_that_makes_forks_cheap_is_minded(student):
 def test_a_compiler_that_torch_asks_for_is_there(student):
     made = student(
         "from torch.utils.checkpoint import checkpoint\n"
-        "import sys\n"
-        "def compiler():\n"
-        "    return {name for name in sys.modules if name.startswith('torch._dynamo.')}\n"
         "def twice(x):\n"
-        "    before = compiler()\n"
-        "    doubled = checkpoint(lambda y: 2 * y, x, use_reentrant=False)\n"
-        "    return doubled, len(compiler() - before)\n"
+        "    return checkpoint(lambda y: 2 * y, x, use_reentrant=False)\n"
     )
-    doubled, imported = made.call("twice", torch.ones(2))
-    assert torch.equal(doubled, torch.full((2,), 2.0))
-    assert imported == 0
+    assert torch.equal(made.call("twice", torch.ones(2)), torch.full((2,), 2.0))
+
+
+@pytest.mark.parametrize("decorator", ["torch.compile", 'torch.compile(backend="eager")'])
+def test_an_answer_to_be_compiled_is_run_as_it_is(student, decorator):
+    made = student(f"import torch\n@{decorator}\ndef twice(x):\n    return 2 * x\n")
+    assert torch.equal(made.call("twice", torch.ones(2)), torch.full((2,), 2.0))
+
+
+def test_what_a_worker_allocates_lies_side_by_side(student):
+    made = student(
+        "import ctypes\n"
+        "malloc = ctypes.CDLL(None).malloc\n"
+        "malloc.restype = ctypes.c_void_p\n"
+        "def pages():\n"
+        "    blocks = [malloc(size) for size in (48, 104, 200) for _ in range(1000)]\n"
+        "    return len({block >> 12 for block in blocks})\n"
+    )
+    assert made.call("pages") < 150  # 86 pages hold them all
 
 
 def test_gradients_are_those_of_the_answer(student):
