@@ -131,6 +131,7 @@ class ClassGrader:
             return False
         task, job.task = job.task, None
         if isinstance(answer, SubmissionResult):
+            self._feed(waiting)  # the job goes on while the result is written
             self.on_result(answer)
         else:
             self._again(task, waiting, answer)
