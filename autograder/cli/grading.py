@@ -11,13 +11,12 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from ..errors import UserError
 from ..records import SubmissionResult, SubmissionStatus, Tier
+from .courses import Courses, courses_of
 from .output import (
     RunProgress,
     as_json,
     console,
-    course_at,
     emit,
     errors,
     in_course,
@@ -74,7 +73,7 @@ def grade(
     """Grade every submission below the folder SUBMITTED.
 
     SUBMITTED holds <student>/<assignment>/<exercise>.py or .ipynb; the folder of one assignment
-    works too. In a course of nbgrader's own notebooks (docs/migration.md) their cells are run.
+    works too. Of assignments with nbgrader's own tests (docs/migration.md) the cells are run.
 
     \b
     Example: autograder grade course/submitted --jobs 2 --resume
@@ -82,8 +81,8 @@ def grade(
     from ..grading.options import RunOptions
     from ..presenting import latest
 
-    cells = _cells_course(submitted, course_folder)
-    class_folder = cells or submitted.resolve().parent
+    courses = courses_of(submitted, course_folder, assignment)
+    class_folder = courses.cells or submitted.resolve().parent
     options = RunOptions(
         submitted=submitted,
         results=results or class_folder / "results.jsonl",
@@ -93,16 +92,13 @@ def grade(
         assignment=assignment,
         tier=Tier(tier) if tier else None,
     )
-    report = _graded(cells, course_folder, options)
+    report = _graded(courses, options)
     if report.torn:
         errors.print(f"a line torn by an earlier, killed run was moved to {report.torn}")
-    lines = _lines(options.results, report.found.submissions)
-    shown = latest(lines)
-    recorded = None
-    if cells:
-        recorded = {"db_url": None, "submissions": len(shown), "notes": _notes(shown)}
-    elif gradebook or (gradebook is None and submitted.resolve().name == "submitted"):
-        recorded = _record(course_at(course_folder), class_folder, shown)
+    shown = latest(_lines(options.results, report.found.submissions))
+    if gradebook is None:
+        gradebook = submitted.resolve().name == "submitted"
+    recorded = _recorded(courses, class_folder, shown, gradebook)
     document = _document(report, options.results, shown, recorded)
     emit(document) if as_json else _print(document, shown)
     return 2 if any(r.status is SubmissionStatus.FAILED for r in report.graded) else 0
@@ -111,38 +107,20 @@ def grade(
 COMMANDS = (grade,)
 
 
-def _graded(cells: Path | None, course_folder: Path, options: RunOptions) -> RunReport:
+def _graded(courses: Courses, options: RunOptions) -> RunReport:
+    reports = []
     with progress_bar() as progress:
-        if cells:
-            report: RunReport = instructor_part("cells.run").grade_cells(
-                cells, options, RunProgress(progress)
-            )
-            return report
-        from ..sandbox import parent_ahead
+        if courses.cells:
+            cells = instructor_part("cells.run")
+            reports.append(cells.grade_cells(courses.cells, options, RunProgress(progress)))
+        if courses.own:
+            from ..sandbox import parent_ahead
 
-        course = course_at(course_folder)
-        with parent_ahead(options.tier) as wall:
-            from ..grading.run import grade_class  # loads torch, and so does the parent meanwhile
+            with parent_ahead(options.tier) as wall:
+                from ..grading.run import grade_class  # loads torch, as the parent does meanwhile
 
-            return grade_class(course, options, RunProgress(progress), wall)
-
-
-def _cells_course(submitted: Path, course_folder: Path) -> Path | None:
-    """The course above SUBMITTED whose notebooks hold nbgrader's own tests, if it is one."""
-    for folder in submitted.resolve().parents:
-        if (folder / "nbgrader_config.py").is_file():
-            names = {path.parent.name for path in folder.glob("source/*/*.ipynb")}
-            return folder if names and not names & _own_assignments(course_folder, folder) else None
-    return None
-
-
-def _own_assignments(*folders: Path) -> set[str]:
-    """The assignments of our own courses at or above these folders."""
-    names: set[str] = set()
-    for folder in folders:
-        with contextlib.suppress(UserError):
-            names |= {assignment.name for assignment in course_at(folder).assignments}
-    return names
+                reports.append(grade_class(courses.own, options, RunProgress(progress), wall))
+    return courses.together(reports)
 
 
 def _shard(text: str) -> tuple[int, int]:
@@ -160,14 +138,22 @@ def _lines(path: Path, submissions: Sequence[Any]) -> list[SubmissionResult]:
     return [line for line in read_results(path) if (line.student, line.assignment) in mine]
 
 
-def _record(course: Any, class_folder: Path, results: Sequence[SubmissionResult]) -> dict[str, Any]:
-    summary = instructor_part("gradebook").record(course, class_folder, results)
-    notes = [f"{note.student}: {note.text}" for note in summary.notes]
-    return {"db_url": summary.db_url, "submissions": summary.submissions, "notes": notes}
-
-
-def _notes(results: Sequence[SubmissionResult]) -> list[str]:
-    return [f"{r.student}/{r.assignment}: {note}" for r in results for note in r.notes]
+def _recorded(
+    courses: Courses, class_folder: Path, results: Sequence[SubmissionResult], gradebook: bool
+) -> dict[str, Any] | None:
+    """What stands in the gradebook now; a run over notebooks as they are writes it by itself."""
+    cells = [result for result in results if not courses.owns(result.assignment)]
+    notes = [f"{r.student}/{r.assignment}: {note}" for r in cells for note in r.notes]
+    if courses.own is None or not gradebook:
+        one = {"db_url": None, "submissions": len(cells), "notes": notes}
+        return one if courses.cells else None
+    own = [result for result in results if courses.owns(result.assignment)]
+    summary = instructor_part("gradebook").record(courses.own, class_folder, own)
+    return {
+        "db_url": summary.db_url,
+        "submissions": summary.submissions + len(cells),
+        "notes": [*(f"{note.student}: {note.text}" for note in summary.notes), *notes],
+    }
 
 
 def _document(

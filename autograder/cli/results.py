@@ -10,6 +10,7 @@ import click
 from rich.markup import escape
 
 from ..errors import UserError
+from .courses import course_of_class
 from .output import as_json, console, course_at, emit, in_course, instructor_part, plain
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def record(class_folder: Path, db_url: str | None, course_folder: Path, as_json:
     """
     results = _results(class_folder)
     summary = instructor_part("gradebook").record(
-        course_at(course_folder), class_folder, results, db_url=db_url
+        course_of_class(course_folder, class_folder), class_folder, results, db_url=db_url
     )
     notes = [f"{note.student}/{note.assignment}: {note.text}" for note in summary.notes]
     if as_json:
@@ -55,7 +56,7 @@ def feedback(class_folder: Path, course_folder: Path, as_json: bool) -> int:
     """
     human = instructor_part("gradebook").human_work(class_folder)
     pages = instructor_part("feedback").write_feedback(
-        course_at(course_folder), class_folder, _results(class_folder), human
+        course_of_class(course_folder, class_folder), class_folder, _results(class_folder), human
     )
     if as_json:
         emit([str(page) for page in pages])

@@ -1,0 +1,73 @@
+"""A class with assignments of both kinds: judged by hidden suites, and by nbgrader's own cells."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nbgrader.api import Gradebook
+
+from .conftest import run
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+OURS = "simplified_attention"
+
+
+@pytest.fixture(scope="module")
+def mixed(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The class of `released`, with an assignment of ours that ada and right have handed in too."""
+    course = tmp_path_factory.mktemp("mixed") / "cs101"
+    shutil.copytree(released, course)
+    shutil.rmtree(course / "submitted")
+    shutil.copytree(released / "submitted" / "right" / "texts", course / "submitted/right/texts")
+    for student in ("right", "ada"):
+        example = REPOSITORY / "examples" / "submitted" / "ada" / OURS
+        shutil.copytree(example, course / "submitted" / student / OURS)
+    (course / "submitted" / "ada" / "essay").mkdir()
+    with (course / "nbgrader_config.py").open("a") as config:
+        config.write("\nfrom autograder.gradebook import configure\n")
+        config.write(f"\nconfigure(c, course={str(REPOSITORY)!r})\n")
+    return course
+
+
+def _graded(course: Path, *options: str) -> Any:
+    return json.loads(run(course, "autograder", "grade", "submitted", *options, "--json").stdout)
+
+
+def test_one_command_grades_both_and_finds_the_course_in_the_configuration(mixed: Path) -> None:
+    done = _graded(mixed)
+
+    scores = {(s["student"], s["assignment"]): s["score"] for s in done["submissions"]}
+    assert scores[("ada", OURS)] == scores[("right", OURS)] == 100
+    assert scores[("right", "texts")] > 0
+    assert len(scores) == 3
+    (skipped,) = done["skipped"]
+    assert skipped["path"].endswith("ada/essay")
+    assert "texts" in skipped["reason"] and OURS in skipped["reason"]
+    with Gradebook(f"sqlite:///{mixed}/gradebook.db") as gradebook:
+        for (student, assignment), score in scores.items():
+            assert gradebook.find_submission(assignment, student).score == score
+
+
+def test_one_kind_can_be_graded_alone(mixed: Path) -> None:
+    ours = _graded(mixed, "--assignment", OURS)
+    theirs = _graded(mixed, "--assignment", "texts")
+
+    assert {s["assignment"] for s in ours["submissions"]} == {OURS}
+    assert {s["assignment"] for s in theirs["submissions"]} == {"texts"}
+
+
+def test_pages_and_records_find_the_course_too(mixed: Path) -> None:
+    _graded(mixed, "--resume")
+
+    run(mixed, "autograder", "feedback", ".")
+    assert (mixed / "feedback" / "ada" / OURS).is_dir()
+    assert "2 submissions recorded" in run(mixed, "autograder", "record", ".").stdout
+
+
+def test_an_assignment_that_nobody_knows_is_refused_by_its_name(mixed: Path) -> None:
+    with pytest.raises(AssertionError, match="no assignment 'essay'; known: .*texts"):
+        _graded(mixed, "--assignment", "essay")
