@@ -21,6 +21,8 @@ ENTRIES: dict[str, dict[str, Any]] = recipes.entries()
 FROM_PRINTED = 5e-4
 #: patterns of dropout differ between machines: see `_kept_entries`
 NEEDS_MKL = {"dropped_ones", "dropped_weights"}
+#: versions of PyTorch that draw another pattern than the one that printed the documents
+OTHER_PATTERN = ("2.6.",)
 
 
 def _cases() -> Iterator[Any]:
@@ -34,8 +36,11 @@ def _cases() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("entry", "way"), list(_cases()))
 def test_printed_output_is_computed_again(entry: dict[str, Any], way: dict[str, Any]) -> None:
-    if way["recipe"] in NEEDS_MKL and not torch.backends.mkl.is_available():
-        pytest.skip("the seed's dropout pattern is that of a CPU with MKL")
+    if way["recipe"] in NEEDS_MKL:
+        if not torch.backends.mkl.is_available():
+            pytest.skip("the seed's dropout pattern is that of a CPU with MKL")
+        if torch.__version__.startswith(OTHER_PATTERN):
+            pytest.skip(f"PyTorch {torch.__version__} draws another dropout pattern from the seed")
     got = recipes.RECIPES[way["recipe"]](*way.get("arguments", ()))
     if entry["kind"] in ("text", "dict"):
         assert got == entry["values"]
