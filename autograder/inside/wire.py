@@ -24,6 +24,8 @@ MAX_ITEMS = 100_000
 MAX_PAIRS = 2_000
 MAX_DIMENSIONS = 12
 MAX_HEADER_BYTES = 1 << 20
+#: a frame with less tensor data goes in one part: every part that is sent wakes the other side
+_SMALL = 1 << 16
 
 _DTYPES: dict[str, torch.dtype] = {
     str(dtype).removeprefix("torch."): dtype
@@ -43,7 +45,11 @@ def encode(frame_id: int, value: Any) -> Iterator[bytes | memoryview]:
     """The parts of a frame, to be sent one after the other; raises `BadFrame` before the first."""
     encoder = _Encoder()
     header = json.dumps(encoder.node(value)).encode()
-    yield HEAD.pack(frame_id, len(header), encoder.size) + header
+    start = HEAD.pack(frame_id, len(header), encoder.size) + header
+    if encoder.size < _SMALL:
+        yield b"".join([start, *map(_bytes_of, encoder.tensors)])
+        return
+    yield start
     for tensor in encoder.tensors:
         yield _bytes_of(tensor)
 

@@ -165,10 +165,7 @@ class Session:
         """Sends all of `sending` or receives `wanted` bytes; drains the output meanwhile."""
         buffer = bytearray(wanted)
         view = sending if sending is not None else memoryview(buffer)
-        watched = select.EPOLLOUT if sending is not None else select.EPOLLIN
-        poll = select.poll()
-        poll.register(self._channel, watched)
-        poll.register(self._output, select.POLLIN)
+        poll = None
         while view:
             # first try without waiting: most calls are answered at once
             try:
@@ -185,6 +182,12 @@ class Session:
                 pass
             except ConnectionError:
                 self._ended()
+            if poll is None:
+                poll = select.poll()
+                poll.register(
+                    self._channel, select.POLLOUT if sending is not None else select.POLLIN
+                )
+                poll.register(self._output, select.POLLIN)
             self._wait(poll, clock)
         return buffer
 
