@@ -109,13 +109,14 @@ def _close(got: torch.Tensor, expected: torch.Tensor, bound: Tolerance) -> torch
 
 def _value_difference(got: torch.Tensor, expected: torch.Tensor, wrong: torch.Tensor) -> str:
     if expected.dim() == 0:
-        return f"got       {_number(got)}\nexpected  {_number(expected)}"
+        return f"got       {_number(got.item())}\nexpected  {_number(expected.item())}"
     distance = (got.double() - expected.double()).abs().masked_fill(~wrong, -1.0)
     distance = torch.nan_to_num(distance, nan=float("inf"), posinf=float("inf"))
     worst = _unravel(int(distance.flatten().argmax()), expected.shape)
     lines = [
         f"{int(wrong.sum())} of {wrong.numel()} values differ; the largest difference is at "
-        f"{list(worst)}: got {_number(got[worst])}, expected {_number(expected[worst])}"
+        f"{list(worst)}: got {_number(got[worst].item())}, "
+        f"expected {_number(expected[worst].item())}"
     ]
     if expected.dim() > 1:
         first = _unravel(int(wrong.flatten().nonzero()[0]), expected.shape)[:-1]
@@ -133,8 +134,7 @@ def _unravel(index: int, shape: torch.Size) -> tuple[int, ...]:
     return tuple(reversed(where))
 
 
-def _number(value: torch.Tensor) -> str:
-    item = value.item()
+def _number(item: Any) -> str:
     return (
         f"{item:.4f}"
         if isinstance(item, float) and 1e-3 <= abs(item) < 1e5
@@ -145,7 +145,7 @@ def _number(value: torch.Tensor) -> str:
 
 
 def _row(row: torch.Tensor) -> str:
-    shown = ", ".join(_number(value) for value in row[:8])
+    shown = ", ".join(map(_number, row[:8].tolist()))
     return f"[{shown}{', ...' if row.numel() > 8 else ''}]"
 
 
