@@ -139,7 +139,7 @@ class RemoteImplementation:
         self.generation += 1
         request = ("load", self._answers.exercise, self._answers.text, self._seed)
         try:
-            self._session.ask(Budget.of(self._limits), *request)
+            self._session.ask(Budget.of_import(self._limits), *request)
             if self._lender is not None:
                 self._session.lender = self._lender.answer
                 self._session.ask(Budget.of(self._limits), "borrow", list(self._lender.names))

@@ -6,10 +6,11 @@ whole compiler: 1.1 s and 70 MB for a process, for a function that changes nothi
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 from collections.abc import Callable
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import torch
@@ -38,6 +39,15 @@ class _Deferred(ModuleType):
     def disable(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[..., Any]:
         """What is not compiled anyway needs no wrapper that says so."""
         return fn
+
+    allow_in_graph = disallow_in_graph = disable
+
+    @staticmethod
+    def graph_break(*args: Any, **kwargs: Any) -> None:
+        """There is no graph."""
+
+    #: asked for by `torch.func`'s Jacobians
+    compiled_autograd = SimpleNamespace(_disable=contextlib.nullcontext)
 
     def __getattr__(self, name: str) -> Any:
         if name == "__file__":  # asked by `inspect`, of every module there is

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import socket
@@ -137,7 +138,7 @@ class WorkerParent:
         self.wait_until_ready()
         request = {
             **asdict(limits),
-            "cpu_seconds_in_all": max(2, int(limits.cpu_seconds * (questions + 1))),
+            "cpu_seconds_in_all": max(2, math.ceil(limits.cpu_seconds * (questions + 2))),
         }
         session, descriptors = Session.pair(limits)
         try:

@@ -131,6 +131,14 @@ AT_MODULE_LEVEL = [
     module("fails", GOOD + "1 / 0\n", said="ZeroDivisionError", **dict.fromkeys(BOTH, "error")),
     module("asserts", GOOD + "assert query_scores(torch.ones(2, 2), torch.ones(2))[0] == 2\n"),
     module("unused_import", "import transformers\n" + GOOD),
+    module(  # longer than a question may take
+        "computes",
+        GOOD
+        + "import time\nend = time.process_time() + 0.7\nwhile time.process_time() < end: pass\n",
+    ),
+    module(
+        "compiled", GOOD.replace("def attention", "@torch.compile(dynamic=True)\ndef attention")
+    ),
     module(
         "used_import",
         "import transformers\n"

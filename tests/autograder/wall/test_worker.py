@@ -47,6 +47,20 @@ def test_a_compiler_that_torch_asks_for_is_there(student):
     assert torch.equal(made.call("twice", torch.ones(2)), torch.full((2,), 2.0))
 
 
+def test_what_asks_for_the_compiler_in_passing_does_without(student):
+    made = student(
+        "import sys, torch\n"
+        "def learn(x):\n"
+        "    weight = torch.nn.Parameter(torch.zeros(2))\n"
+        "    torch.optim.SGD([weight], lr=1.0).step()\n"
+        "    slope = torch.func.jacrev(lambda y: 2 * y)(x)\n"
+        "    return slope, any(name.startswith('torch._dynamo.') for name in sys.modules)\n"
+    )
+    slope, compiler = made.call("learn", torch.ones(2))
+    assert torch.equal(slope, 2 * torch.eye(2))
+    assert not compiler
+
+
 @pytest.mark.parametrize("decorator", ["torch.compile", 'torch.compile(backend="eager")'])
 def test_an_answer_to_be_compiled_is_run_as_it_is(student, decorator):
     made = student(f"import torch\n@{decorator}\ndef twice(x):\n    return 2 * x\n")
