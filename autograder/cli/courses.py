@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..course import Course, find_root, load_course
 from ..errors import UserError
 from ..submission.find import Found, find_submissions
-from .output import course_at, instructor_part
+from .output import HERE, course_at, instructor_part
 
 if TYPE_CHECKING:
     from ..grading.run import RunReport
@@ -80,16 +80,27 @@ def _names(course: Course | None) -> set[str]:
 
 
 def _own_course(course_folder: Path, class_folder: Path | None) -> Course | None:
-    """The course that is named, else that around the class, else that of its configuration."""
-    for folder in (course_folder, class_folder):
-        with contextlib.suppress(UserError):
-            root = find_root(folder) if folder else Path()
-            if any(root.glob("source/*/assignment.toml")):
-                break
-    else:
-        has_settings = class_folder is not None and (class_folder / CONFIG_FILE).is_file()
-        return _configured(class_folder) if class_folder and has_settings else None
-    return load_course(root)
+    """The course that is named, else that around the class, else that of its configuration.
+
+    Raises `UserError` where the named one is none.
+    """
+    if course_folder != HERE:
+        return course_at(course_folder)
+    for folder in (HERE, class_folder):
+        root = _root_of(folder) if folder else None
+        if root is not None:
+            return load_course(root)
+    if class_folder is None or not (class_folder / CONFIG_FILE).is_file():
+        return None
+    return _configured(class_folder)
+
+
+def _root_of(folder: Path) -> Path | None:
+    """The nearest folder of a course of ours, if there is one: others have a `source/` too."""
+    with contextlib.suppress(UserError):
+        root = find_root(folder)
+        return root if any(root.glob("source/*/assignment.toml")) else None
+    return None
 
 
 def _configured(class_folder: Path) -> Course | None:

@@ -30,6 +30,8 @@ from ..records import SubmissionResult, SubmissionStatus, Tier
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+#: where the course is looked for, and above, if it is not named
+HERE = Path()
 #: columns where nobody looks at a terminal: a log, a file
 _WIDE = 160
 
@@ -55,7 +57,7 @@ def in_course(command: F) -> F:
         "--course",
         "course_folder",
         type=click.Path(path_type=Path),
-        default=Path(),
+        default=HERE,
         help="The instructor's folder, with source/ and solutions/ (default: here or above).",
     )(command)
 
