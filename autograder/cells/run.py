@@ -113,12 +113,7 @@ def _find(course: CellsCourse, options: RunOptions) -> Found:
             "where nbgrader keeps what was handed in"
         )
     found = find_submissions(options.submitted, course.assignments, options.assignment)
-    if not found.submissions:
-        raise UserError(
-            f"{options.submitted} holds no submission; expected <student>/<assignment>/ in it"
-            + "".join(f"\n  {item.path}: {item.reason}" for item in found.skipped[:10])
-        )
-    return found
+    return found.or_refuse(options.submitted)
 
 
 def _digest(paths: list[Path]) -> str:

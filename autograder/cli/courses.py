@@ -50,7 +50,7 @@ class Courses:
 def courses_of(submitted: Path, course_folder: Path, assignment: str | None) -> Courses:
     """Looks at the hand-ins, and at the nbgrader course that they are in, if any.
 
-    Raises `UserError` where there is neither a course of ours nor one of nbgrader's.
+    Raises `UserError` where there is neither a course of ours nor one of nbgrader's, or no hand-in.
     """
     folders = submitted.resolve().parents
     class_folder = next((folder for folder in folders if (folder / CONFIG_FILE).is_file()), None)
@@ -63,11 +63,13 @@ def courses_of(submitted: Path, course_folder: Path, assignment: str | None) -> 
     known = sorted(_names(own) | others)
     if assignment not in (None, *known):
         raise UserError(f"there is no assignment {assignment!r}; known: {', '.join(known)}")
-    found = find_submissions(submitted, known, assignment)
+    found = find_submissions(submitted, known, assignment).or_refuse(submitted)
     handed_in = {submission.assignment for submission in found.submissions}
-    if own is None or (handed_in and not handed_in & _names(own)):
-        return Courses(None, class_folder, found)
-    return Courses(own, class_folder if handed_in & others else None, found)
+    return Courses(
+        own if handed_in & _names(own) else None,
+        class_folder if handed_in & others else None,
+        found,
+    )
 
 
 def course_of_class(course_folder: Path, class_folder: Path) -> Course:

@@ -12,7 +12,6 @@ from typing import Protocol
 import torch
 
 from ..course import Course
-from ..errors import UserError
 from ..records import Assignment, SubmissionResult, Tier
 from ..sandbox import WorkerParent, start_parent
 from ..submission import Found, Submission, find_submissions, submission_digest
@@ -59,13 +58,8 @@ def grade_class(
     """
     found = find_submissions(
         options.submitted, [a.name for a in course.assignments], options.assignment
-    )
+    ).or_refuse(options.submitted)
     mine = [s for s in found.submissions if _in_shard(s, options.shard)]
-    if not found.submissions:
-        raise UserError(
-            f"{options.submitted} holds no submission; expected <student>/<assignment>/ in it"
-            + "".join(f"\n  {item.path}: {item.reason}" for item in found.skipped[:10])
-        )
     used = {s.assignment for s in mine}
     assignments = {a.name: a for a in course.assignments if a.name in used}
     digests = {name: suite_digest(course.root, a) for name, a in assignments.items()}

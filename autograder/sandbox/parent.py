@@ -154,6 +154,8 @@ class WorkerParent:
     def close(self) -> None:
         """Ends the parent and every worker with it."""
         self._control.close()
+        if not self._ready:
+            self._process.kill()  # it would load torch to its end first
         try:
             self._process.wait(5)
         except subprocess.TimeoutExpired:

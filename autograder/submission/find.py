@@ -34,6 +34,15 @@ class Found:
     submissions: tuple[Submission, ...]
     skipped: tuple[Skipped, ...]
 
+    def or_refuse(self, submitted: Path) -> Found:
+        """Itself; raises `UserError` where there is no submission."""
+        if not self.submissions:
+            raise UserError(
+                f"{submitted} holds no submission; expected <student>/<assignment>/ in it"
+                + "".join(f"\n  {item.path}: {item.reason}" for item in self.skipped[:10])
+            )
+        return self
+
 
 def find_submissions(
     submitted: Path, known: Collection[str], assignment: str | None = None
