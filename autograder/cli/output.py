@@ -58,7 +58,8 @@ def in_course(command: F) -> F:
         "course_folder",
         type=click.Path(path_type=Path),
         default=HERE,
-        help="The instructor's folder, with source/ and solutions/ (default: here or above).",
+        help="The instructor's folder, with source/ and solutions/ (default: here or above; for a "
+        "class elsewhere, what its nbgrader_config.py names).",
     )(command)
 
 
