@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import reprlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -33,6 +34,17 @@ def tolerance_of(dtype: torch.dtype) -> Tolerance:
     if not dtype.is_floating_point:
         return EXACT
     return FLOAT64 if dtype == torch.float64 else FLOAT32
+
+
+def tolerance_of_gradient(expected: torch.Tensor) -> Tolerance:
+    """The contract's, its absolute part times the largest entry, where that is above 1.
+
+    An entry of a gradient is a sum of terms of that size: one that is near zero carries their
+    rounding, such as that of a scale which a right answer keeps in float32.
+    """
+    bound = tolerance_of(expected.dtype)
+    size = float(expected.detach().abs().max()) if expected.numel() else 0.0
+    return replace(bound, atol=bound.atol * max(1.0, size)) if math.isfinite(size) else bound
 
 
 def difference(got: Any, expected: Any, tolerance: Tolerance | None = None) -> str | None:

@@ -13,7 +13,7 @@ import torch
 
 from ..errors import AnswerRaised
 from .calls import call_text
-from .compare import EXACT, Tolerance, describe, difference
+from .compare import EXACT, Tolerance, describe, difference, tolerance_of_gradient
 from .draw import Draw
 from .failures import Failures, check_raises, explained, message
 from .implementation import Gradients, Implementation, Outcome
@@ -203,10 +203,11 @@ class Expect:
                 continue
             where = f"the gradient to argument {index + 1}, {describe(arg)}"
             if one is None:
-                if difference(torch.zeros_like(other), other) is None:
+                bound = tolerance_of_gradient(other)
+                if difference(torch.zeros_like(other), other, bound) is None:
                     continue
                 self._fail(f"{where}:\ngot       none\nexpected  a tensor", likely)
-            text = difference(one, other)
+            text = difference(one, other, tolerance_of_gradient(other))
             if text is not None:
                 self._fail(f"{where}:\n{text}", likely)
 

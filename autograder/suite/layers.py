@@ -11,7 +11,7 @@ from ..errors import AnswerNotImplemented, AnswerRaised
 from ..inside.devices import MIXED_DEVICES
 from ..inside.execution import tensors_in
 from .calls import call_text
-from .compare import Tolerance, describe, difference
+from .compare import Tolerance, describe, difference, tolerance_of_gradient
 from .draw import Draw
 from .failures import Failures, check_raises, explained, message, not_a_result
 from .implementation import Implementation, Layer
@@ -202,11 +202,12 @@ class ExpectLayer:
     ) -> None:
         if expected is None:
             return
+        bound = tolerance_of_gradient(expected)
         if got is None:  # right where the expected gradient is zero but for rounding
-            if difference(torch.zeros_like(expected), expected) is None:
+            if difference(torch.zeros_like(expected), expected, bound) is None:
                 return
             self._fail(f"{where}:\ngot       none\nexpected  {describe(expected)}", likely)
-        text = difference(got, expected)
+        text = difference(got, expected, bound)
         if text is not None:
             self._fail(f"{where}:\n{text}", likely)
 

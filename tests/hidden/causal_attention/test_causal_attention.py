@@ -234,9 +234,9 @@ def test_training_drops_other_weights_in_every_call(expect: Expect, draw: Draw) 
 
 @pytest.mark.question(NAME, points=2)
 def test_gradient_reaches_input_and_projections(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer(NAME, 3, 5, 6, 0.0, True, scale=0.7)
+    layer = expect.layer(NAME, 3, 5, 6, 0.0, True, scale=0.7).move(dtype=torch.float64)
     layer.gradients(
-        draw.normal(2, 4, 3),
+        draw.normal(2, 4, 3, scale=0.5, dtype=torch.float64),
         likely="`.detach()`, `.item()`, `.data` or `torch.no_grad()` cuts the gradient",
     )
 

@@ -145,7 +145,7 @@ def test_module_on_another_device(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(GPT, points=2)
 def test_gradients_reach_every_weight(expect: Expect, draw: Draw) -> None:
     expect.layer(GPT, config(6, 2, 6)).move(dtype=torch.float64).gradients(
-        draw.normal(2, 5, 6, dtype=torch.float64),
+        draw.normal(2, 5, 6, scale=0.5, dtype=torch.float64),
         likely="`.detach()`, `.data`, `no_grad` or `torch.tensor(...)` stops the learning of what "
         "stands before it",
     )

@@ -141,7 +141,7 @@ def test_module_on_another_device(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(MHA, points=2)
 def test_gradients_reach_every_weight(expect: Expect, draw: Draw) -> None:
     expect.layer(MHA, 4, 6, 6, 0.0, 2, True).move(dtype=torch.float64).gradients(
-        draw.normal(2, 5, 4, dtype=torch.float64),
+        draw.normal(2, 5, 4, scale=0.5, dtype=torch.float64),
         likely="`.detach()`, `.data`, `no_grad` or `torch.tensor(...)` stops the learning of what "
         "stands before it",
     )

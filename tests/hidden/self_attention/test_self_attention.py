@@ -136,7 +136,7 @@ def test_float64_and_any_memory_layout(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("SelfAttentionV1", points=2)
 def test_gradient_reaches_the_input_and_every_weight(expect: Expect, draw: Draw) -> None:
     expect.layer("SelfAttentionV1", 4, 3).move(dtype=torch.float64).gradients(
-        draw.normal(2, 5, 4, dtype=torch.float64),
+        draw.normal(2, 5, 4, scale=0.5, dtype=torch.float64),
         likely="`.detach()`, `.data`, `torch.no_grad()` or a weight with `requires_grad=False` "
         "keeps a weight from being trained",
     )
@@ -239,6 +239,6 @@ def test_float64_and_any_memory_layout_linear(expect: Expect, draw: Draw) -> Non
 @pytest.mark.question("SelfAttentionV2", points=2)
 def test_gradient_reaches_the_input_and_every_layer(expect: Expect, draw: Draw) -> None:
     expect.layer("SelfAttentionV2", 4, 3, True).move(dtype=torch.float64).gradients(
-        draw.normal(2, 5, 4, dtype=torch.float64),
+        draw.normal(2, 5, 4, scale=0.5, dtype=torch.float64),
         likely="`.detach()`, `.data` or `torch.no_grad()` keeps a layer from being trained",
     )
