@@ -70,7 +70,7 @@ build/otter/.ready: constraints.txt
 	@touch $@
 
 .PHONY: soak
-soak: setup-test ## random files, killed graders, right answers 300 times (hours; SOAK, SOAK_VERDICTS pass options)
+soak: setup-test ## random files, killed graders, right answers 300 times (half an hour and more; SOAK, SOAK_VERDICTS pass options)
 	@MAKE_TARGET=soak scripts/setup.sh instructor dev soak
 	@$(PY) scripts/soak.py $(SOAK)
 	@$(PY) scripts/soak_verdicts.py $(SOAK_VERDICTS)
