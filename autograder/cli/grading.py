@@ -79,7 +79,6 @@ def grade(
     Example: autograder grade course/submitted --jobs 2 --resume
     """
     from ..grading.options import RunOptions
-    from ..presenting import latest
 
     courses = courses_of(submitted, course_folder, assignment)
     class_folder = courses.cells or submitted.resolve().parent
@@ -93,12 +92,9 @@ def grade(
         tier=Tier(tier) if tier else None,
     )
     report = _graded(courses, options)
-    if report.torn:
-        errors.print(f"a line torn by an earlier, killed run was moved to {report.torn}")
-    shown = latest(_lines(options.results, report.found.submissions))
-    if gradebook is None:
-        gradebook = submitted.resolve().name == "submitted"
-    recorded = _recorded(courses, class_folder, shown, gradebook)
+    shown = _shown(options.results, report.found.submissions)
+    wanted = submitted.resolve().name == "submitted" if gradebook is None else gradebook
+    recorded = _recorded(courses, class_folder, shown, wanted)
     document = _document(report, options.results, shown, recorded)
     emit(document) if as_json else _print(document, shown)
     return 2 if any(r.status is SubmissionStatus.FAILED for r in report.graded) else 0
@@ -120,7 +116,10 @@ def _graded(courses: Courses, options: RunOptions) -> RunReport:
                 from ..grading.run import grade_class  # loads torch, as the parent does meanwhile
 
                 reports.append(grade_class(courses.own, options, RunProgress(progress), wall))
-    return courses.together(reports)
+    report = courses.together(reports)
+    if report.torn:
+        errors.print(f"a line torn by an earlier, killed run was moved to {report.torn}")
+    return report
 
 
 def _shard(text: str) -> tuple[int, int]:
@@ -131,11 +130,14 @@ def _shard(text: str) -> tuple[int, int]:
     raise click.BadParameter(f"{text!r} is not I/N with 1 <= I <= N", param_hint="--shard")
 
 
-def _lines(path: Path, submissions: Sequence[Any]) -> list[SubmissionResult]:
+def _shown(path: Path, submissions: Sequence[Any]) -> Sequence[SubmissionResult]:
+    """The last result of each submission of this run, graded now or before."""
     from ..grading.results import read_results
+    from ..presenting import latest
 
     mine = {(s.student, s.assignment) for s in submissions}
-    return [line for line in read_results(path) if (line.student, line.assignment) in mine]
+    lines = read_results(path)
+    return latest([line for line in lines if (line.student, line.assignment) in mine])
 
 
 def _recorded(

@@ -32,6 +32,21 @@ def _as_it_is(model: Callable[..., Any] | None = None, **settings: Any) -> Calla
     return _as_it_is if model is None else model
 
 
+class _Settings:
+    """`torch._dynamo.config` with what `torch.utils.checkpoint` reads; for others the real one."""
+
+    error_on_nested_fx_trace = True
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_real().config, name)
+
+
+def _real() -> ModuleType:
+    if isinstance(sys.modules.get(_NAME), _Deferred):
+        del sys.modules[_NAME]
+    return importlib.import_module(_NAME)
+
+
 class _Deferred(ModuleType):
     """`torch._dynamo` with what is asked of it in passing; for anything else the real one comes."""
 
@@ -46,12 +61,11 @@ class _Deferred(ModuleType):
     def graph_break(*args: Any, **kwargs: Any) -> None:
         """There is no graph."""
 
+    config = _Settings()
     #: asked for by `torch.func`'s Jacobians
     compiled_autograd = SimpleNamespace(_disable=contextlib.nullcontext)
 
     def __getattr__(self, name: str) -> Any:
         if name == "__file__":  # asked by `inspect`, of every module there is
             raise AttributeError(name)
-        if sys.modules.get(_NAME) is self:
-            del sys.modules[_NAME]
-        return getattr(importlib.import_module(_NAME), name)
+        return getattr(_real(), name)

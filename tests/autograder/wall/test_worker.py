@@ -38,19 +38,17 @@ def test_the_environment_that_makes_forks_cheap_is_minded(student):
     assert made.call("facts") == (0, 1, True)
 
 
-def test_a_compiler_that_torch_asks_for_is_there(student):
-    made = student(
-        "from torch.utils.checkpoint import checkpoint\n"
-        "def twice(x):\n"
-        "    return checkpoint(lambda y: 2 * y, x, use_reentrant=False)\n"
-    )
-    assert torch.equal(made.call("twice", torch.ones(2)), torch.full((2,), 2.0))
+def test_a_compiler_that_is_really_asked_for_is_there(student):
+    made = student("import torch\ndef limit():\n    return torch._dynamo.config.recompile_limit\n")
+    assert made.call("limit") > 0
 
 
 def test_what_asks_for_the_compiler_in_passing_does_without(student):
     made = student(
         "import sys, torch\n"
+        "from torch.utils.checkpoint import checkpoint\n"
         "def learn(x):\n"
+        "    x = checkpoint(lambda y: 2 * y, x, use_reentrant=False)\n"
         "    weight = torch.nn.Parameter(torch.zeros(2))\n"
         "    torch.optim.SGD([weight], lr=1.0).step()\n"
         "    slope = torch.func.jacrev(lambda y: 2 * y)(x)\n"
