@@ -18,6 +18,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -47,7 +48,7 @@ def main() -> None:
                 *(sys.executable, "-m", "autograder", "grade", str(place / "submitted")),
                 *("--jobs", str(options.jobs), "--course", str(ROOT), *extra),
             ]
-            seconds, peak = _timed(lambda command=command: _run(command, ROOT))  # type: ignore[misc]
+            seconds, peak = _timed(partial(_run, command, ROOT))
             rows.append((label, options.students, seconds, peak))
         if not options.no_nbgrader:
             rows.append(_nbgrader(Path(folder) / "nbgrader"))

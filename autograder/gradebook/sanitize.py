@@ -17,6 +17,8 @@ _LONGEST_OUTPUT = 20_000
 _LARGEST_IMAGE = 1 << 20
 _MOST_OUTPUTS = 50
 _IMAGES = ("image/png", "image/jpeg")
+# where CommonMark may begin raw HTML: no space stands between `<` and what follows
+_TAG = re.compile(r"<[A-Za-z/!?]")
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
 
 Cell = dict[str, Any]
@@ -52,7 +54,10 @@ def _code(source: str, outputs: list[Cell]) -> Cell:
 
 
 def _safe_markdown(source: str) -> str:
-    return str(clean_html(source))  # type: ignore[no-untyped-call]  # ships no types if re.search(r"<\s*[A-Za-z/!?]", source) else source
+    # cleaning writes `<`, `>` and `&` as entities: text without a tag stays as the student wrote it
+    if not _TAG.search(source):
+        return source
+    return str(clean_html(source))  # type: ignore[no-untyped-call]  # it ships no types
 
 
 def _safe_output(output: Any) -> Cell | None:

@@ -27,7 +27,8 @@ def lent(name: str, own: Callable[..., Any], exchange: Exchange) -> Callable[...
         bound = inspect.signature(own).bind(*args, **kwargs)
         bound.apply_defaults()
         if torch.is_grad_enabled() and any(t.requires_grad for t in tensors_in(bound.args)):
-            return _Lent.apply(name, exchange, *bound.args)  # type: ignore[no-untyped-call] # torch's
+            # torch's `apply` has no types
+            return _Lent.apply(name, exchange, *bound.args)  # type: ignore[no-untyped-call]
         return _reply(exchange(("lend", "call", name, list(bound.args))))
 
     return function

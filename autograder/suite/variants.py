@@ -34,8 +34,7 @@ def misconception(question: str, *, confuses: str, hint: str) -> Callable[[T], T
 
     def mark(implementation: T) -> T:
         name = implementation.__name__
-        implementation.__variant__ = Variant(question, name, implementation, confuses, hint)  # type: ignore[attr-defined]
-        return implementation
+        return _marked(implementation, Variant(question, name, implementation, confuses, hint))
 
     return mark
 
@@ -45,8 +44,7 @@ def alternative(question: str) -> Callable[[T], T]:
 
     def mark(implementation: T) -> T:
         name = implementation.__name__
-        implementation.__variant__ = Variant(question, name, implementation)  # type: ignore[attr-defined]
-        return implementation
+        return _marked(implementation, Variant(question, name, implementation))
 
     return mark
 
@@ -55,11 +53,15 @@ def combination(question: str, *mistakes: str) -> Callable[[T], T]:
     """Marks an implementation with several known mistakes at once, which has no name of its own."""
 
     def mark(implementation: T) -> T:
-        name = implementation.__name__
-        implementation.__variant__ = Variant(question, name, implementation, " + ".join(mistakes))  # type: ignore[attr-defined]
-        return implementation
+        name, both = implementation.__name__, " + ".join(mistakes)
+        return _marked(implementation, Variant(question, name, implementation, both))
 
     return mark
+
+
+def _marked(implementation: T, variant: Variant) -> T:
+    implementation.__variant__ = variant  # type: ignore[attr-defined]
+    return implementation
 
 
 def variants_in(path: Path) -> tuple[Variant, ...]:

@@ -119,7 +119,8 @@ def _changed(tree: ast.Module, place: Place, other: ast.AST | None) -> ast.Modul
     changed = copy.deepcopy(tree)
     target: object = changed
     for step in place[:-1]:
-        target = target[step] if isinstance(step, int) else getattr(target, step)  # type: ignore[index]
+        by_index = isinstance(step, int)
+        target = target[step] if by_index else getattr(target, step)  # type: ignore[index]
     last = place[-1]
     new = ast.Pass() if other is None else copy.deepcopy(other)
     if isinstance(last, int):

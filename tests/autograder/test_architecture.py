@@ -20,6 +20,7 @@ PACKAGE = ROOT / "autograder"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "templates" not in path.parts)
 
 LONGEST_MODULE = 250
+LONGEST_LINE = 100
 MEDIAN_FUNCTION = 8
 P90_FUNCTION = 30
 
@@ -68,6 +69,20 @@ def test_modules_stay_within_their_budget() -> None:
     counts = {_name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
     long = {name: lines for name, lines in counts.items() if lines > LONGEST_MODULE}
     assert not long, f"more than {LONGEST_MODULE} lines, split by responsibility: {long}"
+
+
+def test_no_line_is_too_long_whatever_stands_at_its_end() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    long = [
+        f"{name}:{number}"
+        for name in listed
+        if not name.startswith(("assignments/", "examples/")) and (ROOT / name).is_file()
+        for number, line in enumerate((ROOT / name).read_text("utf-8").splitlines(), start=1)
+        if len(line) > LONGEST_LINE
+    ]
+    assert not long, f"more than {LONGEST_LINE} characters, a pragma counted too: {long}"
 
 
 def test_half_of_all_functions_are_short(lengths: list[int]) -> None:

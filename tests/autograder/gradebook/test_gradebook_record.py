@@ -451,6 +451,19 @@ def test_what_a_students_notebook_shows_runs_nothing_and_stays_small(
     assert not any(c.cell_type == "raw" for c in notebook.cells)
 
 
+def test_text_of_a_student_without_markup_stays_as_written(
+    course: Course, class_folder: Path, make_result: Callable, make_released: Callable,
+    submit: Callable,
+) -> None:  # fmt: skip
+    own = make_released("masking")
+    written = 'if $a < b$ & c > d\n\n> `x -> y`, [a "link"](https://example.org)'
+    own.cells.insert(1, nbformat.v4.new_markdown_cell(written))
+    submit("ada", {"masking.ipynb": json.dumps(own)})
+    record(course, class_folder, [make_result("ada", files=("masking.ipynb", None))])
+    notebook = autograded(class_folder, "ada", "masking")
+    assert written in [c.source for c in notebook.cells if c.cell_type == "markdown"]
+
+
 def test_a_link_in_a_submission_is_not_followed(
     course: Course, class_folder: Path, make_result: Callable, submit: Callable, tmp_path: Path
 ) -> None:

@@ -34,7 +34,8 @@ PIECES = st.sampled_from(
         *("for f in A:", "with f as A:", "    f = 1", "try:", "except f as A:", "del f", "f += 1"),
         *("from __future__ import annotations", "from __future__ import braces", "f(", ")", "\\"),
         *('"""', "'", "# coding: utf-7", "\x00", "\ud800", "\u2028", "\x0c", "a = 1; def f(): 0"),
-        *("if f:", "else:", "match f:", "    case A: 1", "async def f(): yield", "𝕗 = 1", "x" * 50),
+        *("if f:", "else:", "match f:", "    case A: 1", "async def f(): yield", "𝕗 = 1"),
+        "x" * 50,
     ]
 )
 SOURCES = st.lists(PIECES, max_size=8).flatmap(
