@@ -29,7 +29,7 @@ CONSTRAINTS = ROOT / "constraints.txt"
 CORE_TESTS = (
     "tests/autograder/grading/test_examples.py",
     "tests/autograder/gradebook",
-    "tests/autograder/release/test_student_folder.py",
+    "tests/autograder/student/test_folder.py",
     "tests/autograder/wall/test_doors.py",
     "tests/public",
     "tests/hidden",

@@ -1,0 +1,7 @@
+"""A released folder of the small course, as a student has it."""
+
+from __future__ import annotations
+
+from ..release.conftest import course, edit, folder, make_wheel, root, solve, wheel
+
+__all__ = ["course", "edit", "folder", "make_wheel", "root", "solve", "wheel"]
