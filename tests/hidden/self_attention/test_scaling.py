@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from autograder.suite import Draw, Expect, Forbidden
+from autograder.suite import Draw, Expect
+from autograder.suite.forbidden import scaled_dot_product
 
 
 def _cancelling(queries: torch.Tensor) -> torch.Tensor:
@@ -188,27 +189,7 @@ def test_gradient_reaches_queries_and_keys(expect: Expect, draw: Draw) -> None:
 
 ATTENTION = "scaled_dot_product_attention"
 
-#: every operator behind torch's function; which one runs depends on shape, device and gradient
-OWN = Forbidden(
-    operators=frozenset(
-        {
-            "aten::scaled_dot_product_attention",
-            "aten::_scaled_dot_product_attention_math",
-            "aten::_scaled_dot_product_attention_math_for_mps",
-            "aten::_scaled_dot_product_flash_attention",
-            "aten::_scaled_dot_product_flash_attention_for_cpu",
-            "aten::_scaled_dot_product_efficient_attention",
-            "aten::_scaled_dot_product_cudnn_attention",
-            "aten::_scaled_dot_product_fused_attention_overrideable",
-        }
-    ),
-    names=frozenset(
-        {
-            "scaled_dot_product_attention",
-            "_scaled_dot_product_attention_math",
-            "_scaled_dot_product_flash_attention_for_cpu",
-        }
-    ),
+OWN = scaled_dot_product(
     instead="build it from three steps that you know: scores, softmax of the scaled scores, "
     "weighted sum of the values.",
 )
