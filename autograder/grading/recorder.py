@@ -11,7 +11,7 @@ import torch
 from ..errors import AnswerFault, AnswerRaised
 from ..inside.execution import tensors_in
 from ..suite.compare import difference
-from ..suite.implementation import Gradients, Implementation, Layer, Outcome
+from ..suite.implementation import Gradients, Implementation, Layer, Outcome, Step
 from .engine import Observer
 
 T = TypeVar("T")
@@ -70,6 +70,10 @@ class Recorder(Observer):
             _gradients,
         )
 
+    def steps(self, name: str, steps: Sequence[Step]) -> tuple[Any, ...]:
+        """See `Implementation.steps`."""
+        return self.note(f"steps {name}", lambda: self._implementation.steps(name, steps), _kept)
+
     def operators(self, name: str, args: Sequence[Any]) -> frozenset[str]:
         """See `Implementation.operators`; how an answer computes is no mark of a mistake."""
         return self._implementation.operators(name, args)
@@ -115,6 +119,9 @@ class _RecordedLayer:
         return self._recorder.note(
             "layer gradients", lambda: self._layer.gradients(args, cotangent), _gradients
         )
+
+    def steps(self, steps: Sequence[Step]) -> tuple[Any, ...]:
+        return self._recorder.note("layer steps", lambda: self._layer.steps(steps), _kept)
 
     def weights(self) -> dict[str, torch.Tensor]:
         return self._recorder.note("weights", self._layer.weights, _shapes)

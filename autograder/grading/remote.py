@@ -17,8 +17,9 @@ from ..records import Limits
 from ..sandbox import Budget
 from ..sandbox.session import Session
 from ..submission import Answers
-from ..suite.implementation import Gradients, Outcome
+from ..suite.implementation import Gradients, Outcome, Step
 from ..suite.names import names_used
+from . import replies
 from .lender import Lender
 
 #: after so many dead workers a question is not tried again
@@ -65,11 +66,15 @@ class RemoteImplementation:
 
     def call(self, name: str, args: Sequence[Any]) -> Outcome:
         """See `Implementation.call`."""
-        return _outcome(self.ask(name, "call", name, list(args)), len(args))
+        return replies.outcome(self.ask(name, "call", name, list(args)), len(args))
 
     def gradients(self, name: str, args: Sequence[Any], cotangent: Any) -> Gradients:
         """See `Implementation.gradients`."""
-        return _gradients(self.ask(name, "gradients", name, list(args), cotangent), len(args))
+        return replies.gradients(self.ask(name, "gradients", name, list(args), cotangent), args)
+
+    def steps(self, name: str, steps: Sequence[Step]) -> tuple[Any, ...]:
+        """See `Implementation.steps`."""
+        return replies.values(self.ask(name, "steps", name, replies.calls(steps)), len(steps))
 
     def operators(self, name: str, args: Sequence[Any]) -> frozenset[str]:
         """See `Implementation.operators`."""
@@ -167,16 +172,20 @@ class RemoteLayer:
 
     def forward(self, args: Sequence[Any]) -> Outcome:
         """See `Layer.forward`."""
-        return _outcome(self._ask("forward", list(args)), len(args))
+        return replies.outcome(self._ask("forward", list(args)), len(args))
 
     def gradients(self, args: Sequence[Any], cotangent: Any) -> Gradients:
         """See `Layer.gradients`."""
-        return _gradients(self._ask("layer_gradients", list(args), cotangent), len(args))
+        return replies.gradients(self._ask("layer_gradients", list(args), cotangent), args)
+
+    def steps(self, steps: Sequence[Step]) -> tuple[Any, ...]:
+        """See `Layer.steps`."""
+        return replies.values(self._ask("layer_steps", replies.calls(steps)), len(steps))
 
     def weights(self) -> dict[str, torch.Tensor]:
         """See `Layer.weights`."""
         reply = self._ask("weights")
-        if not _is_named_tensors(reply):
+        if not replies.is_named_tensors(reply):
             raise AnswerProtocol("the reply is no table of weights")
         return dict(reply)
 
@@ -197,28 +206,3 @@ class RemoteLayer:
         if self._generation != self._implementation.generation:
             raise AnswerFault("the layer ended with its process")
         return self._implementation.ask(self._name, operation, self._handle, *args)
-
-
-def _outcome(reply: Any, count: int) -> Outcome:
-    match reply:
-        case (value, [*after]) if len(after) == count:
-            return Outcome(value, tuple(after))
-    raise AnswerProtocol("the reply is no value of a call")
-
-
-def _gradients(reply: Any, count: int) -> Gradients:
-    match reply:
-        case (value, [*inputs], dict() as weights) if len(inputs) == count:
-            if all(_is_gradient(item) for item in (*inputs, *weights.values())):
-                return Gradients(value, tuple(inputs), weights)
-    raise AnswerProtocol("the reply is no gradient")
-
-
-def _is_gradient(value: Any) -> bool:
-    return value is None or isinstance(value, torch.Tensor)
-
-
-def _is_named_tensors(reply: Any) -> bool:
-    return isinstance(reply, dict) and all(
-        isinstance(name, str) and isinstance(value, torch.Tensor) for name, value in reply.items()
-    )

@@ -29,7 +29,7 @@ _COPYING = frozenset({"aten::copy_", "aten::_to_copy"})
 
 def second_device(args: Iterable[Any]) -> contextlib.AbstractContextManager[Any]:
     """The rules of a second device where an argument is on the meta device, else nothing."""
-    if any(map(_is_moved, args)):
+    if any(map(_is_moved, tree_leaves(list(args)))):
         compiler.defer()
         return _SecondDevice()  # type: ignore[no-untyped-call]  # torch's own __init__
     return contextlib.nullcontext()

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 from torch.autograd import profiler_legacy
+from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from .devices import second_device
 
@@ -48,11 +49,38 @@ def call(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, list[A
     return value, copies
 
 
+def steps(
+    function: Callable[..., Any], calls: Sequence[tuple[Sequence[Any], int | None]]
+) -> list[Any]:
+    """Calls several times, and hands the state of one call to a later one as its last argument.
+
+    Each call is its arguments and the number of the earlier call whose state it gets, or None. A
+    state is the last item of what a call returned, and goes on as the object that it is: what a
+    later call writes into it shows in the values, which the caller reads after the last call.
+    """
+    memo: dict[int, torch.Tensor] = {}
+    values: list[Any] = []
+    for args, after in calls:
+        handed = [] if after is None else [_state(values[after])]
+        values.append(function(*(copy_of(arg, memo) for arg in args), *handed))
+    return values
+
+
+def _state(value: Any) -> Any:
+    if not isinstance(value, tuple | list) or len(value) < 2:
+        raise TypeError(
+            f"a call returned a {type(value).__name__}; expected a pair whose second item goes "
+            "into the next call"
+        )
+    return value[-1]
+
+
 def gradients(
     function: Callable[..., Any], args: Sequence[Any], cotangent: Any
-) -> tuple[Any, list[torch.Tensor | None], dict[str, torch.Tensor | None]]:
+) -> tuple[Any, list[Any], dict[str, torch.Tensor | None]]:
     """Calls, and pulls `cotangent` (of the value's shape) back to inputs and trainable weights.
 
+    Gradients to inputs come in the form of the inputs: a tuple of tensors has a tuple of gradients.
     Raises what the answer raises, and RuntimeError where a cotangent is of another shape.
     """
     memo: dict[int, torch.Tensor] = {}
@@ -60,7 +88,8 @@ def gradients(
     for tensor in memo.values():
         if tensor.is_floating_point():
             tensor.requires_grad_()
-    wanted = [t for t in copies if isinstance(t, torch.Tensor) and t.requires_grad]
+    leaves, form = tree_flatten(copies)  # before the call, which may change a list
+    wanted = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
     named = _trainable(function)
     value = function(*copies)
     sources = wanted + list(named.values())
@@ -71,7 +100,7 @@ def gradients(
         # `F.embedding(..., sparse=True)` gives the same gradient in another layout
         grads = [None if grad is None else grad.to_dense() for grad in found]
     by_tensor = {id(tensor): grad for tensor, grad in zip(wanted, grads, strict=False)}
-    inputs = [by_tensor.get(id(copy)) for copy in copies]
+    inputs = tree_unflatten([by_tensor.get(id(leaf)) for leaf in leaves], form)
     return value, inputs, dict(zip(named, grads[len(wanted) :], strict=True))
 
 

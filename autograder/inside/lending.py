@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_unflatten
 
 from .execution import tensors_in
 
@@ -27,24 +28,37 @@ def lent(name: str, own: Callable[..., Any], exchange: Exchange) -> Callable[...
         bound = inspect.signature(own).bind(*args, **kwargs)
         bound.apply_defaults()
         if torch.is_grad_enabled() and any(t.requires_grad for t in tensors_in(bound.args)):
-            # torch's `apply` has no types
-            return _Lent.apply(name, exchange, *bound.args)  # type: ignore[no-untyped-call]
+            return _differentiable(name, exchange, bound.args)
         return _reply(exchange(("lend", "call", name, list(bound.args))))
 
     return function
 
 
+def _differentiable(name: str, exchange: Exchange, args: tuple[Any, ...]) -> Any:
+    """The grader's value; autograd sees the tensors in tuples, too, as leaves of their own."""
+    leaves, form = tree_flatten(list(args))
+    forms: list[TreeSpec] = []
+    # torch's `apply` has no types
+    values = _Lent.apply(name, exchange, form, forms, *leaves)  # type: ignore[no-untyped-call]
+    return tree_unflatten(list(values), forms[0])
+
+
 class _Lent(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, name: str, exchange: Exchange, *args: Any) -> Any:
-        ctx.request = (name, exchange, list(args))
-        return _reply(exchange(("lend", "call", name, list(args))))
+    def forward(
+        ctx: Any, name: str, exchange: Exchange, form: TreeSpec, forms: list[TreeSpec], *leaves: Any
+    ) -> tuple[Any, ...]:
+        args = tree_unflatten(list(leaves), form)
+        ctx.request = (name, exchange, args)
+        values, value_form = tree_flatten(_reply(exchange(("lend", "call", name, args))))
+        forms.append(value_form)
+        return tuple(values)
 
     @staticmethod
     def backward(ctx: Any, *cotangents: torch.Tensor) -> Any:
         name, exchange, args = ctx.request
         gradients = _reply(exchange(("lend", "gradients", name, args, list(cotangents))))
-        return None, None, *gradients
+        return None, None, None, None, *tree_leaves(gradients)
 
 
 def _reply(reply: Any) -> Any:

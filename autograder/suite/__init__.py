@@ -7,7 +7,7 @@ sees which of the two it has.
 from .compare import Tolerance, difference
 from .draw import Draw
 from .expect import Expect
-from .implementation import Gradients, Implementation, Layer, Outcome
+from .implementation import Gradients, Implementation, Layer, Outcome, Step
 from .layers import ExpectLayer
 from .local import LocalImplementation, load_module
 from .rules import Forbidden
@@ -23,6 +23,7 @@ __all__ = [
     "Layer",
     "LocalImplementation",
     "Outcome",
+    "Step",
     "Tolerance",
     "difference",
     "Variant",

@@ -8,10 +8,22 @@ from typing import Any
 
 import torch
 
+from ..inside.execution import tensors_in
+from .implementation import Step
+
 
 def call_text(name: str, args: Sequence[Any]) -> str:
     """The call with a shape in place of each tensor, and a dtype where it is not float32."""
     return f"{name}({', '.join(argument_text(arg) for arg in args)})"
+
+
+def steps_text(name: str, steps: Sequence[Step]) -> str:
+    """Several calls, a line each, and whose state each one gets."""
+    lines = [f"{name}, {len(steps)} calls:"]
+    for number, step in enumerate(steps):
+        handed = "" if step.after is None else f", with the state of call {step.after}"
+        lines.append(f"  call {number}: {call_text(name, step.args)}{handed}")
+    return "\n".join(lines)
 
 
 def argument_text(value: Any) -> str:
@@ -21,6 +33,8 @@ def argument_text(value: Any) -> str:
         if value.dtype == torch.float32:
             return shape
         return f"{shape} {str(value.dtype).removeprefix('torch.')}"
+    if isinstance(value, tuple) and tensors_in(value):
+        return f"({', '.join(map(argument_text, value))})"
     if isinstance(value, SimpleNamespace):
         return "config(" + ", ".join(f"{key}={item}" for key, item in vars(value).items()) + ")"
     text = repr(value)

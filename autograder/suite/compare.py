@@ -169,8 +169,31 @@ def _sequence_difference(
     for index, (one, other) in enumerate(zip(got, expected, strict=True)):
         text = difference(one, other, tolerance)
         if text is not None:
-            return f"in result [{index}] of {len(expected)}:\n{text}"
+            return _at(index, text)
     return None
+
+
+def _at(index: int, text: str) -> str:
+    """The difference with the place where it is: `at [1][0]:` for an item of an item."""
+    if text.startswith("at ["):
+        return f"at [{index}]{text.removeprefix('at ')}"
+    return f"at [{index}]:\n{text}"
+
+
+def form_difference(got: Any, expected: Any) -> str | None:
+    """None where shapes and devices are the expected ones, in tuples and lists too."""
+    if isinstance(expected, tuple | list):
+        if isinstance(got, tuple | list) and len(got) == len(expected):
+            texts = map(form_difference, got, expected)
+            return next((_at(i, text) for i, text in enumerate(texts) if text is not None), None)
+    elif not isinstance(expected, torch.Tensor):
+        return difference(got, expected)
+    elif isinstance(got, torch.Tensor):
+        if got.device != expected.device:
+            return f"got       {describe(got)} on another device\nexpected  the device of the input"
+        if got.shape == expected.shape:
+            return None
+    return f"got       {describe(got)}\nexpected  {describe(expected)}"
 
 
 def _mapping_difference(got: Any, expected: Mapping[Any, Any]) -> str | None:

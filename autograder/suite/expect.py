@@ -12,11 +12,12 @@ from typing import Any
 import torch
 
 from ..errors import AnswerRaised
-from .calls import call_text
-from .compare import EXACT, Tolerance, describe, difference, tolerance_of_gradient
+from .arguments import changes, gradient_faults
+from .calls import call_text, steps_text
+from .compare import Tolerance, difference
 from .draw import Draw
 from .failures import Failures, check_raises, explained, message
-from .implementation import Gradients, Implementation, Outcome
+from .implementation import Gradients, Implementation, Step
 from .layers import ExpectLayer
 from .rules import Forbidden
 
@@ -97,8 +98,24 @@ class Expect:
         self._call = call_text(question, args)
         with self._explained(likely):
             outcome = self.implementation.call(question, args)
-        self._inputs_unchanged(args, outcome)
+        for text, cause in changes(args, outcome):
+            self._fail(text, cause)
         return outcome.value
+
+    def steps(self, question: str, *steps: Step, likely: str) -> None:
+        """Several calls that hand a state on return what the solution's return.
+
+        Each state goes on as the object that it is, and all values are compared after the last
+        call: a later call must not write into what an earlier one returned.
+        """
+        expected = self.solution.steps(question, steps)
+        self._call = steps_text(question, steps)
+        with self.failures.noted():
+            with self._explained(likely):
+                got = self.implementation.steps(question, steps)
+            text = difference(got, expected)
+            if text is not None:
+                self._fail(text, likely)
 
     def that(self, holds: bool, *, got: str, expected: str, likely: str) -> None:
         """A property of the last call's value holds; what follows may rely on it."""
@@ -117,7 +134,8 @@ class Expect:
             text = difference(got.value, expected.value)
             if text is not None:
                 self._fail(text, likely)
-            self._compare_gradients(args, got.inputs, expected.inputs, likely)
+            for text in gradient_faults(args, got.inputs, expected.inputs):
+                self._fail(text, likely)
 
     def pulled(
         self, question: str, *args: Any, cotangent: torch.Tensor, likely: str = ""
@@ -178,38 +196,6 @@ class Expect:
         if isinstance(value, torch.Tensor):
             return self.draw.normal(*value.shape, dtype=value.dtype)
         return tuple(self._cotangent(item) for item in value)
-
-    def _inputs_unchanged(self, args: Sequence[Any], outcome: Outcome) -> None:
-        for index, (before, after) in enumerate(zip(args, outcome.inputs_after, strict=False)):
-            if not isinstance(before, torch.Tensor):
-                continue
-            text = difference(after, before, EXACT)
-            if text is not None:
-                self._fail(
-                    f"argument {index + 1} was changed by the call:\n{text}",
-                    "an operation in place (`x -= ...`, `x[...] = ...`, a name ending in `_`) "
-                    "writes into the caller's tensor; work on a new one",
-                )
-
-    def _compare_gradients(
-        self,
-        args: Sequence[Any],
-        got: Sequence[torch.Tensor | None],
-        expected: Sequence[torch.Tensor | None],
-        likely: str,
-    ) -> None:
-        for index, (arg, one, other) in enumerate(zip(args, got, expected, strict=True)):
-            if other is None:
-                continue
-            where = f"the gradient to argument {index + 1}, {describe(arg)}"
-            if one is None:
-                bound = tolerance_of_gradient(other)
-                if difference(torch.zeros_like(other), other, bound) is None:
-                    continue
-                self._fail(f"{where}:\ngot       none\nexpected  a tensor", likely)
-            text = difference(one, other, tolerance_of_gradient(other))
-            if text is not None:
-                self._fail(f"{where}:\n{text}", likely)
 
     def _fail(self, text: str, likely: str) -> None:
         self.failures.add(AssertionError(message(self._call, text, likely)))

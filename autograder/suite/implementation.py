@@ -15,10 +15,22 @@ import torch
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a call returned, and its tensor arguments as they were after the call."""
+    """What a call returned, and its arguments as they were after the call."""
 
     value: Any
     inputs_after: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One of several calls: its arguments, and which earlier call (from 0) hands its state on.
+
+    A call with a state returns a pair, whose second item is the state; the next one takes it as
+    its last argument.
+    """
+
+    args: tuple[Any, ...]
+    after: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +38,13 @@ class Gradients:
     """A call's value and the vector-Jacobian product with a cotangent.
 
     `inputs` has one entry per argument: a gradient of the argument's shape, or None where none
-    flowed (and for arguments that are not floating point tensors). `weights` has one entry per
+    flowed (and for arguments that are not floating point tensors); for a tuple or list of tensors
+    as many entries. `weights` has one entry per
     trainable parameter of a layer.
     """
 
     value: Any
-    inputs: tuple[torch.Tensor | None, ...]
+    inputs: tuple[Any, ...]
     weights: Mapping[str, torch.Tensor | None] = field(default_factory=dict)
 
 
@@ -43,6 +56,9 @@ class Layer(Protocol):
 
     def gradients(self, args: Sequence[Any], cotangent: Any) -> Gradients:
         """Calls the layer and pulls the cotangent back to its inputs and weights."""
+
+    def steps(self, steps: Sequence[Step]) -> tuple[Any, ...]:
+        """Calls the layer several times; the values as they are after the last call."""
 
     def weights(self) -> dict[str, torch.Tensor]:
         """A copy of every trainable parameter by its name, in registration order."""
@@ -68,6 +84,9 @@ class Implementation(Protocol):
 
     def gradients(self, name: str, args: Sequence[Any], cotangent: Any) -> Gradients:
         """Calls the function and pulls the cotangent back to every floating point input."""
+
+    def steps(self, name: str, steps: Sequence[Step]) -> tuple[Any, ...]:
+        """Calls the function several times; the values as they are after the last call."""
 
     def operators(self, name: str, args: Sequence[Any]) -> frozenset[str]:
         """Names of all operators that a call dispatches, composite ones too (`aten::softmax`)."""

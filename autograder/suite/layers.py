@@ -6,15 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_map_only
 
 from ..errors import AnswerNotImplemented, AnswerRaised
 from ..inside.devices import MIXED_DEVICES
 from ..inside.execution import tensors_in
-from .calls import call_text
-from .compare import Tolerance, describe, difference, tolerance_of_gradient
+from .arguments import changes, gradient_difference, gradient_faults
+from .calls import call_text, steps_text
+from .compare import Tolerance, difference, form_difference
 from .draw import Draw
 from .failures import Failures, check_raises, explained, message, not_a_result
-from .implementation import Implementation, Layer
+from .implementation import Implementation, Layer, Step
 
 
 class ExpectLayer:
@@ -126,30 +128,41 @@ class ExpectLayer:
         self._call = call_text(f"{self._built}.forward", args)
         with explained(self._call, likely):
             outcome = self.answer.forward(args)
-        for before, after in zip(args, outcome.inputs_after, strict=False):
-            if isinstance(before, torch.Tensor) and before.device.type != "meta":
-                text = difference(after, before, Tolerance(0.0, 0.0))
-                if text is not None:
-                    self._fail(
-                        f"the input was changed by the call:\n{text}", "work on a new tensor"
-                    )
+        for text, cause in changes(args, outcome):
+            self._fail(text, cause)
         return outcome.value
+
+    def steps(self, *steps: Step, likely: str) -> None:
+        """Several calls that hand a state on return what the solution's return.
+
+        Each state goes on as the object that it is, and all values are compared after the last
+        call: a later call must not write into what an earlier one returned.
+        """
+        expected = self.reference.steps(steps)
+        self._call = steps_text(f"{self._built}.forward", steps)
+        with self._failures.noted():
+            with explained(self._call, likely):
+                got = self.answer.steps(steps)
+            text = difference(got, expected)
+            if text is not None:
+                self._fail(text, likely)
 
     def shape(self, *args: Any, likely: str) -> None:
         """The forward value has the solution's shape; for inputs on the meta device."""
         expected = self.reference.forward(args).value
         got = self.result(*args, likely=likely)
-        if not isinstance(got, torch.Tensor) or got.shape != expected.shape:
-            self._fail(f"got       {describe(got)}\nexpected  {describe(expected)}", likely)
+        text = form_difference(got, expected)
+        if text is not None:
+            self._fail(text, likely)
 
-    def moves(self, *args: torch.Tensor, likely: str) -> None:
+    def moves(self, *args: Any, likely: str) -> None:
         """Forward works on another device: all that it computes with is there, and so is its value.
 
         Moves both layers to the meta device, for good. It holds no numbers, so an answer that asks
         for one (`if mask.any()`) can't be judged there and passes: judge values before.
         """
         self.move(device="meta")
-        moved = [arg.to("meta") for arg in args]
+        moved = tree_map_only(torch.Tensor, lambda tensor: tensor.to("meta"), list(args))
         expected = self.reference.forward(moved).value
         self._call = f"after module.to(another device), {call_text(self._question, moved)}"
         try:
@@ -160,13 +173,9 @@ class ExpectLayer:
             if MIXED_DEVICES in str(fault) or "meta" not in str(fault).lower():
                 self._fail(not_a_result(str(fault)), likely)
             return
-        if not isinstance(got, torch.Tensor) or got.device != expected.device:
-            self._fail(
-                f"got       {describe(got)} on another device\nexpected  the device of the input",
-                likely,
-            )
-        elif got.shape != expected.shape:
-            self._fail(f"got       {describe(got)}\nexpected  {describe(expected)}", likely)
+        text = form_difference(got, expected)
+        if text is not None:
+            self._fail(text, likely)
 
     def that(self, holds: bool, *, got: str, expected: str, likely: str) -> None:
         """A property of the last call's value holds; what follows may rely on it."""
@@ -191,25 +200,11 @@ class ExpectLayer:
             with explained(self._call, likely):
                 got = self.answer.gradients(args, cotangent)
             for name, other in expected.weights.items():
-                one = got.weights.get(name)
-                self._compare(f"the gradient to {name}", one, other, likely)
-            for index, other in enumerate(expected.inputs):
-                one = got.inputs[index]
-                self._compare(f"the gradient to input {index + 1}", one, other, likely)
-
-    def _compare(
-        self, where: str, got: torch.Tensor | None, expected: torch.Tensor | None, likely: str
-    ) -> None:
-        if expected is None:
-            return
-        bound = tolerance_of_gradient(expected)
-        if got is None:  # right where the expected gradient is zero but for rounding
-            if difference(torch.zeros_like(expected), expected, bound) is None:
-                return
-            self._fail(f"{where}:\ngot       none\nexpected  {describe(expected)}", likely)
-        text = difference(got, expected, bound)
-        if text is not None:
-            self._fail(f"{where}:\n{text}", likely)
+                text = gradient_difference(got.weights.get(name), other)
+                if text is not None:
+                    self._fail(f"the gradient to {name}:\n{text}", likely)
+            for text in gradient_faults(args, got.inputs, expected.inputs):
+                self._fail(text, likely)
 
     def _fail(self, text: str, likely: str) -> None:
         self._failures.add(AssertionError(message(self._call, text, likely)))

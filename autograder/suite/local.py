@@ -15,7 +15,7 @@ from torch import nn
 
 from ..errors import AnswerFault, AnswerMemory, AnswerMissing, AnswerNotImplemented, AnswerRaised
 from ..inside import execution
-from .implementation import Gradients, Outcome
+from .implementation import Gradients, Outcome, Step
 from .names import names_used
 
 
@@ -56,6 +56,12 @@ class LocalImplementation:
         with _faults(name):
             value, inputs, _ = execution.gradients(function, args, cotangent)
         return Gradients(value, tuple(inputs))
+
+    def steps(self, name: str, steps: Sequence[Step]) -> tuple[Any, ...]:
+        """See `Implementation.steps`."""
+        function = self._get(name)
+        with _faults(name):
+            return tuple(execution.steps(function, [(step.args, step.after) for step in steps]))
 
     def operators(self, name: str, args: Sequence[Any]) -> frozenset[str]:
         """See `Implementation.operators`."""
@@ -99,6 +105,12 @@ class LocalLayer:
         with _faults(self._name):
             value, inputs, weights = execution.gradients(self._layer, args, cotangent)
         return Gradients(value, tuple(inputs), weights)
+
+    def steps(self, steps: Sequence[Step]) -> tuple[Any, ...]:
+        """See `Layer.steps`."""
+        calls = [(step.args, step.after) for step in steps]
+        with _faults(self._name):
+            return tuple(execution.steps(self._layer, calls))
 
     def weights(self) -> dict[str, torch.Tensor]:
         """See `Layer.weights`."""

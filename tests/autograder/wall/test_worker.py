@@ -92,6 +92,28 @@ def test_a_cut_gradient_is_none(student):
     assert gradient is None
 
 
+def test_gradients_to_a_pair_are_a_pair(student):
+    made = student("def product(a, pair):\n    return a * pair[0], (pair[1] * 3, None)")
+    a, b, c = torch.randn(3, 2).unbind()
+    seeds = (torch.ones(2), (torch.ones(2),))
+    _, (to_a, to_pair), _ = made.ask("gradients", "product", [a, (b, c)], seeds)
+    assert torch.equal(to_a, b)
+    assert torch.equal(to_pair[0], a)
+    assert torch.equal(to_pair[1], torch.full((2,), 3.0))
+
+
+def test_steps_hand_a_state_on_and_are_read_after_the_last(student):
+    made = student(
+        "import torch\n"
+        "def count(x, past=None):\n"
+        "    past = torch.zeros(1) if past is None else past.add_(x)\n"
+        "    return x, past\n"
+    )
+    calls = [([torch.ones(1)], None), ([torch.full((1,), 5.0)], 0)]
+    (_, first), (_, second) = made.ask("steps", "count", calls)
+    assert first is second and first.item() == 5.0
+
+
 def test_a_layer_takes_weights_by_name_and_gives_their_gradients(student):
     made = student(
         "import torch\n"

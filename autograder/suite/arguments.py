@@ -1,0 +1,74 @@
+"""What became of a call's arguments: left as they were, and reached by the right gradients.
+
+An argument is a tensor, or a tuple or list that may hold some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+
+from .compare import EXACT, describe, difference, tolerance_of_gradient
+from .implementation import Outcome
+
+#: what writes into a caller's tensor, and into a caller's container
+IN_PLACE = (
+    "an operation in place (`x -= ...`, `x[...] = ...`, a name ending in `_`) writes into the "
+    "caller's tensor; work on a new one"
+)
+_CONTAINER_CHANGED = (
+    "the list or dictionary belongs to the caller: `append`, `pop`, `x[0] = ...` change it for "
+    "everybody; make a new one"
+)
+
+
+def changes(args: Sequence[Any], outcome: Outcome) -> Iterator[tuple[str, str]]:
+    """What a call changed in its arguments, each with the likely cause."""
+    for index, (before, after) in enumerate(zip(args, outcome.inputs_after, strict=False)):
+        if not isinstance(before, torch.Tensor | tuple | list | dict) or _is_meta(before):
+            continue
+        text = difference(after, before, EXACT)
+        if text is not None:
+            holds = isinstance(before, list | dict)
+            likely = _CONTAINER_CHANGED if holds else IN_PLACE
+            yield f"argument {index + 1} was changed by the call:\n{text}", likely
+
+
+def _is_meta(value: Any) -> bool:
+    """Whether there are no numbers to compare."""
+    if isinstance(value, tuple | list):
+        return any(map(_is_meta, value))
+    return isinstance(value, torch.Tensor) and value.device.type == "meta"
+
+
+def gradient_faults(
+    args: Sequence[Any], got: Sequence[Any], expected: Sequence[Any]
+) -> Iterator[str]:
+    """Where gradients to arguments differ from the expected ones, with what came."""
+    for index, (arg, one, other) in enumerate(zip(args, got, expected, strict=True)):
+        yield from _faults(f"the gradient to argument {index + 1}", arg, one, other)
+
+
+def _faults(where: str, arg: Any, got: Any, expected: Any) -> Iterator[str]:
+    if isinstance(expected, tuple | list):
+        items = got if isinstance(got, tuple | list) else [None] * len(expected)
+        for index, (item, one, other) in enumerate(zip(arg, items, expected, strict=True)):
+            yield from _faults(f"{where}[{index}]", item, one, other)
+        return
+    text = gradient_difference(got, expected)
+    if text is not None:
+        yield f"{where}, {describe(arg)}:\n{text}"
+
+
+def gradient_difference(got: Any, expected: Any) -> str | None:
+    """None where a gradient is right; none at all is right where zero, but for rounding, is."""
+    if not isinstance(expected, torch.Tensor):
+        return None
+    bound = tolerance_of_gradient(expected)
+    if got is not None:
+        return difference(got, expected, bound)
+    if difference(torch.zeros_like(expected), expected, bound) is None:
+        return None
+    return f"got       none\nexpected  {describe(expected)}"
