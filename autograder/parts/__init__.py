@@ -1,0 +1,33 @@
+"""What an exercise takes from another one, ready to be used: `from autograder.parts import ...`.
+
+A part does what the question of its name asks for, and is written in another way than an answer
+would be. Each is loaded when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .cached_attention import CachedAttention
+    from .rotary import apply_rotary, rotary_angles
+
+#: the module of each part
+_MODULES = {
+    "CachedAttention": "cached_attention",
+    "apply_rotary": "rotary",
+    "rotary_angles": "rotary",
+}
+
+__all__ = ["CachedAttention", "apply_rotary", "rotary_angles"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"there is no part {name!r}; parts are {', '.join(sorted(_MODULES))}")
+    return getattr(import_module(f".{_MODULES[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(_MODULES)
