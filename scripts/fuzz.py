@@ -28,9 +28,9 @@ with atheris.instrument_imports(include=["autograder", "json", "zipfile"]):
     from autograder.collecting import collect
     from autograder.collecting.members import members_of
     from autograder.errors import SubmissionError
-    from autograder.inside import wire
     from autograder.records import Exercise, Question
     from autograder.submission import module_of_notebook, read_exercise
+    from autograder.worker import wire
 
 NAMES = ("f", "A")
 #: what a file of each kind looks like, to begin with

@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT))
 
 from autograder.collecting.members import members_of  # noqa: E402 - found by the line above
 from autograder.errors import SubmissionError  # noqa: E402
-from autograder.grading.results import read_results  # noqa: E402
+from autograder.results.file import read_results  # noqa: E402
 from autograder.submission import module_of_notebook  # noqa: E402
 
 NAMES = ("f", "A")

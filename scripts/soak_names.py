@@ -22,8 +22,8 @@ from pathlib import Path
 import torch
 
 from autograder.course import Course, find_root, load_course
-from autograder.grading.diagnosis import Diagnosis
-from autograder.grading.engine import SuiteRunner, with_suites
+from autograder.grading.judging.suites import SuiteRunner, with_suites
+from autograder.grading.naming.diagnosis import Diagnosis
 from autograder.records import Exercise
 
 

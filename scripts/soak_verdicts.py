@@ -24,8 +24,8 @@ from types import ModuleType
 import torch
 
 from autograder.course import Course, find_root, load_course
-from autograder.grading.cases import Case, cases_of
-from autograder.grading.engine import SuiteRunner, with_suites
+from autograder.grading.judging.suites import SuiteRunner, with_suites
+from autograder.grading.validation.cases import Case, cases_of
 from autograder.records import Exercise
 from autograder.suite.local import LocalImplementation
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.course import find_root, load_course
-from autograder.grading.cases import Case
-from autograder.grading.validate import validate
+from autograder.grading.validation.cases import Case
+from autograder.grading.validation.validate import validate
 from autograder.records import QuestionResult
 
 _WRONG = ("misconception", "combination")

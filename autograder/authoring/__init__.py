@@ -1,17 +1,9 @@
 """From content to product: what students get, proved to be fresh and to tell nothing hidden."""
 
 from .bundle import build_wheel
-from .class_source import write_class_source
 from .gradescope import gradescope_bundle
 from .leaks import Leak
-from .release import (
-    Difference,
-    ReleasedFolder,
-    ReleaseReport,
-    find_leaks,
-    release,
-    verify_fresh,
-)
+from .release import Difference, ReleasedFolder, ReleaseReport, find_leaks, release, verify_fresh
 
 __all__ = [
     "Difference",
@@ -23,5 +15,4 @@ __all__ = [
     "gradescope_bundle",
     "release",
     "verify_fresh",
-    "write_class_source",
 ]

@@ -12,9 +12,9 @@ from pathlib import Path
 from string import Template
 
 from ..course import Course
+from ..course.manifest import HINTS, MANIFEST, hints_text, manifest_text
+from ..course.points import points_of
 from ..errors import ContentError
-from ..manifest import HINTS, MANIFEST, hints_text, manifest_text
-from ..points import points_of
 from ..records import Assignment, Exercise
 from .hints import hints_of
 from .ipynb import notebook_json

@@ -106,6 +106,6 @@ def _root_of(folder: Path) -> Path | None:
 
 
 def _configured(class_folder: Path) -> Course | None:
-    settings = instructor_part("gradebook").load_settings(class_folder)
-    way = settings.config.BehindTheWall.get("course")
+    settings = instructor_part("nbgrader").load_settings(class_folder)
+    way = settings.config.SandboxedExporter.get("course")
     return load_course(class_folder / way) if way else None

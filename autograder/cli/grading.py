@@ -107,12 +107,12 @@ def _graded(courses: Courses, options: RunOptions) -> RunReport:
     reports = []
     with progress_bar() as progress:
         if courses.cells:
-            cells = instructor_part("cells.run")
-            reports.append(cells.grade_cells(courses.cells, options, RunProgress(progress)))
+            cells = instructor_part("nbgrader.notebooks.run")
+            reports.append(cells.grade_notebooks(courses.cells, options, RunProgress(progress)))
         if courses.own:
-            from ..sandbox import parent_ahead
+            from ..sandbox import fork_server_ahead
 
-            with parent_ahead(options.tier) as wall:
+            with fork_server_ahead(options.tier) as wall:
                 from ..grading.run import grade_class  # loads torch, as the parent does meanwhile
 
                 reports.append(grade_class(courses.own, options, RunProgress(progress), wall))
@@ -132,8 +132,8 @@ def _shard(text: str) -> tuple[int, int]:
 
 def _shown(path: Path, submissions: Sequence[Any]) -> Sequence[SubmissionResult]:
     """The last result of each submission of this run, graded now or before."""
-    from ..grading.results import read_results
-    from ..presenting import latest
+    from ..results.file import read_results
+    from ..results.review import latest
 
     mine = {(s.student, s.assignment) for s in submissions}
     lines = read_results(path)
@@ -150,7 +150,7 @@ def _recorded(
         one = {"db_url": None, "submissions": len(cells), "notes": notes}
         return one if courses.cells else None
     own = [result for result in results if courses.owns(result.assignment)]
-    summary = instructor_part("gradebook").record(courses.own, class_folder, own)
+    summary = instructor_part("nbgrader").record(courses.own, class_folder, own)
     return {
         "db_url": summary.db_url,
         "submissions": summary.submissions + len(cells),
@@ -164,7 +164,7 @@ def _document(
     lines: Sequence[SubmissionResult],
     recorded: dict[str, Any] | None,
 ) -> dict[str, Any]:
-    from ..presenting import reasons_to_look
+    from ..results.review import reasons_to_look
 
     return {
         "tier": report.tier.value,

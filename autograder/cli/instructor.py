@@ -13,7 +13,7 @@ from rich.table import Table
 from .output import as_json, console, counting, course_at, emit, in_course, instructor_part
 
 if TYPE_CHECKING:
-    from ..grading.validate import ValidationReport
+    from ..grading.validation.validate import ValidationReport
 
 
 @click.command()
@@ -33,8 +33,8 @@ def validate(
     \b
     Example: autograder validate simplified_attention/scores --form module
     """
-    from ..grading.cases import FORMS
-    from ..grading.validate import validate as prove
+    from ..grading.validation.cases import FORMS
+    from ..grading.validation.validate import validate as prove
 
     authoring = instructor_part("authoring")
     course = course_at(course_folder)

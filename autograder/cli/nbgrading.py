@@ -32,14 +32,14 @@ def nbgrader(
     Example: autograder nbgrader course
              autograder nbgrader ~/cs101 causal_attention
     """
-    authoring, gradebook = instructor_part("authoring"), instructor_part("gradebook")
+    gradebook = instructor_part("nbgrader")
     course = course_at(course_folder)
     chosen = [course.assignment(name) for name in assignments] or list(course.assignments)
     config = gradebook.prepare_class_folder(course, class_folder)
     settings = gradebook.load_settings(class_folder)
     folders = {item.name: settings.source(item.name) for item in chosen}
     changed = {
-        item.name: authoring.write_class_source(course, item, folders[item.name], force)
+        item.name: gradebook.write_class_source(course, item, folders[item.name], force)
         for item in chosen
     }
     missing = gradebook.missing_lines(course, class_folder, settings)

@@ -29,7 +29,7 @@ def record(class_folder: Path, db_url: str | None, course_folder: Path, as_json:
     Example: autograder record course
     """
     results = _results(class_folder)
-    summary = instructor_part("gradebook").record(
+    summary = instructor_part("nbgrader").record(
         course_of_class(course_folder, class_folder), class_folder, results, db_url=db_url
     )
     notes = [f"{note.student}/{note.assignment}: {note.text}" for note in summary.notes]
@@ -54,7 +54,7 @@ def feedback(class_folder: Path, course_folder: Path, as_json: bool) -> int:
     \b
     Example: autograder feedback course
     """
-    human = instructor_part("gradebook").human_work(class_folder)
+    human = instructor_part("nbgrader").human_work(class_folder)
     pages = instructor_part("feedback").write_feedback(
         course_of_class(course_folder, class_folder), class_folder, _results(class_folder), human
     )
@@ -114,7 +114,7 @@ def export(
     Example: autograder export csv course
              autograder export canvas course --roster gradebook.csv
     """
-    part = instructor_part("gradebook")
+    part = instructor_part("exports")
     target = path or _home(class_folder) / part.default_name(format_name)
     results = _chosen(_final_results(class_folder), assignment, student)
     written = part.export(format_name, results, target, roster)
@@ -156,7 +156,7 @@ COMMANDS = (record, feedback, report, export, gradescope_bundle)
 
 
 def _results(class_folder: Path) -> list[SubmissionResult]:
-    from ..grading.results import read_results
+    from ..results.file import read_results
 
     path = class_folder / "results.jsonl" if class_folder.is_dir() else class_folder
     if not path.is_file():
@@ -168,9 +168,10 @@ def _results(class_folder: Path) -> list[SubmissionResult]:
 
 def _final_results(class_folder: Path) -> list[SubmissionResult]:
     """The results that count, with what humans changed in the gradebook."""
-    from ..presenting import latest, with_human_work
+    from ..results.manual import with_human_work
+    from ..results.review import latest
 
-    work = instructor_part("gradebook").human_work(class_folder)
+    work = instructor_part("nbgrader").human_work(class_folder)
     return list(with_human_work(latest(_results(class_folder)), work))
 
 

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ..errors import UserError
-from ..presenting import folder_name
+from ..submission.names import folder_name
 from .clones import Clone, answers_of, clones_in
 from .members import Member, Refused, members_of
 from .naming import Names, Owner

@@ -7,22 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..course import Course
-from ..presenting import (
-    NEXT_STEPS,
-    VERDICT_WORDS,
-    Answers,
-    HumanGrade,
-    HumanWork,
-    exercise_advice,
-    folder_name,
-    handed_in,
-    latest,
-    read_answers,
-    readable,
-    replace_file,
-    shortened,
-    with_human_work,
-)
+from ..files import replace_file
 from ..records import (
     ExerciseResult,
     ExerciseStatus,
@@ -32,6 +17,11 @@ from ..records import (
     TestResult,
     Verdict,
 )
+from ..results.manual import HumanGrade, HumanWork, with_human_work
+from ..results.review import latest
+from ..results.wording import NEXT_STEPS, VERDICT_WORDS, exercise_advice, readable, shortened
+from ..submission.answers import Answers, read_answers
+from ..submission.names import folder_name, handed_in
 from .rendering import render
 
 _LONGEST_CODE = 20_000

@@ -10,7 +10,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from ..presenting import amount, readable, readable_test
+from ..results.wording import amount, readable, readable_test
 
 
 def render(template: str, **values: Any) -> str:

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..presenting import latest, reasons_to_look
 from ..records import QuestionResult, SubmissionResult, SubmissionStatus, Verdict
+from ..results.review import latest, reasons_to_look
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..presenting import VERDICT_WORDS, readable, replace_file
+from ..files import replace_file
 from ..records import Verdict
+from ..results.wording import VERDICT_WORDS, readable
 from .rendering import render
 from .report import QuestionReport, Report
 

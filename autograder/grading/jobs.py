@@ -20,7 +20,7 @@ from typing import Protocol
 
 from ..errors import SandboxError
 from ..records import Assignment, SubmissionResult
-from ..sandbox import WorkerParent
+from ..sandbox import ForkServer
 from ..submission import Submission
 from .submissions import OnResult
 
@@ -37,7 +37,7 @@ class Grader(Protocol):
     """Grades one submission after the other, each behind the wall."""
 
     @property
-    def parent(self) -> WorkerParent:
+    def parent(self) -> ForkServer:
         """Where workers come from."""
 
     def grade(self, submission: Submission, assignment: Assignment) -> SubmissionResult:

@@ -13,13 +13,13 @@ import torch
 
 from ..course import Course
 from ..records import Assignment, SubmissionResult, Tier
-from ..sandbox import WorkerParent, start_parent
+from ..results.file import ResultsFile
+from ..sandbox import ForkServer, start_fork_server
 from ..submission import Found, Submission, find_submissions, submission_digest
-from .diagnosis import Diagnosis
-from .engine import SuiteRunner, with_suites
 from .jobs import ClassGrader
+from .judging.suites import SuiteRunner, with_suites
+from .naming.diagnosis import Diagnosis
 from .options import RunOptions
-from .results import ResultsFile
 from .submissions import SubmissionGrader, failed, suite_digest
 
 
@@ -48,7 +48,7 @@ def grade_class(
     course: Course,
     options: RunOptions,
     events: RunEvents,
-    wall: Callable[[Tier | None], AbstractContextManager[WorkerParent]] = start_parent,
+    wall: Callable[[Tier | None], AbstractContextManager[ForkServer]] = start_fork_server,
 ) -> RunReport:
     """Grades every submission below a folder and appends one line each to the results file.
 
@@ -81,7 +81,7 @@ def grade_class(
 def grade_submissions(
     course: Course,
     tasks: Sequence[tuple[Submission, Assignment]],
-    parent: WorkerParent,
+    parent: ForkServer,
     jobs: int,
     on_result: Callable[[SubmissionResult], None],
     seed: int | None = None,

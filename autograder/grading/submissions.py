@@ -19,14 +19,14 @@ from ..records import (
     Tier,
     Verdict,
 )
-from ..sandbox import WorkerParent
+from ..sandbox import ForkServer
 from ..submission import Answers, Submission, read_exercise, submission_digest
-from .diagnosis import Diagnosis
-from .engine import SuiteRunner
-from .lender import Lender, to_lend
-from .recorder import Recorder
-from .remote import RemoteImplementation
-from .verdicts import MAX_MESSAGE
+from .judging.recorder import Recorder
+from .judging.remote import RemoteImplementation
+from .judging.substitution import Lender, to_lend
+from .judging.suites import SuiteRunner
+from .judging.verdicts import MAX_MESSAGE
+from .naming.diagnosis import Diagnosis
 
 _UNGRADED = {ExerciseStatus.MISSING: Verdict.MISSING, ExerciseStatus.UNREADABLE: Verdict.ERROR}
 
@@ -37,7 +37,7 @@ class SubmissionGrader:
     def __init__(
         self,
         runner: SuiteRunner,
-        parent: WorkerParent,
+        parent: ForkServer,
         suite_digests: Mapping[str, str],
         diagnoses: Mapping[Path, Diagnosis],
         seed: int | None = None,
@@ -50,7 +50,7 @@ class SubmissionGrader:
         self._suite_digests = suite_digests
 
     @property
-    def parent(self) -> WorkerParent:
+    def parent(self) -> ForkServer:
         """Where workers come from."""
         return self._parent
 
@@ -152,8 +152,8 @@ def suite_digest(root: Path, assignment: Assignment) -> str:
     for exercise in assignment.exercises:
         files += [exercise.solution, exercise.hidden_suite]
         files.append(root / "tests" / "misconceptions" / assignment.name / f"{exercise.name}.py")
-    for folder in ("suite", "grading", "inside", "submission"):
-        files += sorted((package / folder).glob("*.py"))
+    for folder in ("suite", "grading", "worker", "submission"):
+        files += sorted((package / folder).rglob("*.py"))
     digest = hashlib.sha256()
     for path in files:
         data = path.read_bytes() if path.is_file() else b""

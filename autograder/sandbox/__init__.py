@@ -5,17 +5,17 @@ what one speaks with a worker through, is imported with the first worker.
 """
 
 from .clock import Budget
-from .doctor import Finding, examine, parent_ahead, start_parent
+from .doctor import Finding, examine, fork_server_ahead, start_fork_server
 from .environment import ALLOWED, Libraries
-from .parent import WorkerParent
+from .fork_server import ForkServer
 
 __all__ = [
     "ALLOWED",
     "Budget",
     "Finding",
     "Libraries",
-    "WorkerParent",
+    "ForkServer",
     "examine",
-    "parent_ahead",
-    "start_parent",
+    "fork_server_ahead",
+    "start_fork_server",
 ]

@@ -10,7 +10,7 @@ from ..errors import AutograderError, IsolationUnavailable
 from ..records import Limits, Tier
 from .clock import Budget
 from .environment import Libraries
-from .parent import WorkerParent
+from .fork_server import ForkServer
 
 _PROBE = """
 import os, torch
@@ -52,39 +52,39 @@ class Finding:
 def examine(tier: Tier) -> Finding:
     """Starts a worker of that tier and lets it try what it must not be able to do."""
     try:
-        parent = WorkerParent(tier)
+        parent = ForkServer(tier)
     except AutograderError as error:
         return Finding(tier, False, str(error))
     with parent:
         return _examined(parent)
 
 
-def start_parent(wanted: Tier | None = None, libraries: Libraries | None = None) -> WorkerParent:
+def start_fork_server(wanted: Tier | None = None, libraries: Libraries | None = None) -> ForkServer:
     """A probed worker parent of the best tier that works here, or of the wanted one.
 
     Raises `IsolationUnavailable` with each tier's reason and remedy.
     """
-    return _best(wanted, lambda tier: WorkerParent(tier, libraries))
+    return _best(wanted, lambda tier: ForkServer(tier, libraries))
 
 
 @contextlib.contextmanager
-def parent_ahead(wanted: Tier | None = None) -> Iterator[Callable[[Tier | None], WorkerParent]]:
-    """Begins to start a worker parent, and gives a `start_parent` that goes on with it.
+def fork_server_ahead(wanted: Tier | None = None) -> Iterator[Callable[[Tier | None], ForkServer]]:
+    """Begins to start a worker parent, and gives a `start_fork_server` that goes on with it.
 
     What the caller does meanwhile - import torch, for one - costs no time of its own.
     """
-    begun: dict[Tier, WorkerParent] = {}
+    begun: dict[Tier, ForkServer] = {}
     tier = wanted or _TIERS[0]
     with contextlib.suppress(AutograderError):  # told by the second attempt
-        begun[tier] = WorkerParent(tier)
+        begun[tier] = ForkServer(tier)
     try:
-        yield lambda wanted: _best(wanted, lambda tier: begun.pop(tier, None) or WorkerParent(tier))
+        yield lambda wanted: _best(wanted, lambda tier: begun.pop(tier, None) or ForkServer(tier))
     finally:
         for parent in begun.values():
             parent.close()
 
 
-def _best(wanted: Tier | None, start: Callable[[Tier], WorkerParent]) -> WorkerParent:
+def _best(wanted: Tier | None, start: Callable[[Tier], ForkServer]) -> ForkServer:
     findings = []
     for tier in (wanted,) if wanted else _TIERS:
         try:
@@ -104,14 +104,14 @@ def _best(wanted: Tier | None, start: Callable[[Tier], WorkerParent]) -> WorkerP
     raise IsolationUnavailable(f"no isolation on this machine, so nothing is graded:\n{reasons}")
 
 
-def _examined(parent: WorkerParent) -> Finding:
+def _examined(parent: ForkServer) -> Finding:
     try:
         return _probe(parent)
     except AutograderError as error:
         return Finding(parent.tier, False, str(error))
 
 
-def _probe(parent: WorkerParent) -> Finding:
+def _probe(parent: ForkServer) -> Finding:
     session = parent.open(Limits(), questions=1)
     try:
         budget = Budget.of(Limits())

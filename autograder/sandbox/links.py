@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from .environment import INSIDE, WorkerEnvironment
+from .environment import WORKER, WorkerEnvironment
 
 
 class Links:
@@ -21,7 +21,7 @@ class Links:
         self._temporary = tempfile.TemporaryDirectory(prefix="autograder-")
         self.folder = Path(self._temporary.name)
         self.folder.chmod(0o755)
-        for path in (*environment.packages, INSIDE):
+        for path in (*environment.packages, WORKER):
             (self.folder / path.name).symlink_to(self._reached(path))
         self.library = self._reached(environment.standard_library)
 

@@ -16,8 +16,8 @@ from ..errors import (
     AnswerRaised,
     AnswerTimeout,
 )
-from ..inside import wire
 from ..records import Limits
+from ..worker import wire
 
 
 def value_of(reply: Any) -> Any:

@@ -13,15 +13,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import (
-    AnswerCrashed,
-    AnswerOutputLimit,
-    AnswerProtocol,
-    AnswerTimeout,
-    SandboxError,
-)
-from ..inside import wire
+from ..errors import AnswerCrashed, AnswerOutputLimit, AnswerProtocol, AnswerTimeout, SandboxError
 from ..records import Limits
+from ..worker import wire
 from .clock import Budget, Clock
 from .replies import fault_of, value_of
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..course.manifest import digest_of
 from ..errors import SubmissionError
-from ..manifest import digest_of
 from ..submission import module_of_notebook
 from ..submission.text import decoded
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..course.manifest import Manifest, read_manifest
+from ..course.points import points_of
 from ..errors import SubmissionError, UserError
-from ..manifest import Manifest, read_manifest
-from ..points import points_of
 from ..suite import LocalImplementation
 from .answers import Answer, answer_of, execute
 from .results import CheckedExercise, CheckedQuestion, CheckedTest, Progress, Standing

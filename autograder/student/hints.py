@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..course.manifest import HINTS, read_hints, read_manifest
+from ..course.points import points_of
 from ..errors import UserError
-from ..manifest import HINTS, read_hints, read_manifest
-from ..points import points_of
 from .folder import check_folder
 from .results import Standing
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from IPython.display import display
 
+from ..course.points import points_of
 from ..errors import AutograderError, UserError
-from ..points import points_of
 from ..suite import LocalImplementation
 from .display import Shown, as_text, notice, shown
 from .results import CheckedQuestion, Standing

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from ..manifest import read_manifest
+from ..course.manifest import read_manifest
 
 _PAUSE = 0.4  # seconds between two looks: a dozen files take no time to look at
 _KINDS = (".py", ".ipynb")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import AnswerFault, AnswerNotImplemented, AnswerRaised
-from ..inside.execution import tensors_in
+from ..worker.execution import tensors_in
 from .compare import describe
 
 #: where the test does not know what the cause may be

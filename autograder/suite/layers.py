@@ -9,8 +9,8 @@ import torch
 from torch.utils._pytree import tree_map_only
 
 from ..errors import AnswerNotImplemented, AnswerRaised
-from ..inside.devices import MIXED_DEVICES
-from ..inside.execution import tensors_in
+from ..worker.devices import MIXED_DEVICES
+from ..worker.execution import tensors_in
 from .arguments import changes, gradient_difference, gradient_faults
 from .calls import call_text, steps_text
 from .compare import Tolerance, difference, form_difference

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from ..errors import AnswerFault, AnswerMemory, AnswerMissing, AnswerNotImplemented, AnswerRaised
-from ..inside import execution
+from ..worker import execution
 from .implementation import Gradients, Outcome, Step
 from .names import names_used
 

@@ -27,7 +27,7 @@ from equivalent import Equivalent, read_equivalents
 from mutants import Mutant, mutants_of
 
 from autograder.course import Course, find_root, load_course
-from autograder.grading.engine import SuiteRunner, with_suites
+from autograder.grading.judging.suites import SuiteRunner, with_suites
 from autograder.records import Exercise
 from autograder.suite.local import LocalImplementation
 

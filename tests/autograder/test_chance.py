@@ -3,12 +3,7 @@
 import pytest
 import torch
 
-from autograder.suite.chance import (
-    dependence_problem,
-    factor_problem,
-    rate_problem,
-    repeat_problem,
-)
+from autograder.suite.chance import dependence_problem, factor_problem, rate_problem, repeat_problem
 
 P = 0.3
 SHAPE = (24, 20, 25)

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from autograder.inside import execution
-from autograder.inside.devices import MIXED_DEVICES
+from autograder.worker import execution
+from autograder.worker.devices import MIXED_DEVICES
 
 STAYED = torch.ones(4, 4, dtype=torch.bool).triu(1)
 SCALE = torch.tensor([3.0]).sqrt()

@@ -21,7 +21,7 @@ import pytest
 from autograder.course import load_course
 from autograder.grading.run import RunOptions, grade_class
 from autograder.records import SubmissionResult, Tier
-from autograder.sandbox import WorkerParent, examine
+from autograder.sandbox import ForkServer, examine
 
 HERE = Path(__file__).resolve().parent
 COURSE = HERE / "course"
@@ -158,7 +158,7 @@ class Walled:
             text = text.replace("{" + name + "!r}", repr(str(getattr(self, name))))
         module.write_text(text)
 
-    def grade(self, parent: WorkerParent, jobs: int = 2) -> dict[str, SubmissionResult]:
+    def grade(self, parent: ForkServer, jobs: int = 2) -> dict[str, SubmissionResult]:
         """The results by student. Python keeps no compiled files meanwhile: none are to change."""
         options = RunOptions(submitted=self.submitted, results=self.results, jobs=jobs)
         keeps, sys.dont_write_bytecode = sys.dont_write_bytecode, True
@@ -204,17 +204,17 @@ def new_class() -> Iterator[Callable[[], Walled]]:
 
 
 @pytest.fixture(scope="session")
-def parent_of() -> Iterator[Callable[[Tier], WorkerParent]]:
+def parent_of() -> Iterator[Callable[[Tier], ForkServer]]:
     """A running worker parent of a tier, or a skip that says why there is none."""
-    running: dict[Tier, WorkerParent] = {}
+    running: dict[Tier, ForkServer] = {}
     found = functools.cache(examine)
 
-    def start(tier: Tier) -> WorkerParent:
+    def start(tier: Tier) -> ForkServer:
         if tier not in running:
             finding = found(tier)
             if not finding.works:
                 pytest.skip(f"this machine does not give tier {tier}: {finding.reason[:300]}")
-            running[tier] = WorkerParent(tier)
+            running[tier] = ForkServer(tier)
             running[tier].wait_until_ready()
         return running[tier]
 
@@ -236,7 +236,7 @@ class Graded:
 
 @pytest.fixture(scope="session")
 def graded(
-    new_class: Callable[[], Walled], parent_of: Callable[[Tier], WorkerParent]
+    new_class: Callable[[], Walled], parent_of: Callable[[Tier], ForkServer]
 ) -> Callable[[Tier], Graded]:
     """The class of each tier, graded once."""
     done: dict[Tier, Graded] = {}

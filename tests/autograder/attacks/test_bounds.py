@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.inside import wire
 from autograder.submission.display import without_display
 from autograder.suite.compare import describe, difference
+from autograder.worker import wire
 
 LARGE = torch.zeros(5_000)
 MANY = 5_000

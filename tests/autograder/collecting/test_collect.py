@@ -308,7 +308,7 @@ def test_the_same_hand_in_again_changes_nothing(
 
 
 def test_the_archive_tells_the_time(bring: Callable[..., CollectReport]) -> None:
-    from autograder.gradebook.lateness import arrival
+    from autograder.nbgrader.gradebook.lateness import arrival
 
     (hand_in,) = bring(zipped({"ada/softmax.py": b"1"}, (2026, 3, 1, 12, 0, 0))).hand_ins
     arrived = arrival(hand_in.folder)

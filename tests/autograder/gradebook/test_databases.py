@@ -20,7 +20,7 @@ from nbgrader.api import Gradebook
 from autograder.cli import cli
 from autograder.course import Course
 from autograder.errors import UserError
-from autograder.gradebook import human_work, prepare_class_folder, record
+from autograder.nbgrader import human_work, prepare_class_folder, record
 from autograder.records import SubmissionResult, Tier
 from autograder.sandbox.doctor import examine
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import UserError
-from autograder.gradebook import export, export_csv, export_formats
+from autograder.exports import export, export_formats
+from autograder.exports.formats.csv import export_csv
 from autograder.records import ExerciseStatus, SubmissionStatus
 
 

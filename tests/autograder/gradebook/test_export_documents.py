@@ -13,7 +13,7 @@ import mistune
 import pytest
 
 from autograder.errors import UserError
-from autograder.gradebook import export, export_formats
+from autograder.exports import export, export_formats
 from autograder.records import ExerciseStatus, SubmissionStatus, Verdict
 
 #: names and messages that try to be something else

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import UserError
-from autograder.gradebook import export
+from autograder.exports import export
 from autograder.records import SubmissionStatus
 
 #: a gradebook as Canvas exports it, read-only columns included

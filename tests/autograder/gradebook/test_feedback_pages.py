@@ -12,8 +12,9 @@ import pytest
 
 from autograder.course import Course
 from autograder.feedback import write_feedback
-from autograder.presenting import NEXT_STEPS, VERDICT_WORDS, HumanGrade, HumanWork, readable_test
 from autograder.records import ExerciseStatus, SubmissionStatus, Verdict
+from autograder.results.manual import HumanGrade, HumanWork
+from autograder.results.wording import NEXT_STEPS, VERDICT_WORDS, readable_test
 
 
 def text_of(page: str) -> str:

@@ -22,9 +22,9 @@ from nbgrader.coursedir import CourseDirectory
 
 from autograder.course import Course
 from autograder.errors import ContentError, UserError
-from autograder.gradebook import human_work, prepare_class_folder, record
-from autograder.presenting import HumanGrade, HumanWork, with_human_work
+from autograder.nbgrader import human_work, prepare_class_folder, record
 from autograder.records import ExerciseStatus, SubmissionStatus, Verdict
+from autograder.results.manual import HumanGrade, HumanWork, with_human_work
 
 STAMP = "2026-05-01 12:00:00 UTC"
 REPOSITORY = Path(__file__).resolve().parents[3]

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 from autograder.course import load_course
-from autograder.gradebook import record
-from autograder.grading.results import read_results
+from autograder.nbgrader import record
+from autograder.results.file import read_results
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from autograder.course import Course, load_course
 from autograder.errors import IsolationUnavailable
 from autograder.grading.run import RunOptions, RunReport, grade_class
 from autograder.records import SubmissionResult, Tier
-from autograder.sandbox import WorkerParent, start_parent
+from autograder.sandbox import ForkServer, start_fork_server
 
 ROOT = Path(__file__).resolve().parents[3]
 ASSIGNMENT = "simplified_attention"
@@ -39,9 +39,9 @@ def course() -> Course:
 
 
 @contextlib.contextmanager
-def _standing() -> Iterator[WorkerParent]:
+def _standing() -> Iterator[ForkServer]:
     try:
-        parent = start_parent()
+        parent = start_fork_server()
     except IsolationUnavailable as error:
         pytest.skip(f"no submission is graded on this machine: {error}")
     with parent:
@@ -49,14 +49,14 @@ def _standing() -> Iterator[WorkerParent]:
 
 
 @pytest.fixture(scope="session")
-def wall() -> Iterator[WorkerParent]:
+def wall() -> Iterator[ForkServer]:
     """One worker parent for all tests: starting it is what takes time."""
     with _standing() as parent:
         yield parent
 
 
 @pytest.fixture(scope="module")
-def mortal_wall() -> Iterator[WorkerParent]:
+def mortal_wall() -> Iterator[ForkServer]:
     """One for the tests that kill it."""
     with _standing() as parent:
         yield parent
@@ -65,7 +65,7 @@ def mortal_wall() -> Iterator[WorkerParent]:
 class ClassFolder:
     """A folder of submissions, and what grading it gave."""
 
-    def __init__(self, folder: Path, course: Course, wall: WorkerParent) -> None:
+    def __init__(self, folder: Path, course: Course, wall: ForkServer) -> None:
         self.submitted = folder / "submitted"
         self.results = folder / "results.jsonl"
         self._course = course
@@ -83,7 +83,7 @@ class ClassFolder:
         chosen = {"submitted": self.submitted, "results": self.results, **options}
         return grade_class(self._course, RunOptions(**chosen), Silent(), self._kept)
 
-    def _kept(self, tier: Tier | None) -> AbstractContextManager[WorkerParent]:
+    def _kept(self, tier: Tier | None) -> AbstractContextManager[ForkServer]:
         return contextlib.nullcontext(self._wall)
 
     def grade_one(self, **files: str) -> SubmissionResult:
@@ -94,7 +94,7 @@ class ClassFolder:
 
 
 @pytest.fixture
-def a_class(tmp_path: Path, course: Course, wall: WorkerParent) -> ClassFolder:
+def a_class(tmp_path: Path, course: Course, wall: ForkServer) -> ClassFolder:
     return ClassFolder(tmp_path, course, wall)
 
 

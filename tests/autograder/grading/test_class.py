@@ -12,8 +12,8 @@ import pytest
 
 from autograder.errors import UserError
 from autograder.grading import submissions
-from autograder.grading.results import read_results
 from autograder.records import SubmissionStatus
+from autograder.results.file import read_results
 
 SCHEMA = Path(submissions.__file__).with_name("result.schema.json")
 TWO = "def query_scores(inputs, query):\n    return inputs @ query\n"
@@ -189,7 +189,7 @@ def test_a_submission_on_which_the_grader_dies_again_and_again_is_failed(a_class
 
 
 def test_two_graders_never_write_one_file(a_class):
-    from autograder.grading.results import ResultsFile
+    from autograder.results.file import ResultsFile
 
     a_class.hand_in("ada")
     with ResultsFile(a_class.results), pytest.raises(UserError, match="another grader"):

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.grading.results import read_results
 from autograder.records import SubmissionResult
+from autograder.results.file import read_results
 
 ROOT = Path(__file__).resolve().parents[3]
 EXPECTED = json.loads((ROOT / "examples" / "expected.json").read_text())

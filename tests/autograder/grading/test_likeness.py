@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from autograder.course import Course
-from autograder.grading.likeness import kind_of, within
-from autograder.grading.recorder import Event, Recorder
+from autograder.grading.judging.recorder import Event, Recorder
+from autograder.grading.naming.similarity import kind_of, within
 from autograder.suite import variants_in
 from autograder.suite.local import LocalImplementation
 

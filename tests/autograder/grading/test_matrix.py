@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import pytest
 
 from autograder.course import Course
-from autograder.grading.cases import Case
-from autograder.grading.validate import ValidationReport, validate
-from autograder.grading.verdicts import MAX_MESSAGE
+from autograder.grading.judging.verdicts import MAX_MESSAGE
+from autograder.grading.validation.cases import Case
+from autograder.grading.validation.validate import ValidationReport, validate
 from autograder.records import QuestionResult, Verdict
-from autograder.sandbox import WorkerParent
+from autograder.sandbox import ForkServer
 
 _JOBS = 2
 _MACHINE = re.compile(
@@ -54,7 +54,7 @@ def _drawn(case: Case) -> bool:
 
 
 @pytest.fixture(scope="module")
-def matrix(course: Course, wall: WorkerParent) -> Matrix:
+def matrix(course: Course, wall: ForkServer) -> Matrix:
     said: list[Said] = []
 
     def on_question(case: Case, result: QuestionResult) -> None:

@@ -14,11 +14,12 @@ import pytest
 
 from autograder.course import Course
 from autograder.errors import GraderError, UserError
-from autograder.grading import results, submissions
-from autograder.grading.results import ResultsFile, read_results
+from autograder.grading import submissions
 from autograder.grading.run import RunOptions, RunReport, grade_class
 from autograder.records import SubmissionResult, SubmissionStatus, Tier
-from autograder.sandbox import WorkerParent
+from autograder.results import file as results
+from autograder.results.file import ResultsFile, read_results
+from autograder.sandbox import ForkServer
 
 WRONG = "def query_scores(inputs, query):\n    return inputs @ query\n"
 STUDENTS = ("ada", "bob", "cid", "dee")
@@ -117,7 +118,7 @@ def _patiently(grade: Callable[[], RunReport]) -> RunReport:
 class KillsTheParent:
     """Events that end the worker parent after the first result."""
 
-    def __init__(self, wall: WorkerParent) -> None:
+    def __init__(self, wall: ForkServer) -> None:
         self._wall = wall
         self.kills = 0
 
@@ -132,7 +133,7 @@ class KillsTheParent:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_worker_parent_that_dies_is_replaced_within_the_run(
-    jobs: int, class_of_four, course: Course, mortal_wall: WorkerParent
+    jobs: int, class_of_four, course: Course, mortal_wall: ForkServer
 ) -> None:
     events = KillsTheParent(mortal_wall)
     options = RunOptions(class_of_four.submitted, class_of_four.results, jobs=jobs)
@@ -143,7 +144,7 @@ def test_a_worker_parent_that_dies_is_replaced_within_the_run(
 
 
 def test_a_parent_that_dies_during_a_call_costs_no_student_anything(
-    class_of_four, course: Course, mortal_wall: WorkerParent, monkeypatch, tmp_path: Path
+    class_of_four, course: Course, mortal_wall: ForkServer, monkeypatch, tmp_path: Path
 ) -> None:
     marker = tmp_path / "killed-once"
     grade = submissions.SubmissionGrader.grade
@@ -203,7 +204,7 @@ def test_a_disk_that_takes_half_a_line_keeps_only_whole_ones(class_of_four, cour
     script = (
         "import resource, sys, json, pathlib\n"
         "from autograder.errors import GraderError\n"
-        "from autograder.grading.results import ResultsFile\n"
+        "from autograder.results.file import ResultsFile\n"
         "from autograder.records import SubmissionResult\n"
         "result = SubmissionResult.from_json(json.loads(sys.stdin.read()))\n"
         "size = len(json.dumps(result.to_json())) + 1\n"

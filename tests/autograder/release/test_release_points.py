@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from autograder.course.points import points_of
 from autograder.errors import ContentError
-from autograder.grading.engine import with_suites
-from autograder.points import points_of
+from autograder.grading.judging.suites import with_suites
 
 HEAD = "import pytest\nCASES, OTHER = [1, 2, 3], 'other'\n"
 ROOT = Path(__file__).parents[3]

@@ -12,7 +12,7 @@ from autograder.course import Course, load_course
 from autograder.errors import IsolationUnavailable
 from autograder.grading.run import RunOptions, grade_class
 from autograder.records import SubmissionResult, Tier
-from autograder.sandbox import WorkerParent, start_parent
+from autograder.sandbox import ForkServer, start_fork_server
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -36,9 +36,9 @@ def course() -> Course:
 
 
 @pytest.fixture(scope="session")
-def parent() -> Iterator[WorkerParent]:
+def parent() -> Iterator[ForkServer]:
     try:
-        started = start_parent()
+        started = start_fork_server()
     except IsolationUnavailable as error:
         pytest.skip(f"no submission is graded on this machine: {error}")
     with started:
@@ -47,7 +47,7 @@ def parent() -> Iterator[WorkerParent]:
 
 @pytest.fixture(scope="session")
 def graded(
-    course: Course, parent: WorkerParent, tmp_path_factory: pytest.TempPathFactory
+    course: Course, parent: ForkServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[HandedIn], dict[str, SubmissionResult]]:
     """Grades a class; returns each student's result."""
 

@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from autograder.cli import cli
-from autograder.grading.results import read_results
-from autograder.presenting import folder_name
+from autograder.results.file import read_results
+from autograder.submission.names import folder_name
 
 ROOT = Path(__file__).resolve().parents[3]
 ANSWER = b"def query_scores(inputs, query):\n    return inputs @ query\n"

@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from autograder.records import Limits, Tier
-from autograder.sandbox import Budget, WorkerParent, examine
+from autograder.sandbox import Budget, ForkServer, examine
 from autograder.sandbox.session import Session
 
 LIMITS = Limits(wall_seconds=5, cpu_seconds=1, memory_bytes=512 << 20, reply_bytes=8 << 20)
 
 
 @pytest.fixture(scope="session", params=[Tier.A, Tier.B, Tier.C], ids=lambda tier: f"tier_{tier}")
-def parent(request: pytest.FixtureRequest) -> Iterator[WorkerParent]:
+def parent(request: pytest.FixtureRequest) -> Iterator[ForkServer]:
     finding = examine(request.param)
     if not finding.works:
         pytest.skip(f"this machine does not give tier {request.param}: {finding.reason[:300]}")
-    with WorkerParent(request.param) as started:
+    with ForkServer(request.param) as started:
         yield started
 
 
@@ -37,7 +37,7 @@ class Student:
 
 
 @pytest.fixture
-def student(parent: WorkerParent) -> Iterator[Callable[[str], Student]]:
+def student(parent: ForkServer) -> Iterator[Callable[[str], Student]]:
     """Hands a module's text to a fresh worker."""
     sessions: list[Session] = []
 

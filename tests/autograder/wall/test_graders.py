@@ -90,7 +90,7 @@ def test_a_container_says_why_it_gives_no_namespaces(tier: Tier) -> None:
 
 def test_nothing_runs_without_a_tier() -> None:
     from autograder.errors import SandboxError
-    from autograder.sandbox import WorkerParent
+    from autograder.sandbox import ForkServer
 
     with pytest.raises(SandboxError, match="does not run without an isolation tier"):
-        WorkerParent(Tier.NONE)
+        ForkServer(Tier.NONE)

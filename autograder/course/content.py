@@ -1,0 +1,152 @@
+"""Folders on disk become records.
+
+What is there by an exercise's name is found; nothing is registered. Every content error names
+file, line and fix.
+"""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from ..errors import ContentError, UserError
+from ..records import Assignment, Exercise, Limits, Question
+
+BEGIN_SOLUTION = "### BEGIN SOLUTION"
+END_SOLUTION = "### END SOLUTION"
+SUPPLIED = "# supplied"
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """The instructor's folder: where each room is, and the assignments that `source/` names."""
+
+    root: Path
+    assignments: tuple[Assignment, ...]
+
+    def assignment(self, name: str) -> Assignment:
+        """The assignment of that name; raises `UserError` that lists the names there are."""
+        for assignment in self.assignments:
+            if assignment.name == name:
+                return assignment
+        known = ", ".join(assignment.name for assignment in self.assignments)
+        raise UserError(f"no assignment is called {name!r}; this course has: {known}")
+
+    def variants(self, kind: str, exercise: Exercise) -> Path:
+        """Where the `misconceptions`, `alternatives` or `combinations` of an exercise stand."""
+        return self.root / "tests" / kind / exercise.assignment / f"{exercise.name}.py"
+
+
+def find_root(start: Path) -> Path:
+    """The nearest folder at or above `start` that holds `source/` and `solutions/`.
+
+    Raises `UserError` where there is none.
+    """
+    for folder in (start.resolve(), *start.resolve().parents):
+        if (folder / "source").is_dir() and (folder / "solutions").is_dir():
+            return folder
+    raise UserError(
+        f"{start.resolve()} is not inside a course: no folder above it holds source/ and "
+        "solutions/. Go there, or say --course FOLDER."
+    )
+
+
+def load_course(root: Path) -> Course:
+    """Reads all assignments of a course; raises `ContentError` for the first that is wrong."""
+    root = root.resolve()  # pytest names the suites by their whole paths
+    files = sorted((root / "source").glob("*/assignment.toml"))
+    if not files:
+        raise ContentError(
+            root / "source", None, "no assignment.toml in any folder", "see docs/authoring.md"
+        )
+    return Course(root, tuple(_assignment(root, path) for path in files))
+
+
+def _assignment(root: Path, path: Path) -> Assignment:
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ContentError(path, None, f"not valid TOML: {error}", "mend the line") from error
+    known = {"title", "exercises", "limits", "duedate"}
+    for key in document.keys() - known:
+        raise ContentError(path, None, f"unknown key {key!r}", f"use one of {sorted(known)}")
+    names = document.get("exercises")
+    if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
+        raise ContentError(path, None, "no `exercises`", 'add exercises = ["<name>", ...]')
+    name = path.parent.name
+    return Assignment(
+        name=name,
+        title=str(document.get("title", name.replace("_", " ").capitalize())),
+        exercises=tuple(_exercise(root, name, exercise) for exercise in names),
+        limits=_limits(path, document.get("limits", {})),
+        duedate=str(document["duedate"]) if "duedate" in document else None,
+    )
+
+
+def _limits(path: Path, table: dict[str, Any]) -> Limits:
+    known = {field.name: field.type for field in fields(Limits)}
+    for key, value in table.items():
+        if key not in known:
+            raise ContentError(path, None, f"unknown limit {key!r}", f"use one of {sorted(known)}")
+        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+            raise ContentError(path, None, f"limit {key} = {value!r}", "give a positive number")
+    values: dict[str, Any] = {
+        k: int(v) if known[k] == "int" else float(v) for k, v in table.items()
+    }
+    return Limits(**values)
+
+
+def _exercise(root: Path, assignment: str, name: str) -> Exercise:
+    solution = root / "solutions" / assignment / f"{name}.py"
+    if not solution.is_file():
+        raise ContentError(solution, None, "no solution module", "write it, or rename the exercise")
+    return Exercise(
+        assignment=assignment,
+        name=name,
+        questions=questions_in(solution),
+        solution=solution,
+        source=root / "source" / assignment / f"{name}.md",
+        hidden_suite=root / "tests" / "hidden" / assignment / f"test_{name}.py",
+        public_suite=root / "tests" / "public" / assignment / f"test_{name}.py",
+        stub=root / "assignments" / assignment / f"{name}.py",
+    )
+
+
+def questions_in(solution: Path) -> tuple[Question, ...]:
+    """The questions of a solution module: public definitions that hold a solution."""
+    text = solution.read_text(encoding="utf-8")
+    try:
+        tree = ast.parse(text)
+    except SyntaxError as error:
+        raise ContentError(solution, error.lineno, str(error.msg), "mend the line") from error
+    lines = text.splitlines()
+    found = [
+        Question(node.name, isinstance(node, ast.ClassDef), node.lineno)
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and not node.name.startswith("_")
+        and SUPPLIED not in lines[node.lineno - 1]
+    ]
+    for question in found:
+        _check_markers(solution, tree, lines, question)
+    if not found:
+        raise ContentError(solution, None, "no question", "define a public function or class")
+    return tuple(found)
+
+
+def _check_markers(solution: Path, tree: ast.Module, lines: list[str], question: Question) -> None:
+    node = next(n for n in tree.body if getattr(n, "name", None) == question.name)
+    body = lines[node.lineno - 1 : node.end_lineno]
+    # the end marker may be the line after the last statement: comments belong to no node
+    body += lines[node.end_lineno : (node.end_lineno or 0) + 1]
+    stripped = [line.strip() for line in body]
+    if BEGIN_SOLUTION not in stripped or END_SOLUTION not in stripped:
+        raise ContentError(
+            solution,
+            question.line,
+            f"{question.name} has no {BEGIN_SOLUTION} ... {END_SOLUTION}",
+            f"put the solution between the markers, or write {SUPPLIED!r} behind the class line",
+        )

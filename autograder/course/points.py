@@ -1,0 +1,118 @@
+"""Reads from a suite's text what each test judges and what it is worth, without running it.
+
+pytest counts a parametrised test once for every case, and so does this.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from pathlib import Path
+from typing import Any
+
+from ..errors import ContentError
+
+_MARK = "pytest.mark.question"
+_PARAMETRIZE = "pytest.mark.parametrize"
+
+
+def points_of(suite: Path) -> dict[str, float]:
+    """Full marks of each question of a suite, in the suite's order.
+
+    Raises `ContentError` for a suite that can't be read, or a test whose worth can't be told.
+    """
+    points: dict[str, float] = {}
+    for test, literals in _tests(suite):
+        question, worth = _marker(suite, test, literals)
+        points[question] = points.get(question, 0.0) + worth * _cases(suite, test, literals)
+    return points
+
+
+def _tests(suite: Path) -> list[tuple[ast.FunctionDef, dict[str, ast.expr]]]:
+    try:
+        tree = ast.parse(suite.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ContentError(suite, None, "no such suite", "write it: docs/authoring.md") from None
+    except SyntaxError as error:
+        raise ContentError(suite, error.lineno, str(error.msg), "mend the line") from error
+    literals = {
+        name.id: value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        for name, value in _pairs(target, node.value)
+    }
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
+            raise ContentError(
+                suite, node.lineno, f"{node.name} is a class of tests", "write plain functions"
+            )
+    return [
+        (node, literals)
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test")
+    ]
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.Name, ast.expr]]:
+    """Names and their values: `A = 1` has one pair, `A, B = 1, 2` has two."""
+    if isinstance(target, ast.Name):
+        return [(target, value)]
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        return [
+            pair
+            for one, other in zip(target.elts, value.elts, strict=False)
+            for pair in _pairs(one, other)
+        ]
+    return []
+
+
+def _marker(suite: Path, test: ast.FunctionDef, literals: dict[str, ast.expr]) -> tuple[str, float]:
+    calls = [node for node in test.decorator_list if _is_call(node, _MARK)]
+    try:
+        (call,) = calls
+        assert isinstance(call, ast.Call)
+        (name,) = call.args
+        (worth,) = (word.value for word in call.keywords if word.arg == "points")
+        return str(_value(name, literals)), float(_value(worth, literals))
+    except (ValueError, TypeError) as error:
+        raise ContentError(
+            suite,
+            test.lineno,
+            f"{test.name} does not say what it judges",
+            'mark it once: @pytest.mark.question("<name>", points=<number>)',
+        ) from error
+
+
+def _value(node: ast.expr, literals: dict[str, ast.expr]) -> Any:
+    """A literal, or the one that the module gives this name; raises `ValueError`."""
+    if isinstance(node, ast.Name):
+        node = literals.get(node.id, node)
+    return ast.literal_eval(node)
+
+
+def _cases(suite: Path, test: ast.FunctionDef, literals: dict[str, ast.expr]) -> int:
+    counts = []
+    for node in test.decorator_list:
+        if not _is_call(node, _PARAMETRIZE):
+            continue
+        assert isinstance(node, ast.Call)
+        words = {word.arg: word.value for word in node.keywords}
+        values = node.args[1] if len(node.args) > 1 else words.get("argvalues")
+        if isinstance(values, ast.Name):
+            values = literals.get(values.id)
+        if not isinstance(values, ast.List | ast.Tuple) or any(
+            isinstance(item, ast.Starred) for item in values.elts
+        ):
+            raise ContentError(
+                suite,
+                node.lineno,
+                f"the cases of {test.name} can't be counted",
+                "write them as one list of this file",
+            )
+        counts.append(len(values.elts))
+    return math.prod(counts)
+
+
+def _is_call(node: ast.expr, dotted: str) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == dotted

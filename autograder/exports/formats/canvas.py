@@ -1,0 +1,128 @@
+"""Canvas's gradebook as CSV: a row for each student, a column for each assignment.
+
+Canvas finds a student by ID, then SIS User ID, then SIS Login ID, and an assignment by its name
+with the number that Canvas gave it, `Causal attention (4711)`. Both are known from a roster: the
+gradebook that Canvas exports. What is not known from us stays in it as it was.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from ...errors import UserError
+from ...records import SubmissionResult, SubmissionStatus
+from ...results.review import latest
+from ...results.wording import readable
+from ..roster import POINTS_POSSIBLE, Platform, Roster, Row, match
+from ..tables import Exported, number, same_number, write_csv
+
+DEFAULT = "grades.canvas.csv"
+
+_ID_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+_ALL_ID_COLUMNS = (*_ID_COLUMNS, "Integration ID", "Root Account")
+_NUMBERED = re.compile(r"(?P<name>.*) \(\d+\)\s*", re.DOTALL)
+#: Canvas itself indents it so
+_POINTS_ROW = f"    {POINTS_POSSIBLE}"
+
+Scores = Mapping[tuple[str, str], float]
+
+
+def write(results: Iterable[SubmissionResult], path: Path) -> Exported:
+    """The table without Canvas's numbers: our names stand as SIS Login ID."""
+    graded = latest(results)
+    maxima, scores = _maxima(graded), _scores(graded)
+    rows: list[Sequence[str]] = [
+        (*_ID_COLUMNS, *map(readable, maxima)),
+        (_POINTS_ROW, "", "", "", "", *map(number, maxima.values())),
+    ]
+    for student in _students(graded):
+        cells = (_cell(scores, student, assignment) for assignment in maxima)
+        rows.append((student, "", "", student, "", *cells))
+    return Exported(write_csv(rows, path))
+
+
+def write_with_roster(results: Iterable[SubmissionResult], path: Path, roster: Roster) -> Exported:
+    """The roster's people with their grades; students of ours who are not in it come last."""
+    roster.must_be_of(Platform.CANVAS)
+    graded = latest(results)
+    maxima, scores = _maxima(graded), _scores(graded)
+    columns = {assignment: _column(roster, assignment) for assignment in maxima}
+    ids = [c for c in dict.fromkeys(roster.columns) if c in _ALL_ID_COLUMNS]
+    matching = match(roster, _students(graded))
+    rows: list[Sequence[str]] = [(*ids, *columns.values())]
+    points = {"Student": _POINTS_ROW}
+    rows.append((*(points.get(c, "") for c in ids), *map(number, maxima.values())))
+    for position, person in enumerate(roster.people):
+        student = matching.student_of.get(position)
+        cells = (
+            _cell(scores, student, name, person.get(column, "")) for name, column in columns.items()
+        )
+        rows.append((*(person.get(c, "") for c in ids), *cells))
+    for student in matching.left_over:
+        own = {"Student": student, "SIS Login ID": student}
+        cells = (_cell(scores, student, assignment) for assignment in maxima)
+        rows.append((*(own.get(c, "") for c in ids), *cells))
+    notes = (*matching.notes, *_other_maxima(roster, columns, maxima))
+    return Exported(write_csv(rows, path), notes)
+
+
+def _students(results: Iterable[SubmissionResult]) -> list[str]:
+    return list(dict.fromkeys(result.student for result in results))
+
+
+def _maxima(results: Iterable[SubmissionResult]) -> dict[str, float]:
+    """The full marks of each assignment, in the order of their names."""
+    maxima: dict[str, float] = {}
+    for result in sorted(results, key=lambda result: result.assignment):
+        maxima[result.assignment] = max(maxima.get(result.assignment, 0.0), result.max_score)
+    return maxima
+
+
+def _scores(results: Iterable[SubmissionResult]) -> Scores:
+    return {
+        (result.student, result.assignment): result.score
+        for result in results
+        if result.status is not SubmissionStatus.FAILED
+    }
+
+
+def _cell(scores: Scores, student: str | None, assignment: str, before: str = "") -> str:
+    """A score; where there is none, what the platform had before."""
+    score = scores.get((student, assignment)) if student is not None else None
+    return before if score is None else number(score)
+
+
+def _column(roster: Roster, assignment: str) -> str:
+    """The column of an assignment in Canvas, or the name of a new one."""
+    found = [
+        column
+        for column in dict.fromkeys(roster.columns)
+        if (named := _NUMBERED.fullmatch(column)) and _words(named["name"]) == _words(assignment)
+    ]
+    if len(found) > 1:
+        raise UserError(
+            f"{roster.path}: {' and '.join(map(repr, found))} may both be {assignment}: rename one "
+            "of them in Canvas and download the gradebook once more"
+        )
+    return found[0] if found else readable(assignment)
+
+
+def _words(name: str) -> str:
+    return re.sub(r"[\W_]+", " ", name.casefold()).strip()
+
+
+def _other_maxima(
+    roster: Roster, columns: Mapping[str, str], maxima: Mapping[str, float]
+) -> Iterable[str]:
+    row: Row = next(
+        (row for row in roster.other if row.get("Student", "").strip() == POINTS_POSSIBLE), {}
+    )
+    for assignment, column in columns.items():
+        theirs = row.get(column, "").strip()
+        if theirs and not same_number(theirs, maxima[assignment]):
+            yield (
+                f"{column}: {theirs} points are possible in Canvas and {number(maxima[assignment])}"
+                " here: change it there, or the grades mean something else"
+            )

@@ -1,0 +1,106 @@
+"""Gradescope's `results.json`, as its autograder harness reads it: one for each submission."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ...errors import UserError
+from ...files import replace_file
+from ...records import ExerciseResult, QuestionResult, SubmissionResult, SubmissionStatus
+from ...results.review import latest
+from ...results.wording import VERDICT_WORDS, amount, exercise_advice, readable, readable_test
+from ...submission.names import folder_name
+from ..tables import Exported
+
+DEFAULT = "gradescope"
+
+
+def write(results: Iterable[SubmissionResult], path: Path) -> Exported:
+    """`<student>/<assignment>/results.json` below a folder; or one file, named `*.json`.
+
+    What the grader failed on gets no file: the harness then reports a failed autograder, and nobody
+    a zero. Raises `UserError` where one file was asked for several submissions.
+    """
+    own = latest(results)
+    if path.suffix == ".json":
+        if len(own) != 1:
+            raise UserError(
+                f"{path} holds one submission, and there are {len(own)}: choose one with --student "
+                "and --assignment, or name a folder"
+            )
+        targets = [(own[0], path)]
+    else:
+        targets = [(result, _place(path, result)) for result in own]
+    notes = [note for result, target in targets for note in _write_one(result, target)]
+    return Exported(path, tuple(notes))
+
+
+def document(result: SubmissionResult) -> dict[str, Any]:
+    """The content of `results.json`; its score is the one that humans may have changed."""
+    advice = [a for exercise in result.exercises if (a := exercise_advice(exercise))]
+    summary = f"{amount(result.score)} of {amount(result.max_score)} points"
+    return {
+        "score": result.score,
+        "execution_time": max(1, round(result.seconds)),
+        "output": "\n".join([summary, *result.notes, *advice]),
+        "output_format": "text",
+        "test_output_format": "text",
+        "test_name_format": "text",
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "tests": [
+            test
+            for place, exercise in enumerate(result.exercises, start=1)
+            for test in _tests(str(place), exercise)
+        ],
+    }
+
+
+def _place(folder: Path, result: SubmissionResult) -> Path:
+    return folder / folder_name(result.student) / folder_name(result.assignment) / "results.json"
+
+
+def _write_one(result: SubmissionResult, path: Path) -> Iterator[str]:
+    if result.status is SubmissionStatus.FAILED:
+        path.unlink(missing_ok=True)  # an earlier export's score is not this submission's
+        whose = f"{result.student!r}, {result.assignment}"
+        yield f"{whose}: the grader failed, so there is no results.json"
+        return
+    replace_file(path, json.dumps(document(result), indent=2, allow_nan=False) + "\n")
+
+
+def _tests(place: str, exercise: ExerciseResult) -> Iterator[dict[str, Any]]:
+    for position, question in enumerate(exercise.questions, start=1):
+        name = f"{readable(exercise.exercise)}: {question.question}"
+        if not question.tests:
+            output = exercise_advice(exercise) or VERDICT_WORDS[question.verdict]
+            yield _test(name, f"{place}.{position}", question.score, question.max_score, output)
+            continue
+        for number, test in enumerate(question.tests, start=1):
+            output = test.message if not test.passed else ""
+            if number == _first_failed(question) and question.hint:
+                output = f"{output}\n{question.hint}".strip()
+            named = f"{name}: {readable_test(test.name)}"
+            yield _test(named, f"{place}.{position}.{number}", test.points, test.max_points, output)
+    if not exercise.questions:
+        advice = exercise_advice(exercise)
+        yield _test(readable(exercise.exercise), place, exercise.score, exercise.max_score, advice)
+
+
+def _first_failed(question: QuestionResult) -> int:
+    return next((n for n, test in enumerate(question.tests, start=1) if not test.passed), 0)
+
+
+def _test(name: str, number: str, score: float, maximum: float, output: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "number": number,
+        "score": score,
+        "max_score": maximum,
+        "status": "passed" if score >= maximum else "failed",
+        "output": output,
+        "visibility": "visible",
+    }

@@ -1,0 +1,92 @@
+"""JUnit XML for continuous integration: one suite for each submission and exercise."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from ...files import replace_file
+from ...records import ExerciseResult, QuestionResult, SubmissionResult, SubmissionStatus
+from ...results.review import latest
+from ...results.wording import VERDICT_WORDS, amount, exercise_advice, readable_test
+from ..tables import Exported
+
+DEFAULT = "grades.junit.xml"
+
+#: what XML 1.0 has no way to write
+_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def write(results: Iterable[SubmissionResult], path: Path) -> Exported:
+    """The format's entry point; raises `UserError` where the file can't be written."""
+    own = latest(results)
+    root = ET.Element("testsuites", name="autograder")
+    for result in own:
+        for suite in _suites(result):
+            root.append(_counted(suite))
+    for kind in ("tests", "failures", "errors"):
+        root.set(kind, str(sum(int(suite.get(kind, "0")) for suite in root)))
+    root.set("time", f"{sum(result.seconds for result in own):.3f}")
+    ET.indent(root)
+    text = ET.tostring(root, encoding="unicode")
+    return Exported(replace_file(path, f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'))
+
+
+def _suites(result: SubmissionResult) -> Iterable[ET.Element]:
+    place = f"{result.student}/{result.assignment}"
+    if result.status is SubmissionStatus.FAILED:
+        suite = _element("testsuite", name=place)
+        case = ET.SubElement(suite, "testcase", _clean(classname=place, name="grading"))
+        ET.SubElement(case, "error", _clean(message=result.error or "the grader failed"))
+        yield suite
+        return
+    for exercise in result.exercises:
+        yield _suite(f"{place}/{exercise.exercise}", exercise)
+
+
+def _suite(place: str, exercise: ExerciseResult) -> ET.Element:
+    suite = _element("testsuite", name=place)
+    for question in exercise.questions:
+        classname = f"{place}/{question.question}"
+        for test in question.tests:
+            case = _element("testcase", classname=classname, name=readable_test(test.name))
+            suite.append(case)
+            if not test.passed:
+                _failure(case, question, test.message)
+        if not question.tests:
+            case = _element("testcase", classname=classname, name=question.question)
+            suite.append(case)
+            if question.score < question.max_score:
+                _failure(case, question, exercise_advice(exercise))
+    if not exercise.questions:
+        case = _element("testcase", classname=place, name=exercise.exercise)
+        suite.append(case)
+        advice = exercise_advice(exercise)
+        if advice:
+            case.append(_element("failure", message=advice, type=exercise.status.value))
+    return suite
+
+
+def _failure(case: ET.Element, question: QuestionResult, text: str) -> None:
+    points = f"{amount(question.score)} of {amount(question.max_score)} points"
+    message = f"{VERDICT_WORDS[question.verdict]}: {points} for {question.question}"
+    failure = _element("failure", message=message, type=question.verdict.value)
+    failure.text = _NO_XML.sub("\ufffd", text)
+    case.append(failure)
+
+
+def _counted(suite: ET.Element) -> ET.Element:
+    suite.set("tests", str(len(suite)))
+    for kind, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(kind, str(sum(case.find(tag) is not None for case in suite)))
+    return suite
+
+
+def _element(tag: str, **attributes: str) -> ET.Element:
+    return ET.Element(tag, _clean(**attributes))
+
+
+def _clean(**attributes: str) -> dict[str, str]:
+    return {key: _NO_XML.sub("\ufffd", value) for key, value in attributes.items()}

@@ -1,0 +1,81 @@
+"""A summary in Markdown for a pull request or a job: the class, or one submission in detail."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from ...files import replace_file
+from ...records import SubmissionResult, SubmissionStatus
+from ...results.review import latest, reasons_to_look
+from ...results.wording import VERDICT_WORDS, amount, exercise_advice, readable, shortened
+from ..tables import Exported
+
+DEFAULT = "grades.md"
+
+#: all that may be markup; a dot may make a link of what stands around it
+_MARKUP = re.compile(r"[^\w .,;:?'()-]|_|\.(?=\w)", re.ASCII)
+_LONGEST = 300
+
+
+def write(results: Iterable[SubmissionResult], path: Path) -> Exported:
+    """The format's entry point; raises `UserError` where the file can't be written."""
+    own = latest(results)
+    lines = _submission(own[0]) if len(own) == 1 else _class(own)
+    return Exported(replace_file(path, "\n".join(lines) + "\n"))
+
+
+def _class(results: Sequence[SubmissionResult]) -> Iterator[str]:
+    assignments = sorted({result.assignment for result in results})
+    by_key = {(result.student, result.assignment): result for result in results}
+    students = list(dict.fromkeys(result.student for result in results))
+    yield "# Grades\n"
+    yield f"{len(students)} students, {len(results)} submissions.\n"
+    yield from _head("Student", *(_text(readable(name)) for name in assignments), "To look at")
+    for student in students:
+        own = [by_key.get((student, assignment)) for assignment in assignments]
+        reasons = [reason for result in own if result for reason in reasons_to_look(result)]
+        points = ["" if result is None else _points(result) for result in own]
+        yield _row(_name(student), *points, _text("; ".join(reasons)))
+
+
+def _submission(result: SubmissionResult) -> Iterator[str]:
+    yield f"# {_text(readable(result.assignment))}: {_name(result.student)}\n"
+    if result.status is SubmissionStatus.FAILED:
+        yield f"The grader failed: {_text(result.error or 'no reason given')}"
+        return
+    yield f"**{_points(result)}** points.\n"
+    yield from _head("Exercise", "Question", "Points", "Verdict", "Next")
+    for exercise in result.exercises:
+        for question in exercise.questions:
+            points = f"{amount(question.score)} of {amount(question.max_score)}"
+            said = _text(VERDICT_WORDS[question.verdict])
+            hint = _text(question.hint or exercise_advice(exercise))
+            yield _row(_name(exercise.exercise), _name(question.question), points, said, hint)
+
+
+def _points(result: SubmissionResult) -> str:
+    if result.status is SubmissionStatus.FAILED:
+        return "not graded"
+    return f"{amount(result.score)} of {amount(result.max_score)}"
+
+
+def _head(*titles: str) -> Iterator[str]:
+    yield _row(*titles)
+    yield _row(*("---" for _ in titles))
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _name(text: str) -> str:
+    """A name as code: it calls nobody by `@` and refers to nothing by `#`."""
+    return f"<code>{_text(text)}</code>"
+
+
+def _text(text: str) -> str:
+    """Text that is no markup and stays in its cell: an entity never begins or ends anything."""
+    whole = shortened(text, _LONGEST).split()
+    return _MARKUP.sub(lambda sign: f"&#{ord(sign[0])};", " ".join(whole))

@@ -1,0 +1,117 @@
+"""Moodle's offline grading worksheet: one for each assignment.
+
+Moodle reads it back by the columns Identifier, Grade, Last modified (grade) and Feedback comments.
+The number in `Participant 12345` is a student's number in one assignment, so only the worksheet
+that was downloaded from that assignment, given as the roster, makes one that Moodle takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+
+from ...errors import UserError
+from ...records import QuestionResult, SubmissionResult, SubmissionStatus, Verdict
+from ...results.review import latest
+from ...results.wording import VERDICT_WORDS, amount
+from ...submission.names import folder_name
+from ..roster import Platform, Roster, Row, label, match
+from ..tables import Exported, number, same_number, write_csv
+
+DEFAULT = "grades.moodle"
+
+_IDENTIFIER, _NAME, _GRADE, _MAXIMUM = "Identifier", "Full name", "Grade", "Maximum Grade"
+_CAN_CHANGE, _COMMENT = "Grade can be changed", "Feedback comments"
+_COLUMNS = (
+    *(_IDENTIFIER, _NAME, "Email address", "Status", _GRADE, _MAXIMUM, _CAN_CHANGE),
+    *("Last modified (submission)", "Last modified (grade)", _COMMENT),
+)
+
+
+def write(results: Iterable[SubmissionResult], path: Path) -> Exported:
+    """A folder with a worksheet for each assignment, for people to read: it has no identifiers."""
+    by_assignment: dict[str, list[SubmissionResult]] = {}
+    for result in latest(results):
+        by_assignment.setdefault(result.assignment, []).append(result)
+    for assignment, own in by_assignment.items():
+        rows = [[_new_row(result).get(column, "") for column in _COLUMNS] for result in own]
+        write_csv([_COLUMNS, *rows], path / f"{folder_name(assignment)}.csv")
+    note = (
+        "these worksheets have no identifiers, so Moodle takes none of them: download the "
+        "assignment's grading worksheet and give it as --roster"
+    )
+    return Exported(path, (note,) if by_assignment else ())
+
+
+def write_with_roster(results: Iterable[SubmissionResult], path: Path, roster: Roster) -> Exported:
+    """The worksheet of one assignment with grades and comments, else as it was."""
+    roster.must_be_of(Platform.MOODLE)
+    graded = latest(results)
+    names = sorted({result.assignment for result in graded})
+    if len(names) > 1:
+        raise UserError(
+            f"{roster.path} is the worksheet of one assignment, and there are results of "
+            f"{', '.join(names)}: choose with --assignment"
+        )
+    own = {result.student: result for result in graded}
+    columns = [*roster.columns, *([] if _COMMENT in roster.columns else [_COMMENT])]
+    matching = match(roster, own)
+    rows: list[Sequence[str]] = [columns]
+    notes = [*matching.notes]
+    for position, person in enumerate(roster.people):
+        result = own.get(matching.student_of.get(position, ""))
+        row = person if result is None else {**person, **_judged(result)}
+        rows.append([row.get(column, "") for column in columns])
+        if result is not None:
+            notes += _doubts(person, result)
+    for student in matching.left_over:
+        row = _new_row(own[student])
+        rows.append([row.get(column, "") for column in columns])
+    target = path / f"{folder_name(names[0])}.csv" if names and path.suffix != ".csv" else path
+    return Exported(write_csv(rows, target), tuple(dict.fromkeys(notes)))
+
+
+def _new_row(result: SubmissionResult) -> dict[str, str]:
+    return {
+        _NAME: result.student,
+        _MAXIMUM: number(result.max_score),
+        _CAN_CHANGE: "Yes",
+        **_judged(result),
+    }
+
+
+def _judged(result: SubmissionResult) -> Mapping[str, str]:
+    """Grade and comment; nothing where the grader failed."""
+    if result.status is SubmissionStatus.FAILED:
+        return {}
+    return {_GRADE: number(result.score), _COMMENT: _comment(result)}
+
+
+def _comment(result: SubmissionResult) -> str:
+    """Moodle shows it as HTML: all text is escaped."""
+    lines = [
+        f"{escape(exercise.exercise)}/{_question(question)}"
+        for exercise in result.exercises
+        for question in exercise.questions
+    ]
+    return "<br>".join(lines)
+
+
+def _question(question: QuestionResult) -> str:
+    points = f"{amount(question.score)} of {amount(question.max_score)}"
+    text = f"{question.question}: {points}. {VERDICT_WORDS[question.verdict]}."
+    if question.hint and question.verdict is not Verdict.CORRECT:
+        text += f" {question.hint}"
+    return escape(" ".join(text.split()))
+
+
+def _doubts(person: Row, result: SubmissionResult) -> Iterable[str]:
+    theirs = person.get(_MAXIMUM, "").strip()
+    if theirs and not same_number(theirs, result.max_score):
+        yield (
+            f"the maximum grade is {theirs} in Moodle and {number(result.max_score)} here: change "
+            "it there, or the grades mean something else"
+        )
+    if person.get(_CAN_CHANGE, "Yes").strip() == "No":
+        yield f"Moodle says that the grade of {label(person)} can't be changed"

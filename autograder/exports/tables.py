@@ -1,0 +1,53 @@
+"""What export formats share: tables as CSV that no spreadsheet runs, and what came of it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..files import replace_file
+
+#: what a spreadsheet takes for the beginning of a formula
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+#: how learning platforms write that there is no value
+_NOTHING = "-"
+
+Value = str | float
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """The file or folder that was written, and what its reader should know."""
+
+    path: Path
+    notes: tuple[str, ...] = ()
+
+
+def write_csv(rows: Iterable[Sequence[Value]], path: Path, encoding: str = "utf-8") -> Path:
+    """Writes a table as CSV; raises `UserError` where the file can't be written."""
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([harmless(value) for value in row] for row in rows)
+    return replace_file(path, text.getvalue(), encoding)
+
+
+def harmless(value: Value) -> Value:
+    """A text that no spreadsheet runs; a number as it is."""
+    if isinstance(value, str) and value != _NOTHING and value.lstrip(" ").startswith(_FORMULA):
+        return f"'{value}"
+    return value
+
+
+def number(points: float) -> str:
+    """Points as a learning platform reads them: with a point, and no more digits than needed."""
+    return f"{points:.4f}".rstrip("0").rstrip(".")
+
+
+def same_number(text: str, value: float) -> bool:
+    """Whether a platform's text, with a point or a comma, is this number."""
+    try:
+        return abs(float(text.replace(",", ".")) - value) < 1e-6
+    except ValueError:
+        return False

@@ -1,0 +1,30 @@
+"""Writes a file in one step: a reader sees the old text or the new one, never a part."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from .errors import UserError
+
+
+def replace_file(path: Path, text: str, encoding: str = "utf-8") -> Path:
+    """Makes `path` hold the text, and leaves it alone where it does; raises `UserError`."""
+    data = text.encode(encoding, "replace")
+    try:
+        if path.is_file() and not path.is_symlink() and path.read_bytes() == data:
+            return path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            os.chmod(temporary, 0o644)
+            os.replace(temporary, path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise UserError(f"{path}: can't be written: {error.strerror or error}") from error
+    return path

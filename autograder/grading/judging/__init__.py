@@ -1,0 +1,1 @@
+"""One exercise of a submission is judged: suites, sandboxed implementations, answers, verdicts."""

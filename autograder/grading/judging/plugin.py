@@ -1,0 +1,96 @@
+"""The pytest plugin of the hidden suites: adds the solutions, and submissions behind the wall."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ...course import load_course
+from ...errors import AutograderError
+from ...records import ExerciseStatus
+from ...sandbox import ForkServer, start_fork_server
+from ...submission import read_exercise
+from ...suite import plugin as suite_plugin
+from ...suite.implementation import Implementation
+from ...suite.plugin import (
+    ANSWERS,
+    SOLUTIONS,
+    Answers,
+    draw,
+    exercise_of,
+    expect,
+    from_folder,
+    implementation,
+    solution,
+)
+from .remote import RemoteImplementation
+
+__all__ = ["draw", "expect", "implementation", "solution"]
+
+_PARENT = pytest.StashKey[ForkServer]()
+_CLOSE = pytest.StashKey[list[RemoteImplementation]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of a hidden suite run by hand."""
+    suite_plugin.pytest_addoption(parser)
+    parser.getgroup("autograder").addoption(
+        "--submission",
+        metavar="FOLDER",
+        help="judge <FOLDER>/<assignment>/<exercise>.py or .ipynb behind the wall",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Finds the solutions, and starts the wall if a submission is to be judged."""
+    suite_plugin.pytest_configure(config)
+    root = Path(config.rootpath)
+    if (root / "solutions").is_dir():
+        config.stash[SOLUTIONS] = from_folder(root / "solutions")
+        config.stash.setdefault(ANSWERS, config.stash[SOLUTIONS])  # a plain `pytest` proves these
+    folder = config.getoption("--submission")
+    if folder:
+        if config.getoption("--implementation"):
+            raise pytest.UsageError("say --implementation or --submission, not both")
+        try:
+            config.stash[_PARENT] = start_fork_server()
+        except AutograderError as error:
+            raise pytest.UsageError(str(error)) from error
+        config.stash[_CLOSE] = []
+        config.stash[ANSWERS] = _behind_the_wall(config, root, Path(folder).resolve())
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Ends the workers."""
+    for answers in config.stash.get(_CLOSE, []):
+        answers.close()
+    parent = config.stash.get(_PARENT, None)
+    if parent is not None:
+        parent.close()
+
+
+def _behind_the_wall(config: pytest.Config, root: Path, folder: Path) -> Answers:
+    course = load_course(root)
+    cache: dict[Path, RemoteImplementation] = {}
+
+    def answers(suite: Path) -> Implementation:
+        if suite not in cache:
+            name, exercise_name = exercise_of(suite)
+            assignment = course.assignment(name)
+            exercise = assignment.exercise(exercise_name)
+            place = folder / name if (folder / name).is_dir() else folder
+            read = read_exercise(place, exercise)
+            if read.status is not ExerciseStatus.GRADED:
+                pytest.fail("; ".join(read.notes), pytrace=False)
+            cache[suite] = RemoteImplementation(
+                lambda: config.stash[_PARENT].open(assignment.limits, len(exercise.questions)),
+                read,
+                assignment.limits,
+                seed=int(config.getoption("--seed")),
+            )
+            config.stash[_CLOSE].append(cache[suite])
+        cache[suite].begin_question("")
+        return cache[suite]
+
+    return answers

@@ -1,0 +1,68 @@
+"""What a worker's replies must look like: every one is hostile until it has its form.
+
+Raises `AnswerProtocol` where a reply is no answer to what was asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from ...errors import AnswerProtocol
+from ...suite.implementation import Gradients, Outcome, Step
+
+
+def outcome(reply: Any, count: int) -> Outcome:
+    """The value of a call, and its arguments afterwards."""
+    match reply:
+        case (value, [*after]) if len(after) == count:
+            return Outcome(value, tuple(after))
+    raise AnswerProtocol("the reply is no value of a call")
+
+
+def calls(steps: Sequence[Step]) -> list[Any]:
+    """Steps as a request carries them."""
+    return [(list(step.args), step.after) for step in steps]
+
+
+def values(reply: Any, count: int) -> tuple[Any, ...]:
+    """The values of several calls."""
+    match reply:
+        case [*items] if len(items) == count:
+            return tuple(items)
+    raise AnswerProtocol("the reply is no list of values")
+
+
+def gradients(reply: Any, args: Sequence[Any]) -> Gradients:
+    """The value and the gradients of a call with these arguments."""
+    match reply:
+        case (value, [*inputs], dict() as weights) if _fits(inputs, list(args)):
+            if all(map(_is_gradient, weights.values())):
+                return Gradients(value, tuple(inputs), weights)
+    raise AnswerProtocol("the reply is no gradient")
+
+
+def _fits(gradient: Any, arg: Any) -> bool:
+    """Whether gradients have the form of what they belong to."""
+    if isinstance(arg, tuple | list):
+        return (
+            isinstance(gradient, tuple | list)
+            and len(gradient) == len(arg)
+            and all(map(_fits, gradient, arg))
+        )
+    if isinstance(arg, dict):
+        return isinstance(gradient, dict)
+    return _is_gradient(gradient)
+
+
+def _is_gradient(value: Any) -> bool:
+    return value is None or isinstance(value, torch.Tensor)
+
+
+def is_named_tensors(reply: Any) -> bool:
+    """Whether a reply is a table of tensors by name."""
+    return isinstance(reply, dict) and all(
+        isinstance(name, str) and isinstance(value, torch.Tensor) for name, value in reply.items()
+    )

@@ -1,0 +1,228 @@
+"""Runs hidden suites again and again after one collection.
+
+pytest finds the tests, rewrites their asserts and expands their parameters, once. Then each test is
+called with the four fixtures that suites have, without pytest's protocol around it: that would
+take more time than the test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import pytest
+
+from ...errors import ContentError, GraderError
+from ...records import QuestionResult
+from ...suite.expect import Expect
+from ...suite.implementation import Implementation
+from ...suite.plugin import SOLUTIONS, draw_for
+from .verdicts import TestOutcome, judge
+
+T = TypeVar("T")
+
+_FIXTURES = frozenset({"expect", "draw", "implementation", "solution"})
+_PLUGINS_NOT_NEEDED = (
+    "terminal",
+    "cacheprovider",
+    "junitxml",
+    "logging",
+    "doctest",
+    "tmpdir",
+    "skipping",
+    "threadexception",
+    "unraisableexception",
+    "faulthandler",
+)
+
+
+class Observer:
+    """Is told what comes next while a suite runs; this one does not care."""
+
+    def begin_question(self, question: str) -> None:
+        """The next tests judge this question."""
+
+    def begin_test(self, test: str) -> None:
+        """The next calls are this test's."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """A collected test: all that running it needs, looked up once."""
+
+    item: pytest.Function
+    function: Callable[..., None]
+    question: str
+    points: float
+    fixtures: tuple[str, ...]
+    parameters: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, item: pytest.Function) -> _Test:
+        question, points = question_of(item)
+        parameters = dict(item.callspec.params) if hasattr(item, "callspec") else {}
+        fixtures = _fixtures_wanted(item, parameters)
+        return cls(item, item.obj, question, points, fixtures, parameters)
+
+
+class SuiteRunner:
+    """The collected suites, ready to judge any implementation."""
+
+    def __init__(self, config: pytest.Config, items: Sequence[pytest.Item]) -> None:
+        self._solutions = config.stash[SOLUTIONS]
+        #: the tests of each suite, by question and name
+        self._suites: dict[Path, dict[str, dict[str, _Test]]] = {}
+        for item in items:
+            assert isinstance(item, pytest.Function)
+            test = _Test.of(item)
+            questions = self._suites.setdefault(item.path, {})
+            questions.setdefault(test.question, {})[item.name] = test
+
+    def solution(self, suite: Path) -> Implementation:
+        """The solution module that a suite compares with."""
+        return self._solutions(suite)
+
+    def points(self, suite: Path) -> dict[str, float]:
+        """Full marks of each question, in the order of the suite."""
+        return {
+            question: sum(test.points for test in tests.values())
+            for question, tests in self._suites[suite].items()
+        }
+
+    def judge(
+        self,
+        suite: Path,
+        implementation: Implementation,
+        seed: int,
+        observer: Observer | None = None,
+        only: str | None = None,
+    ) -> tuple[QuestionResult, ...]:
+        """Runs a suite's tests, question by question, against an implementation.
+
+        Raises `GraderError` when a test fails in a way that no answer can cause.
+        """
+        observer = observer or Observer()
+        results: list[QuestionResult] = []
+        for question, tests in self._suites[suite].items():
+            if only is not None and question != only:
+                continue
+            observer.begin_question(question)
+            outcomes = []
+            for test in tests.values():
+                observer.begin_test(test.item.name)
+                outcomes.append(self._run(test, implementation, seed))
+            results.append(judge(question, outcomes))
+        return tuple(results)
+
+    def first_failure(
+        self, suite: Path, question: str, implementation: Implementation, seed: int
+    ) -> TestOutcome | None:
+        """The first test of a question that fails; None where all pass. Runs no test after it."""
+        for test in self._suites[suite][question].values():
+            outcome = self._run(test, implementation, seed, patient=False)
+            if outcome.failure is not None:
+                return outcome
+        return None
+
+    def run_test(
+        self, suite: Path, question: str, test: str, implementation: Implementation, seed: int
+    ) -> TestOutcome:
+        """Runs one test of a suite."""
+        return self._run(self._suites[suite][question][test], implementation, seed)
+
+    def _run(
+        self, test: _Test, implementation: Implementation, seed: int, patient: bool = True
+    ) -> TestOutcome:
+        """Calls a test; a patient one makes all its calls, whatever fails, for the diagnosis."""
+        solution, draw = self._solutions(test.item.path), draw_for(test.item, seed)
+        expect = Expect(implementation, solution, draw, patient)
+        made = {
+            "implementation": implementation,
+            "solution": solution,
+            "draw": draw,
+            "expect": expect,
+        }
+        arguments = {name: made[name] for name in test.fixtures} | dict(test.parameters)
+        failure: BaseException | None = None
+        try:
+            test.function(**arguments)
+        except (GraderError, OSError):  # no answer causes the latter: descriptors, memory, disk
+            raise
+        except (Exception, pytest.fail.Exception) as raised:
+            failure = raised
+        return TestOutcome(test.item.name, test.points, expect.failures.first or failure)
+
+
+def _fixtures_wanted(item: pytest.Function, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+    """The fixtures among a test's arguments; raises `ContentError` for one of its own."""
+    wanted = set(item.fixturenames) - parameters.keys()
+    for name in sorted(wanted - _FIXTURES - {"request"}):
+        raise ContentError(
+            item.path,
+            None,
+            f"{item.name} uses the fixture {name!r}",
+            f"a hidden test has these and no others: {', '.join(sorted(_FIXTURES))}",
+        )
+    return tuple(wanted & set(item._fixtureinfo.argnames))
+
+
+def question_of(item: pytest.Item) -> tuple[str, float]:
+    """Question and points in a test's marker; raises `ContentError` where there is none."""
+    marker = item.get_closest_marker("question")
+    if marker is None or len(marker.args) != 1 or "points" not in marker.kwargs:
+        raise ContentError(
+            item.path,
+            None,
+            f"{item.name} does not say what it judges",
+            'mark it: @pytest.mark.question("<name>", points=<number>)',
+        )
+    return str(marker.args[0]), float(marker.kwargs["points"])
+
+
+class _Loop(Generic[T]):
+    """Takes the place of pytest's own test loop."""
+
+    def __init__(self, work: Callable[[SuiteRunner], T]) -> None:
+        self._work = work
+        self.result: list[T] = []
+        self.error: BaseException | None = None
+        self.collect_errors: list[str] = []
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.collect_errors.append(str(report.longrepr))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        if self.collect_errors:
+            return True
+        try:
+            runner = SuiteRunner(session.config, session.items)
+            self.result.append(self._work(runner))
+        except BaseException as error:
+            self.error = error
+        return True
+
+
+def with_suites(root: Path, suites: Sequence[Path], work: Callable[[SuiteRunner], T]) -> T:
+    """Collects hidden suites once and does `work` with them; returns what it returns."""
+    loop = _Loop(work)
+    arguments = [
+        *(str(suite) for suite in suites),
+        f"--rootdir={root}",
+        "--override-ini=addopts=",
+        "--import-mode=importlib",
+        "--capture=no",
+        *("-p", f"{__package__}.plugin"),
+        "--disable-plugin-autoload",
+        *(f"-pno:{name}" for name in _PLUGINS_NOT_NEEDED),
+    ]
+    code = pytest.main(arguments, plugins=[loop])
+    if loop.error is not None:
+        raise loop.error
+    if loop.collect_errors or code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        details = "\n".join(loop.collect_errors) or f"pytest ended with code {int(code)}"
+        raise GraderError(f"the hidden suites can't be collected:\n{details}")
+    return loop.result[0]

@@ -1,0 +1,92 @@
+"""From the tests of a question to its score and verdict."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...errors import AnswerFault
+from ...records import QuestionResult, TestResult, Verdict
+
+#: characters of a message: the sentence counts, not the tensor
+MAX_MESSAGE = 2000
+#: what a student can put into a message and nobody can write to a file, a page or a terminal:
+#: control characters, lone surrogates, and marks that turn the direction of what follows
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+#: verdicts that say more than "some tests failed", in order of weight
+_DOMINANT = (
+    Verdict.FORBIDDEN,
+    Verdict.OUTPUT_LIMIT,
+    Verdict.PROTOCOL,
+    Verdict.MEMORY,
+    Verdict.CRASHED,
+    Verdict.TIMEOUT,
+)
+#: verdicts that cost all points of a question: a rule was broken, or something else than the
+#: answer spoke to the grader, and what was earned before that may be its own making
+_COSTS_ALL = frozenset({Verdict.FORBIDDEN, Verdict.PROTOCOL})
+
+
+@dataclass(frozen=True, slots=True)
+class TestOutcome:
+    """One test as it ran: its points, and the exception that failed it."""
+
+    name: str
+    points: float
+    failure: BaseException | None
+
+    @property
+    def verdict(self) -> Verdict:
+        """What this test alone says about the question."""
+        if self.failure is None:
+            return Verdict.CORRECT
+        if isinstance(self.failure, AnswerFault):
+            return self.failure.verdict
+        return Verdict.WRONG
+
+
+def judge(question: str, outcomes: Sequence[TestOutcome]) -> QuestionResult:
+    """The question's result: the points of its tests, or none where `_COSTS_ALL` says so."""
+    verdict = _verdict([outcome.verdict for outcome in outcomes])
+    tests = tuple(test_result(outcome) for outcome in outcomes)
+    earned = 0.0 if verdict in _COSTS_ALL else sum(test.points for test in tests)
+    return QuestionResult(
+        question=question,
+        score=earned,
+        max_score=sum(outcome.points for outcome in outcomes),
+        verdict=verdict,
+        tests=tests,
+    )
+
+
+def _verdict(verdicts: Sequence[Verdict]) -> Verdict:
+    if all(verdict is Verdict.CORRECT for verdict in verdicts):
+        return Verdict.CORRECT
+    for dominant in _DOMINANT:
+        if dominant in verdicts:
+            return dominant
+    if Verdict.CORRECT in verdicts:
+        return Verdict.PARTIAL
+    return next(verdict for verdict in verdicts if verdict is not Verdict.CORRECT)
+
+
+def test_result(outcome: TestOutcome) -> TestResult:
+    """The record of a test."""
+    passed = outcome.failure is None
+    return TestResult(
+        name=outcome.name,
+        passed=passed,
+        points=outcome.points if passed else 0.0,
+        max_points=outcome.points,
+        message="" if outcome.failure is None else _message(outcome.failure),
+    )
+
+
+def _message(failure: BaseException) -> str:
+    if isinstance(failure, AssertionError | AnswerFault):
+        text = str(failure)
+    else:  # the test could not even look at the answer
+        text = f"the answer is not of the expected kind ({type(failure).__name__}: {failure})"
+    text = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return text if len(text) <= MAX_MESSAGE else text[: MAX_MESSAGE - 4] + " ..."

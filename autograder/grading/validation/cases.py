@@ -1,0 +1,110 @@
+"""The submissions whose verdict is known: solution, stub, alternatives, mistakes, two at once.
+
+Each comes in two forms, as a module and as a notebook.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ...course import Course
+from ...errors import UserError
+from ...records import Assignment, Exercise
+from ...submission import Submission
+from ...suite.variants import module_texts
+
+FORMS = ("module", "notebook")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One submission with a known verdict. `question` and `name` are empty for a whole module."""
+
+    kind: str
+    exercise: Exercise
+    text: str
+    form: str
+    question: str = ""
+    name: str = ""
+
+    @property
+    def label(self) -> str:
+        """How the case is called in reports."""
+        parts = (self.exercise.assignment, self.exercise.name, self.question, self.name)
+        return f"{self.kind} {'/'.join(part for part in parts if part)} ({self.form})"
+
+
+def chosen_of(course: Course, names: Sequence[str]) -> tuple[Assignment, ...]:
+    """The assignments that are named, each with the exercises that are named of it; or all.
+
+    Raises `UserError` for a name that the course has not.
+    """
+    wanted: dict[str, set[str]] = {}
+    for name in names:
+        assignment, _, exercise = name.partition("/")
+        known = {item.name for item in course.assignment(assignment).exercises}
+        if exercise and exercise not in known:
+            raise UserError(
+                f"{assignment} has no exercise {exercise!r}; it has: {', '.join(sorted(known))}"
+            )
+        wanted.setdefault(assignment, set()).update({exercise} if exercise else known)
+    if not names:
+        return course.assignments
+    return tuple(
+        replace(item, exercises=tuple(e for e in item.exercises if e.name in wanted[item.name]))
+        for item in course.assignments
+        if item.name in wanted
+    )
+
+
+def cases_of(course: Course, exercise: Exercise, forms: Sequence[str]) -> Iterator[Case]:
+    """Every submission of an exercise whose verdict is known."""
+    solution = exercise.solution.read_text(encoding="utf-8")
+    for form in forms:
+        yield Case("solution", exercise, solution, form)
+        if exercise.stub.is_file():
+            yield Case("stub", exercise, exercise.stub.read_text(encoding="utf-8"), form)
+        for kind in ("alternatives", "misconceptions", "combinations"):
+            for variant, text in module_texts(exercise.solution, course.variants(kind, exercise)):
+                yield Case(kind[:-1], exercise, text, form, variant.question, variant.name)
+
+
+def notebook_of(text: str) -> str:
+    """A module as the notebook that a student would have it in: one statement a cell."""
+    nodes = ast.parse(text).body
+    lines = text.splitlines()
+    starts = [_first_line(node) for node in nodes] + [len(lines) + 1]
+    sources = [
+        "\n".join(lines[start - 1 : end - 1])
+        for start, end in zip(starts, starts[1:], strict=False)
+    ]
+    cells = [
+        {"cell_type": "code", "source": source, "metadata": {}, "outputs": []} for source in sources
+    ]
+    cells.append({"cell_type": "code", "source": "%time print('mine')\nplt.show()"})
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+
+
+def _first_line(node: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def handed_in(
+    folder: Path, cases: Sequence[Case], assignments: Sequence[Assignment]
+) -> Iterator[tuple[Submission, Assignment]]:
+    by_name = {assignment.name: assignment for assignment in assignments}
+    for number, case in enumerate(cases):
+        place = folder / str(number) / case.exercise.assignment
+        place.mkdir(parents=True)
+        if case.form == "module":
+            (place / f"{case.exercise.name}.py").write_text(case.text, encoding="utf-8")
+        else:
+            text = notebook_of(case.text)
+            (place / f"{case.exercise.name}.ipynb").write_text(text, encoding="utf-8")
+        submission = Submission(str(number), case.exercise.assignment, place)
+        yield submission, by_name[case.exercise.assignment]

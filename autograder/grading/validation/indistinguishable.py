@@ -1,0 +1,54 @@
+"""Which misconceptions of a question can't be told apart; those must share a hint.
+
+Only the ones that were not named need a look: a name is given where no other one answers alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ...course import Course
+from ...suite.variants import Variant
+from ..judging.suites import SuiteRunner, with_suites
+from ..naming.diagnosis import Diagnosis
+from .cases import Case
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Misconceptions of one question that answer alike on every call of its suite."""
+
+    place: str
+    names: tuple[str, ...]
+    share_a_hint: bool
+
+    def __str__(self) -> str:
+        return f"{self.place}: {', '.join(self.names)}"
+
+
+def groups_alike(course: Course, not_named: Iterable[Case], seed: int) -> tuple[Group, ...]:
+    """The groups of misconceptions to which cases belong that were not named."""
+    cases = {(case.exercise.hidden_suite, case.question, case.name): case for case in not_named}
+    suites = sorted({suite for suite, _, _ in cases})
+
+    def work(runner: SuiteRunner) -> tuple[Group, ...]:
+        diagnoses = {
+            case.exercise.hidden_suite: Diagnosis(
+                runner, case.exercise, course.variants("misconceptions", case.exercise)
+            )
+            for case in cases.values()
+        }
+        groups = (
+            _group(diagnoses[case.exercise.hidden_suite], case, seed) for case in cases.values()
+        )
+        return tuple(dict.fromkeys(group for group in groups if len(group.names) > 1))
+
+    return with_suites(course.root, suites, work) if cases else ()
+
+
+def _group(diagnosis: Diagnosis, case: Case, seed: int) -> Group:
+    found: Sequence[Variant] = diagnosis.alike(case.question, case.name, seed)
+    place = f"{case.exercise.assignment}/{case.exercise.name}/{case.question}"
+    names = tuple(variant.name for variant in found)
+    return Group(place, names, len({variant.hint for variant in found}) == 1)

@@ -1,0 +1,201 @@
+"""The proof of the suites: solutions, stubs, alternatives, mistakes and combinations, each graded.
+
+Each is handed in like a student's work, as module and as notebook, and judged like any student's.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ...course import Course
+from ...records import Assignment, Exercise, QuestionResult, SubmissionResult, Tier, Verdict
+from ...sandbox import ForkServer, start_fork_server
+from ..run import grade_submissions
+from .cases import FORMS, Case, cases_of, chosen_of, handed_in
+from .indistinguishable import groups_alike
+
+#: of the inputs that all cases get; students have each their own, and `make soak` draws many
+SEED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A case and what the suite said; `problem` where that is not what it must say."""
+
+    case: Case
+    question: str
+    verdict: Verdict
+    misconception: str | None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionProof:
+    """One question's figures, both forms added up."""
+
+    assignment: str
+    exercise: str
+    question: str
+    accepted: int
+    alternatives: int
+    caught: int
+    named: int
+    misconceptions: int
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationReport:
+    """The figures by question, and every problem found."""
+
+    questions: tuple[QuestionProof, ...]
+    problems: tuple[str, ...]
+    not_named: tuple[str, ...]
+    not_told_apart: tuple[str, ...]
+    tier: Tier
+    cases: int
+
+
+def validate(
+    course: Course,
+    names: Sequence[str] = (),
+    *,
+    forms: Sequence[str] = FORMS,
+    jobs: int = 2,
+    tier: Tier | None = None,
+    seed: int = SEED,
+    wanted: Callable[[Case], bool] = lambda case: True,
+    starts: Callable[[int], None] = lambda cases: None,
+    judged: Callable[[], None] = lambda: None,
+    on_question: Callable[[Case, QuestionResult], None] = lambda case, result: None,
+    wall: Callable[[Tier | None], AbstractContextManager[ForkServer]] = start_fork_server,
+) -> ValidationReport:
+    """Grades every case of some assignments or exercises (default: all): accepted, or caught?
+
+    `names` are `ASSIGNMENT` or `ASSIGNMENT/EXERCISE`; of their cases those are graded that are
+    `wanted`, all with the inputs of one `seed`: what a known mistake answers is then found out
+    once. `starts` is called with the number of cases, `judged` after each, `on_question` with each
+    question's result; `wall` gives the worker parent. Raises `IsolationUnavailable` without a
+    tier, `UserError` for a name that the course has not, `ContentError` for content that can't be
+    judged.
+    """
+    chosen = chosen_of(course, names)
+    cases = [case for a in chosen for e in a.exercises for case in cases_of(course, e, forms)]
+    cases = [case for case in cases if wanted(case)]
+    starts(len(cases))
+    results: list[tuple[Case, SubmissionResult]] = []
+
+    def on_result(result: SubmissionResult) -> None:
+        case = cases[int(result.student)]
+        results.append((case, result))
+        for question in _questions_of(case, result):
+            on_question(case, question)
+        judged()
+
+    with tempfile.TemporaryDirectory(prefix="autograder-") as folder, wall(tier) as parent:
+        tasks = list(handed_in(Path(folder), cases, chosen))
+        grade_submissions(course, tasks, parent, jobs, on_result, seed)
+        used = parent.tier
+    verdicts = [item for case, result in results for item in _judgements(case, result)]
+    report = _report(chosen, verdicts, used, len(cases))
+    return _with_pairs(course, report, verdicts, seed)
+
+
+def _judgements(case: Case, result: SubmissionResult) -> Iterator[Judged]:
+    if result.error is not None:
+        yield Judged(case, "", Verdict.ERROR, None, f"the grader failed: {result.error}")
+    for question in _questions_of(case, result):
+        problem = _problem(case, question)
+        yield Judged(case, question.question, question.verdict, question.misconception, problem)
+
+
+def _questions_of(case: Case, result: SubmissionResult) -> Iterator[QuestionResult]:
+    for exercise in result.exercises:
+        if exercise.exercise == case.exercise.name:
+            yield from exercise.questions
+
+
+def _problem(case: Case, question: QuestionResult) -> str:
+    right = question.verdict is Verdict.CORRECT
+    if case.kind == "stub":
+        if question.verdict is Verdict.NOT_IMPLEMENTED and question.score == 0:
+            return ""
+        return f"a stub is {question.verdict} with {question.score:g} points"
+    if case.kind == "misconception" and question.question == case.question:
+        return "survived: it has full marks" if right else ""
+    if case.kind == "combination" and question.question == case.question:
+        if right:
+            return "survived: it has full marks"
+        name = question.misconception
+        return f"two mistakes at once are called {name}" if name else ""
+    if right:
+        return ""
+    message = next((test.message for test in question.tests if not test.passed), "")
+    return f"{question.question} refused ({question.verdict}): {message}"
+
+
+def _report(
+    assignments: Sequence[Assignment], verdicts: Sequence[Judged], tier: Tier, cases: int
+) -> ValidationReport:
+    proofs = tuple(
+        _proof(exercise, question.name, verdicts)
+        for assignment in assignments
+        for exercise in assignment.exercises
+        for question in exercise.questions
+    )
+    problems = [f"{item.case.label}: {item.problem}" for item in verdicts if item.problem]
+    not_named = [item.case.label for item in _targets(verdicts) if not _is_named(item)]
+    return ValidationReport(proofs, tuple(problems), tuple(not_named), (), tier, cases)
+
+
+def _with_pairs(
+    course: Course, report: ValidationReport, verdicts: Sequence[Judged], seed: int
+) -> ValidationReport:
+    not_named = [item.case for item in _targets(verdicts) if not _is_named(item)]
+    groups = groups_alike(course, not_named, seed)
+    apart = [
+        f"misconceptions {group}: no call of the suite tells them apart, so they must share a hint"
+        for group in groups
+        if not group.share_a_hint
+    ]
+    return replace(
+        report,
+        problems=(*report.problems, *apart),
+        not_told_apart=tuple(str(group) for group in groups),
+    )
+
+
+def _proof(exercise: Exercise, question: str, verdicts: Sequence[Judged]) -> QuestionProof:
+    mine = [
+        item
+        for item in verdicts
+        if item.case.exercise == exercise and item.case.question == item.question == question
+    ]
+    right = [item for item in mine if item.case.kind == "alternative"]
+    wrong = [item for item in mine if item.case.kind == "misconception"]
+    return QuestionProof(
+        assignment=exercise.assignment,
+        exercise=exercise.name,
+        question=question,
+        accepted=sum(item.verdict is Verdict.CORRECT for item in right),
+        alternatives=len(right),
+        caught=sum(item.verdict is not Verdict.CORRECT for item in wrong),
+        named=sum(_is_named(item) for item in wrong),
+        misconceptions=len(wrong),
+    )
+
+
+def _targets(verdicts: Iterable[Judged]) -> Iterator[Judged]:
+    for item in verdicts:
+        if item.case.kind == "misconception" and item.question == item.case.question:
+            yield item
+
+
+def _is_named(item: Judged) -> bool:
+    """Named by its own name, or `forbidden`, which names itself."""
+    if item.verdict is Verdict.FORBIDDEN:
+        return True
+    return item.misconception == f"{item.case.exercise.name}.{item.case.name}"

@@ -1,0 +1,20 @@
+"""All that knows nbgrader: its gradebook, its steps, notebooks with its own test cells."""
+
+from .class_source import write_class_source
+from .gradebook import Note, RecordSummary, human_work, record
+from .settings import Settings, configure, load_settings, missing_lines, prepare_class_folder
+from .steps import use_sandboxed_steps
+
+__all__ = [
+    "Note",
+    "RecordSummary",
+    "Settings",
+    "configure",
+    "human_work",
+    "load_settings",
+    "missing_lines",
+    "prepare_class_folder",
+    "record",
+    "use_sandboxed_steps",
+    "write_class_source",
+]

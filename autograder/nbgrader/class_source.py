@@ -1,0 +1,52 @@
+"""nbgrader's `source/` of a class: notebooks with solutions, and all that goes out with them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..authoring.folder import released_assignment
+from ..course import Course
+from ..errors import UserError
+from ..files import replace_file
+from ..records import Assignment
+
+#: these belong to the bundle alone: a class with nbgrader has Jupyter, and no repository
+_NOT_FOR_NBGRADER = ("requirements.txt", ".github", ".gitlab-ci.yml")
+
+
+def write_class_source(
+    course: Course, assignment: Assignment, folder: Path, force: bool = False
+) -> Sequence[str]:
+    """Writes an assignment's source for nbgrader into a folder; returns the files that changed.
+
+    Raises `UserError`, before anything is written, for files that are there with another text:
+    they may be the instructor's own. `force` overwrites them.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        made = released_assignment(course, assignment, Path(scratch))
+    files = {name: text for name, text in made.files.items() if _goes_out(name)}
+    files |= {f"{name}.ipynb": text for name, text in made.sources.items()}
+    changed = [name for name, text in files.items() if _text(folder / name) != text]
+    other = [name for name in changed if (folder / name).exists()]
+    if other and not force:
+        raise UserError(
+            f"{folder} has other versions of: {', '.join(other)}\n"
+            "  they are left as they are: changed for this class, or made from an older course\n"
+            "  fix: say --force to overwrite them"
+        )
+    for name in changed:
+        replace_file(folder / name, files[name])
+    return changed
+
+
+def _goes_out(name: str) -> bool:
+    return not name.startswith(_NOT_FOR_NBGRADER) and not name.endswith(".ipynb")
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None

@@ -1,0 +1,154 @@
+"""nbgrader's own `autograde`, and formgrader's Autograde button, grade behind the wall.
+
+nbgrader reads, executes and writes a notebook through an exporter, twice. This one takes the place
+of both passes: the submission is graded by `autograder grade`, in a process of its own, and what
+nbgrader gets is the finished autograded notebook. So it never opens a student's file, which is why
+no file that it could not read stops a batch. Assignments of others go nbgrader's usual way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from nbconvert.exporters import NotebookExporter
+from nbgrader.converters.base import NbGraderException
+from traitlets import Integer, Unicode
+
+from ..course import Course, find_root, load_course
+from ..errors import AutograderError
+from ..records import SubmissionResult, SubmissionStatus
+from .gradebook.recording import record_into
+from .settings import Settings
+
+
+class BehindTheWall(NotebookExporter):
+    """The section that configurations written for version 1.0 name; it counts for its heir."""
+
+
+class SandboxedExporter(BehindTheWall):
+    """Gives nbgrader the autograded notebooks of our assignments, and fills its gradebook."""
+
+    course = Unicode(
+        help="the folder with source/ and solutions/ (default: the class folder or above it)"
+    ).tag(config=True)
+    results = Unicode(
+        "results.jsonl", help="where grading appends its results, below the class folder"
+    ).tag(config=True)
+    jobs = Integer(2, help="submissions graded at a time").tag(config=True)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[no-untyped-call]  # it ships no types
+        self._graded: dict[tuple[str, str], SubmissionResult] = {}
+        self._recorded: set[tuple[str, str]] = set()
+
+    def from_filename(
+        self, filename: str, resources: dict[str, Any] | None = None, **kwargs: Any
+    ) -> tuple[Any, dict[str, Any]]:
+        """Called by nbgrader for each notebook of a submission, as submitted and as autograded."""
+        names = (resources or {}).get("nbgrader", {})
+        student, assignment = names.get("student", ""), names.get("assignment", "")
+        if not self._is_ours(assignment, names.get("notebook", "")):
+            return super().from_filename(filename, resources, **kwargs)
+        try:
+            self._record(student, assignment)
+        except AutograderError as error:
+            raise NbGraderException(str(error)) from error
+        path = self._settings.autograded(student, assignment) / f"{names['notebook']}.ipynb"
+        return path.read_text(encoding="utf-8"), {
+            **(resources or {}),
+            "metadata": {"name": names["notebook"]},
+            "output_extension": self.file_extension,
+        }
+
+    @cached_property
+    def _converter(self) -> Any:
+        return self.parent  # nbgrader's Autograde, which has no types
+
+    @cached_property
+    def _settings(self) -> Settings:
+        directories = self._converter.coursedir
+        return Settings(directories.db_url, directories.course_id, directories, self.config)
+
+    @cached_property
+    def _course(self) -> Course:
+        root = self._settings.directories.root
+        try:
+            return load_course(Path(root, self.course) if self.course else find_root(Path(root)))
+        except AutograderError as error:
+            raise NbGraderException(str(error)) from error
+
+    @cached_property
+    def _has_course(self) -> bool:
+        """Whether there is a course of ours at all: none is named or found where there is none."""
+        with contextlib.suppress(AutograderError):
+            return bool(self.course or find_root(Path(self._settings.directories.root)))
+        return False
+
+    def _is_ours(self, assignment: str, notebook: str) -> bool:
+        if not self._has_course:
+            return False
+        found = next((a for a in self._course.assignments if a.name == assignment), None)
+        return found is not None and any(e.name == notebook for e in found.exercises)
+
+    def _record(self, student: str, assignment: str) -> None:
+        """Grades and records a submission, once in a run of nbgrader."""
+        if (student, assignment) in self._recorded:
+            return
+        if (student, assignment) not in self._graded:
+            self._grade(student, assignment)
+        result = self._graded.get((student, assignment))
+        if result is None or result.status is not SubmissionStatus.GRADED:
+            why = "there is no result" if result is None else result.error
+            raise NbGraderException(f"{student}/{assignment} could not be graded: {why}")
+        chosen = [result, *self._without_notebooks(assignment)]
+        for note in record_into(self._course, self._settings, chosen).notes:
+            self.log.warning("%s/%s: %s", note.student, note.assignment, note.text)
+        self._recorded |= {(result.student, assignment) for result in chosen}
+
+    def _without_notebooks(self, assignment: str) -> Iterator[SubmissionResult]:
+        """Results of submissions that nbgrader leaves out: they are plain modules."""
+        for (student, name), result in self._graded.items():
+            folder = self._settings.submitted(student, assignment)
+            is_new = name == assignment and (student, name) not in self._recorded
+            if is_new and folder.is_dir() and not any(folder.glob("*.ipynb")):
+                yield result
+
+    def _grade(self, student: str, assignment: str) -> None:
+        """Grades the submission, and with it all others where nbgrader was asked for all."""
+        directories = self._settings.directories
+        submitted = Path(directories.format_path(directories.submitted_directory, "", ""))
+        everybody = directories.student_id == "*"
+        folder = submitted if everybody else self._settings.submitted(student, assignment)
+        results = Path(directories.root, self.results)
+        options = ["--results", results, "--jobs", self.jobs]
+        options += ["--assignment", assignment] if everybody else []
+        options += [] if self._converter.force else ["--resume"]
+        options += ["--no-gradebook", "--json", "--course", self._course.root]
+        self.log.info("Grading %s behind the wall", folder)
+        command = [sys.executable, "-m", "autograder", "grade", folder, *options]
+        done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+        if not done.stdout:  # no submission was judged; otherwise each says how it went
+            raise NbGraderException(done.stderr.strip() or "autograder ended without a word")
+        self._graded |= {
+            (result.student, assignment): result
+            for result in _results_of(results, assignment)
+            if everybody or result.student == student
+        }
+
+
+def _results_of(path: Path, assignment: str) -> Iterator[SubmissionResult]:
+    """The results of an assignment in the order in which they were written."""
+    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
+        try:
+            result = SubmissionResult.from_json(json.loads(line))
+        except (ValueError, KeyError, TypeError):
+            continue  # a run that was killed may leave a part of a line
+        if result.assignment == assignment:
+            yield result

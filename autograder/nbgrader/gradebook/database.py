@@ -1,0 +1,150 @@
+"""Opens nbgrader's database, SQLite or PostgreSQL, and writes to it while others do.
+
+Grading runs, `record`, nbgrader's own commands and formgrader may write to one gradebook at the
+same time. Each of our transactions that writes waits for the one before it, so that what it read
+still holds when it writes; one that nbgrader got in the way of is done once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import TypeVar
+
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from nbgrader import dbutil
+from nbgrader.api import Base
+from sqlalchemy import (
+    Connection,
+    Engine,
+    Table,
+    create_engine,
+    event,
+    func,
+    inspect,
+    select,
+    text,
+)
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import IntegrityError, OperationalError
+
+from ...errors import UserError
+from .database_errors import explained, without_password
+
+T = TypeVar("T")
+
+#: seconds that SQLite waits for another writer, where the address says nothing else
+_PATIENCE = 30
+#: PostgreSQL's name for "somebody of ours writes": any number that nobody else uses
+_LOCK = 0x61747467
+#: how often a transaction is tried where nbgrader, which knows no such lock, was in its way
+_ATTEMPTS = 5
+
+
+def table(name: str) -> Table:
+    """A table of nbgrader's own model."""
+    found: Table = Base.metadata.tables[name]
+    return found
+
+
+@contextmanager
+def opened(db_url: str) -> Iterator[Engine]:
+    """The database with nbgrader's tables, made where there are none."""
+    with explained(db_url):
+        engine = _engine(db_url)
+    try:
+        with reading(engine) as connection:
+            is_new = _is_new(connection)
+        if is_new:
+            writing(engine, _make_tables)
+        else:
+            with reading(engine) as connection:
+                _check_version(connection)
+        yield engine
+    finally:
+        engine.dispose()
+
+
+def _engine(db_url: str) -> Engine:
+    url = make_url(db_url)
+    if url.get_backend_name() != "sqlite":
+        return create_engine(url)
+    # Python's driver would begin at the first change, when what was read before may be old
+    arguments: dict[str, float | None] = {"isolation_level": None}
+    if "timeout" not in url.query:
+        arguments["timeout"] = _PATIENCE
+    engine = create_engine(url, connect_args=arguments)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("writes")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """A transaction that only reads: it waits for no writer."""
+    with explained(str(engine.url)), engine.begin() as connection:
+        yield connection
+
+
+def writing(engine: Engine, work: Callable[[Connection], T]) -> T:
+    """Does the work in one transaction, all of it or nothing, while no other writer of ours does.
+
+    The work may be called again from its beginning, so it must not change anything else.
+    """
+    with explained(str(engine.url)):
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return _written(engine, work)
+            except (IntegrityError, OperationalError) as error:
+                if isinstance(error, OperationalError) and "deadlock" not in str(error.orig):
+                    raise
+        return _written(engine, work)
+
+
+def _written(engine: Engine, work: Callable[[Connection], T]) -> T:
+    with engine.execution_options(writes=True).begin() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+        return work(connection)
+
+
+def _is_new(connection: Connection) -> bool:
+    return not inspect(connection).get_table_names()
+
+
+def _make_tables(connection: Connection) -> None:
+    if not _is_new(connection):  # another writer was faster
+        return
+    Base.metadata.create_all(connection)
+    connection.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)"))
+    connection.execute(
+        text("INSERT INTO alembic_version VALUES (:head)"), {"head": _newest_version()}
+    )
+
+
+def _check_version(connection: Connection) -> None:
+    tables = inspect(connection).get_table_names()
+    version = None
+    if "alembic_version" in tables:
+        version = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    if version != _newest_version():
+        shown = without_password(str(connection.engine.url))
+        raise UserError(
+            f"the gradebook {shown} was made by another version of "
+            f"nbgrader (its version: {version}, expected: {_newest_version()})\n"
+            "  fix: run `nbgrader db upgrade` in the class folder"
+        )
+
+
+@cache
+def _newest_version() -> str | None:
+    """The version that nbgrader's own migrations end with; nbgrader asks a subprocess for it."""
+    config = Config()
+    config.set_main_option("script_location", dbutil.ALEMBIC_DIR)
+    return ScriptDirectory.from_config(config).get_current_head()

@@ -1,0 +1,70 @@
+"""A database's errors in the words of somebody who has to put them right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+
+from ...errors import UserError
+
+_ANEW = "move the file away and run this again: it is made anew from results.jsonl"
+_ROOM = "make room on the disk, then run `autograder record` on the class folder"
+_PLACE = "make sure that its folder is there and may be written to"
+_DRIVER = (
+    "pip install 'attention-autograder[postgresql]', and write the address as "
+    "postgresql+psycopg://USER@HOST/NAME"
+)
+
+#: what a database says, in lower case, and what to do about it; the first that fits counts
+_REMEDIES = {
+    "locked": "another program writes to it (formgrader?): close that, then run this again",
+    "not a database": _ANEW,
+    "malformed": _ANEW,
+    "disk is full": _ROOM,
+    "no space left": _ROOM,
+    "disk i/o": _ROOM,
+    "unable to open": _PLACE,
+    "readonly": _PLACE,
+    "password": "mend user and password in the address; a password may also stand in ~/.pgpass",
+    'role "': "mend the user in the address, or make one: createuser NAME",
+    'database "': "make it first: createdb NAME",
+    "permission denied": "let its user make tables: GRANT CREATE ON SCHEMA public TO NAME",
+    "unique": "another program wrote the same submission at the same time: run this again",
+    "connection": "start the server, or mend host and port in the address",
+}
+
+
+@contextmanager
+def explained(db_url: str) -> Iterator[None]:
+    """Raises a database's errors again as `UserError` with what to do."""
+    try:
+        yield
+    except (SQLAlchemyError, ImportError) as error:
+        raise UserError(_explanation(without_password(db_url), error)) from error
+
+
+def without_password(db_url: str) -> str:
+    """An address as it may be shown."""
+    try:
+        return make_url(db_url).render_as_string(hide_password=True)
+    except ArgumentError:
+        return "address"  # it may hold a password all the same
+
+
+def _explanation(where: str, error: Exception) -> str:
+    cause = str(error.orig) if isinstance(error, DBAPIError) else str(error)
+    return (
+        f"the gradebook {where} can't be used: {cause.strip()}\n"
+        f"  fix: {_remedy(error, cause.lower())}\n"
+        "  results.jsonl is unharmed; what this run had not finished is as it was before"
+    )
+
+
+def _remedy(error: Exception, cause: str) -> str:
+    if isinstance(error, ImportError):
+        return _DRIVER
+    found = (remedy for said, remedy in _REMEDIES.items() if said in cause)
+    return next(found, "check the address of the database")

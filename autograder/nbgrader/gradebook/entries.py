@@ -1,0 +1,48 @@
+"""From a result to what the gradebook is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...records import ExerciseResult, ExerciseStatus, QuestionResult, SubmissionResult, Verdict
+from .lateness import Arrival
+from .messages import comment
+from .released import CHECK
+from .rows import Entry
+from .structure import AssignmentRows
+
+
+def entry_of(structure: AssignmentRows, result: SubmissionResult, arrived: Arrival) -> Entry:
+    """A score for each check and a comment for each answer that the gradebook knows."""
+    judged = {
+        (exercise.exercise, question.question): (exercise, question)
+        for exercise, question in questions_of(result)
+    }
+    asked = [
+        (name, cell.removeprefix(CHECK))
+        for name, notebook in structure.notebooks.items()
+        for cell in notebook.grade_cells.keys() - notebook.solution_cells.keys()
+    ]
+    return Entry(
+        student=result.student,
+        assignment=result.assignment,
+        arrival=arrived,
+        scores={(b, CHECK + q): judged[b, q][1].score for b, q in asked if (b, q) in judged},
+        comments={(b, q): comment(*judged.get((b, q), (None, None))) for b, q in asked},
+        to_look_at=frozenset(
+            (b, CHECK + q) for b, q in asked if (b, q) in judged and _wants_a_look(*judged[b, q])
+        ),
+    )
+
+
+def questions_of(result: SubmissionResult) -> Iterator[tuple[ExerciseResult, QuestionResult]]:
+    """Every question of a result with its exercise."""
+    for exercise in result.exercises:
+        for question in exercise.questions:
+            yield exercise, question
+
+
+def _wants_a_look(exercise: ExerciseResult, question: QuestionResult) -> bool:
+    """Where a human grader may find what the machine could not."""
+    is_unreadable = exercise.status is ExerciseStatus.UNREADABLE
+    return is_unreadable or question.verdict is Verdict.PROTOCOL

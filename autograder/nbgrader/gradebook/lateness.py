@@ -1,0 +1,77 @@
+"""When a submission arrived, and what nbgrader's plugin takes off for being late."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from nbgrader.preprocessors import AssignLatePenalties
+from nbgrader.utils import parse_utc
+from traitlets.config import Config
+
+from ...errors import UserError
+
+TIMESTAMP_FILE = "timestamp.txt"
+
+#: (student, score, seconds late) -> points taken off, or None for no penalty
+Penalty = Callable[[str, float, float], float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """`stamped` is what timestamp.txt says; `at` counts for lateness and may be a file's date.
+
+    nbgrader takes a submission as graded only while its database holds `stamped`.
+    """
+
+    stamped: datetime | None
+    at: datetime | None
+    problem: str | None = None
+
+
+def arrival(folder: Path) -> Arrival:
+    """When the submission in a folder arrived, in UTC without a zone, as nbgrader keeps it."""
+    path = folder / TIMESTAMP_FILE
+    try:
+        if not path.is_file() or path.is_symlink():
+            return Arrival(None, _newest(folder))
+        with path.open("rb") as file:
+            text = file.read(200).decode("utf-8", "replace").strip()
+    except OSError as error:
+        return Arrival(None, None, f"{TIMESTAMP_FILE} can't be read: {error.strerror}")
+    try:
+        stamped = parse_utc(text)
+    except (ValueError, OverflowError, TypeError):
+        problem = f"{TIMESTAMP_FILE} holds no date: {text[:60]!r}; formgrader stops at this file"
+        return Arrival(None, _newest(folder), problem)
+    return Arrival(stamped, stamped)
+
+
+def _newest(folder: Path) -> datetime | None:
+    try:
+        files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+        newest = max(path.stat().st_mtime for path in files)
+    except (OSError, ValueError):
+        return None
+    return datetime.fromtimestamp(newest, UTC).replace(tzinfo=None, microsecond=0)
+
+
+def late_penalty(config: Config) -> Penalty:
+    """The penalty of the plugin that the configuration names, between 0 and the score."""
+    try:
+        assigner = AssignLatePenalties(config=config)
+        assigner.init_plugin()
+    except Exception as error:  # the plugin is the instructor's own code
+        raise UserError(f"the plugin for late submissions can't be loaded: {error}") from error
+
+    def penalty(student: str, score: float, seconds: float) -> float | None:
+        try:
+            found = assigner.plugin_inst.late_submission_penalty(student, score, seconds)
+        except Exception as error:
+            name = type(assigner.plugin_inst).__name__
+            raise UserError(f"{name} failed for {student!r}: {error}") from error
+        return None if found is None else min(max(float(found), 0.0), max(score, 0.0))
+
+    return penalty

@@ -1,0 +1,82 @@
+"""What graders read in formgrader: a comment for each answer, an output for each check."""
+
+from __future__ import annotations
+
+from ...records import ExerciseResult, QuestionResult, TestResult, Verdict
+from ...results.wording import (
+    NEXT_STEPS,
+    VERDICT_WORDS,
+    amount,
+    exercise_advice,
+    readable,
+    readable_test,
+    shortened,
+)
+
+_LONGEST_MESSAGE = 2_000
+_LONGEST_COMMENT = 6_000
+
+
+def comment(exercise: ExerciseResult | None, question: QuestionResult | None) -> str | None:
+    """The automatic comment on an answer, in a few lines; None where there is nothing to say.
+
+    The messages of the tests stand in the output of its check.
+    """
+    if exercise is None or question is None:
+        return "The grading run did not judge this question."
+    if question.verdict is Verdict.CORRECT:
+        return None
+    parts = [_headline(question), exercise_advice(exercise) or NEXT_STEPS[question.verdict]]
+    words = "\n\n".join(part for part in (*parts, *_explanation(question)) if part)
+    return clean(shortened(_plain_in_markdown(words), _LONGEST_COMMENT))
+
+
+def check_output(exercise: ExerciseResult | None, question: QuestionResult | None) -> str:
+    """What the check cell of a question shows: its verdict, every test, and what helps.
+
+    All of it, because a comment of the grader's takes the place of the automatic one.
+    """
+    if exercise is None or question is None:
+        return "The grading run did not judge this question.\n"
+    lines = [_headline(question), *(_line(test) for test in question.tests)]
+    if advice := exercise_advice(exercise):
+        lines.append(advice)
+    lines += _explanation(question)
+    return clean("\n".join(lines)) + "\n"
+
+
+def _explanation(question: QuestionResult) -> list[str]:
+    mistake = readable((question.misconception or "").rpartition(".")[2])
+    named = [f"Known mistake: {mistake}."] if mistake else []
+    return named + ([f"Hint: {question.hint}"] if question.hint else [])
+
+
+def _headline(question: QuestionResult) -> str:
+    points = f"{amount(question.score)} of {amount(question.max_score)} points"
+    return f"{question.question}: {VERDICT_WORDS[question.verdict]}, {points}."
+
+
+def _line(test: TestResult) -> str:
+    mark = "passed" if test.passed else "not passed"
+    points = f"({amount(test.points)} of {amount(test.max_points)})"
+    line = f"[{mark}] {readable_test(test.name)} {points}"
+    if test.passed or not test.message:
+        return line
+    return f"{line}\n{_indented(shortened(test.message, _LONGEST_MESSAGE))}"
+
+
+def _plain_in_markdown(text: str) -> str:
+    """The text so that Markdown, as which a page of feedback shows comments, has no tag in it."""
+    return text.replace("<", "\\<")
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines())
+
+
+def clean(text: str) -> str:
+    """The text without what a database, JSON or a terminal can't take: NUL, escapes, surrogates."""
+    text = text.encode("utf-8", "replace").decode()
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    return "".join(sign for sign in text if sign in "\n\t" or sign.isprintable())

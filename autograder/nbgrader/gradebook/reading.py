@@ -1,0 +1,77 @@
+"""Reads back what humans entered in formgrader, and the penalties for late work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, func, select
+from sqlalchemy.engine import make_url
+
+from ...results.manual import HumanGrade, HumanWork, QuestionKey
+from ..settings import load_settings
+from .database import opened, reading, table
+from .database_errors import explained
+from .released import CHECK
+
+
+def human_work(class_folder: Path, db_url: str | None = None) -> HumanWork:
+    """What the gradebook of a class holds beyond the results; nothing where there is none yet."""
+    address = load_settings(class_folder, db_url).db_url
+    with explained(address):
+        url = make_url(address)
+    if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
+        return HumanWork()
+    with opened(address) as engine, reading(engine) as connection:
+        return HumanWork(_grades(connection), _penalties(connection))
+
+
+def _grades(connection: Connection) -> dict[QuestionKey, HumanGrade]:
+    grade, comment = table("grade"), table("comment")
+    entered = grade.c.manual_score.is_not(None) | grade.c.extra_credit.is_not(None)
+    scores = _rows("grade", grade.c.manual_score, grade.c.extra_credit).where(entered)
+    said = _rows("comment", comment.c.manual_comment).where(comment.c.manual_comment.is_not(None))
+    found: dict[QuestionKey, HumanGrade] = {}
+    for student, assignment, exercise, cell, score, extra in connection.execute(scores):
+        key = (student, assignment, exercise, cell.removeprefix(CHECK))
+        found[key] = HumanGrade(score=score, extra_credit=extra)
+    for student, assignment, exercise, cell, text in connection.execute(said):
+        known = found.get((student, assignment, exercise, cell), HumanGrade())
+        whole = HumanGrade(known.score, known.extra_credit, comment=text)
+        found[student, assignment, exercise, cell] = whole
+    return found
+
+
+def _rows(name: str, *columns: ColumnElement[Any]) -> Select[Any]:
+    """Rows of grades or comments with the names of student, assignment, notebook and cell."""
+    own, cell, notebook = table(name), table("base_cell"), table("notebook")
+    page, submission, assignment = (
+        table("submitted_notebook"),
+        table("submitted_assignment"),
+        table("assignment"),
+    )
+    wanted = (submission.c.student_id, assignment.c.name, notebook.c.name, cell.c.name, *columns)
+    joined = (
+        own.join(cell, cell.c.id == own.c.cell_id)
+        .join(page, page.c.id == own.c.notebook_id)
+        .join(notebook, notebook.c.id == page.c.notebook_id)
+        .join(submission, submission.c.id == page.c.assignment_id)
+        .join(assignment, assignment.c.id == submission.c.assignment_id)
+    )
+    return select(*wanted).select_from(joined)
+
+
+def _penalties(connection: Connection) -> dict[tuple[str, str], float]:
+    page, submission = table("submitted_notebook"), table("submitted_assignment")
+    assignment = table("assignment")
+    query = (
+        select(submission.c.student_id, assignment.c.name, func.sum(page.c.late_submission_penalty))
+        .select_from(
+            page.join(submission, submission.c.id == page.c.assignment_id).join(
+                assignment, assignment.c.id == submission.c.assignment_id
+            )
+        )
+        .where(page.c.late_submission_penalty > 0)
+        .group_by(submission.c.student_id, assignment.c.name)
+    )
+    return {(student, name): points for student, name, points in connection.execute(query)}

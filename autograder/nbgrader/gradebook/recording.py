@@ -1,0 +1,208 @@
+"""Records results: nbgrader's database and the autograded notebooks that formgrader shows.
+
+Running it again writes the same; so a run that was stopped, or a lost database, is mended by the
+same command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from ...course import Course
+from ...files import replace_file
+from ...records import SubmissionResult, SubmissionStatus
+from ...results.review import latest
+from ...submission.names import nbgrader_problem
+from ..settings import Settings, load_settings, prepare_class_folder
+from .autograded import autograded_notebook
+from .database import opened, writing
+from .database_errors import without_password
+from .entries import entry_of, questions_of
+from .lateness import TIMESTAMP_FILE, Arrival, arrival, late_penalty
+from .released import ReleasedAssignment, read_release
+from .rows import Entry, write_entries
+from .structure import AssignmentRows, update_structure
+
+_BATCH = 100
+#: with it the exchange names a student's feedback, which nobody else then finds
+_SECRET_FILE = "submission_secret.txt"
+_LONGEST_SECRET = 10_000
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that a human should know about one student's record."""
+
+    student: str
+    assignment: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordSummary:
+    """What was recorded, and what was not and why; `db_url` without its password."""
+
+    db_url: str
+    submissions: int
+    assignments: tuple[str, ...]
+    notes: tuple[Note, ...]
+
+
+def record(
+    course: Course,
+    class_folder: Path,
+    results: Iterable[SubmissionResult],
+    *,
+    db_url: str | None = None,
+    progress: Progress | None = None,
+) -> RecordSummary:
+    """Writes the latest results into nbgrader's gradebook and the autograded notebooks.
+
+    Raises `UserError` for a database or a release that can't be used; a batch of submissions is
+    written whole or not at all, and nothing that a human graded changes.
+    """
+    prepare_class_folder(course, class_folder)
+    return record_into(course, load_settings(class_folder, db_url), results, progress=progress)
+
+
+def record_into(
+    course: Course,
+    settings: Settings,
+    results: Iterable[SubmissionResult],
+    *,
+    progress: Progress | None = None,
+) -> RecordSummary:
+    """See `record`; for a class folder whose settings are known."""
+    notes: list[Note] = []
+    accepted = [result for result in latest(results) if _is_accepted(course, result, notes)]
+    releases = {
+        assignment.name: read_release(course, assignment, settings.released(assignment.name))
+        for assignment in course.assignments
+        if any(result.assignment == assignment.name for result in accepted)
+    }
+    notes += _release_notes(releases, accepted)
+    penalty = late_penalty(settings.config)
+    with opened(settings.db_url) as engine:
+        structures = writing(engine, partial(_structures, settings.course_id, releases))
+        done = 0
+        for batch in _batches(accepted):
+            entries = [
+                _written(settings, releases[r.assignment], structures[r.assignment], r, notes)
+                for r in batch
+            ]
+            write = partial(write_entries, structures=structures, entries=entries, penalty=penalty)
+            writing(engine, write)
+            done += len(batch)
+            if progress is not None:
+                progress(done, len(accepted))
+    shown = without_password(settings.db_url)
+    return RecordSummary(shown, len(accepted), tuple(releases), tuple(notes))
+
+
+def _structures(
+    course_id: str, releases: Mapping[str, ReleasedAssignment], connection: Connection
+) -> dict[str, AssignmentRows]:
+    return {
+        name: update_structure(connection, course_id, released)
+        for name, released in releases.items()
+    }
+
+
+def _batches(results: Sequence[SubmissionResult]) -> Iterator[Sequence[SubmissionResult]]:
+    for start in range(0, len(results), _BATCH):
+        yield results[start : start + _BATCH]
+
+
+def _is_accepted(course: Course, result: SubmissionResult, notes: list[Note]) -> bool:
+    """Whether a result can be recorded; says in the notes why not."""
+    why = None
+    if result.status is SubmissionStatus.FAILED:
+        why = "not recorded: the grader failed on it; grade it again with --resume"
+    elif problem := nbgrader_problem(result.student):
+        why = f"not recorded: nbgrader can't take this name, which {problem}; rename the folder"
+    elif result.assignment not in {assignment.name for assignment in course.assignments}:
+        why = "not recorded: the course has no assignment of this name"
+    if why is None and set(result.student) & set(',"'):
+        why = "nbgrader's own CSV does not quote this name: use `autograder export csv`"
+        notes.append(Note(result.student, result.assignment, why))
+        return True
+    if why is not None:
+        notes.append(Note(result.student, result.assignment, why))
+    return why is None
+
+
+def _release_notes(
+    releases: Mapping[str, ReleasedAssignment], results: Iterable[SubmissionResult]
+) -> list[Note]:
+    """Where the released notebooks and the suites that graded disagree on questions or points."""
+    points = {
+        (name, notebook.name, question): cell.points
+        for name, released in releases.items()
+        for notebook in released.notebooks
+        for question, cell in notebook.questions.items()
+    }
+    books = {key[:2] for key in points}
+    found: dict[str, str] = {}
+    for result in results:
+        for exercise, question in questions_of(result):
+            key = (result.assignment, exercise.exercise, question.question)
+            where = "/".join(key)
+            fix = f"run `autograder release {result.assignment}` and record again"
+            if releases[result.assignment].is_nbgraders:
+                fix = "mend the cell in source/ and call `nbgrader generate_assignment --force`"
+            if key[:2] not in books:
+                continue  # this class leaves the exercise out
+            if key not in points:
+                found[where] = f"{where} is not in the released notebook, its score not in: {fix}"
+            elif abs(points[key] - question.max_score) > 1e-9:
+                found[where] = (
+                    f"{where} has {points[key]:g} points in the released notebook, "
+                    f"{question.max_score:g} in the suite: {fix}"
+                )
+    return [Note("", where.partition("/")[0], text) for where, text in sorted(found.items())]
+
+
+def _written(
+    settings: Settings,
+    released: ReleasedAssignment,
+    structure: AssignmentRows,
+    result: SubmissionResult,
+    notes: list[Note],
+) -> Entry:
+    """Writes a submission's autograded folder; returns what the database is told."""
+    submitted = settings.submitted(result.student, result.assignment)
+    folder = settings.autograded(result.student, result.assignment)
+    arrived = arrival(submitted)
+    if arrived.problem:
+        notes.append(Note(result.student, result.assignment, arrived.problem))
+    exercises = {exercise.exercise: exercise for exercise in result.exercises}
+    for notebook in released.notebooks:
+        text = autograded_notebook(notebook, exercises.get(notebook.name), submitted)
+        replace_file(folder / f"{notebook.name}.ipynb", text)
+    _copy_stamps(submitted, folder, arrived)
+    return entry_of(structure, result, arrived)
+
+
+def _copy_stamps(submitted: Path, folder: Path, arrived: Arrival) -> None:
+    """What nbgrader wrote beside the submission, and reads again when it releases feedback."""
+    is_there = {
+        TIMESTAMP_FILE: arrived.stamped is not None,
+        _SECRET_FILE: _is_small(submitted / _SECRET_FILE),
+    }
+    for name, copies in is_there.items():
+        if copies:
+            text = (submitted / name).read_text(encoding="utf-8", errors="replace")
+            replace_file(folder / name, text)
+        else:
+            (folder / name).unlink(missing_ok=True)
+
+
+def _is_small(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink() and path.stat().st_size < _LONGEST_SECRET

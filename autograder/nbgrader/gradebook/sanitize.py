@@ -1,0 +1,105 @@
+"""A student's notebook becomes safe to open in formgrader: no markup that runs, no huge output.
+
+Formgrader renders notebooks on the instructor's own Jupyter server, where a script would act with
+the instructor's rights.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from nbconvert.filters import clean_html
+
+from ...results.wording import shortened
+from ...submission.answers import source_of
+
+_LONGEST_OUTPUT = 20_000
+_LARGEST_IMAGE = 1 << 20
+_MOST_OUTPUTS = 50
+_IMAGES = ("image/png", "image/jpeg")
+# where CommonMark may begin raw HTML: no space stands between `<` and what follows
+_TAG = re.compile(r"<[A-Za-z/!?]")
+_BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
+
+Cell = dict[str, Any]
+
+
+def safe_cell(cell: Cell, known_markdown: frozenset[str]) -> Cell:
+    """A cell of its source, its harmless outputs and nothing else.
+
+    Text that the release holds as well is kept to the letter.
+    """
+    source = source_of(cell)
+    kind = cell.get("cell_type")
+    if kind == "code":
+        outputs = cell.get("outputs")
+        found = outputs[:_MOST_OUTPUTS] if isinstance(outputs, list) else []
+        safe = [out for output in found if (out := _safe_output(output)) is not None]
+        return _code(source, safe)
+    if kind == "markdown":
+        text = source if source in known_markdown else _safe_markdown(source)
+        return {"cell_type": "markdown", "metadata": {}, "source": text}
+    # a raw cell would be put into the page as it is
+    return _code("\n".join(f"# {line}" for line in source.split("\n")), [])
+
+
+def _code(source: str, outputs: list[Cell]) -> Cell:
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": {},
+        "outputs": outputs,
+        "source": source,
+    }
+
+
+def _safe_markdown(source: str) -> str:
+    # cleaning writes `<`, `>` and `&` as entities: text without a tag stays as the student wrote it
+    if not _TAG.search(source):
+        return source
+    return str(clean_html(source))  # type: ignore[no-untyped-call]  # it ships no types
+
+
+def _safe_output(output: Any) -> Cell | None:
+    if not isinstance(output, dict):
+        return None
+    kind = output.get("output_type")
+    if kind == "stream":
+        name = "stderr" if output.get("name") == "stderr" else "stdout"
+        return {"output_type": "stream", "name": name, "text": _text(output.get("text"))}
+    if kind == "error":
+        return _error(output)
+    if kind in {"execute_result", "display_data"} and isinstance(output.get("data"), dict):
+        return _display(output["data"])
+    return None
+
+
+def _error(output: Cell) -> Cell:
+    trace = output.get("traceback")
+    lines = [_text(line) for line in trace[-30:]] if isinstance(trace, list) else []
+    return {
+        "output_type": "error",
+        "ename": _text(output.get("ename")),
+        "evalue": _text(output.get("evalue")),
+        "traceback": lines,
+    }
+
+
+def _display(data: Cell) -> Cell | None:
+    kept = {kind: data[kind] for kind in _IMAGES if _is_image(data.get(kind))}
+    if "text/plain" in data:
+        kept["text/plain"] = _text(data["text/plain"])
+    return {"output_type": "display_data", "data": kept, "metadata": {}} if kept else None
+
+
+def _is_image(value: Any) -> bool:
+    return (
+        isinstance(value, str)
+        and len(value) <= _LARGEST_IMAGE
+        and _BASE64.fullmatch(value) is not None
+    )
+
+
+def _text(value: Any) -> str:
+    return shortened(source_of({"source": value}), _LONGEST_OUTPUT)

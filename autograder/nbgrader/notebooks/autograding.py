@@ -1,0 +1,139 @@
+"""nbgrader's own autograding of one submission, with its cells behind the wall."""
+
+from __future__ import annotations
+
+import glob
+import logging
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nbgrader.converters import Autograde
+from nbgrader.converters.base import NbGraderException
+
+from ...errors import GraderError, SandboxError
+from ...sandbox import ForkServer
+from ...submission import Submission
+from .course import NotebookCourse
+
+_OURS = Path(__file__).parent
+#: of nbgrader's own warnings only this one is of use: of each hidden test it says that it changed
+_DUPLICATE = "exists multiple times"
+_DATABASE = "accessing the nbgrader database"
+
+
+@dataclass(frozen=True, slots=True)
+class Autograded:
+    """What came of it: notebooks that could not be read and why, and notes for the instructor."""
+
+    unreadable: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def autograde(course: NotebookCourse, parent: ForkServer, submission: Submission) -> Autograded:
+    """Fills the gradebook and `autograded/`; a notebook that can't be read costs its own points.
+
+    Raises `GraderError` for what is not the submission's fault.
+    """
+    handed_in = [
+        path.stem
+        for path in course.sources(submission.assignment)
+        if (submission.folder / path.name).is_file()
+    ]
+    if not handed_in:
+        _record_nothing(course, submission)
+        return Autograded()
+    log = _Log()
+    try:
+        _convert(course, parent, submission, "*", log)
+        return Autograded(notes=log.notes())
+    except NbGraderException:
+        pass
+    notes, unreadable = _Log(), {}
+    for notebook in handed_in:
+        log = _Log()
+        try:
+            _convert(course, parent, submission, notebook, log)
+        except NbGraderException as error:
+            unreadable[notebook] = log.cause() or str(error)
+        notes.records += log.records
+    _score_nothing(course, submission, unreadable)
+    return Autograded(unreadable, notes.notes())
+
+
+def _convert(
+    course: NotebookCourse, parent: ForkServer, submission: Submission, notebook: str, log: _Log
+) -> None:
+    directories = course.directories(glob.escape(submission.student), submission.assignment)
+    directories.notebook_id = glob.escape(notebook) if notebook != "*" else notebook
+    converter = Autograde(coursedir=directories, config=course.config)
+    converter.log = log.logger
+    converter.force = True
+    converter.worker_parent = parent
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of nbgrader's models, and of students' notebooks
+            converter.start()
+    except NbGraderException as error:
+        if fault := getattr(converter, "grader_fault", None):
+            raise SandboxError(str(fault)) from error
+        if _DATABASE in str(error):
+            raise GraderError(f"{error}\n{log.cause()}") from error
+        raise
+
+
+def _record_nothing(course: NotebookCourse, submission: Submission) -> None:
+    """A folder without any notebook, which nbgrader itself stops at: no points."""
+    with warnings.catch_warnings(), course.gradebook() as gradebook:
+        warnings.simplefilter("ignore")  # of nbgrader's models
+        gradebook.update_or_create_student(submission.student)
+        found = gradebook.update_or_create_submission(submission.assignment, submission.student)
+        for notebook in found.notebooks:
+            for grade in notebook.grades:
+                grade.auto_score = 0
+                grade.needs_manual_grade = False
+        gradebook.db.commit()
+
+
+def _score_nothing(
+    course: NotebookCourse, submission: Submission, notebooks: Iterable[str]
+) -> None:
+    """A notebook that can't be read has no points until somebody has looked at it."""
+    with course.gradebook() as gradebook:
+        for name in notebooks:
+            found = gradebook.find_submission_notebook(
+                name, submission.assignment, submission.student
+            )
+            for grade in found.grades:
+                grade.auto_score = 0
+                grade.needs_manual_grade = True
+        gradebook.db.commit()
+
+
+class _Log(logging.Handler):
+    """What nbgrader says while it works; nothing of it reaches the terminal."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.records: list[logging.LogRecord] = []
+        self.logger = logging.Logger("autograder.nbgrader", logging.WARNING)
+        self.logger.addHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """See `logging.Handler.emit`."""
+        self.records.append(record)
+
+    def notes(self) -> tuple[str, ...]:
+        """What an instructor should know, each thing once."""
+        said = (
+            record.getMessage()
+            for record in self.records
+            if Path(record.pathname).parent == _OURS or _DUPLICATE in record.getMessage()
+        )
+        return tuple(dict.fromkeys(said))
+
+    def cause(self) -> str:
+        """The last line of the traceback that nbgrader has written down."""
+        traces = [r.getMessage() for r in self.records if "Traceback" in r.getMessage()]
+        return traces[-1].strip().rpartition("\n")[2] if traces else ""

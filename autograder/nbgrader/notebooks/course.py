@@ -1,0 +1,91 @@
+"""A course in nbgrader's own layout: its settings, and which of its assignments can be graded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config import Application, Config
+
+from ...course import load_course
+from ...errors import UserError
+from ...records import Assignment, Exercise, Limits, Question
+from .. import use_sandboxed_steps
+
+CONFIG_FILE = "nbgrader_config.py"
+
+
+@dataclass(frozen=True, slots=True)
+class NotebookCourse:
+    """The folder of a course, and what its `nbgrader_config.py` says."""
+
+    root: Path
+    config: Config
+    assignments: tuple[str, ...]
+
+    def directories(self, student: str = "*", assignment: str = "*") -> CourseDirectory:
+        """nbgrader's view of the course, narrowed to what is named."""
+        found = CourseDirectory(config=self.config, root=str(self.root))
+        found.student_id, found.assignment_id = student, assignment
+        return found
+
+    def sources(self, assignment: str) -> list[Path]:
+        """The instructor's notebooks of an assignment."""
+        course = self.directories()
+        folder = Path(course.format_path(course.source_directory, ".", assignment))
+        return sorted(folder.glob("*.ipynb"))
+
+    def gradebook(self) -> Gradebook:
+        """nbgrader's database; a context manager."""
+        course = self.directories()
+        return Gradebook(course.db_url, course.course_id)
+
+
+def read_notebook_course(folder: Path) -> NotebookCourse:
+    """The course in a folder; raises `UserError` where its configuration can't be loaded."""
+    root = folder.resolve()
+    loader = Application()
+    loader.raise_config_file_errors = True
+    try:
+        loader.load_config_file("nbgrader_config", path=[str(root)])
+    except Exception as error:  # the file is Python: it can fail in any way
+        raise UserError(
+            f"{root / CONFIG_FILE}: can't be loaded: {type(error).__name__}: {error}\n"
+            "  fix: mend the file; `nbgrader autograde` can't load it either"
+        ) from error
+    names = {path.parent.name for path in root.glob("source/*/*.ipynb")}
+    use_sandboxed_steps(loader.config)
+    if way := loader.config.SandboxedExporter.get("course"):
+        names -= {assignment.name for assignment in load_course(root / way).assignments}
+    return NotebookCourse(root, loader.config, tuple(sorted(names)))
+
+
+def read_assignment(course: NotebookCourse, name: str, seconds: float) -> Assignment:
+    """An assignment as the gradebook knows it: a notebook is an exercise, a graded cell a question.
+
+    Raises `UserError` where `nbgrader generate_assignment` did not run.
+    """
+    with course.gradebook() as gradebook:
+        try:
+            found = gradebook.find_assignment(name)
+        except MissingEntry:
+            found = None
+        if found is None or not found.notebooks:
+            raise UserError(
+                f"the gradebook does not know {name} yet\n"
+                f"  fix: run `nbgrader generate_assignment {name}` in {course.root}"
+            )
+        exercises = tuple(_exercise(course, name, notebook) for notebook in found.notebooks)
+    return Assignment(name, name, exercises, Limits(seconds, seconds))
+
+
+def _exercise(course: NotebookCourse, assignment: str, notebook: object) -> Exercise:
+    name = str(notebook.name)  # type: ignore[attr-defined]
+    path = course.root / "source" / assignment / f"{name}.ipynb"
+    cells = tuple(
+        Question(str(cell.name), False, 1)
+        for cell in notebook.source_cells  # type: ignore[attr-defined]
+    )
+    return Exercise(assignment, name, cells, *(path,) * 5)

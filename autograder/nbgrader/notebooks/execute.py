@@ -1,0 +1,163 @@
+"""nbgrader's Execute step behind the wall: `nbgrader autograde` and formgrader's button use it.
+
+All other steps stay nbgrader's own: it restores the instructor's cells before, and scores by the
+outputs afterwards.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from nbformat import NotebookNode
+from nbgrader import utils
+from nbgrader.converters.base import NbGraderException
+from nbgrader.preprocessors import Execute
+from traitlets import Enum, Integer, List, Unicode
+
+from ...errors import AnswerTimeout, AutograderError, SandboxError
+from ...records import Limits, Tier
+from ...sandbox import ForkServer, start_fork_server
+from .data_files import files_beside
+from .libraries import advice_on, libraries_for
+from .outputs import error_output
+from .runner import Cell, CellRun, NotebookRunner, Surroundings
+
+#: the time limit where nbgrader has none
+_A_DAY = 86_400
+#: so much longer than its CPU time may a cell take on the clock
+_CLOCK = 3
+_MISSING = "No module named "
+
+
+class ExecuteBehindWall(Execute):  # type: ignore[misc]  # nbgrader ships no types
+    """The section that configurations written for version 1.0 name; it counts for its heir."""
+
+
+class SandboxedExecute(ExecuteBehindWall):
+    """Runs a notebook's cells in a sandboxed worker. `c.Execute.timeout` counts here, too."""
+
+    packages = List(
+        Unicode(),
+        help="Distributions (names as for pip) that notebooks may import besides those that the "
+        "assignment's source notebooks import.",
+    ).tag(config=True)
+    memory_megabytes = Integer(2048, help="What a notebook may use on top of Python.").tag(
+        config=True
+    )
+    tier = Enum(["", "A", "B", "C"], "", help="Insist on an isolation tier.").tag(config=True)
+
+    @property
+    def most_seconds(self) -> float:
+        """What a cell may take on the clock."""
+        limited = self.timeout is not None and self.timeout > 0
+        return _CLOCK * float(self.timeout if limited else _A_DAY)
+
+    def preprocess(
+        self, nb: NotebookNode, resources: dict[str, Any]
+    ) -> tuple[NotebookNode, dict[str, Any]]:
+        """Called by nbgrader for each notebook of a submission."""
+        language = nb.metadata.get("kernelspec", {}).get("language", "python")
+        if language != "python":
+            raise NbGraderException(f"notebooks in {language} do not run behind the wall")
+        cells = [cell for cell in nb.cells if self._runs(cell)]
+        try:
+            runs = self._run([_cell(cell) for cell in cells], resources)
+        except AutograderError as error:
+            self.parent.parent.grader_fault = error
+            raise NbGraderException(str(error)) from error
+        for number, (cell, run) in enumerate(zip(cells, runs, strict=True), start=1):
+            self._fill_in(cell, run, number)
+        return nb, resources
+
+    def _runs(self, cell: NotebookNode) -> bool:
+        """As a kernel would have it; but no tag of a student's switches a test off."""
+        if cell.cell_type != "code" or not cell.source.strip():
+            return False
+        return utils.is_grade(cell) or self.skip_cells_with_tag not in cell.metadata.get("tags", ())
+
+    def _run(self, cells: Sequence[Cell], resources: dict[str, Any]) -> list[CellRun]:
+        names = resources["nbgrader"]
+        if not cells:
+            return []
+        parent = self._worker_parent(names["assignment"])
+        seconds = self.most_seconds / _CLOCK
+        # CPU time counts: on a busy machine the clock says nothing about a cell
+        limits = Limits(self.most_seconds, seconds, memory_bytes=self.memory_megabytes << 20)
+        files, left_out = files_beside(Path(resources["metadata"]["path"]), self._submitted(names))
+        for name in left_out:
+            self.log.warning("%s: not there for the notebook: the files are too large", name)
+        environment = {"NBGRADER_EXECUTION": "autograde"}
+        surroundings = Surroundings(_seed_of(cells), environment, files)
+
+        def run() -> list[CellRun]:
+            count = len(cells) + 1
+            runner = NotebookRunner(lambda: parent.open(limits, count), limits, surroundings)
+            return runner.run(cells)
+
+        try:
+            return run()
+        except SandboxError:
+            parent.restart()
+            return run()
+
+    def _submitted(self, names: dict[str, str]) -> Path:
+        course = self.parent.parent.coursedir
+        step = course.submitted_directory
+        return Path(course.format_path(step, names["student"], names["assignment"]))
+
+    def _worker_parent(self, assignment: str) -> ForkServer:
+        """The converter's own, started for its first notebook and ended with the converter."""
+        converter = self.parent.parent
+        if getattr(converter, "worker_parent", None) is None:
+            sources = source_notebooks(converter, assignment)
+            tier = Tier(self.tier) if self.tier else None
+            parent = start_fork_server(tier, libraries_for(sources, self.packages))
+            weakref.finalize(converter, parent.close)
+            converter.worker_parent = parent
+        found: ForkServer = converter.worker_parent
+        return found
+
+    def _fill_in(self, cell: NotebookNode, run: CellRun, number: int) -> None:
+        cell.execution_count = number
+        cell.outputs = list(run.outputs)
+        for output in cell.outputs:
+            if output.output_type == "execute_result":
+                output.execution_count = number
+            if output.output_type == "error" and output.evalue.startswith(_MISSING):
+                self.log.warning(advice_on(output.evalue.removeprefix(_MISSING).strip("'")))
+        if run.fault is not None:
+            name = "CellTimeoutError" if isinstance(run.fault, AnswerTimeout) else "DeadWorkerError"
+            cell.outputs.append(error_output(name, str(run.fault)))
+        if utils.is_grade(cell):
+            _make_gradable(cell)
+
+
+def source_notebooks(converter: Any, assignment: str) -> list[Path]:
+    """The instructor's notebooks of an assignment."""
+    course = converter.coursedir
+    folder = Path(course.format_path(course.source_directory, ".", assignment))
+    return sorted(folder.glob("*.ipynb"))
+
+
+def _cell(cell: NotebookNode) -> Cell:
+    return Cell(cell.source, is_test=utils.is_grade(cell) and not utils.is_solution(cell))
+
+
+def _seed_of(cells: Sequence[Cell]) -> int:
+    """A notebook's chance is the same whenever and wherever it is graded."""
+    text = json.dumps([cell.source for cell in cells]).encode()
+    return int.from_bytes(hashlib.sha256(text).digest()[:6], "big")
+
+
+def _make_gradable(cell: NotebookNode) -> None:
+    """What nbgrader can't score would cost it the whole submission: it costs the cell."""
+    try:
+        utils.determine_grade(cell)
+    except (KeyError, ValueError) as error:
+        cell.outputs.append(error_output("NotAScore", f"the cell's value is no score: {error}"))
+        cell.outputs = [output for output in cell.outputs if output.output_type != "execute_result"]

@@ -1,0 +1,73 @@
+"""What a course's notebooks may import where they are graded: what the instructor's own import."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Sequence
+from importlib import metadata
+from pathlib import Path
+
+from ...errors import UserError
+from ...sandbox import ALLOWED, Libraries
+from ...submission.magic import python_of
+from ...submission.text import NOT_PYTHON, parsed
+from .code_cells import code_cells
+
+#: what runs the cells itself, and shows plots
+_SHELL = ("ipython", "matplotlib-inline", "matplotlib")
+
+
+def libraries_for(sources: Iterable[Path], named: Sequence[str] = ()) -> Libraries:
+    """What workers may import: what source notebooks import, and the distributions `named`.
+
+    Raises `UserError` for one that is named and not installed.
+    """
+    for name in named:
+        _check_installed(name)
+    modules = sorted({module for path in sources for module in imported_modules(path)})
+    owners = metadata.packages_distributions()
+    found = {name for module in modules for name in owners.get(module.partition(".")[0], ())}
+    distributions = dict.fromkeys((*ALLOWED, *_SHELL, *sorted(found), *named))
+    return Libraries(tuple(distributions), tuple(modules), notebooks=True)
+
+
+def imported_modules(path: Path) -> set[str]:
+    """The modules that a notebook's cells import, those of the standard library aside."""
+    modules: set[str] = set()
+    for source in code_cells(path):
+        try:
+            tree = parsed(python_of(source))
+        except NOT_PYTHON:
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                modules.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                modules.add(node.module)
+    return {name for name in modules if name.partition(".")[0] not in sys.stdlib_module_names}
+
+
+def advice_on(module: str) -> str:
+    """What an instructor does about a module that a worker did not find."""
+    top = module.partition(".")[0]
+    owners = metadata.packages_distributions().get(top, [])
+    if owners:
+        return (
+            f"{top} is installed here, but workers see only what the source notebooks import: add "
+            f"{sorted(set(owners))[0]!r} to c.SandboxedExecute.packages in nbgrader_config.py"
+        )
+    return (
+        f"{top} is not installed in the Python that grades ({sys.prefix}): install it there if the "
+        "assignment needs it"
+    )
+
+
+def _check_installed(name: str) -> None:
+    try:
+        metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        raise UserError(
+            f"c.SandboxedExecute.packages names {name!r}, which is not installed in the Python "
+            f"that grades ({sys.prefix})\n  fix: install it there, or correct the name"
+        ) from None

@@ -1,0 +1,115 @@
+"""Runs the cells of one notebook behind the wall, in their order, each sent only when it is due.
+
+What ends the worker costs the cell at which it ended: the cells above run again in a new worker,
+without those that ended one, and the notebook goes on below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from nbformat import NotebookNode
+
+from ...errors import AnswerCrashed, AnswerFault, AnswerTimeout
+from ...records import Limits
+from ...sandbox import Budget
+from ...sandbox.session import Session
+from .outputs import outputs_of
+
+#: what a cell may take to stop when it is interrupted at its time limit
+_GRACE_SECONDS = 3.0
+#: after so many ends of a worker the cells that are left do not run
+_MOST_ENDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The code of a cell; a test is the instructor's."""
+
+    source: str
+    is_test: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CellRun:
+    """What a cell showed, and the fault that ended it, if one did."""
+
+    outputs: tuple[NotebookNode, ...] = ()
+    fault: AnswerFault | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a notebook finds besides its cells: files beside it, variables, the seed of chance."""
+
+    seed: int
+    environment: Mapping[str, str]
+    files: Mapping[str, bytes]
+
+
+class NotebookRunner:
+    """One run of a notebook. `open_worker` gives a fresh worker."""
+
+    def __init__(
+        self, open_worker: Callable[[], Session], limits: Limits, surroundings: Surroundings
+    ) -> None:
+        self._open_worker = open_worker
+        self._limits = limits
+        self._surroundings = surroundings
+        self._session: Session | None = None
+        self._done: list[Cell] = []
+        self._ends: list[AnswerFault] = []
+
+    def run(self, cells: Sequence[Cell]) -> list[CellRun]:
+        """Runs all cells; raises `SandboxError` where it is not the cells' fault."""
+        try:
+            return [self._run(cell) for cell in cells]
+        finally:
+            self._close()
+
+    def _run(self, cell: Cell) -> CellRun:
+        if len(self._ends) >= _MOST_ENDS:
+            return CellRun(fault=AnswerCrashed(f"did not run: a cell above {self._ends[-1]}"))
+        try:
+            session = self._ready()
+            outputs = tuple(outputs_of(self._ask(session, "run_cell", cell.source, cell.is_test)))
+        except AnswerFault as fault:
+            if self._session is not None and self._session.alive:
+                self._session.kill()  # it answered with something that is no list of outputs
+            self._ends.append(fault)
+            return CellRun(fault=fault)
+        self._done.append(cell)
+        if session.interrupted:
+            seconds = f"{self._limits.cpu_seconds:g} s of CPU time"
+            return CellRun(outputs, AnswerTimeout(f"still running after {seconds}, or asleep"))
+        return CellRun(outputs)
+
+    def _ready(self) -> Session:
+        """The worker, or a new one that has run all the cells so far that ended none."""
+        if self._session is not None and self._session.alive:
+            return self._session
+        self._close()
+        session = self._session = self._open_worker()
+        # this opens the worker: without a student's code yet, what goes wrong here is our own fault
+        found = self._surroundings
+        files = {name: _bytes(data) for name, data in found.files.items()}
+        self._ask(session, "begin_cells", found.seed, dict(found.environment), files)
+        session.grace_seconds = _GRACE_SECONDS
+        for cell in self._done:
+            self._ask(session, "run_cell", cell.source, cell.is_test)
+        return session
+
+    def _ask(self, session: Session, *request: Any) -> Any:
+        return session.ask(Budget.of(self._limits), *request)
+
+    def _close(self) -> None:
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+
+
+def _bytes(data: bytes) -> torch.Tensor:
+    return torch.frombuffer(bytearray(data), dtype=torch.uint8) if data else torch.empty(0).byte()

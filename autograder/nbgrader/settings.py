@@ -1,0 +1,129 @@
+"""Where a class folder keeps things, as its nbgrader configuration says."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from jupyter_core.paths import jupyter_config_path
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config import Application, Config
+
+from ..course import Course
+from ..errors import UserError
+from ..files import replace_file
+from .steps import use_sandboxed_steps
+
+CONFIG_FILE = "nbgrader_config.py"
+
+_EXPORTER = f"{__package__}.exporter.SandboxedExporter"
+
+_CONFIG = '''\
+"""nbgrader's settings of this class. Written once by autograder; yours to change.
+
+`autograder grade` and `record` read them as well: the database, the folders, the late penalty.
+"""
+
+import os
+
+from autograder.gradebook import configure
+
+c = get_config()  # noqa: F821
+c.CourseDirectory.root = os.path.dirname(os.path.abspath(__file__))
+c.CourseDirectory.course_id = {course_id!r}
+# the folder with source/ and solutions/; its assignments are graded behind the wall
+configure(c, course={course!r})
+c.ClearSolutions.code_stub = {{"python": "raise NotImplementedError"}}  # as students' README says
+# c.LateSubmissionPlugin.penalty_method = "zero"  # late work earns nothing
+# c.Exchange.root = "/srv/nbgrader/exchange"
+'''
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The class folder as nbgrader sees it, and the configuration that plugins read."""
+
+    db_url: str
+    course_id: str
+    directories: CourseDirectory
+    config: Config
+
+    def source(self, assignment: str) -> Path:
+        """The folder of the notebooks that nbgrader's `generate_assignment` reads."""
+        return self._folder(self.directories.source_directory, ".", assignment)
+
+    def submitted(self, student: str, assignment: str) -> Path:
+        """The folder of what a student handed in."""
+        return self._folder(self.directories.submitted_directory, student, assignment)
+
+    def autograded(self, student: str, assignment: str) -> Path:
+        """The folder of a student's autograded notebooks."""
+        return self._folder(self.directories.autograded_directory, student, assignment)
+
+    def released(self, assignment: str) -> Path:
+        """The folder of what nbgrader's `generate_assignment` made; it need not be there."""
+        return self._folder(self.directories.release_directory, ".", assignment)
+
+    def _folder(self, step: str, student: str, assignment: str) -> Path:
+        return Path(self.directories.format_path(step, student, assignment))
+
+
+def configure(config: Config, course: str = "") -> None:
+    """Lets nbgrader grade behind the wall: our assignments by their suites, others by their cells.
+
+    `course` is the folder with source/ and solutions/, absolute or from the class folder on. For an
+    nbgrader_config.py: `configure(c, course="/home/ada/attention")`, or `configure(c)` where there
+    are only assignments of nbgrader's own test cells.
+    """
+    use_sandboxed_steps(config)
+    config.Autograde.exporter_class = _EXPORTER
+    config.SandboxedExporter.course = course
+    # what a notebook shows in formgrader comes from students
+    config.HTMLExporter.sanitize_html = True
+
+
+def prepare_class_folder(course: Course, class_folder: Path) -> Path:
+    """Makes a class folder that nbgrader's commands work in; returns its configuration file.
+
+    A configuration that is there already stays as it is.
+    """
+    path = class_folder / CONFIG_FILE
+    if path.exists():
+        return path
+    root, folder = course.root.resolve(), class_folder.resolve()
+    named = root if folder.is_relative_to(root) else folder  # a folder `course` says nothing
+    name = re.sub(r"[^A-Za-z0-9_-]+", "_", named.name).strip("_") or "course"
+    return replace_file(path, _CONFIG.format(course_id=name, course=_way(course, class_folder)))
+
+
+def missing_lines(course: Course, class_folder: Path, settings: Settings) -> list[str]:
+    """What a configuration of the instructor's own lacks for grading behind the wall."""
+    if settings.config.Autograde.get("exporter_class") == _EXPORTER:
+        return []
+    way = _way(course, class_folder)
+    return ["from autograder.gradebook import configure", f"configure(c, course={way!r})"]
+
+
+def _way(course: Course, class_folder: Path) -> str:
+    root, folder = course.root.resolve(), class_folder.resolve()
+    # from inside, the relative one stays right when the course is moved
+    return os.path.relpath(root, folder) if folder.is_relative_to(root) else str(root)
+
+
+def load_settings(class_folder: Path, db_url: str | None = None) -> Settings:
+    """The settings of a class folder; raises `UserError` where its configuration is broken."""
+    folder = class_folder.resolve()
+    loader = Application()
+    loader.raise_config_file_errors = True
+    try:
+        loader.load_config_file("nbgrader_config", path=[str(folder), *jupyter_config_path()])
+        config = loader.config
+        directories = CourseDirectory(config=config, root=str(folder))
+    except Exception as error:  # the file is Python: it can fail in any way
+        raise UserError(
+            f"{folder / CONFIG_FILE}: can't be loaded: {type(error).__name__}: {error}\n"
+            "  fix: mend the file, or move it away and let autograder write a new one"
+        ) from error
+    return Settings(db_url or directories.db_url, directories.course_id, directories, config)

@@ -1,0 +1,38 @@
+"""Which result counts, and which results a human should look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ..records import ExerciseResult, ExerciseStatus, SubmissionResult, SubmissionStatus, Verdict
+
+_LOOK: dict[Verdict, str] = {
+    Verdict.TIMEOUT: "did not end in time",
+    Verdict.CRASHED: "ended its process",
+    Verdict.MEMORY: "needed too much memory",
+    Verdict.OUTPUT_LIMIT: "printed too much",
+    Verdict.FORBIDDEN: "uses a call that is not allowed",
+    Verdict.PROTOCOL: "answered with something that is no answer",
+}
+
+
+def latest(results: Iterable[SubmissionResult]) -> tuple[SubmissionResult, ...]:
+    """The last result of each student and assignment, in the order of student, then assignment."""
+    last = {(result.student, result.assignment): result for result in results}
+    return tuple(last[key] for key in sorted(last))
+
+
+def reasons_to_look(result: SubmissionResult) -> tuple[str, ...]:
+    """Why a human should look at a submission; empty where the machine's word is enough."""
+    if result.status is SubmissionStatus.FAILED:
+        return (f"the grader failed: {result.error or 'no reason given'}",)
+    return tuple(reason for exercise in result.exercises for reason in _of_exercise(exercise))
+
+
+def _of_exercise(exercise: ExerciseResult) -> Iterator[str]:
+    if exercise.status is ExerciseStatus.UNREADABLE:
+        yield f"{exercise.exercise}: {exercise.file or 'the file'} can't be read"
+        return
+    for question in exercise.questions:
+        if question.verdict in _LOOK:
+            yield f"{exercise.exercise}/{question.question}: {_LOOK[question.verdict]}"

@@ -1,0 +1,90 @@
+"""What a student wrote, as text for people to read. Nothing here runs, imports or judges it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import SubmissionError
+from .cells import read_cells
+from .notebook import cells_of, notebook_of, source_of
+from .read import MAX_NOTEBOOK_BYTES, read_bytes
+from .statement import Statement, statements_of
+from .text import NOT_PYTHON, decoded, parsed
+
+__all__ = ["Answers", "read_answers", "same_code", "source_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The definitions of a submitted file by name, the rest of its code, and what is wrong.
+
+    `notebook` is the document of a notebook whose cells stand where today's format has them.
+    """
+
+    definitions: dict[str, str] = field(default_factory=dict)
+    rest: str = ""
+    problem: str | None = None
+    notebook: dict[str, Any] | None = None
+
+
+def read_answers(folder: Path, file: str | None) -> Answers:
+    """The answers in a submitted file. Links, huge and broken files become a `problem`."""
+    if file is None:
+        return Answers(problem="nothing was handed in")
+    if Path(file).name != file:
+        return Answers(problem=f"{file} is not a regular file")
+    data = b""
+    try:
+        data = read_bytes(folder / file, MAX_NOTEBOOK_BYTES)
+        if len(data) >= MAX_NOTEBOOK_BYTES:
+            return Answers(problem=f"{file} is larger than {MAX_NOTEBOOK_BYTES >> 20} MB")
+        return _of_notebook(data) if file.endswith(".ipynb") else _of_module(data, file)
+    except SubmissionError as error:
+        return Answers(rest=data.decode("utf-8", "replace"), problem=f"{file} {error}")
+
+
+def _of_module(data: bytes, file: str) -> Answers:
+    if data.lstrip()[:1] == b"{" and b'"cells"' in data:
+        return _of_notebook(data)
+    text, _ = decoded(data)
+    try:
+        statements = statements_of(text, parsed(text).body)
+    except NOT_PYTHON:
+        return Answers(rest=text, problem=f"{file} is not valid Python")
+    taken = {
+        number
+        for statement in statements
+        if statement.defines
+        for number in range(statement.first_line, (statement.node.end_lineno or 0) + 1)
+    }
+    lines = text.removesuffix("\n").split("\n")
+    rest = "\n".join(line for number, line in enumerate(lines, 1) if number not in taken)
+    return Answers(definitions=_definitions(statements), rest=rest.strip("\n"))
+
+
+def _of_notebook(data: bytes) -> Answers:
+    document, _ = notebook_of(data)
+    sources = [source_of(c) for c in cells_of(document) if c.get("cell_type") == "code"]
+    try:
+        statements = [statement for cell in read_cells(sources) for statement in cell.statements]
+    except RecursionError:
+        statements = []
+    shown = document if isinstance(document.get("cells"), list) else None
+    return Answers(definitions=_definitions(statements), notebook=shown)
+
+
+def _definitions(statements: Iterable[Statement]) -> dict[str, str]:
+    """The text of each definition; the last one of a name counts."""
+    return {name: statement.text for statement in statements for name in statement.defines}
+
+
+def same_code(one: str, other: str) -> bool:
+    """Whether two texts are the same program, whatever their comments and blank lines."""
+    try:
+        return ast.dump(parsed(one)) == ast.dump(parsed(other))
+    except NOT_PYTHON:
+        return one.strip() == other.strip()

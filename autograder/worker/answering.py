@@ -1,0 +1,207 @@
+"""The worker: executes one student's module and answers calls on it, one frame each.
+
+Runs inside the wall. Nothing it says is believed: the grader decodes every reply as hostile and
+compares by itself.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import os
+import socket
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from . import execution, substitution, wire
+
+_OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "Cannot allocate memory")
+_TRACEBACK_LINES = 6
+
+
+class NotDefined(Exception):
+    """The module has nothing of that name."""
+
+
+class Worker:
+    """One student's module and the layers built from it."""
+
+    def __init__(
+        self,
+        exchange: substitution.Exchange,
+        others: Mapping[str, Callable[..., Any]] | None = None,
+    ) -> None:
+        """`others` are operations besides those on a module."""
+        self._exchange = exchange
+        self._module = ModuleType("submission")
+        self._layers: list[Any] = []
+        self.operations: dict[str, Callable[..., Any]] = {
+            "load": self._load,
+            "call": lambda name, args: execution.call(self._get(name), args),
+            "gradients": lambda name, *rest: execution.gradients(self._get(name), *rest),
+            "steps": lambda name, calls: execution.steps(self._get(name), calls),
+            "operators": lambda name, args: execution.operators(self._get(name), args),
+            "build": self._build,
+            "forward": lambda layer, args: execution.call(self._layers[layer], args),
+            "layer_gradients": lambda layer, *rest: execution.gradients(self._layers[layer], *rest),
+            "layer_steps": lambda layer, calls: execution.steps(self._layers[layer], calls),
+            "weights": lambda layer: execution.weights(self._layers[layer]),
+            "load_weights": lambda layer, values: execution.load(self._layers[layer], values),
+            "train": lambda layer, mode: (self._layers[layer].train(mode), None)[1],
+            "move": self._move,
+            "borrow": self._borrow,
+            **(others or {}),
+        }
+
+    def _load(self, name: str, source: str, seed: int) -> list[str]:
+        """Executes the module; returns the names that it defines."""
+        # not `torch.manual_seed`, which looks for accelerators first
+        torch.default_generator.manual_seed(seed)
+        file = f"{name}.py"
+        self._module.__name__ = name
+        self._module.__file__ = file
+        sys.modules[name] = self._module
+        linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+        try:
+            exec(compile(source, file, "exec"), vars(self._module))
+        except ImportError:  # rare: then once more, in a way that costs more
+            self._load_without(source, file)
+        return [name for name in vars(self._module) if not name.startswith("__")]
+
+    def _load_without(self, source: str, file: str) -> None:
+        """Executes the module; an import at its top that fails leaves an `Absent`."""
+        own = vars(self._module)
+        for name in [name for name in own if not name.startswith("__")]:
+            del own[name]
+        own[_ABSENT] = Absent
+        tree = ast.parse(source, file)
+        tree.body = [_tolerant(node) for node in tree.body]
+        exec(compile(ast.fix_missing_locations(tree), file, "exec"), own)
+
+    def _get(self, name: str) -> Any:
+        try:
+            return vars(self._module)[name]
+        except KeyError:
+            raise NotDefined(name) from None
+
+    def _build(self, name: str, args: list[Any]) -> int:
+        self._layers.append(self._get(name)(*args))
+        return len(self._layers) - 1
+
+    def _move(self, layer: int, dtype: str | None, device: str | None) -> None:
+        kind = getattr(torch, dtype) if dtype else None
+        execution.move(self._layers[layer], kind, device)
+
+    def _borrow(self, names: list[str]) -> None:
+        """From now on the grader answers for these functions of the module."""
+        own = vars(self._module)
+        own.update({name: substitution.lent(name, own[name], self._exchange) for name in names})
+
+
+_ABSENT = "__absent_import__"
+
+
+class Absent:
+    """Stands for what an import did not find, and fails where an answer uses it."""
+
+    def __init__(self, name: str, error: Exception) -> None:
+        self.__dict__["_fail"] = (name, error)
+
+    def _raise(self, *args: Any, **kwargs: Any) -> Any:
+        name, error = self.__dict__["_fail"]
+        raise ImportError(
+            f"{name} could not be imported where submissions are graded ({error}); an answer may "
+            "use torch and the standard library"
+        )
+
+    __call__ = __getattr__ = __getitem__ = __iter__ = __enter__ = _raise
+
+
+def _tolerant(node: ast.stmt) -> ast.stmt:
+    """An import at the top that fails hurts only the answers that use it."""
+    if not isinstance(node, ast.Import | ast.ImportFrom):
+        return node
+    if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+        return node
+    names = [alias.asname or alias.name.partition(".")[0] for alias in node.names]
+    stand_ins = "\n    ".join(
+        f"{name} = {_ABSENT}({name!r}, __error)" for name in names if name != "*"
+    )
+    text = f"try:\n    pass\nexcept Exception as __error:\n    {stand_ins or 'pass'}"
+    guarded = ast.parse(text).body[0]
+    assert isinstance(guarded, ast.Try)
+    guarded.body = [node]
+    for part in ast.walk(guarded):
+        if isinstance(part, ast.stmt | ast.expr | ast.excepthandler):
+            ast.copy_location(part, node)
+    return guarded
+
+
+def serve(channel: socket.socket, others: Mapping[str, Callable[..., Any]] | None = None) -> None:
+    """Answers frames until the grader hangs up."""
+    frame_id = 0
+
+    def exchange(request: tuple[Any, ...]) -> Any:
+        for part in wire.encode(frame_id, request):
+            channel.sendall(part)
+        return _receive(channel)[1]
+
+    worker = Worker(exchange, others)
+    while True:
+        frame_id, request = _receive(channel)
+        try:
+            operation, *args = request
+            parts = list(wire.encode(frame_id, ("ok", worker.operations[operation](*args))))
+        except BaseException as error:
+            parts = list(wire.encode(frame_id, _failure(error)))
+        for part in parts:
+            channel.sendall(part)
+
+
+def _failure(error: BaseException) -> tuple[Any, ...]:
+    kind = type(error)
+    bases = [str(base.__name__) for base in kind.__mro__[:12]]
+    if isinstance(error, wire.BadFrame):
+        return ("protocol", str(error)[:500])
+    if kind is NotDefined:
+        return ("missing", str(error)[:500])
+    try:
+        text = str(error)[:1000]
+    except Exception:
+        text = "(its text can't be read)"
+    if isinstance(error, MemoryError) or any(phrase in text for phrase in _OUT_OF_MEMORY):
+        return ("memory", text)
+    return ("raised", str(kind.__name__)[:100], text, bases, _where(error))
+
+
+def _where(error: BaseException) -> str:
+    """The student's own lines of the traceback, the last few."""
+    try:
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [frame for frame in frames if not frame.filename.startswith(os.sep)]
+        lines = [f"in {frame.name}: {frame.line or ''}".strip() for frame in own]
+        return "\n".join(line[:200] for line in lines[-_TRACEBACK_LINES:])
+    except Exception:
+        return ""
+
+
+def _receive(channel: socket.socket) -> tuple[int, Any]:
+    frame_id, header_size, data_size = wire.HEAD.unpack(_exactly(channel, wire.HEAD.size))
+    header = bytes(_exactly(channel, header_size))
+    return frame_id, wire.decode(header, _exactly(channel, data_size))
+
+
+def _exactly(channel: socket.socket, size: int) -> bytearray:
+    buffer = bytearray(size)
+    view = memoryview(buffer)
+    while view:
+        count = channel.recv_into(view)
+        if not count:
+            os._exit(0)
+        view = view[count:]
+    return buffer

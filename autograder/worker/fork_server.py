@@ -1,0 +1,87 @@
+"""The warm worker parent: torch is loaded once, and each worker is a fork of it.
+
+Started by `sandbox.parent` inside bubblewrap. It holds no secret and never sees a student's code:
+that goes straight from the grader to the worker, which a later worker can't look into.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gc
+import json
+import os
+import platform
+import socket
+import sys
+from collections.abc import Sequence
+
+import torch
+from torch import nn
+
+from . import compiler, confine, execution, heap, landlock, seccomp
+from .forking import CHANNEL, Forking, Operations
+
+
+def main() -> None:
+    """Reads the settings from argv, warms torch, and forks workers until the grader hangs up."""
+    settings = json.loads(sys.argv[1])
+    control = socket.socket(fileno=settings["control"])
+    torch.set_num_threads(1)
+    if not settings["notebooks"] or "torch" in settings["modules"]:
+        _warm()
+    others = _notebook(settings["modules"]) if settings["notebooks"] else {}
+    # as the user who started all this: nobody may not even look at some of these paths
+    rules = _above_channel(
+        landlock.ruleset(settings["readable"], settings["listable"], ["/dev/null"])
+    )
+    _become_nobody()
+    seccomp.prepared(platform.machine())
+    nest = confine.pid_namespaces() if settings["own_namespaces"] else None
+    confine.hide()
+    gc.freeze()  # with what garbage there is: looking for it takes longer than it ever costs
+    heap.close_holes()
+    gc.enable()
+    if len(os.listdir("/proc/self/task")) != 1:
+        raise RuntimeError("the worker parent must have one thread: forks of more may hang")
+    control.send(b"R")
+    Forking(control, nest, rules, settings["kept"], others).run()
+
+
+def _become_nobody() -> None:
+    """As root - allowed in the sandbox to change its user, and nothing else - becomes nobody."""
+    if os.getuid() == 0:
+        os.setgroups([])
+        os.setresgid(confine.NOBODY, confine.NOBODY, confine.NOBODY)
+        os.setresuid(confine.NOBODY, confine.NOBODY, confine.NOBODY)
+
+
+def _warm() -> None:
+    """Pays for first uses here, once."""
+    compiler.defer()
+    compiler.never_compile()
+    layer = nn.Linear(4, 4)
+    inputs = torch.ones(2, 3, 4)
+    execution.gradients(layer, [inputs], torch.ones(2, 3, 4))
+    execution.operators(torch.softmax, [inputs, -1])
+    attention = torch.softmax(inputs @ inputs.transpose(-2, -1), dim=-1)
+    nn.functional.dropout(nn.functional.layer_norm(attention @ inputs, (4,)), 0.5)
+    nn.functional.scaled_dot_product_attention(inputs, inputs, inputs)
+    torch.einsum("btd,bsd->bts", inputs, inputs)
+    torch.vmap(torch.sum)(inputs)
+    elsewhere = inputs.to("meta")
+    execution.call(layer.to("meta"), [elsewhere])
+    execution.call(elsewhere.masked_fill, [elsewhere > 0, 0.0])
+    repr(inputs)
+
+
+def _notebook(modules: Sequence[str]) -> Operations:
+    """The operations on a notebook; IPython is there only where notebooks are to be run."""
+    from . import notebook_shell
+
+    return notebook_shell.Notebook(modules).operations
+
+
+def _above_channel(descriptor: int) -> int:
+    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, CHANNEL + 1)
+    os.close(descriptor)
+    return moved

@@ -1,0 +1,132 @@
+"""Forks the workers: one for each request, and tells its grader how it ended.
+
+Each datagram on the control socket asks for one worker: its limits as JSON, and three descriptors
+(channel, status, output). On the status socket come `P` with the worker's pidfd, then the worker's
+exit status as JSON; or `E` and a reason. On the channel comes `C` once the worker is confined.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import socket
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from . import answering, confine
+
+_REQUEST_BYTES = 1 << 16
+#: the worker's descriptor of its channel
+CHANNEL = 3
+
+#: kept here, for what an answer does to `os`
+_exit = os._exit
+
+Operations = Mapping[str, Callable[..., Any]]
+
+
+class Forking:
+    """Forks a worker for every request, and tells its grader how it ended."""
+
+    def __init__(
+        self,
+        control: socket.socket,
+        nest: int | None,
+        rules: int,
+        kept: list[int],
+        others: Operations,
+    ) -> None:
+        self._control = control
+        self._nest = nest
+        self._rules = rules
+        self._kept = kept
+        self._others = others
+        self._pid = os.getpid()
+        self._poll = select.poll()
+        #: pid and status socket of each worker, by its pidfd
+        self._workers: dict[int, tuple[int, socket.socket]] = {}
+
+    def run(self) -> None:
+        """Returns never: ends with the grader, and then the kernel ends the workers."""
+        self._poll.register(self._control, select.POLLIN)
+        while True:
+            for descriptor, _ in self._poll.poll():
+                if descriptor in self._workers:
+                    self._report(descriptor)
+                else:
+                    self._answer()
+
+    def _answer(self) -> None:
+        request, descriptors, _, _ = socket.recv_fds(self._control, _REQUEST_BYTES, 3)
+        if not request:
+            os._exit(0)
+        channel, status_descriptor, output = descriptors
+        status = socket.socket(fileno=status_descriptor)
+        try:
+            if self._nest is not None:
+                confine.next_child_apart(self._nest)
+            pid = os.fork()
+            if pid == 0:
+                self._become_worker(channel, output, json.loads(request))
+            pidfd = os.pidfd_open(pid)
+            self._workers[pidfd] = pid, status
+            self._poll.register(pidfd, select.POLLIN)
+            socket.send_fds(status, [b"P"], [pidfd])
+        except BrokenPipeError:
+            pass  # the grader has hung up, which the worker will notice too
+        except OSError as error:
+            _tell(status, b"E" + str(error).encode())
+            status.close()
+        finally:
+            os.close(channel)
+            os.close(output)
+
+    def _report(self, pidfd: int) -> None:
+        pid, status = self._workers.pop(pidfd)
+        self._poll.unregister(pidfd)
+        os.close(pidfd)
+        _, code, usage = os.wait4(pid, 0)
+        report = [code, usage.ru_utime + usage.ru_stime, usage.ru_maxrss]
+        _tell(status, json.dumps(report).encode())
+        status.close()
+
+    def _become_worker(self, channel: int, output: int, limits: dict[str, Any]) -> None:
+        try:
+            if self._nest is not None:
+                confine.show()
+                confine.leave_namespaces()
+            else:  # else it ends with its namespace
+                confine.die_with_parent(self._pid)
+            os.dup2(channel, CHANNEL)
+            os.dup2(output, 1)
+            os.dup2(output, 2)
+            os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+            _close_all_but({0, 1, 2, CHANNEL, self._rules, *self._kept})
+            os.chdir("/")
+            confine.ignore_signals()
+            confine.limit_resources(limits)
+            if self._nest is not None:
+                confine.hide_processes()
+            confine.drop_privileges()
+            confine.lock_down(self._rules)
+            own_channel = socket.socket(fileno=CHANNEL)
+            own_channel.sendall(b"C")  # whatever ends the worker from now on is the student's
+            answering.serve(own_channel, self._others)
+        except BaseException:
+            os.write(2, traceback.format_exc().encode())
+        finally:  # even where the answer closed everything: a worker never comes back from here
+            _exit(1)
+
+
+def _tell(status: socket.socket, message: bytes) -> None:
+    with contextlib.suppress(BrokenPipeError):  # the grader has hung up: nobody is left to tell
+        status.sendall(message)
+
+
+def _close_all_but(kept: set[int]) -> None:
+    edges = [*sorted(kept), 1 << 16]
+    for low, high in zip(edges, edges[1:], strict=False):
+        os.closerange(low + 1, high)

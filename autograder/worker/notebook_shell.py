@@ -1,0 +1,230 @@
+"""Runs a notebook's cells as a kernel would, without one: in IPython's own shell, in this process.
+
+The warm worker parent makes the notebook, with IPython and a course's packages loaded; a worker,
+its fork, has it ready. Magics, displayed values and tracebacks are IPython's.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import getpass
+import importlib
+import linecache
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FrameType
+from typing import Any
+
+import torch
+from IPython.core.displayhook import DisplayHook
+from IPython.core.displaypub import DisplayPublisher
+from IPython.core.error import StdinNotImplementedError
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.text import SList
+from traitlets import Type
+from traitlets.config import Config
+
+from .data_files import DATA_FILES
+from .data_imports import DataFileFinder
+from .notebook_outputs import Outputs, Stream
+
+_NO_COMMANDS = "commands of the operating system do not run where notebooks are graded: {}\n"
+#: where a parent may write, in a sandbox and outside, while it loads packages
+_PLACES = ("/dev/shm", "/tmp")
+
+
+class Notebook:
+    """The state of one notebook: its names, and what its running cell shows."""
+
+    def __init__(self, modules: Sequence[str]) -> None:
+        """`modules` are imported now, where they can be, so that each worker has them already."""
+        config = Config()
+        config.HistoryManager.enabled = False
+        config.HistoryManager.hist_file = ":memory:"
+        config.InteractiveShell.colors = "NoColor"
+        self._shell = _Shell.instance(config=config, ipython_dir="/")
+        self._running = False
+        _load(modules)
+        self.run("1 / 0", is_test=True)  # the first traceback takes 80 ms longer than others
+
+    @property
+    def operations(self) -> Mapping[str, Callable[..., Any]]:
+        """What a worker can be asked to do with it."""
+        return {"begin_cells": self.begin, "run_cell": self.run}
+
+    def begin(
+        self, seed: int, environment: Mapping[str, str], files: Mapping[str, torch.Tensor]
+    ) -> None:
+        """In a worker, before its first cell."""
+        DATA_FILES.put({name: data.numpy().tobytes() for name, data in files.items()})
+        DATA_FILES.in_use = True
+        sys.meta_path.append(DataFileFinder(DATA_FILES))
+        signal.signal(signal.SIGINT, self._interrupt)
+        os.environ.update(environment)
+        random.seed(seed)
+        torch.default_generator.manual_seed(seed)
+        if "numpy" in sys.modules:
+            sys.modules["numpy"].random.seed(seed % (1 << 32))
+
+    def run(self, source: str, is_test: bool) -> list[dict[str, Any]]:
+        """Runs one cell and returns what it showed. A test leaves no trace of its source behind."""
+        outputs = self._shell.outputs = Outputs()
+        self._shell.source = source
+        if is_test:  # by then a notebook could have told IPython to rewrite what it runs
+            self._shell.ast_transformers = []
+            self._shell.input_transformers_post = []
+        known = set(linecache.cache)
+        try:
+            with _taking_over(outputs):
+                self._running = True
+                run: Callable[..., Any] = _Shell.run_cell
+                run(self._shell, source, store_history=not is_test)
+        except KeyboardInterrupt:
+            pass  # too late to be shown by the cell itself
+        finally:
+            self._running = False
+            if is_test:
+                self._forget(known)
+        return outputs.entries
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        if self._running:
+            raise KeyboardInterrupt
+
+    def _forget(self, known: set[str]) -> None:
+        """A cell that runs later does not find a test's source where IPython keeps the last one."""
+        self._shell.source = ""
+        self._shell.last_execution_result = None
+        for name in set(linecache.cache) - known:
+            del linecache.cache[name]
+        for name in ("last_type", "last_value", "last_traceback", "last_exc"):
+            if hasattr(sys, name):
+                delattr(sys, name)
+
+
+class _Hook(DisplayHook):
+    """Takes the value of a cell's last expression."""
+
+    shell: Any
+
+    def quiet(self) -> bool:
+        # IPython looks at its history, where a test is not kept
+        ends_so: Callable[[str], bool] = self.semicolon_at_end_of_expression
+        return ends_so(self.shell.source)
+
+    def write_output_prompt(self) -> None:
+        pass
+
+    def write_format_data(
+        self, format_dict: Mapping[str, Any], md_dict: Mapping[str, Any] | None = None
+    ) -> None:
+        self.shell.outputs.result(format_dict)
+
+    def log_output(self, format_dict: Mapping[str, Any]) -> None:
+        pass
+
+    def finish_displayhook(self) -> None:
+        self._is_active = False
+
+
+class _Publisher(DisplayPublisher):
+    """Takes what `display` and plots show."""
+
+    shell: Any
+
+    def publish(self, data: Mapping[str, Any], *args: Any, **kwargs: Any) -> None:
+        self.shell.outputs.display(data)
+
+    def clear_output(self, wait: bool = False) -> None:
+        self.shell.outputs.clear()
+
+
+class _Shell(InteractiveShell):
+    """IPython's shell; it writes no file, starts no program and shows everything in `outputs`."""
+
+    displayhook_class = Type(_Hook)
+    display_pub_class = Type(_Publisher)
+    outputs = Outputs()
+    source = ""
+
+    def init_profile_dir(self, profile_dir: Any) -> None:
+        self.profile_dir = None
+
+    def enable_gui(self, gui: Any = None) -> None:
+        """There is no event loop to start."""
+
+    def ask_exit(self) -> None:
+        """`exit()` ends nothing: the cells below it count, too."""
+
+    def system(self, cmd: str) -> None:
+        """`!command`."""
+        sys.stdout.write(_NO_COMMANDS.format(cmd))
+        self.user_ns["_exit_code"] = 1
+
+    def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:
+        """`names = !command`."""
+        self.system(cmd)
+        return SList([]) if split else ""
+
+    def _showtraceback(self, etype: type[BaseException], evalue: Any, stb: Any) -> None:
+        try:
+            text = str(evalue)
+        except Exception:
+            text = "(its text can't be read)"
+        lines = stb if isinstance(stb, list) else [str(stb)]
+        self.outputs.error(str(etype.__name__), text, lines)
+
+
+@contextlib.contextmanager
+def _taking_over(outputs: Outputs) -> Iterator[None]:
+    """What is printed goes to the outputs, and nobody is there to answer a question."""
+    asked = builtins.input, getpass.getpass
+    with (
+        contextlib.redirect_stdout(Stream("stdout", outputs)),
+        contextlib.redirect_stderr(Stream("stderr", outputs)),
+    ):
+        builtins.input = getpass.getpass = _nobody_answers
+        try:
+            yield
+        finally:
+            builtins.input, getpass.getpass = asked
+
+
+def _nobody_answers(*args: Any, **kwargs: Any) -> str:
+    raise StdinNotImplementedError("input() was called, but nobody answers where this is graded")
+
+
+def _load(modules: Sequence[str]) -> None:
+    """Imports what can be imported; what can't fails again, and is told, in the cell that asks."""
+    os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
+    place = _writable()
+    os.environ["MPLCONFIGDIR"] = place  # matplotlib keeps a list of fonts, or does not start
+    try:
+        for module in modules:
+            with contextlib.suppress(Exception):
+                importlib.import_module(module)
+        if "matplotlib.pyplot" in sys.modules:
+            _draw(sys.modules["matplotlib.pyplot"])
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+        os.environ["MPLCONFIGDIR"] = "/.matplotlib"  # beside the notebook
+
+
+def _writable() -> str:
+    for place in _PLACES:
+        with contextlib.suppress(OSError):
+            return tempfile.mkdtemp(dir=place)
+    return "/"
+
+
+def _draw(pyplot: Any) -> None:
+    """The first picture takes half a second longer than others."""
+    pyplot.plot([0, 1])
+    pyplot.gcf().canvas.draw()
+    pyplot.close("all")
