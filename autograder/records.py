@@ -1,7 +1,7 @@
 """The frozen records and closed enums of everything that travels through the machine.
 
 Imports nothing of ours. The JSON form of `SubmissionResult` is the contract
-`autograder/result/v1`; its schema stands in `grading/result.schema.json`.
+`autograder/result/v1`; its schema stands in `results/result.schema.json`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ..inside.execution import tensors_in
+from ..worker.execution import tensors_in
 from .implementation import Step
 
 

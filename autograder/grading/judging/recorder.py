@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import torch
 
 from ...errors import AnswerFault, AnswerRaised
-from ...worker.execution import tensors_in
 from ...suite.compare import difference
 from ...suite.implementation import Gradients, Implementation, Layer, Outcome, Step
+from ...worker.execution import tensors_in
 from .suites import Observer
 
 T = TypeVar("T")

@@ -11,11 +11,11 @@ import jsonschema
 import pytest
 
 from autograder.errors import UserError
-from autograder.grading import submissions
 from autograder.records import SubmissionStatus
+from autograder.results import file as results_file
 from autograder.results.file import read_results
 
-SCHEMA = Path(submissions.__file__).with_name("result.schema.json")
+SCHEMA = Path(results_file.__file__).with_name("result.schema.json")
 TWO = "def query_scores(inputs, query):\n    return inputs @ query\n"
 
 

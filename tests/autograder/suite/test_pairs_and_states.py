@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch import nn
 
-from autograder.grading.lender import Lender
-from autograder.inside.lending import lent
+from autograder.grading.judging.substitution import Lender
 from autograder.suite import Draw, Expect, LocalImplementation, Step
 from autograder.suite.calls import call_text
 from autograder.suite.compare import difference
+from autograder.worker.substitution import lent
 
 
 def appended(x, past=None):
