@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 
 from autograder.errors import UserError
+from autograder.grading import submissions
 from autograder.records import SubmissionStatus
 from autograder.results import file as results_file
 from autograder.results.file import read_results
