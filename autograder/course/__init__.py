@@ -1,4 +1,4 @@
-"""A course's content on disk becomes records: its exercises, what their tests are worth, releases."""
+"""A course on disk becomes records: its exercises, what tests are worth, what is released."""
 
 from .content import BEGIN_SOLUTION, END_SOLUTION, Course, find_root, load_course
 
