@@ -24,6 +24,36 @@ _SCALED_DOT_PRODUCT_NAMES = frozenset(
         "_scaled_dot_product_flash_attention_for_cpu",
     }
 )
+_SOFTMAX = frozenset(
+    {
+        "aten::softmax",
+        "aten::_softmax",
+        "aten::special_softmax",
+        "aten::_safe_softmax",
+        "aten::_masked_softmax",
+        "aten::_sparse_softmax",
+        "aten::log_softmax",
+        "aten::_log_softmax",
+        "aten::special_log_softmax",
+        "aten::_sparse_log_softmax",
+    }
+)
+_SOFTMAX_NAMES = frozenset(
+    {
+        "softmax",
+        "_softmax",
+        "_safe_softmax",
+        "_masked_softmax",
+        "gumbel_softmax",
+        "log_softmax",
+        "_log_softmax",
+        "softmin",
+        "Softmax",
+        "Softmax2d",
+        "LogSoftmax",
+        "Softmin",
+    }
+)
 
 
 def scaled_dot_product(instead: str) -> Forbidden:
@@ -47,3 +77,8 @@ def torch_attention(instead: str) -> Forbidden:
         },
         instead,
     )
+
+
+def torch_softmax(instead: str) -> Forbidden:
+    """Rules out torch's softmax functions, and its attention, which has one inside."""
+    return Forbidden(_SOFTMAX | _SCALED_DOT_PRODUCT, _SOFTMAX_NAMES, instead)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from autograder.suite import Draw, Expect, Forbidden, Tolerance
+from autograder.suite import Draw, Expect, Tolerance
+from autograder.suite.forbidden import torch_softmax
 
 INF = float("inf")
 
@@ -25,41 +26,8 @@ ROWS = (
 #: at 1e3 the spacing of float32 alone moves a weight by 6e-5 of itself
 LARGE = Tolerance(atol=1e-5, rtol=1e-3)
 
-NO_TORCH_SOFTMAX = Forbidden(
-    operators=frozenset(
-        {
-            "aten::softmax",
-            "aten::_softmax",
-            "aten::special_softmax",
-            "aten::_safe_softmax",
-            "aten::_masked_softmax",
-            "aten::_sparse_softmax",
-            "aten::log_softmax",
-            "aten::_log_softmax",
-            "aten::special_log_softmax",
-            "aten::_sparse_log_softmax",
-            "aten::scaled_dot_product_attention",
-            "aten::_scaled_dot_product_attention_math",
-            "aten::_scaled_dot_product_flash_attention_for_cpu",
-        }
-    ),
-    names=frozenset(
-        {
-            "softmax",
-            "_softmax",
-            "_safe_softmax",
-            "_masked_softmax",
-            "gumbel_softmax",
-            "log_softmax",
-            "_log_softmax",
-            "softmin",
-            "Softmax",
-            "Softmax2d",
-            "LogSoftmax",
-            "Softmin",
-        }
-    ),
-    instead="build it from exponentials and sums; `torch.logsumexp` is allowed",
+NO_TORCH_SOFTMAX = torch_softmax(
+    instead="build it from exponentials and sums; `torch.logsumexp` is allowed"
 )
 
 

@@ -1,0 +1,97 @@
+"""Cross-attention: queries from one sequence, keys and values from another, padding left out.
+
+In every mask True means forbidden, as in `causal_mask` and in `nn.MultiheadAttention`'s
+`key_padding_mask`.
+"""
+
+import math
+
+import torch
+from torch import nn
+
+
+def padding_mask(lengths: torch.Tensor, num_keys: int) -> torch.Tensor:
+    """Says which keys of each sample are padding.
+
+    Args:
+        lengths: (B,) int64, from 1 to `num_keys`: how many keys of each sample are real. They
+            stand on the left, the padding on the right.
+        num_keys: S, the number of keys with padding.
+
+    Returns:
+        (B, S) bool, on the device of `lengths`: True where a key is padding.
+
+    Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.2.3; Dive into Deep Learning,
+    section 11.3.
+    """
+    raise NotImplementedError
+
+
+def masked_attention(
+    queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, mask: torch.Tensor
+) -> torch.Tensor:
+    """Scaled dot-product attention over the keys that the mask allows.
+
+    Args:
+        queries: (..., T, d).
+        keys: (..., S, d).
+        values: (..., S, d_v).
+        mask: bool, of a shape that broadcasts to (..., T, S): True where query t must not look at
+            key s. No query is forbidden all keys.
+
+    Returns:
+        (..., T, d_v), in the dtype of the arguments: the scores are divided by the square root of
+        d, a forbidden key has the weight 0, and the weights of each query sum to one.
+
+    Not allowed: torch's attention functions, because they are the answer.
+
+    Source: Vaswani et al. 2017 (arXiv 1706.03762), sections 3.2.1 and 3.2.3.
+    """
+    raise NotImplementedError
+
+
+class CrossAttention(nn.Module):
+    """Multi-head attention of one sequence to another; every query may see every real key.
+
+    Attributes:
+        W_query: `nn.Linear` from d_model to d_model.
+        W_key, W_value: `nn.Linear` from d_context to d_model.
+        out_proj: `nn.Linear` from d_model to d_model.
+
+    All four have a bias, and there are no other trainable weights.
+
+    Source: Vaswani et al. 2017 (arXiv 1706.03762), sections 3.2.2 and 3.2.3.
+    """
+
+    def __init__(self, d_model: int, d_context: int, num_heads: int) -> None:
+        """Builds the layers.
+
+        Args:
+            d_model: size of a token of `x`, going in and coming out.
+            d_context: size of a token of the context.
+            num_heads: number of heads H; the head size is d_model / H.
+
+        Raises:
+            ValueError: d_model is not a multiple of num_heads.
+        """
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(
+        self,
+        x: torch.Tensor,
+        context: torch.Tensor,
+        key_padding_mask: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """Lets every token of `x` look at the tokens of the context.
+
+        Args:
+            x: (B, T, d_model), the queries come from here.
+            context: (B, S, d_context), the keys and values come from here.
+            key_padding_mask: (B, S) bool, True where a token of the context is padding, in any
+                places; None where all are real.
+
+        Returns:
+            (B, T, d_model), in the dtype of the weights.
+        """
+        raise NotImplementedError

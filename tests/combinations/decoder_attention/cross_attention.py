@@ -1,0 +1,22 @@
+"""Two known mistakes at once: neither's name fits."""
+
+import torch
+
+from autograder.suite import combination
+
+
+@combination("padding_mask", "real_tokens_marked", "keys_as_rows")
+def real_tokens_in_columns(lengths, num_keys):
+    return torch.arange(num_keys)[:, None] < lengths
+
+
+@combination("masked_attention", "attends_where_forbidden", "not_scaled")
+def unscaled_where_forbidden(queries, keys, values, mask):
+    scores = (queries @ keys.transpose(-2, -1)).masked_fill(~mask, -torch.inf)
+    return torch.softmax(scores, -1) @ values
+
+
+@combination("masked_attention", "zeroed_after_softmax", "divided_by_d")
+def zeroed_and_divided_by_d(queries, keys, values, mask):
+    scores = queries @ keys.transpose(-2, -1) / queries.shape[-1]
+    return torch.softmax(scores, -1).masked_fill(mask, 0.0) @ values

@@ -1,0 +1,305 @@
+"""Hidden suite of `cross_attention`: 20 of the assignment's 100 points."""
+
+import pytest
+import torch
+
+from autograder.suite import Draw, Expect, ExpectLayer
+from autograder.suite.forbidden import torch_attention
+
+OWN = torch_attention(
+    instead="take the scores, fill what is forbidden, then softmax and the weighted sum."
+)
+
+
+def _some_forbidden(draw: Draw, *shape: int) -> torch.Tensor:
+    """A mask that forbids about half of the keys in any places, and at least one key to none."""
+    mask = draw.uniform(*shape) < 0.5
+    kept = draw.integers(*shape[:-1], 1, low=0, high=shape[-1])
+    return mask.scatter(-1, kept, False)
+
+
+# padding_mask: 4 points
+
+
+@pytest.mark.question("padding_mask", points=1)
+def test_mask_of_several_lengths(expect: Expect) -> None:
+    likely = "True at position s of sample b where s >= lengths[b]: the padding, not the words"
+    expect.same("padding_mask", torch.tensor([3, 1, 5, 4]), 5, likely=likely)
+    expect.same("padding_mask", torch.tensor([2, 6]), 6, likely=likely)
+
+
+@pytest.mark.question("padding_mask", points=1)
+def test_mask_wider_than_the_longest_sample(expect: Expect, draw: Draw) -> None:
+    likely = "the mask has num_keys columns, however long the longest sample is"
+    expect.same("padding_mask", torch.tensor([2, 4, 1]), 7, likely=likely)
+    expect.same("padding_mask", draw.integers(5, low=1, high=60), 128, likely=likely)
+
+
+@pytest.mark.question("padding_mask", points=1)
+def test_mask_of_one_sample_one_key_and_no_padding(expect: Expect) -> None:
+    likely = "the result has the shape (B, S), also where B or S is 1 and where nothing is padded"
+    expect.same("padding_mask", torch.tensor([2]), 5, likely=likely)
+    expect.same("padding_mask", torch.tensor([1, 1, 1]), 1, likely=likely)
+    expect.same("padding_mask", torch.tensor([1]), 1, likely=likely)
+    expect.same("padding_mask", torch.tensor([4, 4]), 4, likely=likely)
+
+
+@pytest.mark.question("padding_mask", points=1)
+def test_mask_of_lengths_in_any_layout_and_of_equal_sizes(expect: Expect, draw: Draw) -> None:
+    likely = (
+        "rows are samples, columns are keys; every call looks at its own lengths, and leaves "
+        "them as they are"
+    )
+    for _ in range(2):  # as many samples as keys: rows and columns can be mixed up
+        expect.same("padding_mask", draw.integers(6, low=1, high=7), 6, likely=likely)
+    expect.same("padding_mask", draw.integers(4, 3, low=1, high=9)[:, 1], 8, likely=likely)
+    expect.same("padding_mask", torch.tensor([3]).expand(4), 5, likely=likely)
+
+
+# masked_attention: 7 points
+
+ATTENTION = "masked_attention"
+
+
+@pytest.mark.question(ATTENTION, points=1)
+def test_one_sequence_with_a_row_of_its_own_for_every_query(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        ATTENTION,
+        draw.normal(4, 3),
+        draw.normal(7, 3),
+        draw.normal(7, 5),
+        _some_forbidden(draw, 4, 7),
+        likely="scores, divided by the root of d, forbidden ones set to minus infinity, softmax "
+        "over the keys, weighted sum of the values",
+    )
+
+
+@pytest.mark.question(ATTENTION, points=1)
+def test_padding_of_every_sample_in_a_batch(expect: Expect, draw: Draw) -> None:
+    likely = "a mask (B, 1, S) serves all queries of its sample; it broadcasts by itself"
+    padding = torch.arange(6) >= torch.tensor([[2], [6], [1]])
+    arguments = (draw.normal(3, 4, 5), draw.normal(3, 6, 5), draw.normal(3, 6, 2))
+    expect.same(ATTENTION, *arguments, padding[:, None], likely=likely)
+    # all samples alike, and no key forbidden at all
+    expect.same(ATTENTION, *arguments, torch.arange(6) > 3, likely=likely)
+    expect.same(ATTENTION, *arguments, torch.zeros(4, 6, dtype=torch.bool), likely=likely)
+
+
+@pytest.mark.question(ATTENTION, points=1)
+def test_heads_and_more_dimensions(expect: Expect, draw: Draw) -> None:
+    likely = "count dimensions from the end: queries and keys are the last two of the scores"
+    heads = (draw.normal(2, 3, 4, 6), draw.normal(2, 3, 5, 6), draw.normal(2, 3, 5, 3))
+    expect.same(ATTENTION, *heads, _some_forbidden(draw, 2, 1, 4, 5), likely=likely)
+    expect.same(ATTENTION, *heads, _some_forbidden(draw, 2, 3, 1, 5), likely=likely)
+    many = (draw.normal(2, 1, 3, 2, 3), draw.normal(2, 1, 3, 4, 3), draw.normal(2, 1, 3, 4, 1))
+    expect.same(ATTENTION, *many, _some_forbidden(draw, 2, 1, 3, 2, 4), likely=likely)
+
+
+@pytest.mark.question(ATTENTION, points=1)
+def test_equal_sizes_and_sizes_of_one(expect: Expect, draw: Draw) -> None:
+    likely = (
+        "with equal sizes every order of the dimensions fits: which is the query, which the key? "
+        "A dimension of size 1 stays"
+    )
+    for _ in range(2):
+        expect.same(
+            ATTENTION,
+            *(draw.normal(4, 4, 4) for _ in range(3)),
+            _some_forbidden(draw, 4, 4, 4),
+            likely=likely,
+        )
+    one = [draw.normal(1, 1, 1) for _ in range(3)]
+    expect.same(ATTENTION, *one, torch.zeros(1, 1, 1, dtype=torch.bool), likely=likely)
+    expect.same(
+        ATTENTION,
+        draw.normal(2, 1, 5),
+        draw.normal(2, 9, 5),
+        draw.normal(2, 9, 1),
+        _some_forbidden(draw, 2, 1, 9),
+        likely=likely,
+    )
+
+
+@pytest.mark.question(ATTENTION, points=1)
+def test_nothing_is_left_of_a_forbidden_key(expect: Expect, draw: Draw) -> None:
+    # scores between -48 and -34 before they are scaled; those of forbidden keys are the highest
+    queries = draw.uniform(2, 3, 4, low=3.2, high=3.4)
+    keys = -draw.uniform(2, 6, 4, low=3.0, high=3.5)
+    keys[:, ::2] *= 0.9
+    mask = (torch.arange(6) % 2 == 0).expand(3, 6)
+    likely = (
+        "a forbidden score must be so low that nothing of it is left after softmax, even when "
+        "all others are far below zero"
+    )
+    expect.same(ATTENTION, queries, keys, draw.normal(2, 6, 3), mask, likely=likely)
+    values = draw.normal(2, 6, 3)
+    values[:, ::2] *= 1e4  # whatever stands at a forbidden place
+    expect.same(ATTENTION, queries, keys, values, mask, likely=likely)
+
+
+@pytest.mark.question(ATTENTION, points=1)
+def test_layouts_and_written_out(expect: Expect, draw: Draw) -> None:
+    arguments = (
+        draw.strided(2, 5, 4),
+        draw.normal(6, 2, 4).transpose(0, 1),
+        draw.normal(2, 6, 7)[..., 1:4],
+        _some_forbidden(draw, 2, 6)[:, None].expand(2, 5, 6),
+    )
+    expect.allowed(ATTENTION, *arguments, rule=OWN)
+    expect.same(
+        ATTENTION,
+        *arguments,
+        likely="inputs may be transposed, cut out or expanded; `view` and operations in place "
+        "need more order than that",
+    )
+
+
+@pytest.mark.question(ATTENTION, points=1)
+def test_attention_in_float64_and_its_gradient(expect: Expect, draw: Draw) -> None:
+    arguments = (
+        draw.normal(2, 4, 3, dtype=torch.float64),
+        draw.normal(2, 5, 3, dtype=torch.float64),
+        draw.normal(2, 5, 2, dtype=torch.float64),
+        _some_forbidden(draw, 2, 4, 5),
+    )
+    likely = (
+        "the dtype of the inputs is kept from end to end; gradient reaches queries, keys and "
+        "values, and is 0 where a key is forbidden to all"
+    )
+    # so many large values that some of their sums are near zero, where float32 shows
+    large = draw.normal(2, 5, 64, scale=1e3, dtype=torch.float64)
+    expect.same(ATTENTION, *arguments[:2], large, arguments[3], likely=likely)
+    expect.gradients(ATTENTION, *arguments, likely=likely)
+    everybody = torch.arange(5) > 2
+    expect.gradients(ATTENTION, *arguments[:3], everybody, likely=likely)
+
+
+# CrossAttention: 9 points
+
+
+def _cross(
+    expect: Expect, d_model: int, d_context: int, num_heads: int, scale: float = 0.4
+) -> ExpectLayer:
+    return expect.layer("CrossAttention", d_model, d_context, num_heads, scale=scale)
+
+
+@pytest.mark.question("CrossAttention", points=1)
+def test_weights_of_four_layers(expect: Expect) -> None:
+    _cross(expect, 6, 4, 2).exact_weights(
+        likely="W_query goes from d_model, W_key and W_value from d_context, all to d_model; "
+        "out_proj from d_model; each with a bias"
+    )
+    for d_model, num_heads in ((6, 4), (10, 3), (2, 4)):
+        expect.construction_raises(
+            "CrossAttention",
+            d_model,
+            5,
+            num_heads,
+            error=ValueError,
+            likely="check in __init__ that num_heads divides d_model: `raise ValueError(...)`",
+        )
+
+
+@pytest.mark.question("CrossAttention", points=1)
+def test_one_head_and_sizes_of_one(expect: Expect, draw: Draw) -> None:
+    likely = "queries from x, keys and values from the context; no dimension is lost"
+    _cross(expect, 5, 3, 1).same(draw.normal(1, 4, 5), draw.normal(1, 6, 3), likely=likely)
+    _cross(expect, 4, 1, 4).same(draw.normal(2, 1, 4), draw.normal(2, 3, 1), likely=likely)
+    _cross(expect, 3, 2, 3).same(draw.normal(2, 3, 3), draw.normal(2, 1, 2), likely=likely)
+
+
+@pytest.mark.question("CrossAttention", points=1)
+def test_several_heads_without_padding(expect: Expect, draw: Draw) -> None:
+    _cross(expect, 12, 7, 3).same(
+        draw.normal(2, 4, 12),
+        draw.normal(2, 6, 7),
+        likely="a head is a group of neighbouring columns of queries, keys and values; its scores "
+        "are divided by the root of the head size; merge as you split",
+    )
+
+
+@pytest.mark.question("CrossAttention", points=1)
+def test_padding_in_any_places(expect: Expect, draw: Draw) -> None:
+    likely = (
+        "True means padding: that key has the weight 0 for every query and every head of its "
+        "sample, and only there"
+    )
+    layer = _cross(expect, 8, 5, 2)
+    arguments = (draw.normal(3, 4, 8), draw.normal(3, 6, 5))
+    layer.same(*arguments, _some_forbidden(draw, 3, 6), likely=likely)
+    layer.same(*arguments, torch.arange(6) >= torch.tensor([[2], [6], [3]]), likely=likely)
+    layer.same(*arguments, torch.zeros(3, 6, dtype=torch.bool), likely=likely)
+    other = draw.normal(3, 6, 5, scale=2.0)  # whatever padding holds does not count
+    other[:, :3] = arguments[1][:, :3]
+    layer.same(arguments[0], other, (torch.arange(6) > 2).expand(3, 6), likely=likely)
+
+
+@pytest.mark.question("CrossAttention", points=1)
+def test_when_batch_heads_and_tokens_are_equal(expect: Expect, draw: Draw) -> None:
+    # any two dimensions can be mixed up, and x and the context have the same shape
+    likely = "who asks, and who is looked at? Queries come from x, keys and values from the context"
+    layer = _cross(expect, 9, 9, 3, scale=0.3)
+    x, context = draw.strided(3, 3, 9), draw.strided(3, 3, 9)
+    layer.same(x, context, likely=likely)
+    layer.same(x, context, _some_forbidden(draw, 3, 3), likely=likely)
+    layer.same(context, x, _some_forbidden(draw, 3, 3), likely=likely)
+
+
+@pytest.mark.question("CrossAttention", points=1)
+def test_every_call_has_its_own_context_and_mask(expect: Expect, draw: Draw) -> None:
+    likely = "nothing of an earlier context, mask or size stays for the next call"
+    layer = _cross(expect, 6, 4, 2)
+    for mode in (True, False):
+        layer.train(mode)
+        for queries, keys, masked in ((3, 5, True), (3, 5, False), (3, 5, True), (1, 8, False)):
+            mask = (_some_forbidden(draw, 2, keys),) if masked else ()
+            layer.same(draw.normal(2, queries, 6), draw.normal(2, keys, 4), *mask, likely=likely)
+    x, context = draw.normal(2, 3, 6), draw.normal(2, 5, 4)
+    layer.same(x, context, None, likely=likely)
+    layer.fill(lambda name, shape: draw.normal(*shape, scale=0.4))
+    layer.same(x, context, likely="weights that were changed after a call count in the next one")
+
+
+@pytest.mark.question("CrossAttention", points=1)
+def test_cross_attention_when_the_real_keys_score_low(expect: Expect, draw: Draw) -> None:
+    layer = _cross(expect, 6, 6, 2)
+
+    def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
+        if name == "W_query.weight":
+            return draw.uniform(*shape, low=0.55, high=0.6)
+        if name == "W_key.weight":
+            return draw.uniform(*shape, low=-0.75, high=-0.65)
+        return torch.zeros(shape) if name.endswith("bias") else draw.normal(*shape, scale=0.5)
+
+    layer.fill(weight)
+    context = draw.uniform(2, 5, 6, low=0.8, high=1.0)
+    context[:, 3:] *= 0.5  # padding scores higher than what is real
+    layer.same(
+        draw.uniform(2, 3, 6, low=0.8, high=1.0),
+        context,
+        (torch.arange(5) > 2).expand(2, 5),
+        likely="every score here is far below zero: that of padding must be lower still, so that "
+        "nothing of it is left after softmax",
+    )
+
+
+@pytest.mark.question("CrossAttention", points=1)
+def test_cross_attention_moved(expect: Expect, draw: Draw) -> None:
+    likely = "module.to(...) moves weights; what forward makes has dtype and device of its input"
+    layer = _cross(expect, 8, 4, 2).move(dtype=torch.float64)
+    x, context = draw.normal(2, 5, 8, dtype=torch.float64), draw.normal(2, 6, 4).double()
+    layer.same(x, context, likely=likely)
+    layer.same(x, context, _some_forbidden(draw, 2, 6), likely=likely)
+    layer.moves(x, context, likely=likely)
+
+
+@pytest.mark.question("CrossAttention", points=1)
+def test_gradients_reach_both_sequences(expect: Expect, draw: Draw) -> None:
+    layer = _cross(expect, 6, 4, 3).move(dtype=torch.float64)
+    for mode in (True, False):
+        layer.train(mode).gradients(
+            draw.normal(2, 3, 6, dtype=torch.float64),
+            draw.normal(2, 5, 4, dtype=torch.float64),
+            _some_forbidden(draw, 2, 5),
+            likely="x, context and every weight learn: nothing is detached",
+        )

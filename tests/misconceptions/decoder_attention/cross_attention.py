@@ -1,0 +1,703 @@
+"""What students write instead of a padding mask, of masked attention, and of cross-attention."""
+
+import math
+
+import torch
+from torch import nn
+
+from autograder.suite import misconception
+
+# padding_mask
+
+
+@misconception(
+    "padding_mask",
+    confuses="a mask that is True at real tokens (Hugging Face's attention_mask, torch's "
+    "scaled_dot_product_attention) with one that is True at padding",
+    hint="What does True mean in causal_mask, and here?",
+)
+def real_tokens_marked(lengths, num_keys):
+    return torch.arange(num_keys) < lengths[:, None]
+
+
+@misconception(
+    "padding_mask",
+    confuses="the length with the last position: the last real token is marked too",
+    hint="A sentence of length 2 has the positions 0 and 1. Is position 1 padding?",
+)
+def last_real_token_marked(lengths, num_keys):
+    return torch.arange(num_keys) >= lengths[:, None] - 1
+
+
+@misconception(
+    "padding_mask",
+    confuses="the first padding position with a real one: it starts one place too late",
+    hint="A sentence of length 2 has the positions 0 and 1. What stands at position 2?",
+)
+def padding_starts_one_too_late(lengths, num_keys):
+    return torch.arange(num_keys) > lengths[:, None]
+
+
+@misconception(
+    "padding_mask",
+    confuses="rows with columns: one row for each key instead of one for each sample",
+    hint="Which of the two tensors needs a new dimension, so that samples become rows?",
+)
+def keys_as_rows(lengths, num_keys):
+    return torch.arange(num_keys)[:, None] >= lengths
+
+
+@misconception(
+    "padding_mask",
+    confuses="this mask with one that is ready for heads and queries",
+    hint="Which shape is asked for? Dimensions for heads and queries are added where it is used.",
+)
+def dimensions_for_heads_and_queries(lengths, num_keys):
+    return (torch.arange(num_keys) >= lengths[:, None])[:, None, None, :]
+
+
+@misconception(
+    "padding_mask",
+    confuses="padding on the left, as batches for generation have it, with padding on the right",
+    hint="On which side do the real tokens of a sample stand here?",
+)
+def padding_on_the_left(lengths, num_keys):
+    return torch.arange(num_keys) < num_keys - lengths[:, None]
+
+
+@misconception(
+    "padding_mask",
+    confuses="the number of keys with the longest length in the batch",
+    hint="Ask for more keys than the longest sample has. How many columns come back?",
+)
+def as_wide_as_the_longest_sample(lengths, num_keys):
+    return torch.arange(int(lengths.max())) >= lengths[:, None]
+
+
+@misconception(
+    "padding_mask",
+    confuses="the length of the first sample with that of every sample",
+    hint="Are two rows of your mask ever different?",
+)
+def length_of_the_first_sample(lengths, num_keys):
+    return (torch.arange(num_keys) >= lengths[0]).expand(len(lengths), num_keys)
+
+
+@misconception(
+    "padding_mask",
+    confuses="a mask of True and False with numbers that are added to scores",
+    hint="Which dtype is asked for?",
+)
+def minus_infinity_at_padding(lengths, num_keys):
+    padding = torch.arange(num_keys) >= lengths[:, None]
+    return torch.zeros(len(lengths), num_keys).masked_fill(padding, -torch.inf)
+
+
+@misconception(
+    "padding_mask",
+    confuses="True and False with the numbers 1 and 0",
+    hint="What does masked_fill say about the dtype of its mask?",
+)
+def ones_and_zeros(lengths, num_keys):
+    return (torch.arange(num_keys) >= lengths[:, None]).long()
+
+
+@misconception(
+    "padding_mask",
+    confuses="padding among the keys with padding among keys and queries",
+    hint="Which shape is asked for? What a padded query sees is thrown away anyway.",
+)
+def padded_queries_as_well(lengths, num_keys):
+    padding = torch.arange(num_keys) >= lengths[:, None]
+    return padding[:, :, None] | padding[:, None, :]
+
+
+@misconception(
+    "padding_mask",
+    confuses="a batch of one with a dimension that can be dropped",
+    hint="Ask for the mask of a single sample, and look at its shape.",
+)
+def sample_dimension_dropped(lengths, num_keys):
+    return (torch.arange(num_keys) >= lengths[:, None]).squeeze()
+
+
+# masked_attention
+
+
+def _scores(queries, keys):
+    return queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])
+
+
+def _attend(queries, keys, values, mask, fill=-torch.inf, dim=-1):
+    """The right computation with a fill and a dimension of choice."""
+    return torch.softmax(_scores(queries, keys).masked_fill(mask, fill), dim) @ values
+
+
+@misconception(
+    "masked_attention",
+    confuses="True for a key that may be seen, as in torch's own function, with True for a "
+    "forbidden one",
+    hint="Forbid one key and look at its weight. Is it 0 or is it the only one left?",
+)
+def attends_where_forbidden(queries, keys, values, mask):
+    return _attend(queries, keys, values, ~mask)
+
+
+@misconception(
+    "masked_attention",
+    confuses="the size of a value with the size of a query",
+    hint="How many products are summed up in one score?",
+)
+def divided_by_the_root_of_the_value_size(queries, keys, values, mask):
+    scores = queries @ keys.transpose(-2, -1) / math.sqrt(values.shape[-1])
+    return torch.softmax(scores.masked_fill(mask, -torch.inf), -1) @ values
+
+
+@misconception(
+    "masked_attention",
+    confuses="a score of 0 (or 1e-9, which is meant to be -1e9) with a very low one",
+    hint="Which weight does softmax give to a score of 0, if all others are negative?",
+)
+def filled_with_zero(queries, keys, values, mask):
+    return _attend(queries, keys, values, mask, fill=1e-9)
+
+
+@misconception(
+    "masked_attention",
+    confuses="a low number with one that is low enough",
+    hint="What if the allowed scores are all near -20? Is your fill far below them?",
+)
+def filled_not_low_enough(queries, keys, values, mask):
+    return _attend(queries, keys, values, mask, fill=-10.0)
+
+
+@misconception(
+    "masked_attention",
+    confuses="masking scores before softmax with masking weights after it",
+    hint="Give values that are all 1. What should come out, and what does?",
+)
+def zeroed_after_softmax(queries, keys, values, mask):
+    return torch.softmax(_scores(queries, keys), -1).masked_fill(mask, 0.0) @ values
+
+
+@misconception(
+    "masked_attention",
+    confuses="a mask that is there with a mask that has an effect",
+    hint="Forbid a key: does its weight change? In which line is the mask used, and is the result "
+    "of that line kept?",
+)
+def mask_without_effect(queries, keys, values, mask):
+    return torch.softmax(_scores(queries, keys), -1) @ values
+
+
+@misconception(
+    "masked_attention",
+    confuses="0 times infinity with 0",
+    hint="Print the scores. What is 0 * float('-inf') in Python?",
+)
+def mask_times_minus_infinity(queries, keys, values, mask):
+    scores = _scores(queries, keys)
+    return torch.softmax(scores + mask.to(scores.dtype) * -torch.inf, -1) @ values
+
+
+@misconception(
+    "masked_attention",
+    confuses="the mask itself with numbers to add: True adds 1",
+    hint="What is a score of 2 after you added True to it?",
+)
+def mask_added_to_the_scores(queries, keys, values, mask):
+    return torch.softmax(_scores(queries, keys) + mask, -1) @ values
+
+
+@misconception(
+    "masked_attention",
+    confuses="the mask of the first query with that of all",
+    hint="Give two queries different masks, and look at the second row of the weights.",
+)
+def first_row_of_the_mask_for_all(queries, keys, values, mask):
+    return _attend(queries, keys, values, mask[..., :1, :] if mask.dim() > 1 else mask)
+
+
+@misconception(
+    "masked_attention",
+    confuses="masked scores with scaled and masked scores: nothing is divided",
+    hint="Which step of scaled dot-product attention is missing?",
+)
+def not_scaled(queries, keys, values, mask):
+    scores = queries @ keys.transpose(-2, -1)
+    return torch.softmax(scores.masked_fill(mask, -torch.inf), -1) @ values
+
+
+@misconception(
+    "masked_attention",
+    confuses="d with its square root",
+    hint="By what are scores divided?",
+)
+def divided_by_d(queries, keys, values, mask):
+    scores = queries @ keys.transpose(-2, -1) / queries.shape[-1]
+    return torch.softmax(scores.masked_fill(mask, -torch.inf), -1) @ values
+
+
+@misconception(
+    "masked_attention",
+    confuses="the keys of a query with the queries of a key: softmax runs over the queries",
+    hint="Whose weights sum to one: those of a row or those of a column?",
+)
+def softmax_over_queries(queries, keys, values, mask):
+    weights = torch.softmax(_scores(queries, keys).masked_fill(mask, -torch.inf), -2)
+    return weights.nan_to_num() @ values
+
+
+@misconception(
+    "masked_attention",
+    confuses="dimension 1, the keys of a matrix of scores, with the last dimension",
+    hint="Your result is right for (T, S). Which dimension are the keys of (B, T, S)?",
+)
+def softmax_over_dimension_one(queries, keys, values, mask):
+    return _attend(queries, keys, values, mask, dim=1).nan_to_num()
+
+
+@misconception(
+    "masked_attention",
+    confuses="forbidden keys with values of zero: the weights still share with them",
+    hint="Give values that are all 1. What should come out, and what does?",
+)
+def values_set_to_zero(queries, keys, values, mask):
+    kept = (~mask).any(-2, keepdim=True).transpose(-2, -1) if mask.dim() > 1 else ~mask[:, None]
+    return torch.softmax(_scores(queries, keys), -1) @ (values * kept)
+
+
+@misconception(
+    "masked_attention",
+    confuses="this mask with a causal one: later keys are forbidden as well",
+    hint="Forbid nothing at all. Does the first query see the last key?",
+)
+def causal_as_well(queries, keys, values, mask):
+    future = torch.ones(queries.shape[-2], keys.shape[-2], dtype=torch.bool).triu(1)
+    filled = _scores(queries, keys).masked_fill(mask | future, -torch.inf)
+    return torch.softmax(filled, -1).nan_to_num() @ values
+
+
+@misconception(
+    "masked_attention",
+    confuses="float32 with the dtype of the inputs",
+    hint="Give float64 tensors. Which dtype comes out, and how many digits are right?",
+)
+def float32_before_softmax(queries, keys, values, mask):
+    scores = _scores(queries, keys).float().masked_fill(mask, -torch.inf)
+    return torch.softmax(scores, -1).to(values.dtype) @ values
+
+
+@misconception(
+    "masked_attention",
+    confuses="the weights with constants: no gradient reaches queries and keys",
+    hint="Do queries and keys learn? Look at their gradients after a backward pass.",
+)
+def weights_without_gradient(queries, keys, values, mask):
+    filled = _scores(queries, keys).masked_fill(mask, -torch.inf)
+    return torch.softmax(filled, -1).detach() @ values
+
+
+@misconception(
+    "masked_attention",
+    confuses="a new tensor with the caller's: the queries are scaled in place",
+    hint="Look at the queries after the call. What did /= do to them?",
+)
+def queries_scaled_in_place(queries, keys, values, mask):
+    queries.data /= math.sqrt(queries.shape[-1])
+    scores = queries @ keys.transpose(-2, -1)
+    return torch.softmax(scores.masked_fill(mask, -torch.inf), -1) @ values
+
+
+@misconception(
+    "masked_attention",
+    confuses="a dimension of size one with one that can be dropped",
+    hint="Call it with one query or one sample, and look at the shape.",
+)
+def dimensions_of_one_dropped(queries, keys, values, mask):
+    return _attend(queries, keys, values, mask).squeeze()
+
+
+@misconception(
+    "masked_attention",
+    confuses="the number of queries with the number of keys: the mask is turned around",
+    hint="In the mask (T, S), does a row belong to a query or to a key?",
+)
+def mask_turned_around(queries, keys, values, mask):
+    turned = mask.transpose(-2, -1) if mask.dim() > 1 else mask
+    return _attend(queries, keys, values, turned).nan_to_num()
+
+
+# CrossAttention
+
+
+class _Cross(nn.Module):
+    """The right module in steps; each mistake below changes one of them."""
+
+    def __init__(self, d_model, d_context, num_heads):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError("num_heads does not divide d_model")
+        self.num_heads = num_heads
+        self.head_dim = d_model // num_heads
+        self.W_query = nn.Linear(d_model, d_model)
+        self.W_key = nn.Linear(d_context, d_model)
+        self.W_value = nn.Linear(d_context, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def project(self, x, context):
+        return self.W_query(x), self.W_key(context), self.W_value(context)
+
+    def split(self, x):
+        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+    def merge(self, heads):
+        return heads.transpose(1, 2).flatten(-2)
+
+    def scale(self):
+        return math.sqrt(self.head_dim)
+
+    def masked(self, scores, mask):
+        return scores.masked_fill(mask[:, None, None], -torch.inf)
+
+    def weights(self, scores):
+        return torch.softmax(scores, -1)
+
+    def forward(self, x, context, key_padding_mask=None):
+        q, k, v = map(self.split, self.project(x, context))
+        scores = q @ k.mT / self.scale()
+        if key_padding_mask is not None:
+            scores = self.masked(scores, key_padding_mask)
+        return self.out_proj(self.merge(self.weights(scores) @ v))
+
+
+@misconception(
+    "CrossAttention",
+    confuses="cross-attention with self-attention: keys and values come from x",
+    hint="Change the context. Does your result change?",
+)
+class keys_and_values_from_x(_Cross):
+    def project(self, x, context):
+        return self.W_query(x), self.W_key(x), self.W_value(x)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="the keys of the context with keys of x: only the values come from the context",
+    hint="Two of the three projections read the context. Which?",
+)
+class keys_from_x(_Cross):
+    def project(self, x, context):
+        return self.W_query(x), self.W_key(x), self.W_value(context)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="the values of the context with values of x: only the keys come from the context",
+    hint="Two of the three projections read the context. Which?",
+)
+class values_from_x(_Cross):
+    def project(self, x, context):
+        return self.W_query(x), self.W_key(context), self.W_value(x)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="who asks with who is asked: queries from the context, keys and values from x",
+    hint="For whom is the result: how many rows does it have, T or S?",
+)
+class queries_from_the_context(_Cross):
+    def project(self, x, context):
+        return self.W_query(context), self.W_key(x), self.W_value(x)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="a mask that is True at real tokens with one that is True at padding",
+    hint="Mark the last token as padding and change it. Does your result change?",
+)
+class attends_to_padding_only(_Cross):
+    def masked(self, scores, mask):
+        return scores.masked_fill(~mask[:, None, None], -torch.inf)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="a mask that was given with a mask that is used",
+    hint="Mark a token as padding and change it. Does your result change?",
+)
+class mask_accepted_and_forgotten(_Cross):
+    def masked(self, scores, mask):
+        return scores
+
+
+@misconception(
+    "CrossAttention",
+    confuses="a change of shape with a change of places: heads are merged without a transpose",
+    hint="Before merging, the columns of one word must lie side by side. Print the shapes.",
+)
+class merged_without_transpose(_Cross):
+    def merge(self, heads):
+        batch, _, num_tokens, _ = heads.shape
+        return heads.reshape(batch, num_tokens, -1)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="a layer that was built with a layer that is used: out_proj is never called",
+    hint="What happens after the heads stand side by side?",
+)
+class out_proj_never_called(_Cross):
+    def forward(self, x, context, key_padding_mask=None):
+        q, k, v = map(self.split, self.project(x, context))
+        scores = q @ k.mT / self.scale()
+        if key_padding_mask is not None:
+            scores = self.masked(scores, key_padding_mask)
+        return self.merge(self.weights(scores) @ v)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="the dimension of the heads with that of the samples: the mask has one dimension "
+    "too few",
+    hint="(B, 1, S) against (B, H, T, S), aligned at the end: what does B meet?",
+)
+class mask_meets_the_heads(_Cross):
+    def masked(self, scores, mask):
+        return scores.masked_fill(mask[:, None], -torch.inf)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="generation, where the context stays, with a call: the first context is kept",
+    hint="Call it twice with different contexts. Are the results different?",
+)
+class first_context_kept(_Cross):
+    kept = None
+
+    def project(self, x, context):
+        if self.kept is None:
+            self.kept = self.W_key(context), self.W_value(context)
+        return self.W_query(x), *self.kept
+
+
+@misconception(
+    "CrossAttention",
+    confuses="heads of neighbouring columns with heads of every H-th column",
+    hint="Which columns belong to head 0: the first d, or every H-th?",
+)
+class heads_interleaved(_Cross):
+    def split(self, x):
+        return x.unflatten(-1, (-1, self.num_heads)).permute(0, 3, 1, 2)
+
+    def merge(self, heads):
+        return heads.permute(0, 2, 3, 1).flatten(-2)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="a change of shape with a change of places: heads are split without a transpose",
+    hint="Print one head: does it hold the same columns of every word?",
+)
+class split_without_transpose(_Cross):
+    def split(self, x):
+        return x.reshape(len(x), self.num_heads, -1, self.head_dim)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="the size of a token with the size of one head",
+    hint="How many products are summed up in one score of one head?",
+)
+class divided_by_the_root_of_d_model(_Cross):
+    def scale(self):
+        return math.sqrt(self.head_dim * self.num_heads)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="the size of a token of the context with the size of one head",
+    hint="How many products are summed up in one score of one head?",
+)
+class divided_by_the_root_of_d_context(_Cross):
+    def scale(self):
+        return math.sqrt(self.W_key.in_features)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="scaled scores with plain ones: nothing is divided",
+    hint="Which step of scaled dot-product attention is missing?",
+)
+class scores_not_scaled(_Cross):
+    def scale(self):
+        return 1.0
+
+
+@misconception(
+    "CrossAttention",
+    confuses="looking at another sequence with looking at one's own past: a causal mask",
+    hint="The context is finished before the first query. What may word 0 not see of it?",
+)
+class causal_to_the_context(_Cross):
+    def weights(self, scores):
+        future = torch.ones_like(scores, dtype=torch.bool).triu(1)
+        return torch.softmax(scores.masked_fill(future, -torch.inf), -1).nan_to_num()
+
+
+@misconception(
+    "CrossAttention",
+    confuses="masking scores before softmax with masking weights after it",
+    hint="Sum up the weights of one query. Do they still make one?",
+)
+class padding_zeroed_after_softmax(_Cross):
+    def forward(self, x, context, key_padding_mask=None):
+        q, k, v = map(self.split, self.project(x, context))
+        weights = self.weights(q @ k.mT / self.scale())
+        if key_padding_mask is not None:
+            weights = weights.masked_fill(key_padding_mask[:, None, None], 0.0)
+        return self.out_proj(self.merge(weights @ v))
+
+
+@misconception(
+    "CrossAttention",
+    confuses="padding in the context with tokens of zeros: they still get a share",
+    hint="What is the score of a token of zeros, and which weight does softmax give to it?",
+)
+class padding_replaced_by_zeros(_Cross):
+    def forward(self, x, context, key_padding_mask=None):
+        if key_padding_mask is not None:
+            context = context.masked_fill(key_padding_mask[..., None], 0.0)
+        return super().forward(x, context)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="a low number with one that is low enough",
+    hint="What if the scores of real tokens are all near -20? Is your fill far below them?",
+)
+class padding_not_low_enough(_Cross):
+    def masked(self, scores, mask):
+        return scores.masked_fill(mask[:, None, None], -10.0)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="the keys with the heads: softmax runs over dimension 1",
+    hint="In scores of the shape (B, H, T, S), which dimension are the keys?",
+)
+class softmax_over_the_heads(_Cross):
+    def weights(self, scores):
+        return torch.softmax(scores, 1).nan_to_num()
+
+
+@misconception(
+    "CrossAttention",
+    confuses="attention with a block around it: x is added to the result",
+    hint="Is there a sum of input and output in what is asked?",
+)
+class residual_inside(_Cross):
+    def forward(self, x, context, key_padding_mask=None):
+        return x + super().forward(x, context, key_padding_mask)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="layers without bias, as in later models, with layers with bias",
+    hint="Look at the names of the weights that are asked for: each layer has two.",
+)
+class projections_without_bias(_Cross):
+    def __init__(self, d_model, d_context, num_heads):
+        super().__init__(d_model, d_context, num_heads)
+        self.W_query = nn.Linear(d_model, d_model, bias=False)
+        self.W_key = nn.Linear(d_context, d_model, bias=False)
+        self.W_value = nn.Linear(d_context, d_model, bias=False)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="the size of a context token with the size of x: all layers start from d_model",
+    hint="Give a context whose tokens have another size than those of x.",
+)
+class all_layers_from_d_model(_Cross):
+    def __init__(self, d_model, d_context, num_heads):
+        super().__init__(d_model, d_model, num_heads)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="`assert` with an error of a certain kind",
+    hint="Which kind of error does `assert` raise, and which one is asked for?",
+)
+class assertion_error(_Cross):
+    def __init__(self, d_model, d_context, num_heads):
+        assert d_model % num_heads == 0
+        super().__init__(d_model, d_context, num_heads)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="a size that does not divide with one that is cut: columns are lost",
+    hint="Build it with 6 columns and 4 heads. What should happen?",
+)
+class heads_that_do_not_divide(_Cross):
+    def __init__(self, d_model, d_context, num_heads):
+        super().__init__(d_model, d_context, 1)
+        self.num_heads = num_heads
+        self.head_dim = d_model // num_heads
+
+
+@misconception(
+    "CrossAttention",
+    confuses="the output of a part that is finished with a constant: the context does not learn",
+    hint="Does an encoder in front of it learn? Look at the gradient to the context.",
+)
+class context_without_gradient(_Cross):
+    def project(self, x, context):
+        return super().project(x, context.detach())
+
+
+@misconception(
+    "CrossAttention",
+    confuses="the mask of an earlier call with that of this one",
+    hint="Call it with a mask, then without. What does the second call leave out?",
+)
+class mask_of_an_earlier_call(_Cross):
+    kept = None
+
+    def forward(self, x, context, key_padding_mask=None):
+        if key_padding_mask is not None:
+            self.kept = key_padding_mask
+        if self.kept is not None and self.kept.shape == context.shape[:2]:
+            key_padding_mask = self.kept
+        return super().forward(x, context, key_padding_mask)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="the mask of the first sample with that of every sample",
+    hint="Give two samples different padding, and change what the second one pads.",
+)
+class mask_of_the_first_sample(_Cross):
+    def masked(self, scores, mask):
+        return scores.masked_fill(mask[:1, None, None], -torch.inf)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="float32 with the dtype of the input",
+    hint="Give a float64 module float64 inputs. Which dtype comes out?",
+)
+class float32_attention(_Cross):
+    def weights(self, scores):
+        return torch.softmax(scores.float(), -1).to(scores.dtype)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="a batch of one with a dimension that can be dropped",
+    hint="Call it with a batch of one, and look at the shape.",
+)
+class batch_of_one_dropped(_Cross):
+    def forward(self, x, context, key_padding_mask=None):
+        return super().forward(x, context, key_padding_mask).squeeze(0)

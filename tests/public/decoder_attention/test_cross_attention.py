@@ -1,0 +1,131 @@
+"""Public checks of `cross_attention`."""
+
+import math
+
+import pytest
+import torch
+
+from autograder.suite import Draw, Expect, ExpectLayer, Tolerance
+
+# numbers are given to four decimals
+PRINTED = Tolerance(atol=6e-5, rtol=0.0)
+
+
+@pytest.mark.question("padding_mask", points=0)
+def test_three_sentences_of_different_lengths(expect: Expect) -> None:
+    expect.value(
+        "padding_mask",
+        (torch.tensor([2, 4, 1]), 4),
+        torch.tensor(
+            [
+                [False, False, True, True],
+                [False, False, False, False],
+                [False, True, True, True],
+            ]
+        ),
+        likely="one row for each sentence; True is padding, so a sentence of length 2 has False "
+        "at positions 0 and 1",
+    )
+
+
+@pytest.mark.question("padding_mask", points=0)
+def test_every_sentence_is_padded(expect: Expect) -> None:
+    got = expect.result("padding_mask", torch.tensor([3, 1]), 5, likely="num_keys columns")
+    shape = tuple(got.shape) if isinstance(got, torch.Tensor) else type(got).__name__
+    expect.that(
+        shape == (2, 5),
+        got=str(shape),
+        expected="(2, 5): two sentences, five keys",
+        likely="the number of columns is num_keys, not the longest length",
+    )
+
+
+@pytest.mark.question("masked_attention", points=0)
+def test_equal_keys_and_two_lengths(expect: Expect) -> None:
+    values = torch.tensor([[[1.0, 10], [2, 20], [6, 60], [7, 70]]]).expand(2, 4, 2)
+    expect.value(
+        "masked_attention",
+        (
+            torch.tensor([[[0.3, -1.0]], [[2.0, 0.5]]]),
+            torch.ones(2, 4, 2),
+            values,
+            torch.tensor([[[False, False, True, True]], [[False, False, False, True]]]),
+        ),
+        torch.tensor([[[1.5, 15.0]], [[3.0, 30.0]]]),
+        likely="equal keys get equal weights: the result is the mean of the values that are "
+        "allowed, 2 of them in the first sample and 3 in the second",
+        tolerance=PRINTED,
+    )
+
+
+@pytest.mark.question("masked_attention", points=0)
+def test_worked_example(expect: Expect) -> None:
+    expect.value(
+        "masked_attention",
+        (
+            torch.tensor([[2.0, 0, 0, 0], [0.0, 2, 0, 0]]),
+            torch.tensor([[0.0, 5, 0, 0], [math.log(3), 5, 0, 0], [9.0, 5, 0, 0]]),
+            torch.tensor([[4.0, 0], [8.0, 4], [100.0, 100]]),
+            torch.tensor([[False, False, True], [True, True, False]]),
+        ),
+        torch.tensor([[7.0, 3.0], [100.0, 100.0]]),
+        likely="query 0 may see keys 0 and 1: scores 0 and 2 ln 3, divided by the root of 4; "
+        "query 1 may see key 2 alone",
+        tolerance=PRINTED,
+    )
+
+
+@pytest.mark.question("masked_attention", points=0)
+def test_each_row_of_weights_sums_to_one(expect: Expect, draw: Draw) -> None:
+    mask = torch.tensor([[True, False, False], [False, True, True]])
+    arguments = (draw.normal(2, 4), draw.normal(3, 4), torch.ones(3, 1), mask)
+    expect.value(
+        "masked_attention",
+        arguments,
+        torch.ones(2, 1),
+        likely="all values are 1, so every mean of them is 1: mask before softmax, not after",
+    )
+
+
+def _plain(expect: Expect, d_model: int, num_heads: int) -> ExpectLayer:
+    """Cross-attention whose layers hand on what they get."""
+    layer = expect.layer("CrossAttention", d_model, d_model, num_heads)
+    names = ("W_query", "W_key", "W_value", "out_proj")
+    weights = {f"{name}.weight": torch.eye(d_model) for name in names}
+    layer.load(weights | {f"{name}.bias": torch.zeros(d_model) for name in names})
+    return layer
+
+
+@pytest.mark.question("CrossAttention", points=0)
+def test_who_looks_at_whom(expect: Expect) -> None:
+    x = torch.tensor([[[6.0, 0], [0.0, 6]]])
+    context = torch.tensor([[[4.0, 0], [0.0, 4], [0.0, 0]]])
+    near = torch.softmax(torch.tensor([24.0, 0, 0]) / math.sqrt(2), dim=0)
+    weights = torch.stack([near, near[[1, 0, 2]]])
+    _plain(expect, 2, 1).value(
+        (x, context),
+        (weights @ context[0])[None],
+        likely="word 0 of x looks at word 0 of the context, word 1 at word 1: the result is made "
+        "of words of the context",
+    )
+
+
+@pytest.mark.question("CrossAttention", points=0)
+def test_padding_of_two_sentences(expect: Expect) -> None:
+    context = torch.tensor([[[1.0, 2], [3, 4], [50, 50]], [[70.0, 70], [5, 6], [60, 60]]])
+    layer = _plain(expect, 2, 2)
+    zeros = torch.zeros(2, 1, 2)  # all scores are 0: the mean of what is no padding
+    layer.value(
+        (zeros, context, torch.tensor([[False, False, True], [True, False, True]])),
+        torch.tensor([[[2.0, 3.0]], [[5.0, 6.0]]]),
+        likely="True is padding; a mask (B, S) needs two more dimensions before it fits to scores "
+        "of the shape (B, H, T, S)",
+        tolerance=PRINTED,
+    )
+
+
+@pytest.mark.question("CrossAttention", points=0)
+def test_heads_that_do_not_divide(expect: Expect) -> None:
+    expect.construction_raises(
+        "CrossAttention", 6, 3, 4, error=ValueError, likely="6 columns can't be shared by 4 heads"
+    )
