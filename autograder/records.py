@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -197,6 +198,23 @@ class Exercise:
 
 
 @dataclass(frozen=True, slots=True)
+class DueDate:
+    """A moment, and the zone in which the instructor wrote it.
+
+    `at` has a zone; `grace` is how much later anybody may submit without being late.
+    """
+
+    at: datetime
+    zone: str
+    grace: timedelta = timedelta()
+
+    @property
+    def naive_utc(self) -> datetime:
+        """The moment in UTC without a zone, as nbgrader keeps dates."""
+        return self.at.astimezone(UTC).replace(tzinfo=None)
+
+
+@dataclass(frozen=True, slots=True)
 class Assignment:
     """One assignment: its exercises in teaching order, and the limits of its questions."""
 
@@ -204,7 +222,7 @@ class Assignment:
     title: str
     exercises: tuple[Exercise, ...]
     limits: Limits
-    duedate: str | None = None
+    duedate: DueDate | None = None
 
     def exercise(self, name: str) -> Exercise:
         """The exercise of that name; raises `KeyError`."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ast
 import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from ..deadlines import HOW_TO_WRITE, parse_duedate, parse_duration
 from ..errors import ContentError, UserError
-from ..records import Assignment, Exercise, Limits, Question
+from ..records import Assignment, DueDate, Exercise, Limits, Question
 
 BEGIN_SOLUTION = "### BEGIN SOLUTION"
 END_SOLUTION = "### END SOLUTION"
@@ -70,7 +71,7 @@ def _assignment(root: Path, path: Path) -> Assignment:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ContentError(path, None, f"not valid TOML: {error}", "mend the line") from error
-    known = {"title", "exercises", "limits", "duedate"}
+    known = {"title", "exercises", "limits", "duedate", "grace"}
     for key in document.keys() - known:
         raise ContentError(path, None, f"unknown key {key!r}", f"use one of {sorted(known)}")
     names = document.get("exercises")
@@ -82,8 +83,22 @@ def _assignment(root: Path, path: Path) -> Assignment:
         title=str(document.get("title", name.replace("_", " ").capitalize())),
         exercises=tuple(_exercise(root, name, exercise) for exercise in names),
         limits=_limits(path, document.get("limits", {})),
-        duedate=str(document["duedate"]) if "duedate" in document else None,
+        duedate=_duedate(path, document),
     )
+
+
+def _duedate(path: Path, document: dict[str, Any]) -> DueDate | None:
+    fix = HOW_TO_WRITE
+    try:
+        if "duedate" in document:
+            due = parse_duedate(str(document["duedate"]))
+            fix = 'write grace = "15min", "1d" or another duration'
+            return replace(due, grace=parse_duration(str(document.get("grace", "0"))))
+    except ValueError as error:
+        raise ContentError(path, None, f"due date: {error}", fix) from error
+    if "grace" in document:
+        raise ContentError(path, None, "grace without a due date", HOW_TO_WRITE)
+    return None
 
 
 def _limits(path: Path, table: dict[str, Any]) -> Limits:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from alembic.config import Config
 from alembic.script import ScriptDirectory
@@ -20,12 +20,15 @@ from sqlalchemy import (
     Connection,
     Engine,
     Table,
+    bindparam,
     create_engine,
     event,
     func,
+    insert,
     inspect,
     select,
     text,
+    update,
 )
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import IntegrityError, OperationalError
@@ -34,6 +37,7 @@ from ...errors import UserError
 from .database_errors import explained, without_password
 
 T = TypeVar("T")
+Row = dict[str, Any]
 
 #: seconds that SQLite waits for another writer, where the address says nothing else
 _PATIENCE = 30
@@ -148,3 +152,22 @@ def _newest_version() -> str | None:
     config = Config()
     config.set_main_option("script_location", dbutil.ALEMBIC_DIR)
     return ScriptDirectory.from_config(config).get_current_head()
+
+
+def insert_rows(connection: Connection, name: str, rows: list[Row]) -> None:
+    """Adds rows to a table of nbgrader's, with values by column."""
+    if rows:
+        connection.execute(insert(table(name)), rows)
+
+
+def update_rows(
+    connection: Connection, name: str, columns: tuple[str, ...], rows: list[Row]
+) -> None:
+    """Sets the columns of many rows, each row by its id."""
+    if rows:
+        target = table(name)
+        values: Row = {column: bindparam(f"new_{column}") for column in columns}
+        changed = [{f"new_{key}": value for key, value in row.items()} for row in rows]
+        connection.execute(
+            update(target).where(target.c.id == bindparam("new_id")).values(values), changed
+        )

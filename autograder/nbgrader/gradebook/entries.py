@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from ...records import ExerciseResult, ExerciseStatus, QuestionResult, SubmissionResult, Verdict
 from .lateness import Arrival
@@ -12,7 +13,12 @@ from .rows import Entry
 from .structure import AssignmentRows
 
 
-def entry_of(structure: AssignmentRows, result: SubmissionResult, arrived: Arrival) -> Entry:
+def entry_of(
+    structure: AssignmentRows,
+    result: SubmissionResult,
+    arrived: Arrival,
+    allowance: timedelta | None = None,
+) -> Entry:
     """A score for each check and a comment for each answer that the gradebook knows."""
     judged = {
         (exercise.exercise, question.question): (exercise, question)
@@ -27,6 +33,7 @@ def entry_of(structure: AssignmentRows, result: SubmissionResult, arrived: Arriv
         student=result.student,
         assignment=result.assignment,
         arrival=arrived,
+        allowance=allowance,
         scores={(b, CHECK + q): judged[b, q][1].score for b, q in asked if (b, q) in judged},
         comments={(b, q): comment(*judged.get((b, q), (None, None))) for b, q in asked},
         to_look_at=frozenset(

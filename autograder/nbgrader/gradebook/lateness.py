@@ -1,10 +1,13 @@
-"""When a submission arrived, and what nbgrader's plugin takes off for being late."""
+"""When a submission arrived, and what nbgrader's plugin takes off for being late.
+
+A time is what a platform stated, in `timestamp.txt`; the date of a file is that of a download.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from nbgrader.preprocessors import AssignLatePenalties
@@ -21,13 +24,12 @@ Penalty = Callable[[str, float, float], float | None]
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """`stamped` is what timestamp.txt says; `at` counts for lateness and may be a file's date.
+    """What timestamp.txt says, in UTC without a zone; None where the time is unknown.
 
     nbgrader takes a submission as graded only while its database holds `stamped`.
     """
 
     stamped: datetime | None
-    at: datetime | None
     problem: str | None = None
 
 
@@ -36,26 +38,17 @@ def arrival(folder: Path) -> Arrival:
     path = folder / TIMESTAMP_FILE
     try:
         if not path.is_file() or path.is_symlink():
-            return Arrival(None, _newest(folder))
+            return Arrival(None)
         with path.open("rb") as file:
             text = file.read(200).decode("utf-8", "replace").strip()
     except OSError as error:
-        return Arrival(None, None, f"{TIMESTAMP_FILE} can't be read: {error.strerror}")
+        return Arrival(None, f"{TIMESTAMP_FILE} can't be read: {error.strerror}")
     try:
         stamped = parse_utc(text)
     except (ValueError, OverflowError, TypeError):
         problem = f"{TIMESTAMP_FILE} holds no date: {text[:60]!r}; formgrader stops at this file"
-        return Arrival(None, _newest(folder), problem)
-    return Arrival(stamped, stamped)
-
-
-def _newest(folder: Path) -> datetime | None:
-    try:
-        files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
-        newest = max(path.stat().st_mtime for path in files)
-    except (OSError, ValueError):
-        return None
-    return datetime.fromtimestamp(newest, UTC).replace(tzinfo=None, microsecond=0)
+        return Arrival(None, problem)
+    return Arrival(stamped)
 
 
 def late_penalty(config: Config) -> Penalty:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
+from ...classroom import Allowances, read_allowances
 from ...course import Course
 from ...files import replace_file
 from ...records import SubmissionResult, SubmissionStatus
@@ -89,12 +90,15 @@ def record_into(
     }
     notes += _release_notes(releases, accepted)
     penalty = late_penalty(settings.config)
+    allowances = read_allowances(Path(settings.directories.root))
     with opened(settings.db_url) as engine:
         structures = writing(engine, partial(_structures, settings.course_id, releases))
         done = 0
         for batch in _batches(accepted):
             entries = [
-                _written(settings, releases[r.assignment], structures[r.assignment], r, notes)
+                _written(
+                    settings, releases[r.assignment], structures[r.assignment], r, allowances, notes
+                )
                 for r in batch
             ]
             write = partial(write_entries, structures=structures, entries=entries, penalty=penalty)
@@ -174,6 +178,7 @@ def _written(
     released: ReleasedAssignment,
     structure: AssignmentRows,
     result: SubmissionResult,
+    allowances: Allowances,
     notes: list[Note],
 ) -> Entry:
     """Writes a submission's autograded folder; returns what the database is told."""
@@ -187,7 +192,8 @@ def _written(
         text = autograded_notebook(notebook, exercises.get(notebook.name), submitted)
         replace_file(folder / f"{notebook.name}.ipynb", text)
     _copy_stamps(submitted, folder, arrived)
-    return entry_of(structure, result, arrived)
+    allowed = allowances.of(result.student, result.assignment, released.duedate)
+    return entry_of(structure, result, arrived, allowed)
 
 
 def _copy_stamps(submitted: Path, folder: Path, arrived: Arrival) -> None:

@@ -13,7 +13,7 @@ from nbgrader.nbgraderformat import reads
 
 from ...course import Course
 from ...errors import ContentError
-from ...records import Assignment
+from ...records import Assignment, DueDate
 from ...submission.answers import Answers, read_answers
 
 CHECK = "check_"
@@ -58,8 +58,7 @@ class ReleasedAssignment:
     """
 
     name: str
-    duedate: str | None
-    settings_file: Path
+    duedate: DueDate | None
     notebooks: tuple[ReleasedNotebook, ...]
     is_nbgraders: bool = False
 
@@ -74,7 +73,6 @@ def read_release(course: Course, assignment: Assignment, nbgraders: Path) -> Rel
     return ReleasedAssignment(
         name=assignment.name,
         duedate=assignment.duedate,
-        settings_file=course.root / "source" / assignment.name / "assignment.toml",
         notebooks=tuple(
             [_read(stub, nbgraders / f"{stub.stem}.ipynb") for stub in given]
             or [_read(stub, stub.with_suffix(".ipynb")) for stub in stubs]

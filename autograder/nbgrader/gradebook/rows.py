@@ -8,20 +8,23 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import timedelta
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, select
 
-from .database import table
+from .database import Row, insert_rows, table, update_rows
 from .lateness import Arrival, Penalty
 from .structure import AssignmentRows, NotebookRows, new_id
 
-Row = dict[str, Any]
+_TIMES = ("timestamp", "extension")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What the gradebook is told of one submission; scores and comments by notebook and cell."""
+    """What the gradebook is told of one submission; scores and comments by notebook and cell.
+
+    `allowance` is how much later than the due date it may be; None keeps what the gradebook holds.
+    """
 
     student: str
     assignment: str
@@ -29,6 +32,7 @@ class Entry:
     scores: Mapping[tuple[str, str], float]
     comments: Mapping[tuple[str, str], str | None]
     to_look_at: frozenset[tuple[str, str]] = frozenset()
+    allowance: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,30 +70,14 @@ def write_entries(
         points = penalty(sheet.entry.student, score, seconds) if seconds > 0 else None
         if sheet.row["late_submission_penalty"] != points:
             changed.append({"id": sheet.row["id"], "late_submission_penalty": points})
-    _update(connection, "submitted_notebook", ("late_submission_penalty",), changed)
+    update_rows(connection, "submitted_notebook", ("late_submission_penalty",), changed)
 
 
 def _add_students(connection: Connection, names: set[str]) -> None:
     rows = table("student")
     known = connection.execute(select(rows.c.id).where(rows.c.id.in_(names))).scalars()
     missing = sorted(names - set(known))
-    _insert(connection, "student", [{"id": name} for name in missing])
-
-
-def _insert(connection: Connection, name: str, rows: list[Row]) -> None:
-    if rows:
-        connection.execute(insert(table(name)), rows)
-
-
-def _update(connection: Connection, name: str, columns: tuple[str, ...], rows: list[Row]) -> None:
-    """Sets the columns of many rows, each row by its id."""
-    if rows:
-        target = table(name)
-        values: Row = {column: bindparam(f"new_{column}") for column in columns}
-        changed = [{f"new_{key}": value for key, value in row.items()} for row in rows]
-        connection.execute(
-            update(target).where(target.c.id == bindparam("new_id")).values(values), changed
-        )
+    insert_rows(connection, "student", [{"id": name} for name in missing])
 
 
 def _submissions(
@@ -108,18 +96,24 @@ def _submissions(
     changed: list[Row] = []
     result: list[Row] = []
     for entry in entries:
-        assignment, stamped = structures[entry.assignment].id, entry.arrival.stamped
-        row = known.get((assignment, entry.student))
-        if row is None:
-            row = {"id": new_id(), "assignment_id": assignment, "student_id": entry.student}
-            row |= {"timestamp": stamped, "extension": None}
+        assignment = structures[entry.assignment].id
+        before = known.get((assignment, entry.student))
+        row = before or {"id": new_id(), "assignment_id": assignment, "student_id": entry.student}
+        row = row | _times(entry, row.get("extension"))
+        if before is None:
             new.append(row)
-        elif row["timestamp"] != stamped:
-            changed.append({"id": row["id"], "timestamp": stamped})
+        elif row != before:
+            changed.append({name: row[name] for name in ("id", *_TIMES)})
         result.append(row)
-    _insert(connection, "submitted_assignment", new)
-    _update(connection, "submitted_assignment", ("timestamp",), changed)
+    insert_rows(connection, "submitted_assignment", new)
+    update_rows(connection, "submitted_assignment", _TIMES, changed)
     return result
+
+
+def _times(entry: Entry, extension: timedelta | None) -> Row:
+    """When it arrived, and the extension by which nbgrader's own penalty agrees with ours."""
+    allowed = extension if entry.allowance is None else entry.allowance or None
+    return {"timestamp": entry.arrival.stamped, "extension": allowed}
 
 
 def _sheets(
@@ -142,7 +136,7 @@ def _sheets(
                 row |= {"flagged": False, "late_submission_penalty": None}
                 new.append(row)
             sheets.append(_Sheet(entry, name, cells, row))
-    _insert(connection, "submitted_notebook", new)
+    insert_rows(connection, "submitted_notebook", new)
     return sheets
 
 
@@ -178,8 +172,8 @@ def _write_grades(connection: Connection, sheets: Sequence[_Sheet]) -> dict[str,
             worth[sheet.row["id"]] += _worth(row, score)
     for (notebook, _), row in known.items():  # cells that the release has no more
         worth[notebook] += _worth(row, row["auto_score"] or 0.0)
-    _insert(connection, "grade", new)
-    _update(connection, "grade", ("auto_score", "needs_manual_grade"), changed)
+    insert_rows(connection, "grade", new)
+    update_rows(connection, "grade", ("auto_score", "needs_manual_grade"), changed)
     return worth
 
 
@@ -234,14 +228,14 @@ def _write_comments(connection: Connection, sheets: Sequence[_Sheet]) -> None:
                 new.append({**ids, "auto_comment": text, "manual_comment": None})
             elif row["auto_comment"] != text:
                 changed.append({"id": row["id"], "auto_comment": text})
-    _insert(connection, "comment", new)
-    _update(connection, "comment", ("auto_comment",), changed)
+    insert_rows(connection, "comment", new)
+    update_rows(connection, "comment", ("auto_comment",), changed)
 
 
 def _seconds_late(entry: Entry, structure: AssignmentRows, submission: Row) -> float:
     duedate = structure.duedate
-    if duedate is None or entry.arrival.at is None:
+    if duedate is None or entry.arrival.stamped is None:
         return 0.0
     if submission["extension"] is not None:
         duedate += submission["extension"]
-    return max(0.0, (entry.arrival.at - duedate).total_seconds())
+    return max(0.0, (entry.arrival.stamped - duedate).total_seconds())

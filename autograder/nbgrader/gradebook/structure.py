@@ -11,10 +11,8 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from nbgrader.utils import parse_utc
 from sqlalchemy import Connection, delete, insert, select, update
 
-from ...errors import ContentError
 from .database import table
 from .released import ReleasedAssignment, ReleasedNotebook
 
@@ -70,7 +68,7 @@ def _assignment(
     course, rows = table("course"), table("assignment")
     if connection.execute(select(course.c.id).where(course.c.id == course_id)).first() is None:
         connection.execute(insert(course).values(id=course_id))
-    duedate = _duedate(released)
+    duedate = released.duedate.naive_utc if released.duedate else None
     found = connection.execute(select(rows).where(rows.c.name == released.name)).mappings().first()
     if found is None:
         name = new_id()
@@ -81,16 +79,6 @@ def _assignment(
         return found["id"], found["duedate"]  # a date set in formgrader stays
     connection.execute(update(rows).where(rows.c.id == found["id"]).values(duedate=duedate))
     return found["id"], duedate
-
-
-def _duedate(released: ReleasedAssignment) -> datetime | None:
-    try:
-        date: datetime | None = parse_utc(released.duedate)
-    except (ValueError, OverflowError) as error:
-        problem = f"duedate {released.duedate!r} is no date"
-        fix = 'write duedate = "2027-01-31 23:59:00 UTC"'
-        raise ContentError(released.settings_file, None, problem, fix) from error
-    return date
 
 
 def _rows_by_name(

@@ -189,7 +189,7 @@ def test_the_penalty_of_nbgraders_plugin_is_applied_with_extensions(
     assert scores(class_folder) == {"late": 4.0, "early": 4.0}
 
 
-def test_without_a_timestamp_the_newest_files_date_decides_about_lateness(
+def test_without_a_timestamp_nobody_is_late_whatever_the_dates_of_the_files(
     make_course: Callable, tmp_path: Path, make_result: Callable
 ) -> None:
     course = make_course(tmp_path / "late", duedate="2026-05-01 11:00:00 UTC")
@@ -201,7 +201,7 @@ def test_without_a_timestamp_the_newest_files_date_decides_about_lateness(
     (folder / "masking.py").write_text("")
     os.utime(folder / "masking.py", (2_000_000_000, 2_000_000_000))
     record(course, class_folder, [make_result("ada")])
-    assert scores(class_folder) == {"ada": 0.0}
+    assert scores(class_folder) == {"ada": 4.0}
 
 
 @pytest.mark.parametrize("stamp", ["", "yesterday-ish", "99999-01-01", "\x00\xff", "1 2 3 4 5"])

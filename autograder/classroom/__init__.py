@@ -1,0 +1,49 @@
+"""What is known of a class beside its results: its people, and what was decided of submissions.
+
+Each fact is a row of a CSV file in the class folder, which people may read and edit.
+"""
+
+from .arrivals import Allowances, Lateness, lateness, marked_late, read_allowances, utc_text
+from .decisions import (
+    Decision,
+    Key,
+    grant_extension,
+    read_extensions,
+    read_withdrawals,
+    withdraw,
+)
+from .matching import Identity, Index, normal, only, squashed
+from .origins import Origin, late_mark, read_origins, write_origins
+from .people import Person, Roster, RosterChange, read_roster, write_roster
+from .tables import FORMULA, read_csv
+
+__all__ = [
+    "FORMULA",
+    "Allowances",
+    "Decision",
+    "Identity",
+    "Index",
+    "Key",
+    "Lateness",
+    "Origin",
+    "Person",
+    "Roster",
+    "RosterChange",
+    "grant_extension",
+    "late_mark",
+    "lateness",
+    "marked_late",
+    "normal",
+    "only",
+    "read_allowances",
+    "read_csv",
+    "read_extensions",
+    "read_origins",
+    "read_roster",
+    "read_withdrawals",
+    "squashed",
+    "utc_text",
+    "withdraw",
+    "write_origins",
+    "write_roster",
+]

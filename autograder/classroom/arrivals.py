@@ -1,0 +1,89 @@
+"""When submissions arrived, and who is late by how much. What is not known is never late."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from ..deadlines import duration_text
+from ..records import DueDate
+from .decisions import Key, read_extensions
+from .origins import read_origins
+from .people import Roster, read_roster
+
+
+@dataclass(frozen=True, slots=True)
+class Lateness:
+    """One submission against its due date. Times are in UTC, without a zone, as nbgrader's are.
+
+    `late` is None where the time or the due date is unknown; `is_marked` is a platform's word that
+    it was late, which says nothing about how much.
+    """
+
+    submitted: datetime | None = None
+    due: datetime | None = None
+    late: timedelta | None = None
+    is_marked: bool = False
+
+    @property
+    def is_late(self) -> bool:
+        """Late by a known or an unknown amount."""
+        return bool(self.late) or (self.late is None and self.is_marked)
+
+    @property
+    def text(self) -> str:
+        """How late, in words; empty where it is not late, or nobody knows."""
+        if self.late:
+            return duration_text(self.late)
+        return "by an unknown amount" if self.is_late else ""
+
+
+def lateness(submitted: datetime | None, due: datetime | None, is_marked: bool = False) -> Lateness:
+    """Compares a time with the moment until which it is not late; both in UTC without a zone."""
+    if submitted is None or due is None:
+        return Lateness(submitted, due, None, is_marked)
+    return Lateness(submitted, due, max(submitted - due, timedelta()), is_marked)
+
+
+class Allowances:
+    """How much later than the due date each student may submit, in one class."""
+
+    def __init__(self, roster: Roster, extensions: Mapping[Key, timedelta]) -> None:
+        self._roster = roster
+        self._extensions = extensions
+
+    def of(self, student: str, assignment: str, due: DueDate | None) -> timedelta | None:
+        """Grace, the student's extra time and extension together.
+
+        None where the class says nothing, so that what nbgrader's gradebook holds stays.
+        """
+        person = self._roster.person(student)
+        extra = person.extra if person else timedelta()
+        given = self._extensions.get((student, assignment))
+        if given is None and person is not None:
+            given = self._extensions.get((person.student, assignment))
+        grace = due.grace if due else timedelta()
+        if given is None and not extra and not grace:
+            return None
+        return grace + extra + (given or timedelta())
+
+
+def read_allowances(class_folder: Path) -> Allowances:
+    """The allowances of a class, from its roster and extensions; raises `UserError`."""
+    return Allowances(read_roster(class_folder), read_extensions(class_folder))
+
+
+def marked_late(class_folder: Path) -> frozenset[Key]:
+    """The submissions that a platform marks as late without a time."""
+    origins = read_origins(class_folder).values()
+    return frozenset(origin.key for origin in origins if origin.is_marked_late)
+
+
+def utc_text(moment: datetime | None) -> str:
+    """A time in UTC as tables show it; empty where it is unknown."""
+    if moment is None:
+        return ""
+    naive = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+    return f"{naive:%Y-%m-%d %H:%M:%S} UTC"

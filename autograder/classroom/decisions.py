@@ -1,0 +1,85 @@
+"""What the instructor decided of single submissions: extensions and withdrawals, with reasons.
+
+`extensions.csv` and `withdrawals.csv` of the class folder; the last row of a submission counts, and
+earlier ones stay as its history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from ..deadlines import duration_text, parse_duration
+from ..errors import UserError
+from .tables import change_table, read_table
+
+EXTENSIONS_FILE = "extensions.csv"
+WITHDRAWALS_FILE = "withdrawals.csv"
+WITHDRAWN, BACK = "withdrawn", "back"
+
+#: student, assignment
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One row: what was decided of a submission, why, and when (UTC)."""
+
+    student: str
+    assignment: str
+    decision: str
+    why: str
+    decided_at: str
+
+    @property
+    def key(self) -> Key:
+        """The submission."""
+        return self.student, self.assignment
+
+
+_COLUMNS = tuple(field.name for field in fields(Decision))
+
+
+def grant_extension(class_folder: Path, key: Key, duration: timedelta, why: str) -> Decision:
+    """Keeps an extension; it takes the place of an earlier one, zero takes it back."""
+    return _decide(class_folder / EXTENSIONS_FILE, key, duration_text(duration), why)
+
+
+def read_extensions(class_folder: Path) -> Mapping[Key, timedelta]:
+    """The extension of each submission that was given one, zero where it was taken back.
+
+    Raises `UserError` for a row that can't be read.
+    """
+    path = class_folder / EXTENSIONS_FILE
+    try:
+        return {row.key: parse_duration(row.decision) for row in _latest(path)}
+    except ValueError as error:
+        raise UserError(f"{path}: {error}") from error
+
+
+def withdraw(class_folder: Path, key: Key, why: str, *, is_back: bool = False) -> Decision:
+    """Takes a submission out of what counts, or back in; its files and results stay."""
+    return _decide(class_folder / WITHDRAWALS_FILE, key, BACK if is_back else WITHDRAWN, why)
+
+
+def read_withdrawals(class_folder: Path) -> Mapping[Key, str]:
+    """Why each submission that is withdrawn was; raises `UserError`."""
+    rows = _latest(class_folder / WITHDRAWALS_FILE)
+    return {row.key: row.why for row in rows if row.decision != BACK}
+
+
+def _latest(path: Path) -> Iterable[Decision]:
+    rows = [Decision(**row) for row in read_table(path, _COLUMNS)]
+    return {row.key: row for row in rows}.values()
+
+
+def _decide(path: Path, key: Key, decision: str, why: str) -> Decision:
+    reason = " ".join(why.split())
+    if not reason:
+        raise UserError("say why (--why TEXT): whoever looks at the grades later will ask")
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    made = Decision(*key, decision, reason, now)
+    change_table(path, _COLUMNS, lambda rows: [*rows, asdict(made)])
+    return made

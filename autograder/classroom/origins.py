@@ -1,0 +1,73 @@
+"""Where each submission came from: `collected.csv` of the class folder, as the platform said it.
+
+It keeps what a submission's folder has no place for: the platform's number, by which grades and
+feedback find their way back, and a mark such as Canvas's LATE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from .decisions import Key
+from .tables import change_table, read_table
+
+COLLECTED_FILE = "collected.csv"
+_LATE = "late"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """One submission as a platform gave it; what it does not tell is empty.
+
+    `entry` is the outermost name in the download, `time` in UTC, `mark` is "late" or empty.
+    """
+
+    student: str
+    assignment: str
+    platform: str = ""
+    name: str = ""
+    number: str = ""
+    entry: str = ""
+    email: str = ""
+    time: str = ""
+    time_from: str = ""
+    mark: str = ""
+
+    @property
+    def key(self) -> Key:
+        """The submission."""
+        return self.student, self.assignment
+
+    @property
+    def is_marked_late(self) -> bool:
+        """Whether the platform says that it was late, without saying by how much."""
+        return self.mark == _LATE and not self.time
+
+
+_COLUMNS = tuple(field.name for field in fields(Origin))
+
+
+def late_mark(is_late: bool) -> str:
+    """The mark of a late submission."""
+    return _LATE if is_late else ""
+
+
+def read_origins(class_folder: Path) -> Mapping[Key, Origin]:
+    """The origin of each submission that was collected; raises `UserError` for a broken table."""
+    rows = read_table(class_folder / COLLECTED_FILE, _COLUMNS)
+    return {origin.key: origin for origin in (Origin(**row) for row in rows)}
+
+
+def write_origins(class_folder: Path, origins: Iterable[Origin]) -> None:
+    """Keeps where submissions came from, in the place of what was known of them before."""
+    new = {origin.key: asdict(origin) for origin in origins}
+    if not new:
+        return
+
+    def change(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+        kept = {(row["student"], row["assignment"]): row for row in rows} | new
+        return [kept[key] for key in sorted(kept)]
+
+    change_table(class_folder / COLLECTED_FILE, _COLUMNS, change)

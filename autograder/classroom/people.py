@@ -1,0 +1,154 @@
+"""Who is in the class: `roster.csv` of the class folder, made from any platform's list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from pathlib import Path
+
+from ..deadlines import parse_duration
+from ..errors import UserError
+from .matching import PARTICIPANT, Identity, Index, only
+from .tables import Row, change_table, read_csv, read_table
+
+ROSTER_FILE = "roster.csv"
+
+#: what platforms and people call the columns, by ours; the first that is there counts
+_NAMES: Mapping[str, tuple[str, ...]] = {
+    "student": (
+        *("student", "SIS Login ID", "SIS User ID", "identifier", "Username", "ID number", "SID"),
+        *("login", "username", "Email address", "Email", "ID", "Identifier"),
+    ),
+    "name": ("name", "Student", "Full name", "Name", "full_name"),
+    "email": ("email", "Email address", "Email", "e-mail", "E-mail", "SIS Login ID"),
+    "section": ("section", "Section", "Sections", "Group", "Groups", "group"),
+    "extra_time": ("extra_time", "extra time", "Extra time"),
+    "number": ("number", "ID", "Identifier"),
+}
+#: rows of Canvas's gradebook that are nobody's
+_NOBODY = ("Points Possible", "Manual Posting", "Student, Test")
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody of the class; what is not known is empty. `extra_time` is added to every due date.
+
+    `student` is the name below `submitted/`, or an identifier of the platform.
+    """
+
+    student: str
+    name: str = ""
+    email: str = ""
+    section: str = ""
+    extra_time: str = ""
+    number: str = ""
+
+    @property
+    def identity(self) -> Identity:
+        """How other places may call this person."""
+        return Identity((self.student, self.email), self.number, (self.name, self.student))
+
+    @property
+    def extra(self) -> timedelta:
+        """The extra time; raises `ValueError` for a text that is no duration."""
+        return parse_duration(self.extra_time) if self.extra_time else timedelta()
+
+
+_COLUMNS = tuple(field.name for field in fields(Person))
+
+
+class Roster:
+    """The people of a class, and which of them a student's name is."""
+
+    def __init__(self, people: Sequence[Person]) -> None:
+        self.people = tuple(people)
+        self._index = Index([person.identity for person in self.people])
+
+    def person(self, student: str) -> Person | None:
+        """Whom a student's name stands for; None where that is not certain."""
+        number = only(self._index.find(student))
+        return None if number is None else self.people[number]
+
+    def without(self, students: Iterable[str]) -> tuple[Person, ...]:
+        """The people that none of these names may stand for, in the roster's order."""
+        known = {number for student in students for number in self._index.find(student)}
+        return tuple(p for number, p in enumerate(self.people) if number not in known)
+
+
+@dataclass(frozen=True, slots=True)
+class RosterChange:
+    """What a new list of the class changed."""
+
+    people: tuple[Person, ...]
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+
+
+def read_roster(class_folder: Path) -> Roster:
+    """The roster of a class, empty where none was given; raises `UserError` for a broken one."""
+    path = class_folder / ROSTER_FILE
+    return Roster(_checked([Person(**row) for row in read_table(path, _COLUMNS)], path))
+
+
+def write_roster(class_folder: Path, source: Path) -> RosterChange:
+    """Makes a list of people the class's roster.
+
+    The list is Canvas's gradebook, Moodle's worksheet, GitHub Classroom's roster, Gradescope's, or
+    any CSV file with the columns student, name, email, section, extra_time. Extra time that was
+    known stays where the list has no such column. Raises `UserError`.
+    """
+    columns, rows = read_csv(source)
+    taken = {ours: next((n for n in names if n in columns), None) for ours, names in _NAMES.items()}
+    if taken["student"] is None:
+        raise UserError(
+            f"{source}: no list of people: expected a column such as 'student', 'SIS Login ID', "
+            f"'Email address' or 'identifier'; got: {', '.join(columns)[:200] or 'none'}"
+        )
+    people = _checked([p for row in rows if (p := _person(row, taken))], source)
+    before: dict[str, Person] = {}
+
+    def change(old: list[dict[str, str]]) -> list[Row]:
+        before.update({row["student"]: Person(**row) for row in old})
+        kept = taken["extra_time"] is None
+        return [_row(person, before.get(person.student) if kept else None) for person in people]
+
+    change_table(class_folder / ROSTER_FILE, _COLUMNS, change)
+    now = {person.student for person in people}
+    return RosterChange(
+        tuple(read_roster(class_folder).people),
+        added=tuple(person.student for person in people if person.student not in before),
+        removed=tuple(student for student in before if student not in now),
+    )
+
+
+def _row(person: Person, before: Person | None) -> Row:
+    row = {column: str(getattr(person, column)) for column in _COLUMNS}
+    return {**row, "extra_time": before.extra_time} if before else row
+
+
+def _person(row: Row, taken: Mapping[str, str | None]) -> Person | None:
+    """The person of a row, by the first column with an identifier; None for rows of nobody."""
+    said = {ours: row.get(column or "", "").strip() for ours, column in taken.items()}
+    if row.get("Student", "").strip() in _NOBODY:
+        return None
+    ids = (row.get(name, "").strip() for name in _NAMES["student"])
+    student = next(filter(None, ids), "")
+    if not student:
+        return None
+    mail = said["email"] if "@" in said["email"] else ""
+    number = said["number"].removeprefix(PARTICIPANT).strip()
+    return Person(student, said["name"], mail, said["section"], said["extra_time"], number)
+
+
+def _checked(people: Sequence[Person], path: Path) -> tuple[Person, ...]:
+    seen: set[str] = set()
+    for person in people:
+        if person.student in seen:
+            raise UserError(f"{path}: {person.student!r} is there twice: leave one of the rows")
+        seen.add(person.student)
+        try:
+            _ = person.extra
+        except ValueError as error:
+            raise UserError(f"{path}: extra time of {person.student!r}: {error}") from error
+    return tuple(people)

@@ -1,0 +1,73 @@
+"""Who of a class is late, told before anything is taken off and shown wherever grades are shown.
+
+The due date is the assignment's, else the one that was set in formgrader; the allowance is what the
+class's own tables say, else what nbgrader's gradebook holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from sqlalchemy import select
+from sqlalchemy.engine import make_url
+
+from ...classroom import Key, Lateness, lateness, marked_late, read_allowances
+from ...records import Assignment
+from ..settings import load_settings
+from .database import opened, reading, table
+from .database_errors import explained
+from .lateness import arrival
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """Due dates and extensions that the gradebook holds, in UTC without a zone."""
+
+    duedates: Mapping[str, datetime | None] = field(default_factory=dict)
+    extensions: Mapping[Key, timedelta] = field(default_factory=dict)
+
+
+def class_lateness(
+    assignments: Iterable[Assignment],
+    class_folder: Path,
+    keys: Iterable[Key],
+    db_url: str | None = None,
+) -> dict[Key, Lateness]:
+    """When each submission arrived, until when it might, and how late it is.
+
+    Raises `UserError` for tables of the class or a gradebook that can't be read.
+    """
+    settings = load_settings(class_folder, db_url)
+    dates = {assignment.name: assignment.duedate for assignment in assignments}
+    held, marks = _held(settings.db_url), marked_late(class_folder)
+    allowances = read_allowances(class_folder)
+    found: dict[Key, Lateness] = {}
+    for student, name in keys:
+        due = dates.get(name)
+        until = due.naive_utc if due else held.duedates.get(name)
+        allowed = allowances.of(student, name, due)
+        if allowed is None:
+            allowed = held.extensions.get((student, name), timedelta())
+        stamped = arrival(settings.submitted(student, name)).stamped
+        last = until + allowed if until else None
+        found[student, name] = lateness(stamped, last, (student, name) in marks)
+    return found
+
+
+def _held(address: str) -> _Held:
+    with explained(address):
+        url = make_url(address)
+    if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
+        return _Held()
+    assignment, submission = table("assignment"), table("submitted_assignment")
+    joined = submission.join(assignment, assignment.c.id == submission.c.assignment_id)
+    extended = select(submission.c.student_id, assignment.c.name, submission.c.extension)
+    extended = extended.select_from(joined).where(submission.c.extension.is_not(None))
+    with opened(address) as engine, reading(engine) as connection:
+        dates = connection.execute(select(assignment.c.name, assignment.c.duedate))
+        duedates = {name: date for name, date in dates}
+        rows = connection.execute(extended)
+        return _Held(duedates, {(student, name): extension for student, name, extension in rows})

@@ -1,0 +1,78 @@
+"""Due dates and durations: each text has one reading, or is refused with the way to write it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from autograder.deadlines import duedate_text, duration_text, parse_duedate, parse_duration
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2027-01-31 23:59 Europe/Berlin", (2027, 1, 31, 22, 59, 0)),
+        ("2027-07-31 23:59:30 Europe/Berlin", (2027, 7, 31, 21, 59, 30)),
+        ("2027-01-31T23:59:00+01:00", (2027, 1, 31, 22, 59, 0)),
+        ("2027-01-31 23:59:00 -0500", (2027, 2, 1, 4, 59, 0)),
+        ("2027-01-31 12:00Z", (2027, 1, 31, 12, 0, 0)),
+        ("2027-01-31 12:00:00 UTC", (2027, 1, 31, 12, 0, 0)),
+        ("2027-01-31 Europe/Berlin", (2027, 1, 31, 22, 59, 59)),
+    ],
+)
+def test_a_due_date_is_one_moment(text: str, moment: tuple[int, ...]) -> None:
+    assert parse_duedate(text).naive_utc == datetime(*moment)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("01.02.2027", "more than one way"),
+        ("01/02/2027 UTC", "more than one way"),
+        ("tomorrow", "no date"),
+        ("2027-01-31", "no time zone"),
+        ("2027-01-31 23:59", "no time zone"),
+        ("2027-01-31 23:59 Europe/Berlinn", "no time zone 'Europe/Berlinn'"),
+        ("2027-01-31 23:59 ../../etc/passwd", "no time zone"),
+        ("2027-13-01 UTC", "month"),
+        ("2027-02-30 UTC", "day"),
+        ("2027-10-31 02:30 Europe/Berlin", "twice or never"),
+        ("2027-03-28 02:30 Europe/Berlin", "twice or never"),
+    ],
+)
+def test_what_can_be_read_in_two_ways_is_refused(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        parse_duedate(text)
+
+
+def test_a_due_date_is_shown_as_it_was_understood() -> None:
+    due = parse_duedate("2027-01-31 Europe/Berlin")
+    assert duedate_text(due) == "Sunday, 2027-01-31 23:59:59 Europe/Berlin"
+
+
+@pytest.mark.parametrize(
+    ("text", "duration"),
+    [
+        ("2d", timedelta(days=2)),
+        ("+36h", timedelta(hours=36)),
+        ("1 day 12 hours", timedelta(days=1, hours=12)),
+        ("90min", timedelta(minutes=90)),
+        ("1w", timedelta(days=7)),
+        ("0", timedelta()),
+    ],
+)
+def test_a_duration_is_read_as_people_write_it(text: str, duration: timedelta) -> None:
+    assert parse_duration(text) == duration
+
+
+@pytest.mark.parametrize("text", ["", "2", "-1d", "soon", "2 fortnights", "1d of grace", "9999w"])
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="duration|ten years"):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize("minutes", [0, 1, 59, 60, 61, 1439, 1440, 1441, 100_000])
+def test_a_duration_in_words_is_read_back(minutes: int) -> None:
+    duration = timedelta(minutes=minutes)
+    assert parse_duration(duration_text(duration)) == duration
