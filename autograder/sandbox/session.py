@@ -75,12 +75,12 @@ class Session:
         self.interrupted = False
         clock = Clock(budget, self._pid)
         try:
-            for part in wire.encode(self._frame, (operation, *args)):
+            for part in wire.encode(self._frame, (operation, *args), layouts=True):
                 self._pump(clock, sending=memoryview(part))
             reply = self._receive(clock)
             while self.lender is not None and type(reply) is tuple and reply[:1] == ("lend",):
                 self._check_time(clock)
-                for part in wire.encode(self._frame, self.lender(reply[1:])):
+                for part in wire.encode(self._frame, self.lender(reply[1:]), layouts=True):
                     self._pump(clock, sending=memoryview(part))
                 reply = self._receive(clock)
             return value_of(reply)

@@ -5,13 +5,16 @@ An argument is a tensor, or a tuple or list that may hold some.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
 
 from .compare import EXACT, describe, difference, tolerance_of_gradient
 from .implementation import Outcome
+
+#: from a gradient and the expected one to what is wrong with it
+Compare = Callable[[Any, Any], str | None]
 
 #: what writes into a caller's tensor, and into a caller's container
 IN_PLACE = (
@@ -44,20 +47,21 @@ def _is_meta(value: Any) -> bool:
 
 
 def gradient_faults(
-    args: Sequence[Any], got: Sequence[Any], expected: Sequence[Any]
+    args: Sequence[Any], got: Sequence[Any], expected: Sequence[Any], compare: Compare | None = None
 ) -> Iterator[str]:
     """Where gradients to arguments differ from the expected ones, with what came."""
+    compare = compare or gradient_difference
     for index, (arg, one, other) in enumerate(zip(args, got, expected, strict=True)):
-        yield from _faults(f"the gradient to argument {index + 1}", arg, one, other)
+        yield from _faults(f"the gradient to argument {index + 1}", arg, one, other, compare)
 
 
-def _faults(where: str, arg: Any, got: Any, expected: Any) -> Iterator[str]:
+def _faults(where: str, arg: Any, got: Any, expected: Any, compare: Compare) -> Iterator[str]:
     if isinstance(expected, tuple | list):
         items = got if isinstance(got, tuple | list) else [None] * len(expected)
         for index, (item, one, other) in enumerate(zip(arg, items, expected, strict=True)):
-            yield from _faults(f"{where}[{index}]", item, one, other)
+            yield from _faults(f"{where}[{index}]", item, one, other, compare)
         return
-    text = gradient_difference(got, expected)
+    text = compare(got, expected)
     if text is not None:
         yield f"{where}, {describe(arg)}:\n{text}"
 
@@ -72,3 +76,12 @@ def gradient_difference(got: Any, expected: Any) -> str | None:
     if difference(torch.zeros_like(expected), expected, bound) is None:
         return None
     return f"got       none\nexpected  {describe(expected)}"
+
+
+def not_finite(got: Any, expected: Any) -> str | None:
+    """None where a gradient of the expected shape came, of finite numbers."""
+    if not isinstance(expected, torch.Tensor):
+        return None
+    if got is not None and got.shape == expected.shape and bool(got.isfinite().all()):
+        return None
+    return f"got       {'none' if got is None else describe(got)}\nexpected  finite numbers"

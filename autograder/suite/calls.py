@@ -13,7 +13,10 @@ from .implementation import Step
 
 
 def call_text(name: str, args: Sequence[Any]) -> str:
-    """The call with a shape in place of each tensor, and a dtype where it is not float32."""
+    """The call with a shape in place of each tensor, and a dtype where it is not float32.
+
+    A tensor that does not lie row after row in memory is called not contiguous.
+    """
     return f"{name}({', '.join(argument_text(arg) for arg in args)})"
 
 
@@ -29,7 +32,7 @@ def steps_text(name: str, steps: Sequence[Step]) -> str:
 def argument_text(value: Any) -> str:
     """One argument: shape of a tensor, short repr of the rest."""
     if isinstance(value, torch.Tensor):
-        shape = str(tuple(value.shape))
+        shape = str(tuple(value.shape)) + ("" if value.is_contiguous() else " not contiguous")
         if value.dtype == torch.float32:
             return shape
         return f"{shape} {str(value.dtype).removeprefix('torch.')}"

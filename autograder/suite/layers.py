@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from torch.utils._pytree import tree_map_only
 from ..errors import AnswerNotImplemented, AnswerRaised
 from ..worker.devices import MIXED_DEVICES
 from ..worker.execution import tensors_in
-from .arguments import changes, gradient_difference, gradient_faults
+from .arguments import changes, gradient_difference, gradient_faults, not_finite
 from .calls import call_text, steps_text
 from .compare import Tolerance, difference, form_difference
 from .draw import Draw
@@ -104,6 +105,23 @@ class ExpectLayer:
         self.answer.move(dtype=dtype, device=device)
         return self
 
+    def copied(self, *, likely: str) -> ExpectLayer:
+        """Deep copies of both layers."""
+        return self._other("copy.deepcopy", lambda layer: layer.copied(), likely)
+
+    def restored(self, *, likely: str) -> ExpectLayer:
+        """New layers that loaded the state of both."""
+        return self._other("load_state_dict", lambda layer: layer.restored(), likely)
+
+    def _other(self, what: str, make: Callable[[Layer], Layer], likely: str) -> ExpectLayer:
+        other = copy.copy(self)
+        self._call = f"{what} of {self._built}"
+        with explained(self._call, likely):
+            other.answer = make(self.answer)
+        if self._reference is not None:
+            other._reference = make(self._reference)
+        return other
+
     def same(self, *args: Any, likely: str, tolerance: Tolerance | None = None) -> Any:
         """The forward value equals the solution's; the arguments stay unchanged. Returns it."""
         expected = self.reference.forward(args).value
@@ -190,6 +208,18 @@ class ExpectLayer:
 
     def gradients(self, *args: Any, likely: str) -> None:
         """Gradients to inputs and to every weight equal the solution's, for a random cotangent."""
+        self._backward(args, gradient_difference, likely)
+
+    def trains(self, *args: Any, likely: str) -> None:
+        """A backward pass works, and what the solution has a gradient to gets a finite one.
+
+        For calls by chance, whose gradients can't be compared.
+        """
+        self._backward(args, not_finite, likely)
+
+    def _backward(
+        self, args: Sequence[Any], compare: Callable[[Any, Any], str | None], likely: str
+    ) -> None:
         value = self.reference.forward(args).value
         cotangent = tuple(
             self._draw.normal(*tensor.shape, dtype=tensor.dtype) for tensor in tensors_in(value)
@@ -200,10 +230,10 @@ class ExpectLayer:
             with explained(self._call, likely):
                 got = self.answer.gradients(args, cotangent)
             for name, other in expected.weights.items():
-                text = gradient_difference(got.weights.get(name), other)
+                text = compare(got.weights.get(name), other)
                 if text is not None:
                     self._fail(f"the gradient to {name}:\n{text}", likely)
-            for text in gradient_faults(args, got.inputs, expected.inputs):
+            for text in gradient_faults(args, got.inputs, expected.inputs, compare):
                 self._fail(text, likely)
 
     def _fail(self, text: str, likely: str) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import importlib.util
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -78,7 +79,7 @@ class LocalImplementation:
         factory = self._get(name)
         with _faults(name):
             layer = factory(*args)
-        return LocalLayer(name, layer)
+        return LocalLayer(name, layer, lambda: factory(*args))
 
     def _get(self, name: str) -> Any:
         try:
@@ -90,9 +91,10 @@ class LocalImplementation:
 class LocalLayer:
     """A layer in this process. See `Layer`."""
 
-    def __init__(self, name: str, layer: nn.Module) -> None:
+    def __init__(self, name: str, layer: nn.Module, build: Callable[[], nn.Module]) -> None:
         self._name = name
         self._layer = layer
+        self._build = build
 
     def forward(self, args: Sequence[Any]) -> Outcome:
         """See `Layer.forward`."""
@@ -131,6 +133,17 @@ class LocalLayer:
         """See `Layer.move`."""
         with _faults(self._name):
             execution.move(self._layer, dtype, device)
+
+    def copied(self) -> LocalLayer:
+        """See `Layer.copied`."""
+        with _faults(self._name):
+            return LocalLayer(self._name, copy.deepcopy(self._layer), self._build)
+
+    def restored(self) -> LocalLayer:
+        """See `Layer.restored`."""
+        with _faults(self._name):
+            layer = execution.restored(self._layer, self._build)
+        return LocalLayer(self._name, layer, self._build)
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ compares by itself.
 from __future__ import annotations
 
 import ast
+import copy
 import linecache
 import os
 import socket
@@ -40,6 +41,7 @@ class Worker:
         self._exchange = exchange
         self._module = ModuleType("submission")
         self._layers: list[Any] = []
+        self._builds: list[Callable[[], Any]] = []
         self.operations: dict[str, Callable[..., Any]] = {
             "load": self._load,
             "call": lambda name, args: execution.call(self._get(name), args),
@@ -54,6 +56,8 @@ class Worker:
             "load_weights": lambda layer, values: execution.load(self._layers[layer], values),
             "train": lambda layer, mode: (self._layers[layer].train(mode), None)[1],
             "move": self._move,
+            "copy": lambda layer: self._keep(copy.deepcopy(self._layers[layer]), layer),
+            "restore": self._restore,
             "borrow": self._borrow,
             **(others or {}),
         }
@@ -90,8 +94,20 @@ class Worker:
             raise NotDefined(name) from None
 
     def _build(self, name: str, args: list[Any]) -> int:
-        self._layers.append(self._get(name)(*args))
+        def build() -> Any:
+            return self._get(name)(*args)
+
+        self._layers.append(build())
+        self._builds.append(build)
         return len(self._layers) - 1
+
+    def _keep(self, layer: Any, like: int) -> int:
+        self._layers.append(layer)
+        self._builds.append(self._builds[like])
+        return len(self._layers) - 1
+
+    def _restore(self, layer: int) -> int:
+        return self._keep(execution.restored(self._layers[layer], self._builds[layer]), layer)
 
     def _move(self, layer: int, dtype: str | None, device: str | None) -> None:
         kind = getattr(torch, dtype) if dtype else None
@@ -193,7 +209,7 @@ def _where(error: BaseException) -> str:
 def _receive(channel: socket.socket) -> tuple[int, Any]:
     frame_id, header_size, data_size = wire.HEAD.unpack(_exactly(channel, wire.HEAD.size))
     header = bytes(_exactly(channel, header_size))
-    return frame_id, wire.decode(header, _exactly(channel, data_size))
+    return frame_id, wire.decode(header, _exactly(channel, data_size), layouts=True)
 
 
 def _exactly(channel: socket.socket, size: int) -> bytearray:

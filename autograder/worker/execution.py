@@ -14,6 +14,7 @@ from torch.autograd import profiler_legacy
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from .devices import second_device
+from .wire import memory_of
 
 
 def copy_of(value: Any, memo: dict[int, torch.Tensor] | None = None) -> Any:
@@ -21,13 +22,21 @@ def copy_of(value: Any, memo: dict[int, torch.Tensor] | None = None) -> Any:
     memo = {} if memo is None else memo
     if isinstance(value, torch.Tensor):
         if id(value) not in memo:
-            memo[id(value)] = value.detach().clone()
+            memo[id(value)] = _copy_in_memory(value.detach())
         return memo[id(value)]
     if isinstance(value, tuple | list):
         return type(value)(copy_of(item, memo) for item in value)
     if isinstance(value, dict):
         return {key: copy_of(item, memo) for key, item in value.items()}
     return value
+
+
+def _copy_in_memory(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy with the same strides, also where elements share their memory or lie apart."""
+    copied = tensor.clone()
+    if tensor.device.type == "meta" or copied.stride() == tensor.stride():
+        return copied
+    return memory_of(tensor).clone().as_strided(tensor.shape, tensor.stride())
 
 
 def tensors_in(value: Any) -> list[torch.Tensor]:
@@ -160,6 +169,14 @@ def move(layer: nn.Module, dtype: torch.dtype | None, device: str | None) -> Non
         layer.to(dtype)
     if device is not None:
         layer.to(device)
+
+
+def restored(layer: nn.Module, build: Callable[[], nn.Module]) -> nn.Module:
+    """A new layer that loaded the state of `layer`, in its mode; raises what the answer raises."""
+    fresh = build()
+    move(fresh, next((weight.dtype for weight in layer.parameters()), None), None)
+    fresh.load_state_dict(layer.state_dict())
+    return fresh.train(layer.training)
 
 
 def _trainable(target: Any) -> dict[str, nn.Parameter]:

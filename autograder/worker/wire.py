@@ -3,15 +3,17 @@
 A frame is `<id u32, header length u32, data length u64> header data`. In the header a value is
 itself (None, bool, int, float, str) or an object with one key: T tensor, S the same tensor again,
 M tensor on the meta device, U tuple, L list, D dict, N namespace. `decode` treats every byte as
-hostile.
+hostile. What the grader sends keeps its layout in memory: an argument may be transposed, a slice or
+expanded. What it receives is contiguous, so that no reply is larger than its bytes.
 """
 
 from __future__ import annotations
 
 import ctypes
 import json
+import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -41,9 +43,12 @@ class BadFrame(Exception):
     """Bytes that are no frame, or a value that can't cross."""
 
 
-def encode(frame_id: int, value: Any) -> Iterator[bytes | memoryview]:
-    """The parts of a frame, to be sent one after the other; raises `BadFrame` before the first."""
-    encoder = _Encoder()
+def encode(frame_id: int, value: Any, layouts: bool = False) -> Iterator[bytes | memoryview]:
+    """The parts of a frame, to be sent one after the other; raises `BadFrame` before the first.
+
+    With `layouts` tensors keep their strides; `decode` must be told, too.
+    """
+    encoder = _Encoder(layouts)
     header = json.dumps(encoder.node(value)).encode()
     start = HEAD.pack(frame_id, len(header), encoder.size) + header
     if encoder.size < _SMALL:
@@ -54,10 +59,10 @@ def encode(frame_id: int, value: Any) -> Iterator[bytes | memoryview]:
         yield _bytes_of(tensor)
 
 
-def decode(header: bytes, data: bytearray) -> Any:
+def decode(header: bytes, data: bytearray, layouts: bool = False) -> Any:
     """The value of a frame's header and data; raises `BadFrame`."""
     try:
-        decoder = _Decoder(data)
+        decoder = _Decoder(data, layouts)
         value = decoder.value(json.loads(header))
     except BadFrame:
         raise
@@ -80,7 +85,8 @@ def _nbytes(tensor: torch.Tensor) -> int:
 
 
 class _Encoder:
-    def __init__(self) -> None:
+    def __init__(self, layouts: bool) -> None:
+        self._layouts = layouts
         self.tensors: list[torch.Tensor] = []
         self.size = 0
         self._index: dict[int, int] = {}
@@ -121,29 +127,33 @@ class _Encoder:
             shape = list(plain.shape)
             if plain.device.type == "meta":
                 return {"M": [name, shape]}
-            turned = _is_turned(plain)
-            if turned:
-                plain = plain.transpose(-2, -1)
+            strides = None
+            if self._layouts and not plain.is_contiguous():
+                strides, plain = list(plain.stride()), memory_of(plain)
             plain = plain.resolve_conj().resolve_neg().contiguous().cpu()
         self._index[id(value)] = self._count
         self._count += 1
         self.size += _nbytes(plain)
         if plain.numel():
             self.tensors.append(plain)
-        return {"T": [name, list(plain.shape), turned]}
+        return {"T": [name, shape, strides]}
 
 
-def _is_turned(tensor: torch.Tensor) -> bool:
-    """Whether a tensor lies in memory with its last two dimensions swapped."""
-    return (
-        tensor.dim() >= 2
-        and not tensor.is_contiguous()
-        and tensor.transpose(-2, -1).is_contiguous()
-    )
+def span_of(shape: Sequence[int], strides: Sequence[int]) -> int:
+    """How many elements of memory lie between the first and the last of a tensor."""
+    if 0 in shape:
+        return 0
+    return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
+
+
+def memory_of(tensor: torch.Tensor) -> torch.Tensor:
+    """The memory that a tensor lies in, as one row: every element once, and what is between."""
+    return tensor.as_strided((span_of(tensor.shape, tensor.stride()),), (1,))
 
 
 class _Decoder:
-    def __init__(self, data: bytearray) -> None:
+    def __init__(self, data: bytearray, layouts: bool) -> None:
+        self._layouts = layouts
         self._view = memoryview(data)
         self.offset = 0
         self._tensors: list[torch.Tensor] = []
@@ -184,23 +194,27 @@ class _Decoder:
         return self._tensors[index]
 
     def _tensor(self, content: list[Any]) -> torch.Tensor:
-        name, shape, turned = content
+        name, shape, strides = content
         dtype, shape = _dtype(name), _shape(shape)
-        count = 1
-        for size in shape:
-            count *= size
-        size = count * dtype.itemsize
+        memory = shape
+        if strides is not None:
+            if not self._layouts or len(_shape(strides)) != len(shape):
+                raise BadFrame("bad strides")
+            memory = [span_of(shape, strides)]
+        size = math.prod(memory) * dtype.itemsize
         if self.offset + size > len(self._view):
             raise BadFrame("tensor data is short")
         part = self._view[self.offset : self.offset + size]
         self.offset += size
-        tensor = torch.empty(shape, dtype=dtype, device="cpu")  # whatever a module made the default
+        tensor = torch.empty(
+            memory, dtype=dtype, device="cpu"
+        )  # whatever a module made the default
         if size:
             if dtype is torch.bool and max(part) > 1:
                 raise BadFrame("a bool that is neither 0 nor 1")
             ctypes.memmove(tensor.data_ptr(), (ctypes.c_char * size).from_buffer(part), size)
-        if turned is True and tensor.dim() >= 2:
-            tensor = tensor.transpose(-2, -1)
+        if strides is not None:
+            tensor = tensor.as_strided(shape, strides)
         self._tensors.append(tensor)
         return tensor
 

@@ -137,6 +137,16 @@ class _RecordedLayer:
             "move", lambda: self._layer.move(dtype=dtype, device=device), lambda done: None
         )
 
+    def copied(self) -> Layer:
+        return self._other("copy", self._layer.copied)
+
+    def restored(self) -> Layer:
+        return self._other("restore", self._layer.restored)
+
+    def _other(self, operation: str, make: Callable[[], Layer]) -> Layer:
+        layer = self._recorder.note(operation, make, lambda made: None)
+        return _RecordedLayer(layer, self._recorder)
+
 
 def _outcome(outcome: Outcome) -> Any:
     return _kept((outcome.value, list(outcome.inputs_after)))

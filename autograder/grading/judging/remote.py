@@ -202,6 +202,20 @@ class RemoteLayer:
         name = None if dtype is None else str(dtype).removeprefix("torch.")
         self._ask("move", name, device)
 
+    def copied(self) -> RemoteLayer:
+        """See `Layer.copied`."""
+        return self._other("copy")
+
+    def restored(self) -> RemoteLayer:
+        """See `Layer.restored`."""
+        return self._other("restore")
+
+    def _other(self, operation: str) -> RemoteLayer:
+        handle = self._ask(operation)
+        if not isinstance(handle, int):
+            raise AnswerProtocol("the reply is no layer")
+        return RemoteLayer(self._implementation, self._name, handle, self._generation)
+
     def _ask(self, operation: str, *args: Any) -> Any:
         if self._generation != self._implementation.generation:
             raise AnswerFault("the layer ended with its process")

@@ -149,7 +149,9 @@ def number_of_dimensions_told_apart(queries, keys):
         return queries.mm(keys.t())
     if queries.dim() == 3:
         return queries.bmm(keys.transpose(1, 2))
-    return torch.matmul(queries, keys.transpose(2, 3))
+    leading = queries.shape[:-2]
+    scores = queries.flatten(0, -3).bmm(keys.flatten(0, -3).transpose(1, 2))
+    return scores.unflatten(0, leading)
 
 
 @alternative("attention_scores")

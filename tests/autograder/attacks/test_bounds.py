@@ -62,8 +62,14 @@ def test_keys_that_collide_are_refused_where_they_are_many() -> None:
         wire.decode(frame(wire.MAX_PAIRS + 1), bytearray())
 
 
+def test_a_reply_can_not_be_larger_than_its_bytes() -> None:
+    header = json.dumps({"T": ["float32", [1 << 30, 1 << 30], [0, 0]]}).encode()
+    with pytest.raises(wire.BadFrame):
+        wire.decode(header, bytearray(4))
+
+
 def test_a_tensor_arrives_on_the_cpu_whatever_device_is_the_default() -> None:
-    header = json.dumps({"T": ["float32", [1], False]}).encode()
+    header = json.dumps({"T": ["float32", [1], None]}).encode()
     torch.set_default_device("meta")
     try:
         assert wire.decode(header, bytearray(4)).device.type == "cpu"

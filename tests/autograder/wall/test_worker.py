@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from autograder import errors
+from autograder.suite.traits.layouts import LAYOUTS
 
 
 def test_call_returns_the_value_and_the_arguments_afterwards(student):
@@ -22,11 +23,13 @@ def test_one_tensor_passed_twice_stays_one(student):
     assert made.call("same", x, torch.ones(2)) is False
 
 
-def test_a_turned_tensor_arrives_turned(student):
-    made = student("def facts(x):\n    return x.is_contiguous(), x[0, 1]")
-    contiguous, entry = made.call("facts", torch.tensor([[1.0, 2.0], [3.0, 4.0]]).T)
-    assert contiguous is False
-    assert entry.item() == 3.0
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_tensor_arrives_as_it_lies_in_memory(student, layout):
+    made = student("def facts(x):\n    return list(x.stride()), x")
+    sent = layout(torch.arange(24.0).view(2, 3, 4))
+    strides, got = made.call("facts", sent)
+    assert strides == list(sent.stride())
+    assert got.equal(sent)
 
 
 def test_the_environment_that_makes_forks_cheap_is_minded(student):

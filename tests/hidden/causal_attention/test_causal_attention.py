@@ -14,6 +14,7 @@ from autograder.suite.chance import (
     rate_problem,
     repeat_problem,
 )
+from autograder.suite.traits import Made, Rate, Size, Tensor, Traits, check_trait
 
 NAME = "CausalAttention"
 
@@ -51,7 +52,7 @@ def test_biases_count(expect: Expect, draw: Draw) -> None:
     )
 
 
-@pytest.mark.question(NAME, points=3)
+@pytest.mark.question(NAME, points=2)
 def test_sequence_shorter_than_the_context(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(NAME, 4, 6, 8, 0.0, scale=0.7)
     layer.same(
@@ -59,28 +60,6 @@ def test_sequence_shorter_than_the_context(expect: Expect, draw: Draw) -> None:
         likely="the mask has context_length rows and columns, the scores of a shorter sequence "
         "fewer: which part of the mask belongs to them?",
     )
-
-
-@pytest.mark.question(NAME, points=2)
-def test_calls_of_different_lengths(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer(NAME, 3, 2, 7, 0.0, scale=0.7)
-    for batch, num_tokens in ((2, 4), (3, 2), (3, 2), (1, 7), (2, 5)):
-        layer.same(
-            draw.normal(batch, num_tokens, 3),
-            likely="a call must leave nothing behind that the next one, of another length or "
-            "batch size, would meet",
-        )
-
-
-@pytest.mark.question(NAME, points=1)
-def test_one_token_of_one_sequence(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer(NAME, 3, 5, 4, 0.0, scale=0.7)
-    layer.same(
-        draw.normal(1, 1, 3),
-        likely="a single token looks at itself; the shape stays (1, 1, d_out): `squeeze` drops "
-        "dimensions of size one",
-    )
-    layer.same(draw.normal(1, 3, 3), likely="one sequence is a batch, too")
 
 
 @pytest.mark.question(NAME, points=1)
@@ -232,15 +211,6 @@ def test_training_drops_other_weights_in_every_call(expect: Expect, draw: Draw) 
     )
 
 
-@pytest.mark.question(NAME, points=2)
-def test_gradient_reaches_input_and_projections(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer(NAME, 3, 5, 6, 0.0, True, scale=0.7).move(dtype=torch.float64)
-    layer.gradients(
-        draw.normal(2, 4, 3, scale=0.5, dtype=torch.float64),
-        likely="`.detach()`, `.item()`, `.data` or `torch.no_grad()` cuts the gradient",
-    )
-
-
 @pytest.mark.question(NAME, points=1)
 def test_moved_to_double_precision(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(NAME, 3, 5, 6, 0.0, scale=0.7).move(dtype=torch.float64)
@@ -262,3 +232,25 @@ def test_moved_to_another_device(expect: Expect, draw: Draw) -> None:
         likely="`module.to(device)` moves parameters and buffers, not a tensor that is a plain "
         "attribute; `torch.ones(...)` in forward needs the device of x",
     )
+
+
+# What holds for every question.
+
+CAUSAL = Traits(
+    NAME,
+    [Tensor("B T d_in")],
+    build=[Size("d_in"), Size("d_out"), Size("C"), Rate(), Made(lambda draw, sizes: True)],
+    sizes={"C": 128},
+    fixed=["C"],
+    own={
+        "float64": "test_moved_to_double_precision",
+        "errors": "test_sequence_longer_than_the_context_raises",
+        "chance": "test_training_drops_every_weight_on_its_own",
+    },
+)
+
+
+@pytest.mark.question(NAME, points=1.5)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_causal_attention_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, CAUSAL, trait)

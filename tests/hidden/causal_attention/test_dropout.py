@@ -14,6 +14,7 @@ from autograder.suite.chance import (
     rate_problem,
     repeat_problem,
 )
+from autograder.suite.traits import Made, Tensor, Traits, check_trait, rows
 
 NO_TORCH_DROPOUT = Forbidden(
     operators=frozenset(
@@ -99,7 +100,7 @@ def _kept_or_dropped(
     return zeros
 
 
-@pytest.mark.question("dropout", points=2)
+@pytest.mark.question("dropout", points=1.5)
 def test_nothing_is_dropped_outside_training(expect: Expect, draw: Draw) -> None:
     likely = "with `training` False the result equals x: nothing dropped, nothing made larger"
     x = _entries(draw, 3, 1, 20)
@@ -147,7 +148,7 @@ def test_probability_is_checked_outside_training_too(expect: Expect, draw: Draw)
     expect.same("dropout", x, 0.5, False, likely=likely)
 
 
-@pytest.mark.question("dropout", points=3)
+@pytest.mark.question("dropout", points=2)
 def test_kept_entries_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -> None:
     likely = (
         "a kept entry is multiplied by 1 / (1 - p), which is 2 for p = 0.5 only; a dropped one "
@@ -314,7 +315,7 @@ def _where_sums_stay(used: torch.Tensor, weights: torch.Tensor) -> str:
     return ""
 
 
-@pytest.mark.question("dropout_attention_weights", points=2)
+@pytest.mark.question("dropout_attention_weights", points=1)
 def test_context_outside_training(expect: Expect, draw: Draw) -> None:
     likely = "outside training all weights count as they are: weights (T, S) times values (S, d)"
     expect.same(
@@ -333,20 +334,6 @@ def test_context_outside_training(expect: Expect, draw: Draw) -> None:
         False,
         likely=likely,
     )
-
-
-@pytest.mark.question("dropout_attention_weights", points=1)
-def test_context_in_batches_and_heads(expect: Expect, draw: Draw) -> None:
-    likely = "each matrix of the batch by itself; the result has the shape (..., T, d)"
-    for leading in ((2,), (2, 3), (1, 4)):
-        expect.same(
-            "dropout_attention_weights",
-            _weights(draw, *leading, 5, 6),
-            draw.normal(*leading, 6, 3),
-            0.4,
-            False,
-            likely=likely,
-        )
 
 
 @pytest.mark.question("dropout_attention_weights", points=1)
@@ -459,3 +446,41 @@ def test_gradient_reaches_weights_and_values(expect: Expect, draw: Draw) -> None
         expect.that(
             text is None, got=f"{text}", expected=f"the gradient to {name}, as shown", likely=likely
         )
+
+
+# What holds for every question.
+
+RATE, EVAL = Made(lambda draw, sizes: 0.4), Made(lambda draw, sizes: False)
+DROPOUT = Traits(
+    "dropout",
+    [Tensor("... S"), RATE, EVAL],
+    own={
+        "gradients": "test_gradient_reaches_kept_entries",
+        "float64": "test_nothing_is_dropped_outside_training",
+        "errors": "test_probability_outside_its_range_raises",
+        "chance": "test_every_entry_is_dropped_on_its_own",
+    },
+)
+
+
+@pytest.mark.question("dropout", points=0.5)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call"])
+def test_dropout_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, DROPOUT, trait)
+
+
+DROPOUT_WEIGHTS = Traits(
+    "dropout_attention_weights",
+    [Tensor("... T S", rows), Tensor("... S d"), RATE, EVAL],
+    own={
+        "float64": "test_context_outside_training",
+        "chance": "test_every_weight_is_dropped_on_its_own",
+    },
+    without={"errors": "none is promised"},
+)
+
+
+@pytest.mark.question("dropout_attention_weights", points=0.5)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_dropout_attention_weights_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, DROPOUT_WEIGHTS, trait)

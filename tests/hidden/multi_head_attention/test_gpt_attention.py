@@ -12,6 +12,7 @@ from autograder.suite.chance import (
     rate_problem,
     together_problem,
 )
+from autograder.suite.traits import Made, Sizes, Tensor, Traits, check_trait
 
 GPT = "CausalSelfAttention"
 
@@ -42,14 +43,6 @@ def test_many_heads_in_a_batch(expect: Expect, draw: Draw) -> None:
         likely="project, split into heads, score, scale by the root of the head size, mask, "
         "softmax over the keys, context, merge, proj: print the shape after each step",
     )
-
-
-@pytest.mark.question(GPT, points=1)
-def test_shorter_inputs_one_after_the_other(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer(GPT, config(6, 3, 8))
-    likely = "the mask is cut to the length of each input; nothing of an earlier call remains"
-    for batch, num_tokens in ((3, 5), (2, 7), (1, 2)):
-        layer.same(draw.normal(batch, num_tokens, 6), likely=likely)
 
 
 @pytest.mark.question(GPT, points=1)
@@ -140,22 +133,6 @@ def test_module_on_another_device(expect: Expect, draw: Draw) -> None:
     )
     layer.same(x, likely=likely)
     layer.moves(x, likely=likely)
-
-
-@pytest.mark.question(GPT, points=2)
-def test_gradients_reach_every_weight(expect: Expect, draw: Draw) -> None:
-    expect.layer(GPT, config(6, 2, 6)).move(dtype=torch.float64).gradients(
-        draw.normal(2, 5, 6, scale=0.5, dtype=torch.float64),
-        likely="`.detach()`, `.data`, `no_grad` or `torch.tensor(...)` stops the learning of what "
-        "stands before it",
-    )
-
-
-@pytest.mark.question(GPT, points=1)
-def test_nothing_is_dropped_in_eval_mode(expect: Expect, draw: Draw) -> None:
-    expect.layer(GPT, config(6, 2, 6, 0.6, 0.5)).eval().same(
-        draw.normal(2, 5, 6), likely="dropout is for training only: `self.training` tells which"
-    )
 
 
 @pytest.mark.question(GPT, points=1)
@@ -256,3 +233,25 @@ def test_dropout_on_every_output(expect: Expect, draw: Draw) -> None:
         expected=f"each output 0 with probability {p}, on its own",
         likely=likely,
     )
+
+
+# What holds for every question.
+
+
+def _config(draw: Draw, sizes: Sizes) -> SimpleNamespace:
+    return config(sizes.of("H*d"), sizes.of("H"), 128, sizes.rate, sizes.rate)
+
+
+GPT_TRAITS = Traits(
+    GPT,
+    [Tensor("B T H*d")],
+    build=[Made(_config, ["H", "d"], rate=True)],
+    own={"float64": "test_module_in_float64", "chance": "test_dropout_on_every_attention_weight"},
+    without={"errors": "none is promised"},
+)
+
+
+@pytest.mark.question(GPT, points=1)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_gpt_attention_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, GPT_TRAITS, trait)

@@ -5,6 +5,7 @@ import torch
 
 from autograder.suite import Draw, Expect
 from autograder.suite.chance import causal_dropout_problem
+from autograder.suite.traits import Made, Rate, Size, Tensor, Traits, check_trait
 
 MHA = "MultiHeadAttention"
 
@@ -23,14 +24,6 @@ def test_many_heads_in_a_batch(expect: Expect, draw: Draw) -> None:
         likely="project, split into heads, score, scale by the root of the head size, mask, "
         "softmax over the keys, context, merge, out_proj: print the shape after each step",
     )
-
-
-@pytest.mark.question(MHA, points=2)
-def test_shorter_inputs_one_after_the_other(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer(MHA, 4, 6, 8, 0.0, 3)
-    likely = "the mask is cut to the length of each input; nothing of an earlier call remains"
-    for batch, num_tokens in ((3, 5), (2, 7), (1, 2)):
-        layer.same(draw.normal(batch, num_tokens, 4), likely=likely)
 
 
 @pytest.mark.question(MHA, points=1)
@@ -138,15 +131,6 @@ def test_module_on_another_device(expect: Expect, draw: Draw) -> None:
     layer.moves(x, likely=likely)
 
 
-@pytest.mark.question(MHA, points=2)
-def test_gradients_reach_every_weight(expect: Expect, draw: Draw) -> None:
-    expect.layer(MHA, 4, 6, 6, 0.0, 2, True).move(dtype=torch.float64).gradients(
-        draw.normal(2, 5, 4, scale=0.5, dtype=torch.float64),
-        likely="`.detach()`, `.data`, `no_grad` or `torch.tensor(...)` stops the learning of what "
-        "stands before it",
-    )
-
-
 @pytest.mark.question(MHA, points=1)
 def test_nothing_is_dropped_in_eval_mode(expect: Expect, draw: Draw) -> None:
     expect.layer(MHA, 4, 6, 6, 0.6, 2).eval().same(
@@ -214,3 +198,25 @@ def test_size_that_does_not_divide_is_refused(expect: Expect, draw: Draw) -> Non
         expect.construction_raises(
             MHA, 6, d_out, 4, 0.0, num_heads, error=ValueError, likely=likely
         )
+
+
+# What holds for every question.
+
+MHA_TRAITS = Traits(
+    MHA,
+    [Tensor("B T d_in")],
+    build=[Size("d_in"), Size("H*d"), Size("C"), Rate(), Size("H"), Made(lambda draw, sizes: True)],
+    sizes={"C": 128},
+    fixed=["C"],
+    own={
+        "float64": "test_module_in_float64",
+        "errors": "test_size_that_does_not_divide_is_refused",
+        "chance": "test_dropout_on_every_attention_weight",
+    },
+)
+
+
+@pytest.mark.question(MHA, points=1)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_multi_head_attention_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, MHA_TRAITS, trait)

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect
+from autograder.suite.traits import Tensor, Traits, check_trait
 
 ROLES = "queries, keys and values are three projections of the same inputs, returned in this order"
 
@@ -72,18 +73,6 @@ def test_sentences_in_a_batch(expect: Expect, draw: Draw) -> None:
 
 
 @pytest.mark.question("project_qkv", points=1)
-def test_two_leading_dimensions(expect: Expect, draw: Draw) -> None:
-    expect.same(
-        "project_qkv",
-        draw.normal(2, 3, 5, 4),
-        draw.normal(4, 6),
-        draw.normal(4, 6),
-        draw.normal(4, 3),
-        likely="only the last dimension changes, however many stand before it",
-    )
-
-
-@pytest.mark.question("project_qkv", points=1)
 def test_one_weight_in_three_roles_then_other_sizes(expect: Expect, draw: Draw) -> None:
     weight = draw.normal(3, 2)
     expect.same(
@@ -114,19 +103,6 @@ def test_float64_and_any_memory_layout(expect: Expect, draw: Draw) -> None:
         _alike(draw.strided(3, 4, dtype=torch.float64), 0),
         likely="stay in the dtype of the inputs; `.view` needs contiguous memory, `.reshape` does "
         "not",
-    )
-
-
-@pytest.mark.question("project_qkv", points=1)
-def test_gradient_reaches_inputs_and_weights(expect: Expect, draw: Draw) -> None:
-    expect.gradients(
-        "project_qkv",
-        draw.normal(2, 3, 4, dtype=torch.float64),
-        draw.normal(4, 2, dtype=torch.float64),
-        draw.normal(4, 2, dtype=torch.float64),
-        draw.normal(4, 3, dtype=torch.float64),
-        likely="the weights are trained: use the tensors given, not `.data`, `.detach()` or new "
-        "parameters made of them",
     )
 
 
@@ -182,18 +158,6 @@ def test_sentences_in_a_batch_weights_left(expect: Expect, draw: Draw) -> None:
 
 
 @pytest.mark.question("project_qkv_left", points=1)
-def test_two_leading_dimensions_weights_left(expect: Expect, draw: Draw) -> None:
-    expect.same(
-        "project_qkv_left",
-        draw.normal(2, 3, 5, 4),
-        draw.normal(6, 4),
-        draw.normal(6, 4),
-        draw.normal(3, 4),
-        likely="only the last dimension changes, however many stand before it",
-    )
-
-
-@pytest.mark.question("project_qkv_left", points=1)
 def test_one_weight_in_three_roles_then_other_sizes_weights_left(
     expect: Expect, draw: Draw
 ) -> None:
@@ -229,14 +193,31 @@ def test_float64_and_any_memory_layout_weights_left(expect: Expect, draw: Draw) 
     )
 
 
-@pytest.mark.question("project_qkv_left", points=1)
-def test_gradient_reaches_inputs_and_weights_weights_left(expect: Expect, draw: Draw) -> None:
-    expect.gradients(
-        "project_qkv_left",
-        draw.normal(2, 3, 4, dtype=torch.float64),
-        draw.normal(2, 4, dtype=torch.float64),
-        draw.normal(2, 4, dtype=torch.float64),
-        draw.normal(3, 4, dtype=torch.float64),
-        likely="the weights are trained: use the tensors given, not `.data`, `.detach()` or new "
-        "parameters made of them",
-    )
+# What holds for every question.
+
+PROJECT_QKV = Traits(
+    "project_qkv",
+    [Tensor("... T d_in"), Tensor("d_in d_k"), Tensor("d_in d_k"), Tensor("d_in d_v")],
+    own={"float64": "test_float64_and_any_memory_layout"},
+    without={"errors": "none is promised", "chance": "nothing is random"},
+)
+
+
+@pytest.mark.question("project_qkv", points=0.5)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_project_qkv_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, PROJECT_QKV, trait)
+
+
+PROJECT_QKV_LEFT = Traits(
+    "project_qkv_left",
+    [Tensor("... T d_in"), Tensor("d_k d_in"), Tensor("d_k d_in"), Tensor("d_v d_in")],
+    own={"float64": "test_float64_and_any_memory_layout_weights_left"},
+    without={"errors": "none is promised", "chance": "nothing is random"},
+)
+
+
+@pytest.mark.question("project_qkv_left", points=0.5)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_project_qkv_left_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, PROJECT_QKV_LEFT, trait)

@@ -5,6 +5,7 @@ import torch
 
 from autograder.suite import Draw, Expect
 from autograder.suite.forbidden import scaled_dot_product
+from autograder.suite.traits import Size, Tensor, Traits, check_trait
 
 
 def _cancelling(queries: torch.Tensor) -> torch.Tensor:
@@ -52,7 +53,7 @@ def test_scores_of_several_sentences_and_heads(expect: Expect, draw: Draw) -> No
     expect.same("scale_scores", draw.normal(2, 3, 4, 5, scale=4.0), 8, likely=likely)
 
 
-@pytest.mark.question("scale_scores", points=1)
+@pytest.mark.question("scale_scores", points=0.5)
 def test_a_single_score(expect: Expect, draw: Draw) -> None:
     likely = "the result has the shape of the scores, even where sizes are 1"
     # one of each sign: no draw makes a sign that is lost invisible
@@ -67,24 +68,6 @@ def test_large_scores_in_float64(expect: Expect, draw: Draw) -> None:
         draw.uniform(4, 3, low=-48.0, high=48.0, dtype=torch.float64),
         5,
         likely="stay in the dtype of the scores, and keep large and negative ones as they are",
-    )
-
-
-@pytest.mark.question("scale_scores", points=1)
-def test_the_scores_given_stay_as_they_are(expect: Expect, draw: Draw) -> None:
-    scores = draw.strided(2, 4, 3, scale=4.0)
-    likely = "compute a new tensor from the scores and the `d_k` of this call"
-    expect.same("scale_scores", scores, 10, likely=likely)
-    expect.same("scale_scores", scores, 2, likely=likely)
-
-
-@pytest.mark.question("scale_scores", points=0.5)
-def test_gradient_reaches_the_scores(expect: Expect, draw: Draw) -> None:
-    expect.gradients(
-        "scale_scores",
-        draw.normal(2, 3, 4, dtype=torch.float64),
-        3,
-        likely="`.detach()`, `.item()` or `torch.tensor(...)` of scores cuts the gradient",
     )
 
 
@@ -139,24 +122,6 @@ def test_weights_in_a_batch(expect: Expect, draw: Draw) -> None:
 
 
 @pytest.mark.question("attention_weights", points=1)
-def test_weights_with_two_leading_dimensions(expect: Expect, draw: Draw) -> None:
-    expect.same(
-        "attention_weights",
-        draw.normal(2, 3, 5, 7),
-        draw.normal(2, 3, 4, 7),
-        likely="count dimensions from the end (-1, -2): there may be any number in front",
-    )
-
-
-@pytest.mark.question("attention_weights", points=0.5)
-def test_single_positions_keep_their_dimension(expect: Expect, draw: Draw) -> None:
-    likely = "dimensions of size 1 stay; a single key gets the weight 1"
-    expect.same("attention_weights", draw.normal(1, 1, 3), draw.normal(1, 4, 3), likely=likely)
-    expect.same("attention_weights", draw.normal(2, 4, 3), draw.normal(2, 1, 3), likely=likely)
-    expect.same("attention_weights", draw.normal(1, 2, 1), draw.normal(1, 3, 1), likely=likely)
-
-
-@pytest.mark.question("attention_weights", points=1)
 def test_weights_in_float64(expect: Expect, draw: Draw) -> None:
     expect.same(
         "attention_weights",
@@ -166,23 +131,13 @@ def test_weights_in_float64(expect: Expect, draw: Draw) -> None:
     )
 
 
-@pytest.mark.question("attention_weights", points=0.5)
+@pytest.mark.question("attention_weights", points=1)
 def test_queries_that_are_the_keys(expect: Expect, draw: Draw) -> None:
     both = draw.uniform(2, 5, 3, low=-2.5, high=2.5)
     likely = "work on new tensors: queries and keys may be one and the same tensor"
     expect.same("attention_weights", both, both, likely=likely)
     one = draw.normal(3, 6)
     expect.same("attention_weights", one, one, likely=likely)
-
-
-@pytest.mark.question("attention_weights", points=1)
-def test_gradient_reaches_queries_and_keys(expect: Expect, draw: Draw) -> None:
-    expect.gradients(
-        "attention_weights",
-        draw.normal(2, 3, 5, dtype=torch.float64),
-        draw.normal(2, 4, 5, dtype=torch.float64),
-        likely="`.detach()`, `.item()`, `.data` or `torch.tensor(...)` cuts the gradient",
-    )
 
 
 # scaled_dot_product_attention: 12 points
@@ -241,28 +196,6 @@ def test_contexts_in_a_batch(expect: Expect, draw: Draw) -> None:
 
 
 @pytest.mark.question(ATTENTION, points=1)
-def test_contexts_with_two_leading_dimensions(expect: Expect, draw: Draw) -> None:
-    expect.same(
-        ATTENTION,
-        draw.normal(2, 3, 5, 7),
-        draw.normal(2, 3, 4, 7),
-        draw.normal(2, 3, 4, 6),
-        likely="count dimensions from the end (-1, -2): there may be any number in front",
-    )
-
-
-@pytest.mark.question(ATTENTION, points=0.5)
-def test_contexts_of_single_positions(expect: Expect, draw: Draw) -> None:
-    likely = "dimensions of size 1 stay; a single key gives its value to every query"
-    expect.same(
-        ATTENTION, draw.normal(1, 1, 3), draw.normal(1, 4, 3), draw.normal(1, 4, 2), likely=likely
-    )
-    expect.same(
-        ATTENTION, draw.normal(2, 4, 3), draw.normal(2, 1, 3), draw.normal(2, 1, 1), likely=likely
-    )
-
-
-@pytest.mark.question(ATTENTION, points=0.5)
 def test_scores_far_apart(expect: Expect, draw: Draw) -> None:
     expect.same(
         ATTENTION,
@@ -294,19 +227,53 @@ def test_contexts_in_float64(expect: Expect, draw: Draw) -> None:
 
 
 @pytest.mark.question(ATTENTION, points=1)
-def test_gradient_reaches_queries_keys_and_values(expect: Expect, draw: Draw) -> None:
-    expect.gradients(
-        ATTENTION,
-        draw.normal(2, 3, 5, dtype=torch.float64),
-        draw.normal(2, 4, 5, dtype=torch.float64),
-        draw.normal(2, 4, 2, dtype=torch.float64),
-        likely="`.detach()`, `.item()`, `.data` or `torch.tensor(...)` cuts the gradient",
-    )
-
-
-@pytest.mark.question(ATTENTION, points=1)
 def test_it_is_built_by_hand(expect: Expect, draw: Draw) -> None:
     for leading in ((), (2, 3)):
         args = [draw.normal(*leading, *shape) for shape in ((4, 3), (2, 3), (2, 5))]
         expect.allowed(ATTENTION, *args, rule=OWN)
         expect.same(ATTENTION, *args, likely="scores, scale, softmax over the keys, weighted sum")
+
+
+# What holds for every question.
+
+SCALE_SCORES = Traits(
+    "scale_scores",
+    [Tensor("... T S"), Size("d_k")],
+    largest={"d_k": 4096},
+    own={"float64": "test_large_scores_in_float64"},
+    without={"errors": "none is promised", "chance": "nothing is random"},
+)
+
+
+@pytest.mark.question("scale_scores", points=0.5)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_scale_scores_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, SCALE_SCORES, trait)
+
+
+WEIGHTS = Traits(
+    "attention_weights",
+    [Tensor("... T d"), Tensor("... S d")],
+    own={"float64": "test_weights_in_float64"},
+    without={"errors": "none is promised", "chance": "nothing is random"},
+)
+
+
+@pytest.mark.question("attention_weights", points=0.5)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_attention_weights_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, WEIGHTS, trait)
+
+
+DOT_PRODUCT = Traits(
+    ATTENTION,
+    [Tensor("... T d"), Tensor("... S d"), Tensor("... S d_v")],
+    own={"float64": "test_contexts_in_float64"},
+    without={"errors": "none is promised", "chance": "nothing is random"},
+)
+
+
+@pytest.mark.question(ATTENTION, points=0.5)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_scaled_dot_product_attention_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, DOT_PRODUCT, trait)

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect, ExpectLayer
+from autograder.suite.traits import Made, Size, Tensor, Traits, check_trait
 
 
 def _weights_stay(layer: ExpectLayer) -> None:
@@ -93,53 +94,8 @@ def test_a_batch_of_sentences(expect: Expect, draw: Draw) -> None:
 
 
 @pytest.mark.question("SelfAttentionV1", points=1)
-def test_two_leading_dimensions(expect: Expect, draw: Draw) -> None:
-    expect.layer("SelfAttentionV1", 4, 6).same(
-        _tokens(draw, 2, 3, 5, 4),
-        likely="count dimensions from the end (-1, -2): there may be any number in front",
-    )
-
-
-@pytest.mark.question("SelfAttentionV1", points=1)
-def test_one_token_in_a_batch_of_one(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer("SelfAttentionV1", 4, 3)
-    likely = "dimensions of size 1 stay"
-    layer.same(_tokens(draw, 1, 1, 4), likely=likely)
-    layer.same(_tokens(draw, 1, 3, 4), likely=likely)
-    layer.same(_tokens(draw, 3, 1, 4), likely=likely)
-
-
-@pytest.mark.question("SelfAttentionV1", points=1)
-def test_calls_do_not_depend_on_each_other(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer("SelfAttentionV1", 3, 2)
-    likely = "nothing of an earlier call is kept or changed: sizes come from this call's input"
-    sentence = _tokens(draw, 6, 3)
-    layer.same(sentence, likely=likely)
-    layer.same(_tokens(draw, 2, 4, 3), likely=likely)
-    layer.same(sentence, likely=likely)
-    _weights_stay(layer)
-
-
-@pytest.mark.question("SelfAttentionV1", points=1)
-def test_train_and_eval_mode_compute_the_same(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer("SelfAttentionV1", 4, 3)
-    sentences = _tokens(draw, 3, 8, 4)
-    layer.train().same(sentences, likely="there is no dropout in this layer")
-    layer.eval().same(sentences, likely="eval mode computes what train mode does")
-
-
-@pytest.mark.question("SelfAttentionV1", points=1)
 def test_float64_and_any_memory_layout(expect: Expect, draw: Draw) -> None:
     _in_float64(expect.layer("SelfAttentionV1", 4, 3), draw, inputs_dim=0)
-
-
-@pytest.mark.question("SelfAttentionV1", points=2)
-def test_gradient_reaches_the_input_and_every_weight(expect: Expect, draw: Draw) -> None:
-    expect.layer("SelfAttentionV1", 4, 3).move(dtype=torch.float64).gradients(
-        draw.normal(2, 5, 4, scale=0.5, dtype=torch.float64),
-        likely="`.detach()`, `.data`, `torch.no_grad()` or a weight with `requires_grad=False` "
-        "keeps a weight from being trained",
-    )
 
 
 # SelfAttentionV2: 15 points
@@ -177,7 +133,7 @@ def test_a_sentence_linear(expect: Expect, draw: Draw) -> None:
     )
 
 
-@pytest.mark.question("SelfAttentionV2", points=1)
+@pytest.mark.question("SelfAttentionV2", points=1.5)
 def test_as_many_tokens_as_numbers_linear(expect: Expect, draw: Draw) -> None:
     expect.layer("SelfAttentionV2", 3, 3, True).same(
         _tokens(draw, 3, 3),
@@ -196,49 +152,43 @@ def test_a_batch_of_sentences_with_bias(expect: Expect, draw: Draw) -> None:
 
 
 @pytest.mark.question("SelfAttentionV2", points=1)
-def test_two_leading_dimensions_linear(expect: Expect, draw: Draw) -> None:
-    expect.layer("SelfAttentionV2", 4, 6).same(
-        _tokens(draw, 2, 3, 5, 4),
-        likely="count dimensions from the end (-1, -2): there may be any number in front",
-    )
-
-
-@pytest.mark.question("SelfAttentionV2", points=0.5)
-def test_one_token_in_a_batch_of_one_linear(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer("SelfAttentionV2", 4, 3)
-    likely = "dimensions of size 1 stay"
-    layer.same(_tokens(draw, 1, 1, 4), likely=likely)
-    layer.same(_tokens(draw, 1, 3, 4), likely=likely)
-    layer.same(_tokens(draw, 3, 1, 4), likely=likely)
-
-
-@pytest.mark.question("SelfAttentionV2", points=1)
-def test_calls_do_not_depend_on_each_other_linear(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer("SelfAttentionV2", 3, 2, True)
-    likely = "nothing of an earlier call is kept or changed: sizes come from this call's input"
-    sentence = _tokens(draw, 6, 3)
-    layer.same(sentence, likely=likely)
-    layer.same(_tokens(draw, 2, 4, 3), likely=likely)
-    layer.same(sentence, likely=likely)
-    _weights_stay(layer)
-
-
-@pytest.mark.question("SelfAttentionV2", points=1)
-def test_train_and_eval_mode_compute_the_same_linear(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer("SelfAttentionV2", 4, 3)
-    sentences = _tokens(draw, 3, 8, 4)
-    layer.train().same(sentences, likely="there is no dropout in this layer")
-    layer.eval().same(sentences, likely="eval mode computes what train mode does")
-
-
-@pytest.mark.question("SelfAttentionV2", points=1)
 def test_float64_and_any_memory_layout_linear(expect: Expect, draw: Draw) -> None:
     _in_float64(expect.layer("SelfAttentionV2", 4, 3, True), draw, inputs_dim=1)
 
 
-@pytest.mark.question("SelfAttentionV2", points=2)
-def test_gradient_reaches_the_input_and_every_layer(expect: Expect, draw: Draw) -> None:
-    expect.layer("SelfAttentionV2", 4, 3, True).move(dtype=torch.float64).gradients(
-        draw.normal(2, 5, 4, scale=0.5, dtype=torch.float64),
-        likely="`.detach()`, `.data` or `torch.no_grad()` keeps a layer from being trained",
-    )
+# What holds for every question.
+
+V1 = Traits(
+    "SelfAttentionV1",
+    [Tensor("... T d_in")],
+    build=[Size("d_in"), Size("d_out")],
+    own={"float64": "test_float64_and_any_memory_layout"},
+    without={
+        "errors": "none is promised",
+        "chance": "nothing is random: train and eval mode are compared in call after call",
+    },
+)
+
+
+@pytest.mark.question("SelfAttentionV1", points=1.5)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_version_one_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, V1, trait)
+
+
+V2 = Traits(
+    "SelfAttentionV2",
+    [Tensor("... T d_in")],
+    build=[Size("d_in"), Size("d_out"), Made(lambda draw, sizes: True)],
+    own={"float64": "test_float64_and_any_memory_layout_linear"},
+    without={
+        "errors": "none is promised",
+        "chance": "nothing is random: train and eval mode are compared in call after call",
+    },
+)
+
+
+@pytest.mark.question("SelfAttentionV2", points=1.25)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_version_two_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, V2, trait)

@@ -7,6 +7,8 @@ import torch
 
 from autograder.suite import Draw, Expect, Tolerance
 from autograder.suite.forbidden import torch_softmax
+from autograder.suite.traits import Made, Tensor, Traits, check_trait
+from autograder.suite.traits import positive as positive_values
 
 INF = float("inf")
 
@@ -91,12 +93,6 @@ def test_shares_in_float64(expect: Expect, draw: Draw) -> None:
     expect.same("normalize_by_sum", scores, likely=PRECISION)
 
 
-@pytest.mark.question("normalize_by_sum", points=2)
-def test_gradient_of_shares(expect: Expect, draw: Draw) -> None:
-    scores = positive(draw, 2, 3, 4).double()
-    expect.gradients("normalize_by_sum", scores, likely=GRADIENT)
-
-
 @pytest.mark.question("naive_softmax", points=1)
 def test_one_row_of_exponentials(expect: Expect, draw: Draw) -> None:
     likely = "first the exponential of every score, then each divided by the sum of exponentials"
@@ -121,11 +117,6 @@ def test_exponentials_with_leading_dimensions(expect: Expect, draw: Draw) -> Non
 @pytest.mark.question("naive_softmax", points=2)
 def test_exponentials_in_float64(expect: Expect, draw: Draw) -> None:
     expect.same("naive_softmax", between_float32_numbers(draw, 3, 5), likely=PRECISION)
-
-
-@pytest.mark.question("naive_softmax", points=2)
-def test_gradient_of_exponentials(expect: Expect, draw: Draw) -> None:
-    expect.gradients("naive_softmax", draw.normal(2, 3, 4, dtype=torch.float64), likely=GRADIENT)
 
 
 @pytest.mark.question("softmax", points=1)
@@ -208,7 +199,7 @@ def test_precision_of_float64(expect: Expect, draw: Draw) -> None:
     expect.same("softmax", scores, 0, likely=PRECISION)
 
 
-@pytest.mark.question("softmax", points=3)
+@pytest.mark.question("softmax", points=1)
 def test_gradient_along_any_dimension(expect: Expect, draw: Draw) -> None:
     expect.gradients("softmax", draw.normal(2, 5, dtype=torch.float64), likely=GRADIENT)
     expect.gradients("softmax", draw.normal(2, 3, 4, dtype=torch.float64), 1, likely=GRADIENT)
@@ -221,3 +212,50 @@ def test_built_without_the_softmax_of_torch(expect: Expect, draw: Draw) -> None:
     expect.allowed("softmax", cube, 1, rule=NO_TORCH_SOFTMAX)
     # what breaks no rule only because it does nothing has earned nothing yet
     expect.same("softmax", row, likely="exponentials, each divided by the sum of its row")
+
+
+# What holds for every question.
+
+NORMALIZE = Traits(
+    "normalize_by_sum",
+    [Tensor("... S", positive_values)],
+    own={"float64": "test_shares_in_float64"},
+    without={"errors": "none is promised", "chance": "nothing is random"},
+)
+
+
+@pytest.mark.question("normalize_by_sum", points=0.5)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_normalize_by_sum_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, NORMALIZE, trait)
+
+
+NAIVE = Traits(
+    "naive_softmax",
+    [Tensor("... S")],
+    own={"float64": "test_exponentials_in_float64"},
+    without={"errors": "none is promised", "chance": "nothing is random"},
+)
+
+
+@pytest.mark.question("naive_softmax", points=0.5)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_naive_softmax_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, NAIVE, trait)
+
+
+SOFTMAX = Traits(
+    "softmax",
+    [
+        Tensor("... S"),
+        Made(lambda draw, sizes: draw.integer(-1 - len(sizes.leading), len(sizes.leading))),
+    ],
+    own={"float64": "test_precision_of_float64"},
+    without={"errors": "none is promised", "chance": "nothing is random"},
+)
+
+
+@pytest.mark.question("softmax", points=0.5)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_softmax_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, SOFTMAX, trait)

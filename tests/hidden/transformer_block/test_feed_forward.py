@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect, ExpectLayer
+from autograder.suite.traits import Size, Tensor, Traits, check_trait
 
 
 def _network(expect: Expect, d_model: int, hidden_dim: int) -> ExpectLayer:
@@ -37,15 +38,6 @@ def test_batch_of_sequences(expect: Expect, draw: Draw) -> None:
     )
 
 
-@pytest.mark.question("FeedForward", points=2)
-def test_four_dimensions(expect: Expect, draw: Draw) -> None:
-    layer = _network(expect, 4, 6)
-    layer.same(
-        draw.normal(2, 3, 5, 4),
-        likely="any number of leading dimensions comes back as it went in",
-    )
-
-
 @pytest.mark.question("FeedForward", points=1)
 def test_hidden_layer_smaller_than_the_model(expect: Expect, draw: Draw) -> None:
     layer = _network(expect, 7, 3)
@@ -65,29 +57,21 @@ def test_large_inputs_in_float64(expect: Expect, draw: Draw) -> None:
     )
 
 
-@pytest.mark.question("FeedForward", points=1)
-def test_more_calls_and_inputs_that_are_not_contiguous(expect: Expect, draw: Draw) -> None:
-    layer = _network(expect, 4, 6)
-    for shape in ((2, 5, 4), (2, 5, 4), (3, 2, 4), (1, 1, 4)):
-        layer.same(
-            draw.strided(*shape),
-            likely="a call depends on its own input and on the weights only",
-        )
+# What holds for every question.
+
+FEED_FORWARD = Traits(
+    "FeedForward",
+    [Tensor("... D")],
+    build=[Size("D"), Size("F")],
+    own={"float64": "test_large_inputs_in_float64"},
+    without={
+        "errors": "none is promised",
+        "chance": "nothing is random: train and eval mode are compared in call after call",
+    },
+)
 
 
 @pytest.mark.question("FeedForward", points=2)
-def test_training_and_evaluation_are_alike(expect: Expect, draw: Draw) -> None:
-    layer = _network(expect, 4, 40)
-    tokens = draw.normal(40, 4)
-    for mode in (True, False):
-        layer.train(mode).same(tokens, likely="this layer has no dropout and no other randomness")
-
-
-@pytest.mark.question("FeedForward", points=3)
-def test_gradient_reaches_every_weight(expect: Expect, draw: Draw) -> None:
-    layer = _network(expect, 5, 8).move(dtype=torch.float64)
-    layer.gradients(
-        draw.normal(2, 7, 5, dtype=torch.float64),
-        likely="`.detach()`, `.data`, `torch.no_grad()` or `torch.tensor(...)` of results cuts the "
-        "gradient",
-    )
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_feed_forward_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, FEED_FORWARD, trait)

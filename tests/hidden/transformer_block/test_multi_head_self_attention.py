@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect, ExpectLayer
+from autograder.suite.traits import Size, Tensor, Traits, check_trait
 
 # weights of this scale keep the scores moderate at the sizes used here
 SCALE = 0.4
@@ -73,17 +74,6 @@ def test_heads_of_size_one(expect: Expect, draw: Draw) -> None:
 
 
 @pytest.mark.question("MultiHeadSelfAttention", points=2)
-def test_more_calls_of_the_same_and_of_other_sizes(expect: Expect, draw: Draw) -> None:
-    layer = _attention(expect, 10, 2)
-    for sequences, tokens in ((2, 6), (2, 6), (4, 3), (1, 9), (1, 1)):
-        layer.same(
-            draw.normal(sequences, tokens, 10),
-            likely="sizes come from the input of this very call, and a call leaves the module as "
-            "it was",
-        )
-
-
-@pytest.mark.question("MultiHeadSelfAttention", points=2)
 def test_float64(expect: Expect, draw: Draw) -> None:
     layer = _attention(expect, 8, 2).move(dtype=torch.float64)
     layer.same(
@@ -93,28 +83,21 @@ def test_float64(expect: Expect, draw: Draw) -> None:
     )
 
 
-@pytest.mark.question("MultiHeadSelfAttention", points=1)
-def test_input_that_is_not_contiguous(expect: Expect, draw: Draw) -> None:
-    layer = _attention(expect, 8, 2)
-    layer.same(
-        draw.strided(2, 5, 8),
-        likely="`view` needs a certain order in memory, `reshape` does not",
-    )
+# What holds for every question.
+
+SELF_ATTENTION = Traits(
+    "MultiHeadSelfAttention",
+    [Tensor("B T H*d")],
+    build=[Size("H*d"), Size("H")],
+    own={"float64": "test_float64"},
+    without={
+        "errors": "none is promised",
+        "chance": "nothing is random: train and eval mode are compared in call after call",
+    },
+)
 
 
 @pytest.mark.question("MultiHeadSelfAttention", points=2)
-def test_training_and_evaluation_are_alike(expect: Expect, draw: Draw) -> None:
-    layer = _attention(expect, 6, 2)
-    tokens = draw.normal(2, 40, 6)
-    for mode in (True, False):
-        layer.train(mode).same(tokens, likely="this layer has no dropout and no other randomness")
-
-
-@pytest.mark.question("MultiHeadSelfAttention", points=3)
-def test_gradient_reaches_every_weight(expect: Expect, draw: Draw) -> None:
-    layer = _attention(expect, 8, 2).move(dtype=torch.float64)
-    layer.gradients(
-        draw.normal(2, 5, 8, dtype=torch.float64),
-        likely="`.detach()`, `.data`, `.item()`, `torch.no_grad()` or `torch.tensor(...)` of "
-        "results cuts the gradient",
-    )
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_self_attention_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, SELF_ATTENTION, trait)

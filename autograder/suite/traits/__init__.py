@@ -1,0 +1,21 @@
+"""What holds for every question, tested for every question from one declaration."""
+
+from .declaration import TRAITS, Traits
+from .general import check_trait
+from .inputs import Ids, Input, Made, Rate, Size, Sizes, Tensor, normal, positive, rows
+
+__all__ = [
+    "TRAITS",
+    "Ids",
+    "Input",
+    "Made",
+    "Rate",
+    "Size",
+    "Sizes",
+    "Tensor",
+    "Traits",
+    "check_trait",
+    "normal",
+    "positive",
+    "rows",
+]

@@ -1,0 +1,126 @@
+"""What a question says about itself, once, in its hidden suite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from ..draw import Draw
+from .inputs import LEADING, Input, Made, Rate, Sizes, Tensor
+
+#: traits with a generated test
+LAYOUT, SIZE, CALLS, GRADIENTS = "any memory layout", "any size", "call after call", "gradients"
+GENERATED = (LAYOUT, SIZE, CALLS, GRADIENTS)
+#: traits that tests of the question's own show, because no rule tells what is right
+FLOAT64, ERRORS, CHANCE = "float64", "errors", "chance"
+TRAITS = (*GENERATED, FLOAT64, ERRORS, CHANCE)
+
+#: what a letter is where nothing else is said, and the largest that it becomes
+_USUAL: Mapping[str, int] = {"B": 2, "H": 3, "T": 5, "S": 7, "d": 4}
+_OTHERS = (6, 9, 8, 10, 11)
+_LARGEST: Mapping[str, int] = {"B": 17, "H": 16, "T": 128, "S": 128}
+_LARGEST_VECTOR = 67
+#: leading dimensions that are tried in turn: from none to three, with one in every place
+_LEADS: tuple[tuple[int, ...], ...] = ((), (1, 3), (2, 1, 3), (3, 1), (2,))
+
+#: of a layer's weights, by name and shape
+Weights = Callable[[Draw, str, tuple[int, ...]], torch.Tensor]
+
+
+def moderate(draw: Draw, name: str, shape: tuple[int, ...]) -> torch.Tensor:
+    """Normal weights, smaller in large layers, so that numbers do not grow from step to step."""
+    return draw.normal(*shape, scale=min(0.5, 1.2 / max(shape) ** 0.5))
+
+
+@dataclass(frozen=True)
+class Traits:
+    """A function, or with `build` a class, and what holds for it.
+
+    `inputs` are the arguments of a call (of `forward`), `build` those of the class. A letter in a
+    shape is a size; `sizes`, `smallest` and `largest` say what it is and becomes where that is not
+    the usual, and a letter in `fixed` stays as it is. Values are compared after `after`, in `dtype`
+    where nothing else is asked for; `weights` fills a layer. `likely` replaces the likely cause
+    that a trait's failure tells. `own` names, by trait, a test of the suite that shows it;
+    `without` says why there is none.
+    """
+
+    question: str
+    inputs: Sequence[Input]
+    build: Sequence[Input] | None = None
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    smallest: Mapping[str, int] = field(default_factory=dict)
+    largest: Mapping[str, int] = field(default_factory=dict)
+    fixed: Sequence[str] = ()
+    dtype: torch.dtype = torch.float32
+    weights: Weights = moderate
+    after: Callable[[torch.Tensor], torch.Tensor] | None = None
+    likely: Mapping[str, str] = field(default_factory=dict)
+    own: Mapping[str, str] = field(default_factory=dict)
+    without: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def has_leading(self) -> bool:
+        """Whether a call takes any number of leading dimensions."""
+        return any(isinstance(i, Tensor) and LEADING in i.shape.split() for i in self.inputs)
+
+    @property
+    def has_rate(self) -> bool:
+        """Whether the class takes a rate of dropout."""
+        return any(
+            isinstance(item, Rate) or (isinstance(item, Made) and item.rate)
+            for item in self.build or ()
+        )
+
+    def usual(self, leading: tuple[int, ...] = (), rate: float = 0.0) -> Sizes:
+        """The sizes of an ordinary call: all different, none of them 1."""
+        letters = dict.fromkeys(x for i in (*(self.build or ()), *self.inputs) for x in i.letters)
+        known = {x: self.sizes.get(x, _USUAL.get(x, 0)) for x in letters}
+        others = iter([size for size in _OTHERS if size not in known.values()])
+        known = {x: size or next(others) for x, size in known.items()}
+        return Sizes({**self.sizes, **known}, leading, rate)
+
+    def call_letters(self) -> list[str]:
+        """The letters that may change from call to call."""
+        built = {x for i in self.build or () for x in i.letters}
+        letters = dict.fromkeys(x for i in self.inputs for x in i.letters)
+        return [x for x in letters if x not in built and x not in self.fixed]
+
+    def built_letters(self) -> list[str]:
+        """The letters that a class is built with."""
+        letters = dict.fromkeys(x for i in self.build or () for x in i.letters)
+        return [x for x in letters if x not in self.fixed]
+
+    def extremes(self, letters: Sequence[str]) -> list[dict[str, int]]:
+        """Sizes in which every letter is 1 once, and once as large as it becomes.
+
+        One is small while the next is large: so few calls show both, and none of them is slow.
+        """
+        if len(letters) == 1:
+            return [{x: self.smallest.get(x, 1)} for x in letters] + [
+                {x: self._largest(x)} for x in letters
+            ]
+        following = [*letters[1:], *letters[:1]]
+        return [
+            {one: self.smallest.get(one, 1), other: self._largest(other)}
+            for one, other in zip(letters, following, strict=True)
+        ]
+
+    def varied(self, letters: Sequence[str], base: Sizes) -> list[Sizes]:
+        """The calls of the trait of sizes: `extremes`, with all numbers of leading dimensions."""
+        extremes = self.extremes(letters) if letters else [{}]
+        leads = _LEADS if self.has_leading else ((),)
+        return [
+            base.but(leads[i % len(leads)], **extremes[i % len(extremes)])
+            for i in range(max(len(extremes), len(leads)))
+        ]
+
+    def other(self, base: Sizes) -> Sizes:
+        """Other sizes for what may change from call to call: shorter by one, longer by two."""
+        letters = self.call_letters()
+        changes = (-1, 2)
+        return base.but(**{x: base.letters[x] + changes[i % 2] for i, x in enumerate(letters)})
+
+    def _largest(self, letter: str) -> int:
+        return self.largest.get(letter, _LARGEST.get(letter, _LARGEST_VECTOR))

@@ -1,0 +1,28 @@
+"""The generated test of a trait: for a function or for a class, with words of its own."""
+
+from __future__ import annotations
+
+from ..expect import Expect
+from .declaration import CALLS, GENERATED, GRADIENTS, LAYOUT, SIZE, Traits
+from .functions import FUNCTION_TESTS
+from .layers import LAYER_TESTS
+
+#: the likely cause, where the declaration has none
+_LIKELY = {
+    LAYOUT: "only the numbers count, not how they lie in memory: a tensor may be transposed, a "
+    "slice or expanded; `.view` wants contiguous memory, `.reshape` does not",
+    SIZE: "any size may be 1, and sequences may be long: no size is built in, none is taken from "
+    "another dimension, and a dimension of size 1 stays (`.squeeze()` takes it away)",
+    CALLS: "every call counts for itself: nothing is left of an earlier one, no result, no mask "
+    "and no size",
+    GRADIENTS: "`.detach()`, `.item()`, `.data`, `torch.no_grad()` or `torch.tensor(...)` cuts the "
+    "gradient of what stands before it",
+}
+
+
+def check_trait(expect: Expect, traits: Traits, trait: str) -> None:
+    """Runs the generated test of a trait; raises `LookupError` for a name that no trait has."""
+    if trait not in GENERATED:
+        raise LookupError(f"no generated test is called {trait!r}; there are {GENERATED}")
+    tests = FUNCTION_TESTS if traits.build is None else LAYER_TESTS
+    tests[trait](expect, traits, traits.likely.get(trait, _LIKELY[trait]))

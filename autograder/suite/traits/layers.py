@@ -1,0 +1,134 @@
+"""The generated tests of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from ..expect import Expect
+from ..layers import ExpectLayer
+from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
+from .inputs import Sizes
+from .layouts import LAYOUTS, Layout, contiguous, turned
+
+#: a rate of dropout with which a call in train mode can't be taken for one in eval mode
+_RATE = 0.5
+_MODES = (
+    "without dropout a layer computes the same in train mode and in eval mode, in every call, "
+    "whatever mode it was in before"
+)
+_EVAL = "in eval mode nothing is dropped, also after a call in train mode"
+_WEIGHTS = (
+    "the weights of this very moment count: training changes them, and what was computed from "
+    "them in an earlier call, or when the layer was built, is out of date"
+)
+_COPY = (
+    "`copy.deepcopy(layer)`, and a new layer with the `state_dict()` of this one, compute what "
+    "this one does: all that a layer knows is in its parameters, buffers and arguments"
+)
+_BACKWARD = (
+    "with dropout the layer has to learn, too: an operation in place (`weights *= ...`, a name "
+    "that ends in `_`) overwrites what the backward pass needs"
+)
+
+
+def _built(expect: Expect, traits: Traits, sizes: Sizes) -> ExpectLayer:
+    assert traits.build is not None
+    arguments = [item.make(expect.draw, sizes, traits.dtype) for item in traits.build]
+    layer = expect.layer(traits.question, *arguments)
+    _refill(expect, traits, layer)
+    if traits.dtype != torch.float32:
+        layer.move(dtype=traits.dtype)
+    return layer
+
+
+def _refill(expect: Expect, traits: Traits, layer: ExpectLayer) -> None:
+    layer.fill(lambda name, shape: traits.weights(expect.draw, name, shape))
+
+
+def _arguments(
+    expect: Expect,
+    traits: Traits,
+    sizes: Sizes,
+    dtype: torch.dtype | None = None,
+    layout: Layout = contiguous,
+) -> list[Any]:
+    return [item.make(expect.draw, sizes, dtype or traits.dtype, layout) for item in traits.inputs]
+
+
+def any_layout(expect: Expect, traits: Traits, likely: str) -> None:
+    """The inputs in every layout."""
+    sizes = traits.usual((2, 3))
+    layer = _built(expect, traits, sizes)
+    for layout in LAYOUTS:
+        layer.same(*_arguments(expect, traits, sizes, layout=layout), likely=likely)
+
+
+def any_size(expect: Expect, traits: Traits, likely: str) -> None:
+    """Every size once 1 and once large: those that the class is built with, those of a call."""
+    usual = traits.usual()
+    built = traits.built_letters()
+    builds = [usual.but(**extreme) for extreme in (traits.extremes(built) if built else [{}])]
+    for index, built_with in enumerate(builds):
+        layer = _built(expect, traits, built_with)
+        calls = traits.varied(traits.call_letters(), built_with)
+        for sizes in calls[index % len(calls) :: len(builds)]:
+            layer.same(*_arguments(expect, traits, sizes), likely=likely)
+
+
+def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
+    """Calls in both modes in turn, other weights after a call, a copy and a restored layer."""
+    sizes = traits.usual()
+    layer = _built(expect, traits, sizes)
+    copied = layer.copied(likely=_COPY)
+    restored = copied.restored(likely=_COPY)
+
+    def inputs() -> list[Any]:
+        return _arguments(expect, traits, sizes)
+
+    first = inputs()
+    layer.eval().same(*first, likely=likely)
+    layer.same(*inputs(), likely=likely)
+    layer.same(*_arguments(expect, traits, traits.other(sizes)), likely=likely)
+    for mode in (True, False):
+        layer.train(mode).same(*inputs(), likely=_MODES)
+        layer.same(*inputs(), likely=_MODES)
+    _refill(expect, traits, layer)
+    layer.same(*first, likely=_WEIGHTS)
+    layer.train().same(*first, likely=_WEIGHTS)
+    for other in (copied, restored):
+        other.eval().same(*first, likely=_COPY)
+    if traits.has_rate:
+        _with_dropout(expect, traits)
+
+
+def _with_dropout(expect: Expect, traits: Traits) -> None:
+    sizes = traits.usual(rate=_RATE)
+    layer = _built(expect, traits, sizes)
+    first = _arguments(expect, traits, sizes)
+    layer.train().result(*first, likely=_EVAL)
+    layer.eval().same(*first, likely=_EVAL)
+    layer.same(*_arguments(expect, traits, sizes), likely=_EVAL)
+
+
+def gradients(expect: Expect, traits: Traits, likely: str) -> None:
+    """To inputs and weights, in both modes; with dropout, that there are any."""
+    sizes = traits.usual((2,))
+    layer = _built(expect, traits, sizes).move(dtype=torch.float64)
+    layer.train().gradients(*_arguments(expect, traits, sizes, torch.float64), likely=likely)
+    if traits.has_rate:
+        sizes = traits.usual((2,), _RATE)
+        layer = _built(expect, traits, sizes).move(dtype=torch.float64).train()
+        layer.trains(*_arguments(expect, traits, sizes, torch.float64), likely=_BACKWARD)
+    inputs = _arguments(expect, traits, sizes, torch.float64, turned)
+    layer.eval().gradients(*inputs, likely=likely)
+
+
+LAYER_TESTS: Mapping[str, Callable[[Expect, Traits, str], None]] = {
+    LAYOUT: any_layout,
+    SIZE: any_size,
+    CALLS: call_after_call,
+    GRADIENTS: gradients,
+}

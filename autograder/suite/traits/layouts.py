@@ -1,0 +1,45 @@
+"""The ways in which a tensor of given numbers may lie in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+#: from a contiguous tensor to one of the same numbers (of the same first ones, where expanded)
+Layout = Callable[[torch.Tensor], torch.Tensor]
+
+
+def contiguous(tensor: torch.Tensor) -> torch.Tensor:
+    """Row after row."""
+    return tensor
+
+
+def turned(tensor: torch.Tensor) -> torch.Tensor:
+    """As after `.transpose(-2, -1)`."""
+    if tensor.dim() < 2:
+        return sliced(tensor)
+    return tensor.transpose(-2, -1).contiguous().transpose(-2, -1)
+
+
+def heads(tensor: torch.Tensor) -> torch.Tensor:
+    """As `(B, H, T, d)` after the heads of `(B, T, H, d)` were brought to the front."""
+    if tensor.dim() < 3:
+        return turned(tensor)
+    return tensor.transpose(-3, -2).contiguous().transpose(-3, -2)
+
+
+def sliced(tensor: torch.Tensor) -> torch.Tensor:
+    """Every second column of a wider tensor."""
+    wider = tensor.new_zeros(*tensor.shape[:-1], 2 * tensor.shape[-1])
+    wider[..., 1::2] = tensor
+    return wider[..., 1::2]
+
+
+def expanded(tensor: torch.Tensor) -> torch.Tensor:
+    """As after `.expand`: what stands first along the first dimension stands there everywhere."""
+    return tensor[:1].clone().expand_as(tensor)
+
+
+#: all of them but the plain one
+LAYOUTS: tuple[Layout, ...] = (turned, heads, sliced, expanded)
