@@ -112,7 +112,7 @@ class Traits:
         extremes = self.extremes(letters) if letters else [{}]
         leads = _LEADS if self.has_leading else ((),)
         return [
-            base.but(leads[i % len(leads)], **extremes[i % len(extremes)])
+            base.but(extremes[i % len(extremes)], leads[i % len(leads)])
             for i in range(max(len(extremes), len(leads)))
         ]
 
@@ -120,7 +120,7 @@ class Traits:
         """Other sizes for what may change from call to call: shorter by one, longer by two."""
         letters = self.call_letters()
         changes = (-1, 2)
-        return base.but(**{x: base.letters[x] + changes[i % 2] for i, x in enumerate(letters)})
+        return base.but({x: base.letters[x] + changes[i % 2] for i, x in enumerate(letters)})
 
     def _largest(self, letter: str) -> int:
         return self.largest.get(letter, _LARGEST.get(letter, _LARGEST_VECTOR))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -37,13 +37,10 @@ class Sizes:
             sizes += self.leading if part == LEADING else [self.of(part)]
         return tuple(sizes)
 
-    def but(self, leading: tuple[int, ...] | None = None, **letters: int) -> Sizes:
+    def but(self, letters: Mapping[str, int], leading: tuple[int, ...] | None = None) -> Sizes:
         """These sizes with other ones in some places."""
-        return replace(
-            self,
-            letters={**self.letters, **letters},
-            leading=self.leading if leading is None else leading,
-        )
+        leading = self.leading if leading is None else leading
+        return replace(self, letters={**self.letters, **letters}, leading=leading)
 
     def _factor(self, text: str) -> int:
         return self.letters[text] if text in self.letters else int(text)
@@ -172,3 +169,17 @@ class Made:
     ) -> Any:
         """See `Input.make`."""
         return self.function(draw, sizes)
+
+
+def arguments_of(
+    inputs: Sequence[Input],
+    draw: Draw,
+    sizes: Sizes,
+    dtype: torch.dtype,
+    layouts: Sequence[Layout] = (contiguous,),
+) -> list[Any]:
+    """Fresh arguments of a call, with the layouts in turn."""
+    return [
+        item.make(draw, sizes, dtype, layouts[index % len(layouts)])
+        for index, item in enumerate(inputs)
+    ]

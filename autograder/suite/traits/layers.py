@@ -10,7 +10,7 @@ import torch
 from ..expect import Expect
 from ..layers import ExpectLayer
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
-from .inputs import Sizes
+from .inputs import Sizes, arguments_of
 from .layouts import LAYOUTS, Layout, contiguous, turned
 
 #: a rate of dropout with which a call in train mode can't be taken for one in eval mode
@@ -36,7 +36,7 @@ _BACKWARD = (
 
 def _built(expect: Expect, traits: Traits, sizes: Sizes) -> ExpectLayer:
     assert traits.build is not None
-    arguments = [item.make(expect.draw, sizes, traits.dtype) for item in traits.build]
+    arguments = arguments_of(traits.build, expect.draw, sizes, traits.dtype)
     layer = expect.layer(traits.question, *arguments)
     _refill(expect, traits, layer)
     if traits.dtype != torch.float32:
@@ -55,7 +55,7 @@ def _arguments(
     dtype: torch.dtype | None = None,
     layout: Layout = contiguous,
 ) -> list[Any]:
-    return [item.make(expect.draw, sizes, dtype or traits.dtype, layout) for item in traits.inputs]
+    return arguments_of(traits.inputs, expect.draw, sizes, dtype or traits.dtype, [layout])
 
 
 def any_layout(expect: Expect, traits: Traits, likely: str) -> None:
@@ -70,7 +70,7 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
     """Every size once 1 and once large: those that the class is built with, those of a call."""
     usual = traits.usual()
     built = traits.built_letters()
-    builds = [usual.but(**extreme) for extreme in (traits.extremes(built) if built else [{}])]
+    builds = [usual.but(extreme) for extreme in (traits.extremes(built) if built else [{}])]
     for index, built_with in enumerate(builds):
         layer = _built(expect, traits, built_with)
         calls = traits.varied(traits.call_letters(), built_with)
