@@ -1,0 +1,84 @@
+"""Diagrams for the notebooks: which query heads share keys, and the roads through a block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+
+from .drawing import INK, QUIET, WIDEST, styled
+
+_GROUPS = ("#4c78a8", "#e8a33d", "#59a14f", "#b279a2", "#9c755f", "#e45756", "#72b7b2", "#bab0ac")
+_SUBLAYER, _NORM, _ARROW = "#dfe8f2", "#f6e7db", "#4c78a8"
+_STEP = 0.62  # inches between the boxes of a block
+
+
+def head_groups(num_heads: int, num_kv_heads: int, title: str = "") -> None:
+    """Draws query heads above the heads of keys and values that they read.
+
+    Args:
+        num_heads: H, number of query heads; at most 16 can be read.
+        num_kv_heads: G, number of heads of keys and values.
+        title: stands above the picture.
+
+    Raises:
+        ValueError: H is not a multiple of G.
+    """
+    readers, left = divmod(num_heads, num_kv_heads)
+    if left:
+        raise ValueError(f"{num_heads} query heads make no equal groups for {num_kv_heads}")
+    with styled():
+        _, axes = plt.subplots(figsize=(WIDEST, 1.55), layout="constrained")
+        for place in range(num_kv_heads):
+            first, middle = place * readers, (place + 0.5) * readers
+            colour = _GROUPS[place % len(_GROUPS)]
+            for reader in range(first, first + readers):
+                axes.plot([reader + 0.5, middle], [0.72, 0.3], color=colour, zorder=0)
+                _head(axes, reader + 0.5, 0.82, f"q{reader}", colour)
+            _head(axes, middle, 0.2, f"k{place} v{place}", colour)
+        axes.set(xlim=(0, num_heads), ylim=(0.0, 1.0))
+        axes.set_title(title)
+        axes.axis("off")
+
+
+def _head(axes: Axes, across: float, height: float, text: str, colour: str) -> None:
+    box = {"boxstyle": "round,pad=0.25", "facecolor": colour, "edgecolor": "none", "alpha": 0.45}
+    axes.text(across, height, text, ha="center", va="center", fontsize=8.0, color=INK, bbox=box)
+
+
+def residual_roads(steps: Sequence[str], roads: Sequence[tuple[int, int]], title: str = "") -> None:
+    """Draws the steps of a block from bottom to top, and the roads that go past some of them.
+
+    Args:
+        steps: from the first to the last; "+" is an addition, what begins with "norm" has the
+            colour of norms, the first and last are what goes in and comes out.
+        roads: (from, to) positions in `steps`: the value after the first is added at the second.
+        title: stands above the picture.
+    """
+    with styled():
+        figure, axes = plt.subplots(figsize=(3.6, _STEP * len(steps)), layout="constrained")
+        last = len(steps) - 1
+        axes.plot([0.5, 0.5], [0, last], color=QUIET, zorder=0)
+        for place, name in enumerate(steps):
+            _box(axes, place, name, framed=0 < place < last)
+        for start, end in roads:
+            out = start + 0.42
+            axes.plot([0.5, 1.05, 1.05], [out, out, end], color=_ARROW)
+            axes.annotate(
+                "", (0.54, end), (1.07, end), arrowprops={"arrowstyle": "->", "color": _ARROW}
+            )
+        axes.set(xlim=(0, 1.25), ylim=(-0.5, last + 0.5))
+        axes.axis("off")
+        if title:
+            figure.suptitle(title, color=INK)
+
+
+def _box(axes: Axes, place: int, name: str, *, framed: bool) -> None:
+    colour = _NORM if name.startswith("norm") else _SUBLAYER
+    shape = "circle,pad=0.2" if name == "+" else "round,pad=0.45"
+    frame = {"boxstyle": shape, "facecolor": colour, "edgecolor": _ARROW}
+    plain = {"facecolor": "white", "edgecolor": "none"}
+    axes.text(
+        0.5, place, name, ha="center", va="center", color=INK, bbox=frame if framed else plain
+    )

@@ -1,0 +1,45 @@
+"""Diagrams: what they say, and no wider than a phone shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import matplotlib
+import matplotlib.pyplot as plt
+import pytest
+
+from autograder.student.diagrams import head_groups, residual_roads
+from autograder.student.drawing import WIDEST
+
+
+@pytest.fixture(autouse=True)
+def backend() -> Iterator[None]:
+    """Draws without a screen, and closes what was drawn."""
+    matplotlib.use("agg")
+    yield
+    plt.close("all")
+
+
+def texts() -> list[str]:
+    """Everything written in the figure just drawn."""
+    return [text.get_text() for axes in plt.gcf().axes for text in axes.texts]
+
+
+def test_every_head_is_drawn_once_above_what_it_reads() -> None:
+    head_groups(6, 3)
+    assert sorted(texts()) == sorted([f"q{h}" for h in range(6)] + [f"k{g} v{g}" for g in range(3)])
+    ends = [(float(line.get_xdata()[0]), float(line.get_xdata()[1])) for line in plt.gca().lines]
+    assert ends == [(h + 0.5, h // 2 * 2 + 1.0) for h in range(6)]
+    assert plt.gcf().get_size_inches()[0] <= WIDEST
+
+
+def test_groups_that_are_not_equal_are_refused() -> None:
+    with pytest.raises(ValueError, match="4 query heads make no equal groups for 3"):
+        head_groups(4, 3)
+
+
+def test_every_road_ends_at_its_addition() -> None:
+    residual_roads(["x", "norm1", "attention", "+", "out"], [(0, 3)])
+    assert [text for text in texts() if text] == ["x", "norm1", "attention", "+", "out"]
+    (arrow,) = [text for text in plt.gca().texts if not text.get_text()]
+    assert arrow.xy[1] == 3

@@ -1,0 +1,230 @@
+"""Hidden suite of `grouped_query_attention`: 16 of the assignment's 100 points."""
+
+import pytest
+import torch
+
+from autograder.suite import Draw, Expect, ExpectLayer
+from autograder.suite.forbidden import torch_attention
+
+OWN = torch_attention(
+    instead="let each query head read its head of keys and values, then attend as always."
+)
+
+# grouped_query_attention: 7 points
+
+GROUPED = "grouped_query_attention"
+
+
+def _heads(
+    draw: Draw,
+    batch: int,
+    query_heads: int,
+    kv_heads: int,
+    sizes: tuple[int, int, int, int],
+    dtype: torch.dtype = torch.float32,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Queries, keys and values; `sizes` are T, S, d and d_v."""
+    num_queries, num_keys, size, value_size = sizes
+    return (
+        draw.normal(batch, query_heads, num_queries, size, dtype=dtype),
+        draw.normal(batch, kv_heads, num_keys, size, dtype=dtype),
+        draw.normal(batch, kv_heads, num_keys, value_size, dtype=dtype),
+    )
+
+
+@pytest.mark.question(GROUPED, points=1)
+def test_two_groups(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        GROUPED,
+        *_heads(draw, 1, 4, 2, (5, 7, 3, 6)),
+        likely="neighbouring query heads share: heads 0 and 1 read keys and values 0, heads 2 and "
+        "3 read keys and values 1; scores divided by the root of d, softmax over the keys",
+    )
+
+
+@pytest.mark.question(GROUPED, points=1)
+def test_more_groups_in_a_batch(expect: Expect, draw: Draw) -> None:
+    likely = (
+        "query head h reads head h // (H / G) of keys and of values, in its own sample of the batch"
+    )
+    expect.same(GROUPED, *_heads(draw, 3, 6, 3, (4, 5, 3, 2)), likely=likely)
+    expect.same(GROUPED, *_heads(draw, 2, 6, 2, (4, 5, 3, 2)), likely=likely)
+    expect.same(GROUPED, *_heads(draw, 2, 16, 4, (3, 20, 5, 3)), likely=likely)
+
+
+@pytest.mark.question(GROUPED, points=1)
+def test_one_group_and_a_group_for_every_head(expect: Expect, draw: Draw) -> None:
+    likely = "G = 1: all query heads share one head of keys; G = H: each has its own"
+    expect.same(GROUPED, *_heads(draw, 2, 4, 1, (5, 6, 3, 2)), likely=likely)
+    expect.same(GROUPED, *_heads(draw, 2, 4, 4, (5, 6, 3, 2)), likely=likely)
+
+
+@pytest.mark.question(GROUPED, points=1)
+def test_grouped_with_equal_sizes_and_sizes_of_one(expect: Expect, draw: Draw) -> None:
+    likely = (
+        "with equal sizes every order of the dimensions fits: batch, head, token, column. A "
+        "dimension of size 1 stays"
+    )
+    for _ in range(2):
+        expect.same(GROUPED, *_heads(draw, 4, 4, 2, (4, 4, 4, 4)), likely=likely)
+    expect.same(GROUPED, *_heads(draw, 2, 2, 2, (2, 2, 2, 2)), likely=likely)
+    expect.same(GROUPED, *_heads(draw, 1, 1, 1, (1, 1, 1, 1)), likely=likely)
+    expect.same(GROUPED, *_heads(draw, 2, 4, 2, (1, 128, 5, 1)), likely=likely)
+
+
+@pytest.mark.question(GROUPED, points=1)
+def test_groups_that_do_not_divide(expect: Expect, draw: Draw) -> None:
+    for query_heads, kv_heads in ((4, 3), (6, 4), (2, 4)):
+        expect.raises(
+            GROUPED,
+            *_heads(draw, 2, query_heads, kv_heads, (3, 3, 4, 4)),
+            error=ValueError,
+            likely="check that G divides H before anything is repeated: `raise ValueError(...)`",
+        )
+
+
+@pytest.mark.question(GROUPED, points=1)
+def test_grouped_layouts_and_written_out(expect: Expect, draw: Draw) -> None:
+    arguments = (
+        draw.normal(2, 5, 6, 4).transpose(1, 2),
+        draw.strided(2, 3, 7, 4),
+        draw.normal(2, 1, 7, 9)[..., 2:7].expand(2, 3, 7, 5),
+    )
+    expect.allowed(GROUPED, *arguments, rule=OWN)
+    expect.same(
+        GROUPED,
+        *arguments,
+        likely="inputs may be transposed, cut out or expanded; `view` and operations in place "
+        "need more order than that",
+    )
+
+
+@pytest.mark.question(GROUPED, points=1)
+def test_grouped_in_float64_and_its_gradient(expect: Expect, draw: Draw) -> None:
+    queries, keys, values = _heads(draw, 2, 6, 3, (4, 5, 3, 2), torch.float64)
+    # so many large values that some of their sums are near zero, where float32 shows
+    large = draw.normal(2, 3, 5, 64, scale=1e3, dtype=torch.float64)
+    likely = (
+        "the dtype of the inputs is kept from end to end; the gradient of keys and values is the "
+        "sum over the query heads that share them"
+    )
+    expect.same(GROUPED, queries, keys, large, likely=likely)
+    expect.gradients(GROUPED, queries, keys, values, likely=likely)
+
+
+# GroupedQueryAttention: 9 points
+
+LAYER = "GroupedQueryAttention"
+
+
+def _layer(
+    expect: Expect, d_model: int, heads: int, kv_heads: int, *more: bool, scale: float = 0.4
+) -> ExpectLayer:
+    return expect.layer(LAYER, d_model, heads, kv_heads, *more, scale=scale)
+
+
+@pytest.mark.question(LAYER, points=1)
+def test_narrow_layers_for_keys_and_values(expect: Expect) -> None:
+    likely = (
+        "W_key and W_value give num_kv_heads * head size columns; the head size is d_model / "
+        "num_heads; qkv_bias decides about three biases, out_proj always has one"
+    )
+    _layer(expect, 12, 4, 2).exact_weights(likely=likely)
+    _layer(expect, 12, 6, 1, True).exact_weights(likely=likely)
+
+
+@pytest.mark.question(LAYER, points=1)
+def test_layer_with_sizes_of_one(expect: Expect, draw: Draw) -> None:
+    likely = "no dimension is lost where it is 1; a lone token attends to itself"
+    _layer(expect, 6, 2, 1).same(draw.normal(1, 1, 6), likely=likely)
+    _layer(expect, 4, 4, 2, True).same(draw.normal(2, 5, 4), likely=likely)
+    _layer(expect, 3, 1, 1).same(draw.normal(1, 4, 3), likely=likely)
+    _layer(expect, 1, 1, 1, True).same(draw.normal(2, 3, 1), likely=likely)
+
+
+@pytest.mark.question(LAYER, points=1)
+def test_layer_with_groups(expect: Expect, draw: Draw) -> None:
+    likely = (
+        "query heads are blocks of columns, and neighbouring ones share a head of keys and "
+        "values; scores divided by the root of the head size, causal, merged as they were split"
+    )
+    _layer(expect, 12, 4, 2).same(draw.normal(2, 5, 12), likely=likely)
+    _layer(expect, 18, 6, 3, True, scale=0.3).same(draw.normal(3, 4, 18), likely=likely)
+    _layer(expect, 18, 6, 2, scale=0.3).same(draw.normal(2, 7, 18), likely=likely)
+
+
+@pytest.mark.question(LAYER, points=1)
+def test_layer_with_one_group_and_with_one_for_every_head(expect: Expect, draw: Draw) -> None:
+    likely = "num_kv_heads = 1 shares one head of keys; num_kv_heads = num_heads shares nothing"
+    _layer(expect, 12, 4, 1).same(draw.normal(2, 5, 12), likely=likely)
+    _layer(expect, 12, 4, 4, True).same(draw.normal(2, 5, 12), likely=likely)
+
+
+@pytest.mark.question(LAYER, points=1)
+def test_layer_called_again_with_other_lengths(expect: Expect, draw: Draw) -> None:
+    likely = "mask and sizes come from the input of this very call, whatever came before"
+    layer = _layer(expect, 8, 4, 2)
+    for mode in (True, False):
+        layer.train(mode)
+        for batch, num_tokens in ((2, 4), (2, 7), (2, 7), (3, 2), (1, 40)):
+            layer.same(draw.normal(batch, num_tokens, 8), likely=likely)
+    layer.fill(lambda name, shape: draw.normal(*shape, scale=0.4))
+    layer.same(
+        draw.normal(2, 7, 8), likely="weights that were changed after a call count in the next one"
+    )
+
+
+@pytest.mark.question(LAYER, points=1)
+def test_layer_when_all_sizes_are_equal(expect: Expect, draw: Draw) -> None:
+    likely = (
+        "every order of the dimensions has the right shape here: which two change places when "
+        "heads are split and merged? The input is not contiguous"
+    )
+    _layer(expect, 16, 4, 2, scale=0.3).same(draw.strided(4, 4, 16), likely=likely)
+    _layer(expect, 4, 2, 2).same(draw.strided(2, 2, 4), likely=likely)
+
+
+@pytest.mark.question(LAYER, points=1)
+def test_layer_with_heads_that_do_not_divide(expect: Expect) -> None:
+    for d_model, heads, kv_heads in ((10, 4, 2), (10, 4, 4), (12, 4, 3), (12, 6, 4), (12, 2, 4)):
+        expect.construction_raises(
+            LAYER,
+            d_model,
+            heads,
+            kv_heads,
+            error=ValueError,
+            likely="two checks in __init__: num_heads divides d_model, and num_kv_heads divides "
+            "num_heads",
+        )
+
+
+@pytest.mark.question(LAYER, points=1)
+def test_layer_hides_the_future_when_the_past_scores_low(expect: Expect, draw: Draw) -> None:
+    layer = _layer(expect, 6, 2, 1)
+
+    def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
+        if name == "W_query.weight":
+            return draw.uniform(*shape, low=0.55, high=0.6)
+        if name == "W_key.weight":
+            return draw.uniform(*shape, low=-0.75, high=-0.65)
+        return draw.normal(*shape, scale=0.5)
+
+    layer.fill(weight)
+    x = draw.uniform(2, 5, 6, low=0.8, high=1.0)
+    x[:, 3:] *= 0.6  # later tokens score higher
+    layer.same(
+        x,
+        likely="every score here is far below zero: a forbidden one must be so low that nothing "
+        "of it is left after softmax",
+    )
+
+
+@pytest.mark.question(LAYER, points=1)
+def test_layer_moved_and_its_gradients(expect: Expect, draw: Draw) -> None:
+    likely = "what forward makes has dtype and device of its input, and nothing is detached"
+    layer = _layer(expect, 8, 4, 2, True).move(dtype=torch.float64)
+    x = draw.normal(2, 5, 8, dtype=torch.float64)
+    layer.same(x, likely=likely)
+    for mode in (True, False):
+        layer.train(mode).gradients(x, likely=likely)
+    layer.moves(x, likely=likely)

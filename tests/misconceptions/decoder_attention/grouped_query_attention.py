@@ -1,0 +1,586 @@
+"""What students write instead of grouped-query attention."""
+
+import math
+
+import torch
+from torch import nn
+
+from autograder.suite import misconception
+
+# grouped_query_attention
+
+
+def _checked(queries, keys):
+    """Query heads for each head of keys; refuses what the question refuses."""
+    if queries.shape[1] % keys.shape[1] != 0:
+        raise ValueError("the groups are not equal")
+    return queries.shape[1] // keys.shape[1]
+
+
+def _attend(queries, keys, values, scale=None, dim=-1):
+    """Attention in heads that match one another, with a divisor and a dimension of choice."""
+    scores = queries @ keys.transpose(-2, -1) / (scale or math.sqrt(queries.shape[-1]))
+    return torch.softmax(scores, dim) @ values
+
+
+def _shared(queries, keys, values):
+    """Keys and values for every query head."""
+    group = _checked(queries, keys)
+    return keys.repeat_interleave(group, dim=1), values.repeat_interleave(group, dim=1)
+
+
+@misconception(
+    "grouped_query_attention",
+    confuses="two lines that belong together: keys are shared in groups, values in turns",
+    hint="Which value head does query head 1 read, and which head of keys?",
+)
+def values_in_turns(queries, keys, values):
+    group = _checked(queries, keys)
+    keys, _ = _shared(queries, keys, values)
+    return _attend(queries, keys, values.repeat(1, group, 1, 1))
+
+
+@misconception(
+    "grouped_query_attention",
+    confuses="two lines that belong together: values are shared in groups, keys in turns",
+    hint="Which head of keys does query head 1 read, and which value head?",
+)
+def keys_in_turns(queries, keys, values):
+    group = _checked(queries, keys)
+    _, values = _shared(queries, keys, values)
+    return _attend(queries, keys.repeat(1, group, 1, 1), values)
+
+
+@misconception(
+    "grouped_query_attention",
+    confuses="neighbours that share with heads that take turns: head h reads head h mod G",
+    hint="With 4 query heads and 2 heads of keys, which one does query head 1 read?",
+)
+def heads_in_turns(queries, keys, values):
+    group = _checked(queries, keys)
+    return _attend(queries, keys.repeat(1, group, 1, 1), values.repeat(1, group, 1, 1))
+
+
+@misconception(
+    "grouped_query_attention",
+    confuses="repeating heads with repeating samples: dimension 0 is repeated, and cut anew",
+    hint="Give two different samples. Does the first one read keys of the second?",
+)
+def repeated_along_the_batch(queries, keys, values):
+    group = _checked(queries, keys)
+    batch, heads = queries.shape[:2]
+    keys = keys.repeat(group, 1, 1, 1).reshape(batch, heads, *keys.shape[2:])
+    values = values.repeat(group, 1, 1, 1).reshape(batch, heads, *values.shape[2:])
+    return _attend(queries, keys, values)
+
+
+@misconception(
+    "grouped_query_attention",
+    confuses="scores with scaled scores: nothing is divided",
+    hint="Which step of scaled dot-product attention is missing?",
+)
+def not_scaled(queries, keys, values):
+    return _attend(queries, *_shared(queries, keys, values), scale=1.0)
+
+
+@misconception(
+    "grouped_query_attention",
+    confuses="the size of one head with that of all heads together",
+    hint="How many products are summed up in one score?",
+)
+def divided_by_the_root_of_all_columns(queries, keys, values):
+    shared = _shared(queries, keys, values)
+    return _attend(queries, *shared, scale=math.sqrt(queries.shape[1] * queries.shape[-1]))
+
+
+@misconception(
+    "grouped_query_attention",
+    confuses="the size of a value with the size of a query",
+    hint="How many products are summed up in one score?",
+)
+def divided_by_the_root_of_the_value_size(queries, keys, values):
+    shared = _shared(queries, keys, values)
+    return _attend(queries, *shared, scale=math.sqrt(values.shape[-1]))
+
+
+@misconception(
+    "grouped_query_attention",
+    confuses="`assert` with an error of a certain kind",
+    hint="Which kind of error does `assert` raise, and which one is asked for?",
+)
+def assertion_error(queries, keys, values):
+    assert queries.shape[1] % keys.shape[1] == 0
+    return _attend(queries, *_shared(queries, keys, values))
+
+
+@misconception(
+    "grouped_query_attention",
+    confuses="an error that torch happens to raise later with one that says what is wrong",
+    hint="Try 4 query heads and 3 heads of keys. Who complains, and in which words?",
+)
+def no_check_of_the_groups(queries, keys, values):
+    group = queries.shape[1] // keys.shape[1]
+    keys, values = keys.repeat_interleave(group, 1), values.repeat_interleave(group, 1)
+    return torch.softmax(queries @ keys.mT / math.sqrt(queries.shape[-1]), -1) @ values
+
+
+@misconception(
+    "grouped_query_attention",
+    confuses="the result of the heads with what is merged: tokens stand before heads",
+    hint="In which order are the four dimensions of the result asked for?",
+)
+def tokens_before_heads(queries, keys, values):
+    return _attend(queries, *_shared(queries, keys, values)).transpose(1, 2)
+
+
+@misconception(
+    "grouped_query_attention",
+    confuses="the number of keys with the number of queries, as in self-attention",
+    hint="Give more keys than queries.",
+)
+def as_many_keys_as_queries(queries, keys, values):
+    group = _checked(queries, keys)
+    batch, heads, num_tokens, size = queries.shape
+    keys = keys.repeat_interleave(group, 1).reshape(batch, heads, num_tokens, size)
+    values = values.repeat_interleave(group, 1).reshape(batch, heads, num_tokens, -1)
+    return _attend(queries, keys, values)
+
+
+@misconception(
+    "grouped_query_attention",
+    confuses="several groups with one: all query heads read head 0",
+    hint="Change the last head of keys and values. Does the result change?",
+)
+def all_read_the_first_head(queries, keys, values):
+    _checked(queries, keys)
+    return _attend(queries, keys[:, :1], values[:, :1])
+
+
+@misconception(
+    "grouped_query_attention",
+    confuses="sharing keys with sharing queries: the queries of a group are averaged",
+    hint="Give two query heads of one group different queries. Are their results different?",
+)
+def queries_averaged_in_a_group(queries, keys, values):
+    group = _checked(queries, keys)
+    mean = queries.unflatten(1, (-1, group)).mean(2).repeat_interleave(group, 1)
+    return _attend(mean, *_shared(queries, keys, values))
+
+
+@misconception(
+    "grouped_query_attention",
+    confuses="groups of heads with a dimension of their own in the result",
+    hint="How many dimensions has the result that is asked for?",
+)
+def groups_as_a_dimension(queries, keys, values):
+    group = _checked(queries, keys)
+    return _attend(queries, *_shared(queries, keys, values)).unflatten(1, (-1, group))
+
+
+@misconception(
+    "grouped_query_attention",
+    confuses="the keys with the queries: softmax runs over the queries",
+    hint="Whose weights sum to one: those of a row or those of a column?",
+)
+def softmax_over_queries(queries, keys, values):
+    return _attend(queries, *_shared(queries, keys, values), dim=-2)
+
+
+@misconception(
+    "grouped_query_attention",
+    confuses="the heads with the keys: softmax runs over dimension 1",
+    hint="In scores of the shape (B, H, T, S), which dimension are the keys?",
+)
+def softmax_over_heads(queries, keys, values):
+    return _attend(queries, *_shared(queries, keys, values), dim=1)
+
+
+@misconception(
+    "grouped_query_attention",
+    confuses="this function with a causal one",
+    hint="Does the first query see the last key here?",
+)
+def causal_too(queries, keys, values):
+    keys, values = _shared(queries, keys, values)
+    scores = queries @ keys.mT / math.sqrt(queries.shape[-1])
+    future = torch.ones_like(scores, dtype=torch.bool).triu(1)
+    return torch.softmax(scores.masked_fill(future, -torch.inf), -1) @ values
+
+
+@misconception(
+    "grouped_query_attention",
+    confuses="float32 with the dtype of the inputs",
+    hint="Give float64 tensors. How many digits of the result are right?",
+)
+def float32_softmax(queries, keys, values):
+    keys, values = _shared(queries, keys, values)
+    scores = queries @ keys.mT / math.sqrt(queries.shape[-1])
+    return torch.softmax(scores.float(), -1).to(values.dtype) @ values
+
+
+@misconception(
+    "grouped_query_attention",
+    confuses="shared keys with copies that do not learn",
+    hint="Do the keys learn? Look at their gradient after a backward pass.",
+)
+def copies_without_gradient(queries, keys, values):
+    keys, values = _shared(queries, keys, values)
+    return _attend(queries, keys.detach(), values)
+
+
+@misconception(
+    "grouped_query_attention",
+    confuses="a dimension of size one with one that can be dropped",
+    hint="Call it with one sample or one query, and look at the shape.",
+)
+def dimensions_of_one_dropped(queries, keys, values):
+    return _attend(queries, *_shared(queries, keys, values)).squeeze()
+
+
+# GroupedQueryAttention
+
+
+class _Grouped(nn.Module):
+    """The right module in steps; each mistake below changes one of them."""
+
+    def __init__(self, d_model, num_heads, num_kv_heads, qkv_bias=False):
+        super().__init__()
+        self.check(d_model, num_heads, num_kv_heads)
+        self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
+        self.head_dim = d_model // num_heads
+        width = num_kv_heads * self.head_dim
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, width, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, width, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def check(self, d_model, num_heads, num_kv_heads):
+        if d_model % num_heads or num_heads % num_kv_heads:
+            raise ValueError("heads do not divide")
+
+    def split(self, x, num_heads):
+        return x.unflatten(-1, (num_heads, -1)).transpose(1, 2)
+
+    def share(self, heads):
+        return heads.repeat_interleave(self.num_heads // self.num_kv_heads, dim=1)
+
+    def scale(self):
+        return math.sqrt(self.head_dim)
+
+    def masked(self, scores):
+        return scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).triu(1), -torch.inf)
+
+    def weights(self, scores):
+        return torch.softmax(self.masked(scores), -1)
+
+    def merge(self, heads):
+        return heads.transpose(1, 2).flatten(-2)
+
+    def heads(self, x):
+        q = self.split(self.W_query(x), self.num_heads)
+        k = self.share(self.split(self.W_key(x), self.num_kv_heads))
+        v = self.share(self.split(self.W_value(x), self.num_kv_heads))
+        return self.merge(self.weights(q @ k.mT / self.scale()) @ v)
+
+    def forward(self, x):
+        return self.out_proj(self.heads(x))
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="neighbours that share with heads that take turns: head h reads head h mod G",
+    hint="With 4 query heads and 2 heads of keys, which one does query head 1 read?",
+)
+class layer_heads_in_turns(_Grouped):
+    def share(self, heads):
+        return heads.repeat(1, self.num_heads // self.num_kv_heads, 1, 1)
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="the function, which has no mask, with the layer, which is causal",
+    hint="Change the last token. Which results may change?",
+)
+class no_causal_mask(_Grouped):
+    def masked(self, scores):
+        return scores
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="the future with the past: earlier tokens are forbidden",
+    hint="Change the last token. Which results may change?",
+)
+class past_forbidden(_Grouped):
+    def masked(self, scores):
+        return scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).tril(-1), -torch.inf)
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="the next token with the past: it can be seen",
+    hint="Change token 1. Does the result of token 0 change?",
+)
+class one_token_ahead(_Grouped):
+    def masked(self, scores):
+        return scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).triu(2), -torch.inf)
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="a low number with one that is low enough",
+    hint="What if the allowed scores are all near -20? Is your fill far below them?",
+)
+class future_not_low_enough(_Grouped):
+    def masked(self, scores):
+        return scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).triu(1), -10.0)
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="masking scores before softmax with masking weights after it",
+    hint="Sum up the weights of the first token. Do they make one?",
+)
+class future_zeroed_after_softmax(_Grouped):
+    def weights(self, scores):
+        return torch.softmax(scores, -1).tril()
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="the number of columns of all keys with the size of one head",
+    hint="How many products are summed up in one score of one head?",
+)
+class divided_by_the_root_of_the_key_width(_Grouped):
+    def scale(self):
+        return math.sqrt(self.W_key.out_features)
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="the size of a token with the size of one head",
+    hint="How many products are summed up in one score of one head?",
+)
+class divided_by_the_root_of_d_model(_Grouped):
+    def scale(self):
+        return math.sqrt(self.W_query.in_features)
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="scores with scaled scores: nothing is divided",
+    hint="Which step of scaled dot-product attention is missing?",
+)
+class scores_not_scaled(_Grouped):
+    def scale(self):
+        return 1.0
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="two conditions with one: whether num_heads divides d_model is not checked",
+    hint="Build it with d_model 10 and 4 heads. What should happen?",
+)
+class columns_not_checked(_Grouped):
+    def check(self, d_model, num_heads, num_kv_heads):
+        if num_heads % num_kv_heads:
+            raise ValueError("heads do not divide")
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="two conditions with one: whether num_kv_heads divides num_heads is not checked",
+    hint="Build it with 4 heads and 3 heads of keys. What should happen?",
+)
+class groups_not_checked(_Grouped):
+    def check(self, d_model, num_heads, num_kv_heads):
+        if d_model % num_heads:
+            raise ValueError("heads do not divide")
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="`assert` with an error of a certain kind",
+    hint="Which kind of error does `assert` raise, and which one is asked for?",
+)
+class layer_assertion_error(_Grouped):
+    def check(self, d_model, num_heads, num_kv_heads):
+        assert d_model % num_heads == 0
+        assert num_heads % num_kv_heads == 0
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="layers without any bias, as in Llama, with an out_proj that has one",
+    hint="qkv_bias tells about queries, keys and values. What about out_proj?",
+)
+class out_proj_without_bias(_Grouped):
+    def __init__(self, d_model, num_heads, num_kv_heads, qkv_bias=False):
+        super().__init__(d_model, num_heads, num_kv_heads, qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model, bias=False)
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="an argument that is there with one that is used: there never is a bias",
+    hint="Build it with qkv_bias=True. Where does your code read qkv_bias?",
+)
+class qkv_bias_ignored(_Grouped):
+    def __init__(self, d_model, num_heads, num_kv_heads, qkv_bias=False):
+        super().__init__(d_model, num_heads, num_kv_heads)
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="torch's own default with that of the layer: there always is a bias",
+    hint="Build it without qkv_bias. Which weights have a bias?",
+)
+class always_a_bias(_Grouped):
+    def __init__(self, d_model, num_heads, num_kv_heads, qkv_bias=False):
+        super().__init__(d_model, num_heads, num_kv_heads, True)
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="fewer heads of keys with fewer heads in use: the layers are as wide as before",
+    hint="How many columns do num_kv_heads heads of the head size have?",
+)
+class keys_as_wide_as_queries(_Grouped):
+    def __init__(self, d_model, num_heads, num_kv_heads, qkv_bias=False):
+        super().__init__(d_model, num_heads, num_kv_heads, qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+
+    def share(self, heads):
+        return heads
+
+    def split(self, x, num_heads):
+        return super().split(x, self.num_heads)
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="the mask of the first call with that of every call",
+    hint="Call it with 4 tokens, then with 7. Is the mask a new one?",
+)
+class mask_of_the_first_call(_Grouped):
+    kept = None
+
+    def masked(self, scores):
+        if self.kept is None:
+            self.kept = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
+        return scores.masked_fill(self.kept, -torch.inf)
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="a change of shape with a change of places: heads are merged without a transpose",
+    hint="Before merging, the columns of one token must lie side by side. Print the shapes.",
+)
+class merged_without_transpose(_Grouped):
+    def merge(self, heads):
+        batch, _, num_tokens, _ = heads.shape
+        return heads.reshape(batch, num_tokens, -1)
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="a change of shape with a change of places: heads are split without a transpose",
+    hint="Print one head: does it hold the same columns of every token?",
+)
+class split_without_transpose(_Grouped):
+    def split(self, x, num_heads):
+        return x.reshape(len(x), num_heads, -1, self.head_dim)
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="heads of neighbouring columns with heads of every H-th column",
+    hint="Which columns belong to head 0: the first d, or every H-th?",
+)
+class heads_interleaved(_Grouped):
+    def split(self, x, num_heads):
+        return x.unflatten(-1, (-1, num_heads)).permute(0, 3, 1, 2)
+
+    def merge(self, heads):
+        return heads.permute(0, 2, 3, 1).flatten(-2)
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="a layer that was built with a layer that is used: out_proj is never called",
+    hint="What happens after the heads stand side by side?",
+)
+class out_proj_never_called(_Grouped):
+    def forward(self, x):
+        return self.heads(x)
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="attention with a block around it: x is added to the result",
+    hint="Is there a sum of input and output in what is asked?",
+)
+class residual_inside(_Grouped):
+    def forward(self, x):
+        return x + super().forward(x)
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="the keys with the heads: softmax runs over dimension 1",
+    hint="In scores of the shape (B, H, T, T), which dimension are the keys?",
+)
+class layer_softmax_over_heads(_Grouped):
+    def weights(self, scores):
+        return torch.softmax(self.masked(scores), 1).nan_to_num()
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="a mask with something that learns: it is a parameter",
+    hint="Count the trainable parameters. Which of them should not change in training?",
+)
+class mask_as_a_parameter(_Grouped):
+    def __init__(self, d_model, num_heads, num_kv_heads, qkv_bias=False):
+        super().__init__(d_model, num_heads, num_kv_heads, qkv_bias)
+        self.mask = nn.Parameter(torch.full((256, 256), -1e9).triu(1))
+
+    def masked(self, scores):
+        num_tokens = scores.shape[-1]
+        return scores + self.mask[:num_tokens, :num_tokens]
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="a plain attribute with something that moves with the module",
+    hint="Move the module to another device. Which of its tensors stay behind?",
+)
+class mask_left_behind(_Grouped):
+    def __init__(self, d_model, num_heads, num_kv_heads, qkv_bias=False):
+        super().__init__(d_model, num_heads, num_kv_heads, qkv_bias)
+        self.mask = torch.ones(256, 256).triu(1).bool()
+
+    def masked(self, scores):
+        num_tokens = scores.shape[-1]
+        return scores.masked_fill(self.mask[:num_tokens, :num_tokens], -torch.inf)
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="a batch of one with a dimension that can be dropped",
+    hint="Call it with a batch of one, and look at the shape.",
+)
+class batch_of_one_dropped(_Grouped):
+    def forward(self, x):
+        return super().forward(x).squeeze(0)
+
+
+@misconception(
+    "GroupedQueryAttention",
+    confuses="weights of attention with constants: queries and keys do not learn",
+    hint="Look at the gradient of W_query after a backward pass.",
+)
+class weights_detached(_Grouped):
+    def weights(self, scores):
+        return super().weights(scores).detach()

@@ -1,0 +1,119 @@
+"""Public checks of `grouped_query_attention`."""
+
+import pytest
+import torch
+
+from autograder.suite import Draw, Expect, Tolerance
+
+# numbers are given to four decimals
+PRINTED = Tolerance(atol=6e-5, rtol=0.0)
+
+
+@pytest.mark.question("grouped_query_attention", points=0)
+def test_four_query_heads_and_two_heads_of_keys(expect: Expect) -> None:
+    # all scores are 0: every head gets the mean of the values that it reads
+    values = torch.tensor([[[[1.0, 2], [3, 4]], [[10.0, 20], [30, 40]]]])
+    expect.value(
+        "grouped_query_attention",
+        (torch.zeros(1, 4, 1, 3), torch.ones(1, 2, 2, 3), values),
+        torch.tensor([[[[2.0, 3]], [[2.0, 3]], [[20.0, 30]], [[20.0, 30]]]]),
+        likely="heads 0 and 1 read values 0, heads 2 and 3 read values 1: neighbours share",
+    )
+
+
+@pytest.mark.question("grouped_query_attention", points=0)
+def test_keys_are_shared_as_values_are(expect: Expect) -> None:
+    keys = torch.tensor([[[[2.0, 0, 0, 0], [0, 0, 0, 0]], [[0.0, 0, 0, 0], [2, 0, 0, 0]]]])
+    queries = torch.tensor([1.0986, 0, 0, 0]).expand(1, 4, 1, 4)  # ln 3: weights 3/4 and 1/4
+    expect.value(
+        "grouped_query_attention",
+        (queries, keys, torch.tensor([[[[0.0], [4]], [[0.0], [8]]]])),
+        torch.tensor([[[[1.0]], [[1.0]], [[6.0]], [[6.0]]]]),
+        likely="scores of ln 3 and 0 after dividing by the root of 4; heads 0 and 1 look at key 0, "
+        "heads 2 and 3 at key 1",
+        tolerance=PRINTED,
+    )
+
+
+@pytest.mark.question("grouped_query_attention", points=0)
+def test_one_head_of_keys_for_all(expect: Expect, draw: Draw) -> None:
+    query = draw.normal(1, 1, 2, 5)
+    got = expect.result(
+        "grouped_query_attention",
+        query.expand(1, 3, 2, 5),
+        draw.normal(1, 1, 4, 5),
+        draw.normal(1, 1, 4, 2),
+        likely="with one head of keys every query head reads it",
+    )
+    shape = tuple(got.shape) if isinstance(got, torch.Tensor) else type(got).__name__
+    expect.that(
+        shape == (1, 3, 2, 2),
+        got=str(shape),
+        expected="(1, 3, 2, 2): as many heads as the queries have, columns as the values have",
+        likely="the result is (B, H, T, d_v)",
+    )
+    expect.that(
+        torch.allclose(got[:, 0], got[:, 1]) and torch.allclose(got[:, 0], got[:, 2]),
+        got="different results for equal queries",
+        expected="the same: all heads share the keys and values",
+        likely="does every query head read head 0?",
+    )
+
+
+@pytest.mark.question("grouped_query_attention", points=0)
+def test_five_query_heads_cannot_share_two(expect: Expect) -> None:
+    expect.raises(
+        "grouped_query_attention",
+        torch.zeros(1, 5, 2, 3),
+        torch.zeros(1, 2, 2, 3),
+        torch.zeros(1, 2, 2, 3),
+        error=ValueError,
+        likely="5 heads make no equal groups for 2",
+    )
+
+
+@pytest.mark.question("GroupedQueryAttention", points=0)
+def test_means_of_the_past(expect: Expect) -> None:
+    layer = expect.layer("GroupedQueryAttention", 4, 4, 2)
+    # queries of 0 make all weights of the past equal; values hand on columns 0 and 1
+    layer.load(
+        {
+            "W_query.weight": torch.zeros(4, 4),
+            "W_key.weight": torch.ones(2, 4),
+            "W_value.weight": torch.tensor([[1.0, 0, 0, 0], [0, 1, 0, 0]]),
+            "out_proj.weight": torch.eye(4),
+            "out_proj.bias": torch.tensor([0.0, 0, 0, 100]),
+        }
+    )
+    layer.value(
+        (torch.tensor([[[2.0, 10, 7, 7], [4, 30, 7, 7], [0, 80, 7, 7]]]),),
+        torch.tensor([[[2.0, 2, 10, 110], [3, 3, 20, 120], [2, 2, 40, 140]]]),
+        likely="every token gets the mean of its past: heads 0 and 1 of the first column of the "
+        "values, heads 2 and 3 of the second",
+        tolerance=PRINTED,
+    )
+
+
+@pytest.mark.question("GroupedQueryAttention", points=0)
+def test_two_ways_not_to_divide(expect: Expect) -> None:
+    for sizes in ((6, 4, 2), (8, 4, 3)):
+        expect.construction_raises(
+            "GroupedQueryAttention",
+            *sizes,
+            error=ValueError,
+            likely="num_heads divides d_model, and num_kv_heads divides num_heads",
+        )
+
+
+@pytest.mark.question("GroupedQueryAttention", points=0)
+def test_any_length(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer("GroupedQueryAttention", 8, 4, 2, True)
+    for num_tokens in (3, 6, 1):
+        got = layer.result(draw.normal(2, num_tokens, 8), likely="any number of tokens")
+        shape = tuple(got.shape) if isinstance(got, torch.Tensor) else type(got).__name__
+        layer.that(
+            shape == (2, num_tokens, 8),
+            got=str(shape),
+            expected=str((2, num_tokens, 8)),
+            likely="the mask is made for the tokens of this call",
+        )
