@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .cached_attention import CachedAttention
+    from .feed_forward import FeedForward
     from .rotary import apply_rotary, rotary_angles
 
 #: the module of each part
 _MODULES = {
     "CachedAttention": "cached_attention",
+    "FeedForward": "feed_forward",
     "apply_rotary": "rotary",
     "rotary_angles": "rotary",
 }
 
-__all__ = ["CachedAttention", "apply_rotary", "rotary_angles"]
+__all__ = ["CachedAttention", "FeedForward", "apply_rotary", "rotary_angles"]
 
 
 def __getattr__(name: str) -> Any:

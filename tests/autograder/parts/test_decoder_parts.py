@@ -48,6 +48,14 @@ def test_cached_attention_goes_on_as_the_solution_does() -> None:
         torch.testing.assert_close((output, *past), (expected, *past_of_reference))
 
 
+def test_feed_forward_is_that_of_the_solution() -> None:
+    solution = load_module(SOLUTIONS.parent / "transformer_block" / "feed_forward.py")
+    layer, reference = parts.FeedForward(6, 11), solution.FeedForward(6, 11)
+    reference.load_state_dict(layer.state_dict())
+    x = torch.randn(2, 3, 6)
+    torch.testing.assert_close(layer(x), reference(x))
+
+
 def test_an_unknown_part_is_told_with_those_that_there_are() -> None:
     with pytest.raises(ImportError, match="there is no part 'rotary'|cannot import name"):
         from autograder.parts import rotation  # noqa: F401
