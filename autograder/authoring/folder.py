@@ -12,11 +12,11 @@ from pathlib import Path
 from string import Template
 
 from ..course import Course
-from ..course.manifest import HINTS, MANIFEST, hints_text, manifest_text
+from ..course.manifest import AFTERWARDS, HINTS, MANIFEST, manifest_text, texts_text
 from ..course.points import points_of
 from ..errors import ContentError
 from ..records import Assignment, Exercise
-from .hints import hints_of
+from .hints import afterwards_of, hints_of
 from .ipynb import notebook_json
 from .nbgrader_release import generate_assignment
 from .notebook import source_notebook
@@ -57,13 +57,21 @@ def released_assignment(
         for exercise in assignment.exercises
     }
     notebooks = generate_assignment(scratch, assignment.name, sources)
-    hints = hints_of(course.root, assignment)
+    texts: dict[str, Mapping[str, object]] = {
+        HINTS: hints_of(course.root, assignment),
+        AFTERWARDS: afterwards_of(course.root, assignment),
+    }
     files = {
         **{f"{name}.ipynb": text for name, text in notebooks.items()},
         **{f"{name}.py": text for name, text in modules.items()},
         **{f"checks/test_{name}.py": text for name, text in checks.items()},
-        f"checks/{MANIFEST}": manifest_text(assignment.title, modules),
-        **({f"checks/{HINTS}": hints_text(hints)} if hints else {}),
+        f"checks/{MANIFEST}": manifest_text(
+            assignment.title,
+            modules,
+            {name: worth for per in points.values() for name, worth in per.items()},
+            assignment.duedate,
+        ),
+        **{f"checks/{file}": texts_text(found) for file, found in texts.items() if found},
         "README.md": _readme(assignment, points),
         "requirements.txt": f"./{wheel_name(course.root)}\n",
         **{place: _template(name) for place, name in _WORKFLOWS.items()},

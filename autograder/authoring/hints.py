@@ -1,4 +1,4 @@
-"""`source/<assignment>/hints.toml`: for each question its hints, from general to concrete."""
+"""Texts for each question beside its exercise: `hints.toml`, and `afterwards.toml`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ..errors import ContentError
 from ..records import Assignment
 
 HINTS = "hints.toml"
+AFTERWARDS = "afterwards.toml"
 
 
 def hints_of(root: Path, assignment: Assignment) -> dict[str, tuple[str, ...]]:
@@ -18,21 +19,35 @@ def hints_of(root: Path, assignment: Assignment) -> dict[str, tuple[str, ...]]:
     Raises `ContentError` for a question that does not exist, or that has none.
     """
     path = root / "source" / assignment.name / HINTS
+    return {name: _hints(path, name, given) for name, given in _by_question(path, assignment)}
+
+
+def afterwards_of(root: Path, assignment: Assignment) -> dict[str, str]:
+    """What each question's right answer is compared with; empty where there is no such file.
+
+    Raises `ContentError` for a question that does not exist, or that has no text.
+    """
+    path = root / "source" / assignment.name / AFTERWARDS
+    texts = _by_question(path, assignment)
+    return {name: _hints(path, name, [given] if given else given)[0] for name, given in texts}
+
+
+def _by_question(path: Path, assignment: Assignment) -> list[tuple[str, Any]]:
     if not path.is_file():
-        return {}
+        return []
     document = _read(path)
     names = [question.name for item in assignment.exercises for question in item.questions]
     for name in sorted(document.keys() - set(names)):
         known = ", ".join(names)
         raise ContentError(path, None, f"no question is called {name!r}", f"use one of: {known}")
-    return {name: _hints(path, name, document.get(name)) for name in names}
+    return [(name, document.get(name)) for name in names]
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ContentError(path, None, f"not valid TOML: {error}", "mend the line") from error
+        raise ContentError(path, None, f"not valid TOML: {error}", "fix the line") from error
 
 
 def _hints(path: Path, name: str, given: Any) -> tuple[str, ...]:
@@ -41,6 +56,6 @@ def _hints(path: Path, name: str, given: Any) -> tuple[str, ...]:
     for text in given:
         if not isinstance(text, str) or not text.strip():
             raise ContentError(
-                path, None, f"a hint of {name} is {text!r}", "give some words, in quotes"
+                path, None, f"a hint of {name} is {text!r}", "give some text, in quotes"
             )
     return tuple(" ".join(text.split()) for text in given)

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
-from rich.markup import escape
 
-from .output import as_json, console, emit, plain
-
-if TYPE_CHECKING:
-    from ..student import CheckedExercise, CheckedQuestion
-
-_MARKS = {
-    "passed": "[green]ok[/]",
-    "mend": "[red]to mend[/]",
-    "not_implemented": "[dim]not implemented yet[/]",
-    "missing": "[yellow]missing[/]",
-    "stopped": "[yellow]stopped[/]",
-}
-
+from .output import as_json, console, emit
+from .showing import Screen
 
 _in_folder = click.option(
     "--folder",
@@ -31,61 +17,74 @@ _in_folder = click.option(
     default=Path(),
     help="The assignment's folder (default: here).",
 )
+_plain = click.option(
+    "--plain", is_flag=True, help="Text only, for screen readers: no colours, signs or bars."
+)
 
 
 @click.command()
-@click.argument("exercises", nargs=-1)
+@click.argument("names", nargs=-1, metavar="[EXERCISE or QUESTION]...")
+@click.option("--trace", is_flag=True, help="Show the shapes in each line of a failing call.")
+@_plain
 @_in_folder
 @as_json
-def check(exercises: tuple[str, ...], folder: Path, as_json: bool) -> int:
+def check(names: tuple[str, ...], trace: bool, plain: bool, folder: Path, as_json: bool) -> int:
     """Run the public checks on the answers in this folder.
 
     \b
     Example: autograder check scores
+             autograder check query_scores --trace
     """
-    from ..student import check_folder
+    from ..student import afterwards, check_folder, trace_folder
 
-    results = check_folder(folder, exercises)
+    results = check_folder(folder, names)
     if as_json:
         emit([dataclasses.asdict(result) for result in results])
-    else:
-        for result in results:
-            _print_exercise(result)
-    return 0 if all(result.finished for result in results) else 1
+        return _code(results)
+    screen = Screen(console, plain)
+    for result in results:
+        screen.exercise(result)
+        for question in result.questions:
+            if question.standing.value == "passed" and question.question in names:
+                screen.say(afterwards(folder, question.question), indent=4)
+            elif trace and question.standing.value == "fix":
+                screen.say(trace_folder(folder, question.question), indent=4)
+    return _code(results)
+
+
+def _code(results: tuple[Any, ...]) -> int:
+    return 0 if all(result.passed == len(result.questions) for result in results) else 1
 
 
 @click.command()
 @click.argument("exercises", nargs=-1)
+@_plain
 @_in_folder
-def watch(exercises: tuple[str, ...], folder: Path) -> int:
-    """Run the checks again after every save, until Ctrl-C.
+def watch(exercises: tuple[str, ...], plain: bool, folder: Path) -> int:
+    """Run the checks again after every save, until q or Ctrl-C.
+
+    Keys: h the next hint, n the next question, l a list of all, q the end.
 
     \b
     Example: autograder watch
              autograder watch scores
     """
-    from ..student import check_folder, saved_exercises
+    from .watching import Watch
 
-    results = {result.exercise: result for result in check_folder(folder, exercises)}
-    _show_watched(results, tuple(results))
-    with contextlib.suppress(KeyboardInterrupt):
-        for saved in saved_exercises(folder, tuple(results)):
-            results |= {result.exercise: result for result in check_folder(folder, saved)}
-            _show_watched(results, saved)
-    console.print()
+    Watch(Screen(console, plain), folder, exercises).run()
     return 0
 
 
 @click.command()
-@click.argument("exercise")
+@click.argument("name", metavar="EXERCISE or QUESTION")
 @click.option("--again", is_flag=True, help="Start with the first hint once more.")
+@_plain
 @_in_folder
 @as_json
-def hint(exercise: str, again: bool, folder: Path, as_json: bool) -> int:
-    """Show the next hint for EXERCISE, one at a time.
+def hint(name: str, again: bool, plain: bool, folder: Path, as_json: bool) -> int:
+    """Show the next hint for an exercise or a question, one at a time.
 
-    It is a hint for the first question that does not pass its checks yet; give the question's name
-    to ask for another one.
+    For an exercise it is a hint for the first question that does not pass its checks yet.
 
     \b
     Example: autograder hint scores
@@ -93,26 +92,28 @@ def hint(exercise: str, again: bool, folder: Path, as_json: bool) -> int:
     """
     from ..student import next_hint
 
-    found = next_hint(folder, exercise, again=again)
+    found = next_hint(folder, name, again=again)
+    screen = Screen(console, plain)
     if as_json:
         emit(dataclasses.asdict(found))
     elif found.text:
-        head = f"{found.question}: hint {found.number} of {found.of}"
-        console.print(f"[bold]{escape(head)}[/]\n{escape(found.text)}")
+        screen.say(f"{found.question}: hint {found.number} of {found.of}", "bold")
+        screen.say(found.text)
         if found.number < found.of:
-            console.print("[dim]Try it out first; the same command gives the next hint.[/]")
+            screen.say("Try it out first; the same command gives the next hint.", "dim")
     else:
-        console.print(f"{escape(found.question or found.exercise)}: {escape(found.why)}")
+        screen.say(f"{found.question or found.exercise}: {found.why}")
         if found.of:
-            console.print(f"from the start: autograder hint {escape(exercise)} --again")
+            screen.say(f"from the start: autograder hint {name} --again")
     return 0
 
 
 @click.command()
+@_plain
 @_in_folder
 @as_json
-def status(folder: Path, as_json: bool) -> int:
-    """Show the progress through the exercises of this folder.
+def status(plain: bool, folder: Path, as_json: bool) -> int:
+    """Show progress and points of this folder's exercises, and what to submit when all pass.
 
     \b
     Example: autograder status
@@ -122,51 +123,9 @@ def status(folder: Path, as_json: bool) -> int:
     progress = progress_of(folder)
     if as_json:
         emit(dataclasses.asdict(progress))
-        return 0
-    console.print(f"[bold]{escape(progress.title)}[/]")
-    for exercise in progress.exercises:
-        total = len(exercise.questions)
-        bar = "#" * exercise.passed + "." * (total - exercise.passed)
-        console.print(f"  {exercise.exercise:28} {bar:10} {exercise.passed} of {total}")
-    console.print(f"{progress.passed} of {progress.questions} questions pass their public checks")
-    if progress.next:
-        name = escape(progress.next.exercise)
-        console.print(f"next: autograder check {name} (stuck? autograder hint {name})")
+    else:
+        Screen(console, plain).progress(progress)
     return 0
 
 
 COMMANDS = (check, watch, hint, status)
-
-
-def _show_watched(results: Mapping[str, CheckedExercise], saved: Sequence[str]) -> None:
-    """What was just checked, in full, and where the whole folder stands."""
-    console.clear()
-    for name in saved:
-        if name in results:
-            _print_exercise(results[name])
-    passed = sum(result.passed for result in results.values())
-    total = sum(len(result.questions) for result in results.values())
-    console.print(f"\n{passed} of {total} questions pass their public checks")
-    console.print("[dim]Save a file to check it again; Ctrl-C ends.[/]")
-
-
-def _print_exercise(result: CheckedExercise) -> None:
-    file = f" ({result.file})" if result.file else ""
-    console.print(f"[bold]{escape(result.exercise)}[/]{escape(plain(file))}")
-    for text in (result.problem, result.note):
-        if text:
-            console.print(f"  {escape(text)}", soft_wrap=True)
-    for question in result.questions:
-        console.print(f"  {escape(question.question)}: {_MARKS[question.standing.value]}")
-        if question.standing.value == "mend":
-            _print_failures(question)
-
-
-def _print_failures(question: CheckedQuestion) -> None:
-    from ..student import readable
-
-    for test in question.tests:
-        if not test.passed:
-            console.print(f"    [red]{escape(readable(test.name))}[/]")
-            for line in test.message.splitlines():
-                console.print(f"      {escape(line)}", soft_wrap=True)

@@ -1,29 +1,39 @@
-"""What release tells a student's folder: `checks/assignment.json` and `checks/hints.json`."""
+"""What release tells a student's folder: `checks/assignment.json` and the texts beside it."""
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import hashlib
 import io
 import json
 import tokenize
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ..errors import UserError
 
 MANIFEST = "assignment.json"
 HINTS = "hints.json"
+AFTERWARDS = "afterwards.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Title, exercises in teaching order, and the digest of each untouched module."""
+    """Title, exercises in teaching order, and the digest of each untouched module.
+
+    `points` are those of each question, `signatures` how a question, and the `forward` of a class,
+    is called; `due` is the due date as the course wrote it. A bundle of an older course lacks them.
+    """
 
     title: str
     exercises: tuple[str, ...]
     stubs: Mapping[str, str]
+    points: Mapping[str, float] = field(default_factory=dict)
+    signatures: Mapping[str, str] = field(default_factory=dict)
+    due: str | None = None
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -31,7 +41,14 @@ def read_manifest(folder: Path) -> Manifest:
     path = folder / "checks" / MANIFEST
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        return Manifest(document["title"], tuple(document["exercises"]), document["stubs"])
+        return Manifest(
+            document["title"],
+            tuple(document["exercises"]),
+            document["stubs"],
+            document.get("points", {}),
+            document.get("signatures", {}),
+            document.get("due"),
+        )
     except FileNotFoundError:
         raise UserError(
             f"{folder.resolve()} is no assignment: it has no checks/{MANIFEST}. "
@@ -43,11 +60,21 @@ def read_manifest(folder: Path) -> Manifest:
         ) from error
 
 
-def manifest_text(title: str, stubs: Mapping[str, str]) -> str:
+def manifest_text(
+    title: str,
+    stubs: Mapping[str, str],
+    points: Mapping[str, float] | None = None,
+    due: str | None = None,
+) -> str:
     """The text of a manifest; `stubs` are the released modules in teaching order."""
     document = {
         "title": title,
+        "due": due,
         "exercises": list(stubs),
+        "points": dict(points or {}),
+        "signatures": {
+            call: text for stub in stubs.values() for call, text in signatures_in(stub).items()
+        },
         "stubs": {name: digest_of(text) for name, text in sorted(stubs.items())},
     }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
@@ -58,12 +85,20 @@ def read_hints(folder: Path) -> dict[str, tuple[str, ...]]:
 
     Raises `UserError` for a file that can't be read.
     """
-    path = folder / "checks" / HINTS
+    return {name: tuple(map(str, texts)) for name, texts in _texts(folder, HINTS).items()}
+
+
+def read_afterwards(folder: Path) -> dict[str, str]:
+    """What to compare a right answer with, by question; empty where it was released without."""
+    return {name: str(text) for name, text in _texts(folder, AFTERWARDS).items()}
+
+
+def _texts(folder: Path, file: str) -> dict[str, Any]:
+    path = folder / "checks" / file
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        return {str(name): tuple(map(str, texts)) for name, texts in document.items()}
+        return {str(name): texts for name, texts in document.items()}
     except FileNotFoundError:
-        read_manifest(folder)  # says so where this is no assignment at all
         return {}
     except (ValueError, TypeError, AttributeError) as error:
         raise UserError(
@@ -71,10 +106,36 @@ def read_hints(folder: Path) -> dict[str, tuple[str, ...]]:
         ) from error
 
 
-def hints_text(hints: Mapping[str, Sequence[str]]) -> str:
-    """The text of `checks/hints.json`."""
-    document = {name: list(texts) for name, texts in hints.items()}
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+def texts_text(texts: Mapping[str, object]) -> str:
+    """The text of `checks/hints.json` or `checks/afterwards.json`."""
+    return json.dumps(dict(texts), indent=1, ensure_ascii=False) + "\n"
+
+
+def signatures_in(text: str) -> dict[str, str]:
+    """How the functions and classes of a module are called: `scores(inputs, query)`.
+
+    A class has two: its own, without `self`, and that of its `forward`.
+    """
+    found: dict[str, str] = {}
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef):
+            found[node.name] = f"{node.name}({_arguments(node)})"
+        elif isinstance(node, ast.ClassDef):
+            for method in node.body:
+                if isinstance(method, ast.FunctionDef) and method.name == "__init__":
+                    found[node.name] = f"{node.name}({_arguments(method)})"
+                elif isinstance(method, ast.FunctionDef) and method.name == "forward":
+                    found[f"{node.name}.forward"] = f"forward({_arguments(method)})"
+    return found
+
+
+def _arguments(function: ast.FunctionDef) -> str:
+    plain = ast.parse(ast.unparse(function)).body[0]
+    assert isinstance(plain, ast.FunctionDef)
+    for argument in ast.walk(plain.args):
+        if isinstance(argument, ast.arg):
+            argument.annotation = None
+    return ast.unparse(plain.args)
 
 
 def digest_of(text: str) -> str:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import sys
-import traceback
 import types
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,19 +13,39 @@ from ..course.manifest import digest_of
 from ..errors import SubmissionError
 from ..submission import module_of_notebook
 from ..submission.text import decoded
+from .advice import Context, advice
+from .explaining import place_lines, said_by
+from .output import Printed, quiet
+from .places import places_of
+from .sources import locator
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The file that counts, as one module's text.
 
-    `broken` maps questions whose cell is no valid Python to what is wrong there.
+    `broken` maps questions whose cell is no valid Python to what is wrong there, `elsewhere`
+    questions that are not there to what may have become of them.
     """
 
     path: Path
     text: str
     broken: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """The names that an answer's file defines, what it printed, and why it stopped, if it did.
+
+    `runs` is false where not one line of it ran: it is no valid Python.
+    """
+
+    namespace: Mapping[str, Any]
+    printed: str = ""
+    problem: str = ""
+    runs: bool = True
 
 
 def answer_of(
@@ -47,44 +63,67 @@ def answer_of(
         return Answer(module, text)
     if digest_of(text) == stub:
         return _notebook(notebook, questions)
+    if not _was_answered(notebook, questions):
+        return Answer(module, text)
     note = f"{module.name} was changed, so it counts and {notebook.name} does not"
     return Answer(module, text, note=note)
 
 
-def execute(answer: Answer) -> dict[str, Any]:
-    """Runs an answer's text as a module; returns its namespace.
-
-    Raises `SubmissionError` that says where it fails.
-    """
+def execute(answer: Answer, exercises: tuple[str, ...] = ()) -> Executed:
+    """Runs an answer's text as a module; a file that stops keeps what it defined before."""
     name = f"_answer_{answer.path.stem}"
     module = types.ModuleType(name)
     module.__file__ = str(answer.path)
     sys.modules[name] = module  # dataclasses and the like look their module up
+    printed = Printed()
     try:
-        with _quiet():
+        with quiet(printed):
             exec(compile(answer.text, str(answer.path), "exec", dont_inherit=True), vars(module))
-    except SyntaxError as error:
-        line = (error.text or "").strip()
-        where = _where(answer, error.lineno)
-        raise SubmissionError(f"{where}: SyntaxError: {error.msg}: {line}") from error
+    except (SyntaxError, ValueError) as error:
+        if not isinstance(error, SyntaxError) and "null byte" not in str(error):
+            return _stopped(answer, error, module, printed, exercises)
+        return Executed({}, printed.text, _syntax(answer, error), runs=False)
     except (Exception, SystemExit) as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        lines = [frame.lineno for frame in frames if frame.filename == str(answer.path)]
-        where = _where(answer, lines[-1] if lines else None)
-        raise SubmissionError(f"{where}: {type(error).__name__}: {error}") from error
+        return _stopped(answer, error, module, printed, exercises)
     finally:
         sys.modules.pop(name, None)
-    return vars(module)
+    return Executed(vars(module), printed.text)
 
 
-def _where(answer: Answer, line: int | None) -> str:
-    """File and line; for a notebook, whose module has other lines, the line's text."""
-    if line is None:
-        return answer.path.name
-    if answer.path.suffix == ".py":
-        return f"{answer.path.name}:{line}"
-    text = answer.text.splitlines()[line - 1 : line]
-    return f"{answer.path.name}, at `{''.join(text).strip()}`"
+def _stopped(
+    answer: Answer,
+    error: BaseException,
+    module: types.ModuleType,
+    printed: Printed,
+    exercises: tuple[str, ...],
+) -> Executed:
+    places = places_of(error.__traceback__, vars(module), locator(answer.path, answer.text))
+    where = places[-1].where if places else answer.path.name
+    names = [name for name in vars(module) if not name.startswith("_")]
+    hint = advice(error, Context(names=names, exercises=exercises))
+    lines = [f"{where}: {said_by(error)}", *place_lines(places[-1:])]
+    problem = "\n".join(lines + [f"likely: {hint}"] * bool(hint))
+    return Executed(vars(module), printed.text, problem)
+
+
+def _syntax(answer: Answer, error: Exception) -> str:
+    if not isinstance(error, SyntaxError):
+        return f"{answer.path.name}: {said_by(error)}"
+    where = answer.path.name
+    if error.lineno:
+        where, _ = locator(answer.path, answer.text)(str(answer.path), error.lineno)
+    line = (error.text or "").strip()
+    return f"{where}: {type(error).__name__}: {error.msg}: {line}"
+
+
+def _was_answered(notebook: Path, questions: Sequence[str]) -> bool:
+    """Whether a notebook holds more than the stubs: else nobody needs to hear of it."""
+    try:
+        text = _notebook(notebook, questions).text
+    except SubmissionError:
+        return True
+    stubs = text.count("raise NotImplementedError")
+    return stubs < len(questions)
 
 
 def _notebook(path: Path, questions: Sequence[str]) -> Answer:
@@ -94,7 +133,7 @@ def _notebook(path: Path, questions: Sequence[str]) -> Answer:
         raise SubmissionError(f"{path.name} can't be read: {error.strerror}") from error
     except SubmissionError as error:
         raise SubmissionError(f"{path.name} {error}") from error
-    return Answer(path, module.text, module.broken)
+    return Answer(path, module.text, module.broken, elsewhere=module.hints)
 
 
 def _read_module(path: Path) -> str:
@@ -104,10 +143,3 @@ def _read_module(path: Path) -> str:
         raise SubmissionError(f"{path.name} can't be read: {error.strerror}") from error
     except SubmissionError as error:
         raise SubmissionError(f"{path.name} {error}") from error
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield

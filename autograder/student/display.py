@@ -10,73 +10,116 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from .grouping import grouped
 from .results import CheckedQuestion, CheckedTest, Standing
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class Look:
+    """Sign, colour and text of a standing; `plain` is the sign where a stream can't show it."""
+
     sign: str
+    plain: str
     colour: str
-    words: str
+    style: str
+    text: str
 
 
-_LOOKS = {
-    Standing.PASSED: _Look("✓", "#2e9e4f", "all checks passed"),
-    Standing.MEND: _Look("✗", "#d9480f", "something to mend"),
-    Standing.NOT_IMPLEMENTED: _Look("○", "#8a8f98", "not implemented yet"),
-    Standing.MISSING: _Look("○", "#8a8f98", "not defined yet: run the cell that defines it first"),
-    Standing.STOPPED: _Look("■", "#d9480f", "stopped while it was running"),
+_GREEN, _ORANGE, _GREY = "#2e9e4f", "#d9480f", "#8a8f98"
+LOOKS = {
+    Standing.PASSED: Look("✓", "ok", _GREEN, "green", "all checks passed"),
+    Standing.FIX: Look("✗", "x", _ORANGE, "red", "something to fix"),
+    Standing.STALE: Look("!", "!", _ORANGE, "yellow", "what was checked is not what the cell says"),
+    Standing.NOT_IMPLEMENTED: Look("○", "-", _GREY, "dim", "not implemented yet"),
+    Standing.MISSING: Look("○", "-", _GREY, "yellow", "not defined"),
+    Standing.HIDDEN: Look("○", "-", _GREY, "yellow", "can't be checked before the error is fixed"),
+    Standing.STOPPED: Look("■", "!", _ORANGE, "yellow", "stopped while it was running"),
+    Standing.TOO_SLOW: Look("■", "!", _ORANGE, "red", "took too long"),
 }
 _STOPPED_HINT = "Is there a loop that never ends?"
+#: without one of these there is nothing to show of single checks
+_SHOWN = (Standing.PASSED, Standing.FIX, Standing.STALE, Standing.TOO_SLOW)
+_LABEL = "to try it:"
+_PRINTED = "your code printed:"
 
 
 def readable(name: str) -> str:
-    """A test's name as words: `test_rows_sum_to_one` is "rows sum to one"."""
+    """A test's name as text: `test_rows_sum_to_one` is "rows sum to one"."""
     head, bracket, case = name.removeprefix("test_").partition("[")
-    words = head.replace("_", " ")
-    return f"{words} [{case}" if bracket else words
+    text = head.replace("_", " ")
+    return f"{text} [{case}" if bracket else text
 
 
 def headline(question: CheckedQuestion) -> str:
     """One line: sign, question, standing, and how many checks pass where some do not."""
-    look = _LOOKS[question.standing]
-    return f"{look.sign} {question.question}: {look.words}{_count(question)}"
+    look = LOOKS[question.standing]
+    return f"{look.sign} {question.question}: {look.text}{_count(question)}"
 
 
-def as_text(question: CheckedQuestion) -> str:
-    """The question's result for a terminal."""
-    lines = [headline(question)]
-    if question.standing is Standing.STOPPED:
-        lines.append(f"  {_STOPPED_HINT}")
-    for test in _to_show(question):
+def remarks(question: CheckedQuestion) -> list[str]:
+    """What is to be said of the question itself, above its checks."""
+    stopped = [_STOPPED_HINT] if question.standing is Standing.STOPPED else []
+    return [*stopped, *question.note.splitlines()]
+
+
+def as_text(question: CheckedQuestion, only_first: bool = False) -> str:
+    """The question's result for a terminal; `only_first` leaves out all failures but one."""
+    lines = [headline(question), *(f"  {line}" for line in remarks(question))]
+    failed = 0
+    for test, same in _to_show(question):
+        failed += not test.passed
+        if only_first and (test.passed or failed > 1):
+            continue
         lines.append(f"  {'✓' if test.passed else '✗'} {readable(test.name)}")
-        lines += [f"      {line}" for line in test.message.splitlines()]
+        lines += [f"      {line}" for line in body_of(test, same)]
+    if only_first and failed > 1:
+        lines.append(f"  and {failed - 1} more to fix after this one")
     if question.printed:
-        lines += ["  your code printed:", *(f"      {s}" for s in question.printed.splitlines())]
+        lines += [f"  {_PRINTED}", *(f"      {s}" for s in question.printed.splitlines())]
     return "\n".join(lines)
 
 
-def as_html(question: CheckedQuestion) -> str:
-    """The question's result for a notebook."""
-    look = _LOOKS[question.standing]
+def body_of(test: CheckedTest, same: Sequence[str]) -> list[str]:
+    """The lines below a failing check: what differs, the call to try, where else it is the same."""
+    lines = test.message.splitlines()
+    if test.call:
+        first, *rest = test.call.splitlines()
+        lines += [f"{_LABEL} {first}", *(" " * (len(_LABEL) + 1) + line for line in rest)]
+    if same:
+        lines.append(f"the same in {len(same)} more: {', '.join(map(readable, same))}")
+    return lines
+
+
+def as_html(question: CheckedQuestion, below: Sequence[str] = ()) -> str:
+    """The question's result for a notebook; `below` is HTML that ends it."""
+    look = LOOKS[question.standing]
     parts = [
         f"<div><b>{look.sign} <code>{escape(question.question)}</code></b> "
-        f"{escape(look.words + _count(question))}</div>"
+        f"{escape(look.text + _count(question))}</div>"
     ]
-    if question.standing is Standing.STOPPED:
-        parts.append(f"<div>{_STOPPED_HINT}</div>")
-    parts += [_test_html(test) for test in _to_show(question)]
+    parts += [f"<div>{escape(line)}</div>" for line in remarks(question)]
+    parts += [_test_html(test, same) for test, same in _to_show(question)]
     if question.printed:
+        opened = "" if question.standing is Standing.PASSED else " open"
         parts.append(
-            "<details><summary>your code printed</summary>"
-            f"{_preformatted(question.printed)}</details>"
+            f"<details{opened}><summary>{_PRINTED}</summary>"
+            f"{preformatted(question.printed)}</details>"
         )
-    return _box(look.colour, parts)
+    return box(look.colour, [*parts, *below])
+
+
+def folded(summary: str, text: str) -> str:
+    """HTML that shows its text after a click."""
+    return (
+        f'<details style="margin-top:.35em"><summary>{escape(summary)}</summary>'
+        f'<div style="margin:.3em 0 .3em 1.2em">{escape(text)}</div></details>'
+    )
 
 
 def notice(sign: str, text: str) -> Shown:
     """A remark that belongs to no question."""
-    return Shown(f"{sign} {text}", _box("#d9480f", [f"<div>{sign} {escape(text)}</div>"]))
+    lines = "<br>".join(map(escape, text.splitlines()))
+    return Shown(f"{sign} {text}", box(_ORANGE, [f"<div>{sign} {lines}</div>"]))
 
 
 class Shown:
@@ -92,33 +135,34 @@ class Shown:
         return self._html
 
 
-def shown(question: CheckedQuestion) -> Shown:
-    """The question's result, ready to display."""
-    return Shown(as_text(question), as_html(question))
-
-
 def _count(question: CheckedQuestion) -> str:
-    if question.standing is not Standing.MEND:
+    if question.standing is not Standing.FIX:
         return ""
     passed = sum(test.passed for test in question.tests)
     return f" ({passed} of {len(question.tests)} checks passed)"
 
 
-def _to_show(question: CheckedQuestion) -> Sequence[CheckedTest]:
-    """The checks that say something: those to mend first; none for a stub."""
-    if question.standing in (Standing.NOT_IMPLEMENTED, Standing.MISSING, Standing.STOPPED):
+def _to_show(question: CheckedQuestion) -> Sequence[tuple[CheckedTest, tuple[str, ...]]]:
+    """The checks that say something: those to fix first; none for a stub."""
+    if question.standing not in _SHOWN:
         return ()
-    return sorted(question.tests, key=lambda test: test.passed)
+    return grouped(sorted(question.tests, key=lambda test: test.passed))
 
 
-def _test_html(test: CheckedTest) -> str:
-    sign, colour = ("✓", "#2e9e4f") if test.passed else ("✗", "#d9480f")
+def _test_html(test: CheckedTest, same: Sequence[str]) -> str:
+    sign, colour = ("✓", _GREEN) if test.passed else ("✗", _ORANGE)
     line = f'<span style="color:{colour}">{sign}</span> {escape(readable(test.name))}'
-    body = _preformatted(test.message) if test.message else ""
+    body = preformatted(test.message) if test.message else ""
+    if test.call:
+        body += f'<div style="margin-left:1.2em">{_LABEL}</div>{preformatted(test.call)}'
+    if same:
+        others = escape(", ".join(map(readable, same)))
+        body += f'<div style="margin-left:1.2em">the same in {len(same)} more: {others}</div>'
     return f'<div style="margin-top:.35em">{line}{body}</div>'
 
 
-def _preformatted(text: str) -> str:
+def preformatted(text: str) -> str:
+    """HTML of text whose lines and spaces count; long lines wrap."""
     return (
         '<pre style="margin:.2em 0 .2em 1.2em;padding:.4em .6em;white-space:pre-wrap;'
         "word-break:normal;overflow-wrap:anywhere;color:inherit;background:rgba(128,128,128,.12);"
@@ -126,7 +170,8 @@ def _preformatted(text: str) -> str:
     )
 
 
-def _box(colour: str, parts: Sequence[str]) -> str:
+def box(colour: str, parts: Sequence[str]) -> str:
+    """HTML with a coloured bar at its left."""
     return (
         f'<div style="border-left:4px solid {colour};padding:.35em .2em .35em .8em;'
         f'margin:.2em 0;max-width:52em;line-height:1.45">{"".join(parts)}</div>'

@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ..course.manifest import Manifest, read_manifest
 from ..course.points import points_of
 from ..errors import SubmissionError, UserError
+from ..submission.similar import closest
 from ..suite import LocalImplementation
-from .answers import Answer, answer_of, execute
+from .answers import Answer, Executed, answer_of, execute
+from .explaining import Surroundings
 from .results import CheckedExercise, CheckedQuestion, CheckedTest, Progress, Standing
-from .runner import run_checks
+from .runner import OnQuestion, run_checks, step_to_trace
+from .similar_names import other_name
+from .sources import locator
+from .tracing import traced
 
 
-def check_folder(folder: Path, exercises: Sequence[str] = ()) -> tuple[CheckedExercise, ...]:
-    """Runs the public checks of some exercises (default: all) of an assignment's folder.
+def check_folder(
+    folder: Path, names: Sequence[str] = (), on_question: OnQuestion = lambda question: None
+) -> tuple[CheckedExercise, ...]:
+    """Runs the public checks of an assignment's folder: of exercises or questions, default all.
 
-    After a question that Ctrl-C ends, no other runs. Raises `UserError` where the folder is no
-    assignment, or has no exercise of a given name.
+    `on_question` is told each question before its checks run. After a question that Ctrl-C ends, no
+    other runs. Raises `UserError` where the folder is no assignment, or knows no such name.
     """
     manifest = read_manifest(folder)
-    names = _chosen(manifest, exercises)
     results: list[CheckedExercise] = []
-    for name in names:
-        results.append(_check(folder, manifest, name))
+    for exercise, questions in _chosen(folder, manifest, names).items():
+        results.append(_check(folder, manifest, exercise, questions, on_question))
         if any(item.standing is Standing.STOPPED for item in results[-1].questions):
             break
     return tuple(results)
@@ -32,55 +39,130 @@ def check_folder(folder: Path, exercises: Sequence[str] = ()) -> tuple[CheckedEx
 
 def status(folder: Path) -> Progress:
     """Progress through all exercises of a folder; raises `UserError` where it is no assignment."""
-    return Progress(read_manifest(folder).title, check_folder(folder))
+    manifest = read_manifest(folder)
+    return Progress(manifest.title, check_folder(folder), dict(manifest.points), manifest.due)
 
 
-def _chosen(manifest: Manifest, exercises: Sequence[str]) -> tuple[str, ...]:
-    # `scores.py` and `scores.ipynb` are what a shell completes
-    wanted = [Path(name).stem for name in exercises]
-    for name in wanted:
-        if name not in manifest.exercises:
-            known = ", ".join(manifest.exercises)
-            raise UserError(f"no exercise is called {name!r} here; there are: {known}")
-    return tuple(dict.fromkeys(wanted)) or manifest.exercises
+def questions_of(folder: Path, manifest: Manifest) -> dict[str, tuple[str, ...]]:
+    """The questions of each exercise of a folder, in teaching order."""
+    return {
+        name: tuple(points_of(folder / "checks" / f"test_{name}.py")) for name in manifest.exercises
+    }
 
 
-def _check(folder: Path, manifest: Manifest, name: str) -> CheckedExercise:
+def unknown(name: str, known: Mapping[str, Sequence[str]]) -> UserError:
+    """The error for a name that is neither exercise nor question; suggests the nearest."""
+    names = [*known, *(question for questions in known.values() for question in questions)]
+    near = closest(Path(name).stem, names)
+    guess = f"; did you mean {near}?" if near else ""
+    return UserError(
+        f"no exercise or question is called {name!r} here{guess}\n"
+        f"  the exercises are: {', '.join(known)}"
+    )
+
+
+def _chosen(
+    folder: Path, manifest: Manifest, names: Sequence[str]
+) -> dict[str, tuple[str, ...] | None]:
+    """The exercises that names mean, each with its questions; None: all of them."""
+    chosen: dict[str, tuple[str, ...] | None] = {}
+    known: dict[str, tuple[str, ...]] = {}
+    for name in names:
+        stem = Path(name).stem  # `scores.py` and `scores.ipynb` are what a shell completes
+        if stem in manifest.exercises:
+            chosen[stem] = None
+            continue
+        known = known or questions_of(folder, manifest)
+        exercise = next((e for e, questions in known.items() if name in questions), None)
+        if exercise is None:
+            raise unknown(name, known)
+        if chosen.get(exercise, ()) is not None:
+            chosen[exercise] = (*(chosen.get(exercise) or ()), name)
+    return chosen or dict.fromkeys(manifest.exercises)
+
+
+def _check(
+    folder: Path,
+    manifest: Manifest,
+    name: str,
+    wanted: tuple[str, ...] | None,
+    on_question: OnQuestion,
+) -> CheckedExercise:
     suite = folder / "checks" / f"test_{name}.py"
     questions = tuple(points_of(suite))
     try:
         answer = answer_of(folder, name, questions, manifest.stubs.get(name))
     except SubmissionError as error:
-        return CheckedExercise(name, None, _all_missing(questions), problem=str(error))
+        return CheckedExercise(name, None, _all(Standing.HIDDEN, questions), problem=str(error))
     if answer is None:
+        problem = f"no {name}.ipynb and no {name}.py here{_misnamed(folder, name)}"
+        return CheckedExercise(name, None, _all(Standing.MISSING, questions), problem=problem)
+    executed = execute(answer, manifest.exercises)
+    if not executed.runs:
+        hidden = f"\nuntil that is fixed, nothing can be said about {', '.join(questions)}"
         return CheckedExercise(
-            name, None, _all_missing(questions), problem=f"no {name}.ipynb and no {name}.py here"
+            name,
+            answer.path.name,
+            _all(Standing.HIDDEN, wanted or questions),
+            executed.problem + hidden,
+            answer.note,
         )
-    return _run(suite, questions, name, answer)
-
-
-def _run(suite: Path, questions: tuple[str, ...], name: str, answer: Answer) -> CheckedExercise:
-    try:
-        namespace = execute(answer)
-    except SubmissionError as error:
-        return CheckedExercise(
-            name, answer.path.name, _all_missing(questions), str(error), answer.note
-        )
-    implementation = LocalImplementation(namespace, answer.text)
-    results = tuple(
-        _broken(result, answer.broken[result.question])
-        if result.question in answer.broken
-        else result
-        for result in run_checks(suite, implementation)
+    found = run_checks(suite, *_ready(manifest, answer, executed), wanted, on_question)
+    results = tuple(_with_reason(item, answer, executed) for item in found)
+    return CheckedExercise(
+        name, answer.path.name, results, executed.problem, answer.note, executed.printed
     )
-    return CheckedExercise(name, answer.path.name, results, note=answer.note)
 
 
-def _broken(result: CheckedQuestion, why: str) -> CheckedQuestion:
-    """A question whose cell is no valid Python: told what is wrong, not that it is missing."""
-    tests = tuple(CheckedTest(test.name, False, why) for test in result.tests[:1])
-    return CheckedQuestion(result.question, Standing.MEND, tests)
+def _ready(
+    manifest: Manifest, answer: Answer, executed: Executed
+) -> tuple[LocalImplementation, Surroundings]:
+    around = Surroundings(
+        executed.namespace,
+        locator(answer.path, answer.text),
+        manifest.signatures,
+        manifest.exercises,
+    )
+    return LocalImplementation(executed.namespace, answer.text), around
 
 
-def _all_missing(questions: tuple[str, ...]) -> tuple[CheckedQuestion, ...]:
-    return tuple(CheckedQuestion(question, Standing.MISSING) for question in questions)
+def trace_folder(folder: Path, question: str) -> str:
+    """The shapes in each line of a question's failing call, as text.
+
+    Raises `UserError` where the folder has no such question, or its file does not run.
+    """
+    manifest = read_manifest(folder)
+    ((exercise, _),) = _chosen(folder, manifest, [question]).items()
+    suite = folder / "checks" / f"test_{exercise}.py"
+    answer = answer_of(folder, exercise, tuple(points_of(suite)), manifest.stubs.get(exercise))
+    executed = execute(answer) if answer is not None else None
+    if answer is None or executed is None or executed.problem:
+        raise UserError(executed.problem if executed else f"no file of {exercise} is here")
+    implementation, around = _ready(manifest, answer, executed)
+    step = step_to_trace(suite, implementation, around, question)
+    return traced(step, executed.namespace, around.locate) if step else "no call was made"
+
+
+def _with_reason(result: CheckedQuestion, answer: Answer, executed: Executed) -> CheckedQuestion:
+    """A question that is not there is told why: a broken cell, an error above it, its name."""
+    name = result.question
+    if name in answer.broken:
+        tests = tuple(CheckedTest(test.name, False, answer.broken[name]) for test in result.tests)
+        return CheckedQuestion(name, Standing.FIX, tests[:1])
+    if result.standing is not Standing.MISSING:
+        return result
+    if executed.problem:
+        return CheckedQuestion(name, Standing.HIDDEN)
+    return replace(
+        result, note=other_name(name, executed.namespace) or answer.elsewhere.get(name, "")
+    )
+
+
+def _misnamed(folder: Path, name: str) -> str:
+    stems = [path.stem for path in folder.glob("*") if path.suffix in (".py", ".ipynb")]
+    near = closest(name, stems)
+    return f"; there is {near}: is it misnamed?" if near else ""
+
+
+def _all(standing: Standing, questions: Iterable[str]) -> tuple[CheckedQuestion, ...]:
+    return tuple(CheckedQuestion(question, standing) for question in questions)

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..course.manifest import HINTS, read_hints, read_manifest
-from ..course.points import points_of
+from ..course.manifest import HINTS, Manifest, read_afterwards, read_hints, read_manifest
 from ..errors import UserError
-from .folder import check_folder
+from .folder import check_folder, questions_of, unknown
 from .results import Standing
 
 #: remembers which hints were shown; a name with a dot in front is handed in by nobody
@@ -40,12 +39,13 @@ def next_hint(folder: Path, name: str, *, again: bool = False) -> Hint:
     `again` starts with the question's first hint. What was shown is remembered in the folder.
     Raises `UserError` where the folder is no assignment, knows no such name, or has no hints.
     """
+    manifest = read_manifest(folder)
     hints = read_hints(folder)
     if not hints:
         raise UserError(
             f"{folder.resolve()} has no hints: no checks/{HINTS}. Ask your course for them."
         )
-    exercise, question = _asked(folder, name)
+    exercise, question = _asked(folder, manifest, name)
     if question is None:
         return Hint(exercise, None, 0, 0, "", "all questions of this exercise pass their checks")
     shown = _shown(folder)
@@ -58,21 +58,15 @@ def next_hint(folder: Path, name: str, *, again: bool = False) -> Hint:
     return Hint(exercise, question, before + 1, len(texts), texts[before])
 
 
-def _asked(folder: Path, name: str) -> tuple[str, str | None]:
+def _asked(folder: Path, manifest: Manifest, name: str) -> tuple[str, str | None]:
     """The exercise, and the question that a name means; None where all of them pass."""
-    questions = {
-        exercise: tuple(points_of(folder / "checks" / f"test_{exercise}.py"))
-        for exercise in read_manifest(folder).exercises
-    }
+    questions = questions_of(folder, manifest)
     for exercise, known in questions.items():
         if name in known and name not in questions:
             return exercise, name
     stem = Path(name).stem  # `scores.py` and `scores.ipynb` are what a shell completes
     if stem not in questions:
-        raise UserError(
-            f"no exercise or question is called {name!r} here; the exercises are: "
-            f"{', '.join(questions)}"
-        )
+        raise unknown(name, questions)
     (result,) = check_folder(folder, [stem])
     passed = {item.question for item in result.questions if item.standing is Standing.PASSED}
     return stem, next((item for item in questions[stem] if item not in passed), None)
@@ -108,3 +102,8 @@ def _remember(folder: Path, shown: Mapping[str, int]) -> None:
             f"{path} can't be written: {error.strerror}. Make the folder writable: "
             "it remembers which hints you have seen."
         ) from error
+
+
+def afterwards(folder: Path, question: str) -> str:
+    """What a right answer is compared with; empty where the bundle has no such text."""
+    return read_afterwards(folder).get(question, "")

@@ -1,4 +1,4 @@
-"""`check("<question>")` in a notebook: the public checks of the answer defined there."""
+"""`check`, `hint` and `trace` in a notebook, for the answers defined there."""
 
 from __future__ import annotations
 
@@ -6,26 +6,36 @@ import ast
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from IPython.display import display
 
+from ..course.manifest import MANIFEST, Manifest, read_afterwards, read_manifest
 from ..course.points import points_of
 from ..errors import AutograderError, UserError
+from ..submission.similar import closest
 from ..suite import LocalImplementation
-from .display import Shown, as_text, notice, shown
+from .display import Shown, as_html, as_text, folded, notice, preformatted
+from .explaining import Surroundings
+from .hints import next_hint
 from .results import CheckedQuestion, Standing
-from .runner import run_checks
+from .runner import run_checks, step_to_trace
+from .similar_names import other_name
+from .stale import FAILED, stale
+from .tracing import traced
 
 #: nbgrader says here that it runs the notebook: "autograde" or "validate"
 _NBGRADER = "NBGRADER_EXECUTION"
+_RUN_FIRST = "run the cell that defines it first"
+_COMPARE = "compare with the reference way"
 
 
 def check(question: str) -> None:
     """Runs the public checks of one question on the answer defined in this notebook.
 
-    Shows what passed and what to mend. A mistake in the answer never raises here, except when
+    Shows what passed and what to fix. A mistake in the answer never raises here, except when
     nbgrader runs the notebook: a display is no verdict to it, an error is.
     """
     namespace = sys._getframe(1).f_globals
@@ -33,7 +43,9 @@ def check(question: str) -> None:
     if mode == "autograde":
         raise UserError("public checks give no points: grade with `autograder grade`")
     try:
-        result = check_namespace(question, namespace, _here())
+        folder = _here()
+        result = check_namespace(question, namespace, folder)
+        afterwards = read_afterwards(folder).get(question, "")
     except AutograderError as error:
         if mode:
             raise
@@ -41,7 +53,93 @@ def check(question: str) -> None:
         return
     if mode and result.standing is not Standing.PASSED:
         raise AssertionError(as_text(result))
-    _show(shown(result))
+    _show(_with_next_step(result, afterwards))
+
+
+def hint(name: str, *, again: bool = False) -> None:
+    """Shows the next hint of a question, one at a time, as `autograder hint` does.
+
+    `again` starts with the first one. What was shown is remembered in the folder.
+    """
+    try:
+        found = next_hint(_here(), name, again=again)
+    except AutograderError as error:
+        _show(notice("✗", str(error)))
+        return
+    if not found.text:
+        _show(notice("○", f"{found.question or found.exercise}: {found.why}"))
+        return
+    more = "Try it out first; the same call gives the next one." if found.number < found.of else ""
+    head = f"{found.question}: hint {found.number} of {found.of}"
+    _show(notice("?", "\n".join([head, found.text, *[more] * bool(more)])))
+
+
+def trace(question: str) -> None:
+    """Shows the shapes in each line of your function, in the call at which its check fails.
+
+    The first line whose shape is not what the docstring, or your comment on it, says is marked.
+    """
+    namespace = sys._getframe(1).f_globals
+    try:
+        folder = _here()
+        suite, (answers, around) = find_suite(question, folder), _ready(namespace, folder)
+        step = step_to_trace(suite, answers, around, question)
+        text = traced(step, namespace, around.locate) if step is not None else "no call was made"
+    except AutograderError as error:
+        _show(notice("✗", str(error)))
+        return
+    _show(Shown(text, preformatted(text)))
+
+
+def check_namespace(question: str, namespace: Mapping[str, Any], folder: Path) -> CheckedQuestion:
+    """The public checks of a question, for the definitions of a namespace.
+
+    Raises `UserError` where the folder has no checks of that question.
+    """
+    suite = find_suite(question, folder)
+    (result,) = run_checks(suite, *_ready(namespace, folder), {question})
+    return _honest(result, namespace, folder)
+
+
+def _ready(namespace: Mapping[str, Any], folder: Path) -> tuple[LocalImplementation, Surroundings]:
+    manifest = _manifest(folder)
+    around = Surroundings(namespace, signatures=manifest.signatures, exercises=manifest.exercises)
+    return LocalImplementation(namespace, _source(namespace)), around
+
+
+def _honest(result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path) -> CheckedQuestion:
+    """Says where the cell is not what was checked, and why an answer is not there."""
+    if result.standing is Standing.MISSING:
+        note = other_name(result.question, namespace) or _missing(result.question, namespace)
+        return replace(result, note=note)
+    note = stale(result.question, namespace, folder)
+    passes = result.standing is Standing.PASSED
+    return replace(
+        result, note=note, standing=Standing.STALE if note and passes else result.standing
+    )
+
+
+def _missing(question: str, namespace: Mapping[str, Any]) -> str:
+    cells = [cell for cell in namespace.get("In", ()) if isinstance(cell, str)]
+    words = (f"def {question}(", f"class {question}(", f"class {question}:")
+    tried = any(word in cell for cell in cells for word in words)
+    return FAILED.partition(":")[0] if tried else _RUN_FIRST
+
+
+def _with_next_step(result: CheckedQuestion, afterwards: str) -> Shown:
+    """The result with what helps next: a hint, or the comparison after a right answer."""
+    text, below = as_text(result), ""
+    if result.standing in (Standing.FIX, Standing.TOO_SLOW):
+        stuck = f'stuck? run  hint("{result.question}")'
+        text, below = f"{text}\n  {stuck}", f'<div style="margin-top:.4em">{_code(stuck)}</div>'
+    elif result.standing is Standing.PASSED and afterwards:
+        below = folded(_COMPARE, afterwards)
+    return Shown(text, as_html(result, [below] if below else []))
+
+
+def _code(stuck: str) -> str:
+    said, _, call = stuck.partition("  ")
+    return f"{said} <code>{call}</code>"
 
 
 def _here() -> Path:
@@ -59,17 +157,6 @@ def _show(result: Shown) -> None:
     display(result)  # type: ignore[no-untyped-call]  # IPython leaves it without types
 
 
-def check_namespace(question: str, namespace: Mapping[str, Any], folder: Path) -> CheckedQuestion:
-    """The public checks of a question, for the definitions of a namespace.
-
-    Raises `UserError` where the folder has no checks of that question.
-    """
-    suite = find_suite(question, folder)
-    implementation = LocalImplementation(namespace, _source(namespace))
-    (result,) = run_checks(suite, implementation, {question})
-    return result
-
-
 def find_suite(question: str, folder: Path) -> Path:
     """The checks file beside a notebook that judges a question; raises `UserError`."""
     suites = sorted((folder / "checks").glob("test_*.py"))
@@ -83,7 +170,16 @@ def find_suite(question: str, folder: Path) -> Path:
         if question in questions:
             return suite
         known += questions
-    raise UserError(f"no question is called {question!r} here; there are: {', '.join(known)}")
+    near = closest(question, known)
+    guess = f"did you mean {near}? There" if near else "there"
+    raise UserError(f"no question is called {question!r} here; {guess} are: {', '.join(known)}")
+
+
+def _manifest(folder: Path) -> Manifest:
+    """What the bundle says; a folder with checks alone has less to tell."""
+    if (folder / "checks" / MANIFEST).is_file():
+        return read_manifest(folder)
+    return Manifest("", (), {})
 
 
 def _source(namespace: Mapping[str, Any]) -> str:

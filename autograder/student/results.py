@@ -10,36 +10,63 @@ class Standing(enum.StrEnum):
     """How far a student is with one question."""
 
     PASSED = "passed"
-    MEND = "mend"
+    FIX = "fix"
+    #: right, but what was checked is not what the cell says now
+    STALE = "stale"
     NOT_IMPLEMENTED = "not_implemented"
     MISSING = "missing"
+    #: the file does not run, so nothing can be said
+    HIDDEN = "hidden"
     STOPPED = "stopped"
+    TOO_SLOW = "too_slow"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of a student's own code: `scores.py:23` or `In[5], line 3`, and what stands there."""
+
+    where: str
+    function: str
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedTest:
-    """One public check; `message` says what to mend."""
+    """One public check; `message` says what to fix.
+
+    `call` is the failing call as code that can be pasted; `places` are the outermost and the
+    innermost line of the student's own where it raised; failures of one question with the same
+    `cause` (not empty) need to be told once only.
+    """
 
     name: str
     passed: bool
     message: str = ""
+    call: str = ""
+    places: tuple[Place, ...] = ()
+    cause: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedQuestion:
-    """One question, its public checks, and the first lines that the answer printed."""
+    """One question, its public checks, and the first lines that the answer printed.
+
+    `note` says what else the student should know: another name, a cell that was changed since.
+    """
 
     question: str
     standing: Standing
     tests: tuple[CheckedTest, ...] = ()
     printed: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedExercise:
     """One exercise of a student's folder: the file that counts and its questions.
 
-    `problem` says why the file can't be read or run; `note` what else the student should know.
+    `problem` says why the file can't be read or run; `note` what else the student should know;
+    `printed` is what the file printed while it was loaded.
     """
 
     exercise: str
@@ -47,6 +74,7 @@ class CheckedExercise:
     questions: tuple[CheckedQuestion, ...] = ()
     problem: str = ""
     note: str = ""
+    printed: str = ""
 
     @property
     def passed(self) -> int:
@@ -61,10 +89,15 @@ class CheckedExercise:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """All exercises of a folder in teaching order."""
+    """All exercises of a folder in teaching order.
+
+    `points` are what each question is worth, as far as the bundle says; `due` is the due date.
+    """
 
     title: str
     exercises: tuple[CheckedExercise, ...]
+    points: dict[str, float]
+    due: str | None = None
 
     @property
     def passed(self) -> int:
@@ -81,12 +114,21 @@ class Progress:
         """The first exercise that is not finished; None where all are."""
         return next((item for item in self.exercises if not item.finished), None)
 
+    def worth(self, exercise: CheckedExercise) -> tuple[float, float]:
+        """Points of the questions that pass, and of all, of one exercise."""
+        names = [item.question for item in exercise.questions]
+        passed = [i.question for i in exercise.questions if i.standing is Standing.PASSED]
+        return self._sum(passed), self._sum(names)
 
-def standing_of(question: str, tests: tuple[CheckedTest, ...], faults: list[str]) -> Standing:
+    def _sum(self, names: list[str]) -> float:
+        return sum(self.points.get(name, 0.0) for name in names)
+
+
+def standing_of(tests: tuple[CheckedTest, ...], faults: list[str]) -> Standing:
     """The question's standing from its tests and the kinds of faults (`not_implemented`, ...)."""
     if all(test.passed for test in tests) and tests:
         return Standing.PASSED
     for standing in (Standing.NOT_IMPLEMENTED, Standing.MISSING):
         if standing.value in faults:
             return standing
-    return Standing.MEND
+    return Standing.FIX

@@ -7,20 +7,23 @@ change nothing here.
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import sys
 import tempfile
-import warnings
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from ..errors import AnswerFault, GraderError
-from ..suite import Implementation
+from ..suite import LocalImplementation
 from ..suite.plugin import ANSWERS
+from .explaining import Surroundings, explained, is_stub
+from .output import Printed, quiet
+from .recording import Recorder, Step
 from .results import CheckedQuestion, CheckedTest, Standing, standing_of
+from .time_limit import TooSlow, limited
 
 _PLUGINS_NOT_NEEDED = (
     "terminal",
@@ -34,19 +37,38 @@ _PLUGINS_NOT_NEEDED = (
     "unraisableexception",
     "tmpdir",
 )
-_PRINTED_CHARACTERS = 2000
+#: a check takes milliseconds, in loops over every number a tenth of a second
+SECONDS = 10.0
+
+#: is told the question whose checks start
+OnQuestion = Callable[[str], None]
 
 
 def run_checks(
-    suite: Path, implementation: Implementation, questions: Collection[str] | None = None
+    suite: Path,
+    implementation: LocalImplementation,
+    around: Surroundings,
+    questions: Collection[str] | None = None,
+    on_question: OnQuestion = lambda question: None,
 ) -> tuple[CheckedQuestion, ...]:
     """Runs the checks of some questions of a suite (default: all) against an implementation.
 
-    A question that Ctrl-C ends has the standing `stopped`, and no question after it runs. Raises
-    `GraderError` for a checks file that can't be used.
+    A question that Ctrl-C ends has the standing `stopped`, and no question after it runs; one
+    that takes more than `SECONDS` is `too_slow`. Raises `GraderError` for a checks file that can't
+    be used.
     """
-    run = _Run(implementation, questions)
-    with tempfile.TemporaryDirectory() as folder, _quiet(run.output), _own_settings():
+    return _run(suite, _Run(implementation, around, questions, on_question)).results()
+
+
+def step_to_trace(
+    suite: Path, implementation: LocalImplementation, around: Surroundings, question: str
+) -> Step | None:
+    """The call at which a question's first check fails; the last one where all pass."""
+    return _run(suite, _Run(implementation, around, {question}, lambda name: None)).step
+
+
+def _run(suite: Path, run: _Run) -> _Run:
+    with tempfile.TemporaryDirectory() as folder, quiet(run.output), _own_settings():
         settings = Path(folder) / "pytest.ini"
         settings.write_text("[pytest]\n", encoding="utf-8")
         code = pytest.main(
@@ -68,24 +90,41 @@ def run_checks(
             f"{suite}: the checks can't be run: {run.problem}\n"
             "Take this file from the course's bundle again."
         )
-    return run.results()
+    return run
+
+
+@dataclass(slots=True)
+class _Found:
+    """What was found of one question so far."""
+
+    tests: list[CheckedTest] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    printed: str = ""
+    is_too_slow: bool = False
 
 
 class _Run:
     """A pytest plugin: gives the tests their answers and keeps what they say."""
 
-    def __init__(self, implementation: Implementation, questions: Collection[str] | None) -> None:
-        self.output = _Head(_PRINTED_CHARACTERS)
+    def __init__(
+        self,
+        implementation: LocalImplementation,
+        around: Surroundings,
+        questions: Collection[str] | None,
+        on_question: OnQuestion,
+    ) -> None:
+        self.output = Printed()
         self.problem: str | None = None
-        self._implementation = implementation
+        self._failed_at: Step | None = None
+        self._answers = Recorder(implementation)
+        self._around = around
         self._wanted = questions
-        self._found: dict[str, list[CheckedTest]] = {}
-        self._faults: dict[str, list[str]] = {}
-        self._printed: dict[str, str] = {}
+        self._on_question = on_question
+        self._found: dict[str, _Found] = {}
         self._running: str | None = None
 
     def pytest_configure(self, config: pytest.Config) -> None:
-        config.stash[ANSWERS] = lambda path: self._implementation
+        config.stash[ANSWERS] = lambda path: self._answers
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
@@ -96,15 +135,23 @@ class _Run:
             item for item in items if self._wanted is None or _question(item) in self._wanted
         ]
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
+        """Done with a question that is too slow: each of its checks would take as long."""
+        question = _question(item)
+        if question not in self._found:
+            self._found[question] = _Found()
+            self._on_question(question)
+        return True if self._found[question].is_too_slow else None
+
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
         self._running = _question(item)
-        self._found.setdefault(self._running, [])
         self.output.start()
-        result = yield
-        self._printed[self._running] = self._printed.get(self._running, "") or self.output.text
+        self._answers.start()
+        with limited(SECONDS):
+            yield
         self._running = None
-        return result
 
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
@@ -115,7 +162,8 @@ class _Run:
             self.problem = f"{call.when} of {item.name}: {failure!r}"
         elif call.when == "call":
             self._record(item, failure)
-        report = pytest.TestReport.from_item_and_call(item, _without_traceback(call))
+        call.excinfo = None
+        report = pytest.TestReport.from_item_and_call(item, call)
         report.outcome = "passed" if failure is None else "failed"
         return report
 
@@ -129,72 +177,46 @@ class _Run:
         """Whether Ctrl-C came while a test was running."""
         return self._running is not None
 
+    @property
+    def step(self) -> Step | None:
+        """The call of the first check that failed, or the last call."""
+        return self._failed_at or self._answers.last
+
     def results(self) -> tuple[CheckedQuestion, ...]:
         """What was found of each question, in the order of the suite."""
-        return tuple(self._result(question) for question in self._found)
+        return tuple(self._result(question, found) for question, found in self._found.items())
 
     def _record(self, item: pytest.Item, failure: BaseException | None) -> None:
-        question = _question(item)
-        message = "" if failure is None else _message(failure)
-        self._found[question].append(CheckedTest(item.name, failure is None, message))
+        found = self._found[_question(item)]
+        self._running = None
+        # what the first check that fails printed says most
+        is_first = failure is not None and all(test.passed for test in found.tests)
+        before, now = found.printed, self.output.text
+        found.printed = (now or before) if is_first else (before or now)
+        if failure is None:
+            found.tests.append(CheckedTest(item.name, True))
+            return
+        self._failed_at = self._failed_at or self._answers.last
+        found.is_too_slow = isinstance(failure, TooSlow)
+        found.tests.append(explained(item.name, failure, self._answers.last, self._around))
         if isinstance(failure, AnswerFault):
-            self._faults.setdefault(question, []).append(failure.verdict.value)
+            is_other = failure.verdict.value == "not_implemented" and not is_stub(failure)
+            found.faults.append("" if is_other else failure.verdict.value)
 
-    def _result(self, question: str) -> CheckedQuestion:
-        tests = tuple(self._found[question])
+    def _result(self, question: str, found: _Found) -> CheckedQuestion:
+        tests = tuple(found.tests)
         if question == self._running:
             standing = Standing.STOPPED
+        elif found.is_too_slow:
+            standing = Standing.TOO_SLOW
         else:
-            standing = standing_of(question, tests, self._faults.get(question, []))
-        return CheckedQuestion(question, standing, tests, self._printed.get(question, ""))
+            standing = standing_of(tests, found.faults)
+        return CheckedQuestion(question, standing, tests, found.printed)
 
 
 def _question(item: pytest.Item) -> str:
     marker = item.get_closest_marker("question")
     return str(marker.args[0]) if marker is not None and marker.args else ""
-
-
-def _without_traceback(call: pytest.CallInfo[None]) -> pytest.CallInfo[None]:
-    call.excinfo = None
-    return call
-
-
-def _message(failure: BaseException) -> str:
-    if isinstance(failure, AssertionError | AnswerFault):
-        return str(failure)
-    return f"{type(failure).__name__}: {failure}"
-
-
-class _Head(io.TextIOBase):
-    """Keeps the first characters written since `start`, and lets the rest go."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self.text = ""
-
-    def start(self) -> None:
-        """Forgets what was written."""
-        self.text = ""
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, text: str) -> int:
-        room = self._limit - len(self.text)
-        if room > 0:
-            self.text += text if len(text) <= room else text[:room] + "...\n"
-        return len(text)
-
-
-@contextlib.contextmanager
-def _quiet(output: _Head) -> Iterator[None]:
-    with (
-        contextlib.redirect_stdout(output),
-        contextlib.redirect_stderr(_Head(0)),
-        warnings.catch_warnings(),
-    ):
-        warnings.simplefilter("ignore")
-        yield
 
 
 @contextlib.contextmanager

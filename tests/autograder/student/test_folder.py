@@ -60,7 +60,7 @@ def test_a_changed_module_counts_and_says_so(folder: Path) -> None:
     write(folder, "halves.py", "def half(x):\n    return x\n")
     (exercise,) = check_folder(folder, ["halves"])
     assert exercise.file == "halves.py"
-    assert exercise.questions[0].standing is Standing.MEND
+    assert exercise.questions[0].standing is Standing.FIX
     assert exercise.note == "halves.py was changed, so it counts and halves.ipynb does not"
 
 
@@ -85,8 +85,9 @@ def test_exercises_are_named_as_a_shell_completes_them(folder: Path) -> None:
 
 
 def test_an_unknown_exercise_is_refused_with_the_names_there_are(folder: Path) -> None:
-    with pytest.raises(UserError, match="'thirds' here; there are: sums, halves"):
-        check_folder(folder, ["thirds"])
+    with pytest.raises(UserError, match="'halfs' here; did you mean half") as refused:
+        check_folder(folder, ["halfs"])
+    assert "the exercises are: sums, halves" in str(refused.value)
 
 
 def test_a_folder_that_is_no_assignment_says_where_to_go(tmp_path: Path) -> None:
@@ -103,7 +104,7 @@ def test_a_damaged_manifest_says_what_to_do(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("def half(x):\nreturn x\n", "halves.py:2: SyntaxError: expected an indented block"),
+        ("def half(x):\nreturn x\n", "halves.py:2: IndentationError: expected an indented block"),
         ("import nothing_of_this_name\n", "halves.py:1: ModuleNotFoundError"),
         ("x = 1\nraise SystemExit(3)\n", "halves.py:2: SystemExit: 3"),
         ("x = '\0'\n", "halves.py"),
@@ -113,7 +114,7 @@ def test_a_module_that_does_not_run_is_explained(folder: Path, text: str, proble
     write(folder, "halves.py", text)
     (exercise,) = check_folder(folder, ["halves"])
     assert exercise.problem.startswith(problem)
-    assert [question.standing for question in exercise.questions] == [Standing.MISSING]
+    assert [question.standing for question in exercise.questions] == [Standing.HIDDEN]
 
 
 def test_a_broken_notebook_costs_its_own_exercise_only(folder: Path, solve: Solve) -> None:
@@ -127,14 +128,17 @@ def test_a_broken_notebook_costs_its_own_exercise_only(folder: Path, solve: Solv
 def test_a_broken_cell_says_what_is_wrong_in_it(folder: Path) -> None:
     answer_in_notebook(folder, "halves", "half", "def half(x):\nreturn x")
     result = half(folder)
-    assert result.standing is Standing.MEND
+    assert result.standing is Standing.FIX
     assert "expected an indented block" in result.tests[0].message
 
 
 def test_a_failing_notebook_shows_the_line_that_fails(folder: Path) -> None:
     answer_in_notebook(folder, "halves", "half", "two = 1 / 0\ndef half(x): return x / two")
     (exercise,) = check_folder(folder, ["halves"])
-    assert exercise.problem == "halves.ipynb, at `two = 1 / 0`: ZeroDivisionError: division by zero"
+    where, place, likely = exercise.problem.splitlines()
+    assert where == "halves.ipynb, code cell 2, line 1: ZeroDivisionError: division by zero"
+    assert place.endswith("two = 1 / 0")
+    assert likely.startswith("likely: a divisor is 0")
 
 
 def test_missing_files_are_named(folder: Path) -> None:
@@ -149,10 +153,10 @@ def test_an_answer_that_is_not_there_is_missing(folder: Path) -> None:
     assert half(folder).standing is Standing.MISSING
 
 
-def test_any_error_of_an_answer_is_something_to_mend(folder: Path) -> None:
+def test_any_error_of_an_answer_is_something_to_fix(folder: Path) -> None:
     for body in ("1 / 0", "half(x)", "raise SystemExit", "raise KeyError('<b>')"):
         write(folder, "halves.py", f"def half(x):\n    {body}\n")
-        assert half(folder).standing is Standing.MEND
+        assert half(folder).standing is Standing.FIX
 
 
 def test_ctrl_c_stops_the_question_and_all_that_would_follow(folder: Path) -> None:
@@ -194,7 +198,7 @@ def test_each_folder_is_judged_by_its_own_checks(folder: Path, solve: Solve) -> 
     assert half(folder).standing is Standing.PASSED
     path = folder / "checks" / "test_halves.py"
     path.write_text(path.read_text().replace("3.0", "4.0"))
-    assert half(folder).standing is Standing.MEND
+    assert half(folder).standing is Standing.FIX
 
 
 def test_broken_checks_are_not_the_students_fault(folder: Path) -> None:

@@ -58,7 +58,7 @@ def test_what_was_shown_is_remembered_in_the_folder_for_each_question(folder: Pa
 
 
 def test_an_unknown_name_is_told_which_there_are(folder: Path) -> None:
-    with pytest.raises(UserError, match="'prods' here; the exercises are: sums, halves"):
+    with pytest.raises(UserError, match="'prods' here\n  the exercises are: sums, halves"):
         next_hint(folder, "prods")
 
 

@@ -32,9 +32,9 @@ def test_a_right_answer_passes(here: Path) -> None:
     assert as_text(result).splitlines()[0] == "✓ half: all checks passed"
 
 
-def test_a_wrong_answer_says_what_to_mend(here: Path) -> None:
+def test_a_wrong_answer_says_what_to_fix(here: Path) -> None:
     text = as_text(check_namespace("half", {"half": lambda x: x}, here))
-    assert text.splitlines()[0] == "✗ half: something to mend (0 of 1 checks passed)"
+    assert text.splitlines()[0] == "✗ half: something to fix (0 of 1 checks passed)"
     assert "  ✗ half of six" in text
     assert "      likely: divide" in text
 
@@ -48,7 +48,7 @@ def test_a_stub_is_not_implemented_yet_in_one_line(here: Path) -> None:
 
 def test_a_question_that_was_not_run_yet_says_so(here: Path) -> None:
     text = as_text(check_namespace("half", {}, here))
-    assert text == "○ half: not defined yet: run the cell that defines it first"
+    assert text == "○ half: not defined\n  run the cell that defines it first"
 
 
 def test_ctrl_c_says_which_question_was_running(here: Path) -> None:
@@ -92,14 +92,14 @@ def test_nbgraders_validation_sees_a_failing_check(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NBGRADER_EXECUTION", "validate")
-    with pytest.raises(AssertionError, match="half: something to mend"):
+    with pytest.raises(AssertionError, match="half: something to fix"):
         exec("def half(x): return x\ncheck('half')", {"check": check})
 
 
 def test_html_escapes_everything_of_a_student() -> None:
     evil = "<script>alert('x')</script>"
     test = CheckedTest(f"test_{evil}", False, f"KeyError: {evil}")
-    html = as_html(CheckedQuestion(evil, Standing.MEND, (test,), printed=evil))
+    html = as_html(CheckedQuestion(evil, Standing.FIX, (test,), printed=evil))
     assert "<script>" not in html
     assert html.count("&lt;script&gt;") == 4
 
@@ -115,7 +115,7 @@ def test_a_calls_rule_is_found_in_the_cells_that_ran(here: Path) -> None:
     cells = ["", "%%bash\nls", "from torch.nn import functional as F", "def half(x): F.softmax"]
     namespace = {"half": lambda x: x, "In": cells}
     result = check_namespace("half", namespace, here)
-    assert result.standing is Standing.MEND
+    assert result.standing is Standing.FIX
     assert "uses torch.nn.functional.softmax" in result.tests[0].message
 
 

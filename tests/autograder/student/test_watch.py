@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from autograder import student
 from autograder.cli import cli
+from autograder.cli.keys import Keys
 from autograder.errors import UserError
 from autograder.student import saved_exercises
 
@@ -83,21 +83,73 @@ def test_a_folder_that_is_no_assignment_says_so(tmp_path: Path) -> None:
         next(saved_exercises(tmp_path))
 
 
-def test_the_command_checks_what_was_saved_and_ends_with_ctrl_c(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def saved(folder: Path, exercises: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-        assert exercises == ("sums", "halves")
-        save(folder / "halves.py", "def half(x):\n    return x / 2.0\n")
-        yield ("halves",)
-        raise KeyboardInterrupt
+@pytest.fixture
+def watched(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Runs the command; each step is a key, or something that happens in a pause."""
 
-    monkeypatch.setattr(student, "saved_exercises", saved)
-    result = CliRunner().invoke(cli, ["watch", "--folder", str(folder)], standalone_mode=False)
-    assert result.exception is None
-    first, second = result.output.split("Save a file to check it again; Ctrl-C ends.\n")[:2]
+    def run(*steps: str | Step, options: tuple[str, ...] = ()) -> list[str]:
+        left = iter(steps)
+
+        def read(keys: Keys, seconds: float) -> str:
+            step = next(left, "q")
+            if isinstance(step, str):
+                return step
+            step()
+            return ""
+
+        monkeypatch.setattr(Keys, "read", read)
+        result = CliRunner().invoke(
+            cli, ["watch", "--folder", str(folder), *options], standalone_mode=False
+        )
+        assert result.exception is None
+        return str(result.output).split("q quit\n")
+
+    return run
+
+
+Watched = Callable[..., list[str]]
+
+
+def test_the_command_checks_what_was_saved_and_ends_with_q(folder: Path, watched: Watched) -> None:
+    first, second, _ = watched(
+        lambda: save(folder / "halves.py", "def half(x):\n    return x / 2.0\n"), "q"
+    )
     assert "plus_one: not implemented yet" in first
     assert "0 of 3 questions pass" in first
-    assert "half: ok" in second
-    assert "plus_one" not in second
+    assert "✓ half: all checks passed" in second
+    assert "halves is done." in second
     assert "1 of 3 questions pass" in second
+
+
+def test_only_the_first_failure_of_the_first_failing_question_is_shown(
+    folder: Path, watched: Watched
+) -> None:
+    save(folder / "sums.py", "def plus_one(x):\n    return x[:1, None]\nLayer = plus_one\n")
+    save(folder / "halves.py", "def half(x):\n    return x\n")
+    first, second, _ = watched("n", "q")
+    assert "✗ plus_one" in first
+    assert first.count("expected") == 1
+    assert "then: " in first and "half" in first
+    assert "✗ half of six" not in first
+    assert "✗ Layer" in second or "✗ half" in second
+
+
+def test_keys_give_a_hint_and_a_list(watched: Watched) -> None:
+    _, said = watched("h", "l", "h", "q")
+    assert "plus_one, hint 1 of 2: What is one more than two?" in said
+    assert "plus_one, hint 2 of 2: Add a `1`." in said
+    assert "half: not implemented yet  [halves]" in said
+
+
+def test_the_last_right_answer_says_what_to_submit(
+    folder: Path, solve: Callable[[str], None], watched: Watched
+) -> None:
+    solve("sums")
+    said = watched(lambda: solve("halves"), "q")[1]
+    assert "Submit these files: sums.py, halves.py" in said
+
+
+def test_a_plain_watch_draws_nothing(watched: Watched) -> None:
+    first = watched("q", options=("--plain",))[0]
+    assert "[...." not in first and "○" not in first
+    assert "- plus_one: not implemented yet" in first

@@ -1,0 +1,116 @@
+"""How a student's results look in a terminal: colours where there are any, signs it can show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from .output import plain
+
+if TYPE_CHECKING:
+    from ..student import CheckedExercise, CheckedQuestion, Progress
+
+_BAR = 20
+_NARROW = 60
+
+
+class Screen:
+    """Writes results; `is_plain` for screen readers: text only, nothing drawn or overwritten."""
+
+    def __init__(self, console: Console, is_plain: bool = False) -> None:
+        self.console = console
+        self.is_plain = is_plain
+        self._shows_signs = not is_plain and _can_show("✓✗○■", console)
+
+    def say(self, text: str, style: str = "", indent: int = 0) -> None:
+        """One line or several; what stands in a student's file can't steer the terminal."""
+        for line in text.split("\n"):
+            safe = " " * indent + plain(self._signs(line).rstrip())
+            shown = Text(safe, style="" if self.is_plain else style)
+            self.console.print(shown, soft_wrap=True, highlight=False)
+
+    def exercise(self, result: CheckedExercise, only_first: bool = False) -> None:
+        """One exercise: its file, what is wrong with it, and its questions."""
+        file = f" ({result.file})" if result.file else ""
+        self.say(f"{result.exercise}{file}", "bold")
+        if result.problem:
+            self.say(result.problem, "red", 2)
+        if result.note:
+            self.say(result.note, "dim", 2)
+        if result.printed and not result.finished:
+            self.say(f"{result.file} printed:", "dim", 2)
+            self.say(result.printed.rstrip(), indent=6)
+        for question in result.questions:
+            self.question(question, only_first)
+
+    def question(self, result: CheckedQuestion, only_first: bool = False) -> None:
+        """One question, its failing checks, and what helps."""
+        from ..student import LOOKS, as_text
+
+        head, *rest = as_text(result, only_first).split("\n")
+        self.say(head, LOOKS[result.standing].style, 2)
+        for line in rest:
+            style = {"✗": "red", "✓": "green"}.get(line.strip()[:1], "")
+            self.say(line, style, 2)
+        if result.standing.value in ("fix", "too_slow"):
+            self.say(f"stuck? autograder hint {result.question}", "dim", 4)
+
+    def bar(self, passed: int, total: int) -> str:
+        """A progress bar of text; for screen readers nothing."""
+        if self.is_plain:
+            return ""
+        full = round(_BAR * passed / total) if total else 0
+        return f"[{'#' * full}{'.' * (_BAR - full)}] "
+
+    def progress(self, progress: Progress) -> None:
+        """All exercises with points, what comes next, or what to submit."""
+        from ..student import what_to_submit
+
+        due = f"  due {progress.due}" if progress.due else ""
+        self.say(progress.title + due, "bold")
+        narrow = self.console.width < _NARROW
+        for item in progress.exercises:
+            name = f"  {item.exercise}" if narrow else f"  {item.exercise:28}"
+            bar = "" if narrow else self.bar(item.passed, len(item.questions))
+            self.say(f"{name} {bar}{item.passed} of {len(item.questions)}{_points(progress, item)}")
+        passes = f"{progress.passed} of {progress.questions} questions pass their public checks"
+        got = [progress.worth(item) for item in progress.exercises]
+        reach = f": up to {sum(g for g, _ in got):g} of {sum(a for _, a in got):g} points"
+        self.say(passes + reach * bool(progress.points))
+        if progress.next:
+            name = progress.next.exercise
+            self.say(f"next: autograder check {name} (stuck? autograder hint {name})")
+        for line in what_to_submit(progress):
+            self.say(line, "green")
+
+    def _signs(self, line: str) -> str:
+        from ..student import LOOKS
+
+        if self._shows_signs:
+            return line
+        for look in LOOKS.values():
+            line = line.replace(look.sign, look.plain)
+        return line
+
+
+def listed(results: Sequence[CheckedExercise]) -> list[tuple[str, CheckedQuestion]]:
+    """Every question with its exercise, in teaching order."""
+    return [(result.exercise, item) for result in results for item in result.questions]
+
+
+def _points(progress: Progress, item: CheckedExercise) -> str:
+    if not progress.points:
+        return ""
+    got, of = progress.worth(item)
+    return f", {got:g} of {of:g} points"
+
+
+def _can_show(signs: str, console: Console) -> bool:
+    try:
+        signs.encode(console.encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

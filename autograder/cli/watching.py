@@ -1,0 +1,137 @@
+"""`autograder watch`: the first question to fix, and keys for a hint, the next, a list, the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import UserError
+from .keys import Keys
+from .showing import Screen, listed
+
+if TYPE_CHECKING:
+    from ..student import CheckedExercise, CheckedQuestion
+
+#: seconds between two looks at the files: a save is seen, checked and shown within 0.3 s
+PAUSE = 0.05
+KEYS = "h hint   n next   l list   q quit"
+
+
+class _Quit(Exception):
+    """The key q."""
+
+
+class Watch:
+    """The state of one `autograder watch`: results, and which question is shown."""
+
+    def __init__(self, screen: Screen, folder: Path, exercises: tuple[str, ...]) -> None:
+        self._screen, self._folder, self._exercises = screen, folder, exercises
+        self._results: dict[str, CheckedExercise] = {}
+        self._focus: str | None = None
+        self._passed: set[str] = set()
+
+    def run(self) -> None:
+        """Checks all, then what is saved, until q or Ctrl-C."""
+        from ..student import saved_exercises
+
+        try:
+            self._check(self._exercises)
+            self._show()
+            with Keys() as keys:
+                pause = lambda: self._press(keys.read(PAUSE))  # noqa: E731 - one line
+                for saved in saved_exercises(self._folder, tuple(self._results), pause):
+                    self._check(saved)
+                    self._show()
+        except (_Quit, KeyboardInterrupt):
+            self._screen.say("")
+
+    def _check(self, exercises: tuple[str, ...]) -> None:
+        from ..student import check_folder
+
+        for result in check_folder(self._folder, exercises, self._running):
+            self._results[result.exercise] = result
+
+    def _running(self, question: str) -> None:
+        if self._screen.console.is_terminal and not self._screen.is_plain:
+            self._screen.console.print(f"running {question} ...", style="dim", end="\r")
+
+    def _press(self, key: str) -> None:
+        actions = {"h": self._hint, "n": self._next, "l": self._list, "q": self._quit}
+        if key in actions:
+            actions[key]()
+
+    def _hint(self) -> None:
+        from ..student import next_hint
+
+        question = self._shown()
+        if question is None:
+            return
+        try:
+            found = next_hint(self._folder, question.question)
+        except UserError as error:
+            self._screen.say(str(error))
+            return
+        text = f"hint {found.number} of {found.of}: {found.text}" if found.text else found.why
+        self._screen.say(f"{question.question}, {text}")
+
+    def _next(self) -> None:
+        names = [item.question for item in self._open()]
+        if names:
+            shown = self._shown()
+            at = names.index(shown.question) if shown is not None else -1
+            self._focus = names[(at + 1) % len(names)]
+        self._show()
+
+    def _list(self) -> None:
+        from ..student import headline
+
+        for exercise, item in listed(list(self._results.values())):
+            self._screen.say(f"{headline(item)}  [{exercise}]")
+
+    def _quit(self) -> None:
+        raise _Quit
+
+    def _open(self) -> list[CheckedQuestion]:
+        """Questions that do not pass: those that fail first, then those not begun."""
+        items = [item for _, item in listed(list(self._results.values()))]
+        left = [item for item in items if item.standing.value != "passed"]
+        return sorted(left, key=lambda item: item.standing.value in ("not_implemented", "missing"))
+
+    def _shown(self) -> CheckedQuestion | None:
+        left = self._open()
+        return next((item for item in left if item.question == self._focus), next(iter(left), None))
+
+    def _show(self) -> None:
+        screen = self._screen
+        if not screen.is_plain:
+            screen.console.clear()
+        questions = listed(list(self._results.values()))
+        passed = {item.question for _, item in questions if item.standing.value == "passed"}
+        self._tell_passed(passed)
+        for result in self._results.values():
+            if result.problem:
+                screen.say(f"{result.exercise}: {result.problem}", "red")
+        shown = self._shown()
+        if shown is not None:
+            screen.question(shown, only_first=True)
+            rest = [item.question for item in self._open() if item is not shown]
+            screen.say(f"then: {', '.join(rest)}" if rest else "the last one", "dim")
+        bar = screen.bar(len(passed), len(questions))
+        screen.say(f"{bar}{len(passed)} of {len(questions)} questions pass their public checks")
+        screen.say(f"Save a file to check it again.   {KEYS}", "dim")
+
+    def _tell_passed(self, passed: set[str]) -> None:
+        """What is right now and was not before, and what is finished with it."""
+        from ..student import afterwards, status, what_to_submit
+
+        new, self._passed = passed - self._passed, passed
+        for result in self._results.values():
+            for question in (item.question for item in result.questions):
+                if question in new:
+                    self._screen.say(f"✓ {question}: all checks passed", "green")
+                    self._screen.say(afterwards(self._folder, question), "dim", 2)
+            if result.finished and any(item.question in new for item in result.questions):
+                self._screen.say(f"{result.exercise} is done.", "green")
+        if new and all(result.finished for result in self._results.values()):
+            for line in what_to_submit(status(self._folder)):
+                self._screen.say(line, "green")

@@ -1,0 +1,121 @@
+"""What to do about an exception: a text for each kind that students meet.
+
+The text belongs to what was raised, never to the check that met it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..submission.similar import closest
+from .exception_texts import TEXTS
+
+#: names that code often uses without having imported them
+_IMPORTS = {
+    "F": "import torch.nn.functional as F",
+    "nn": "from torch import nn",
+    "np": "import numpy as np (but stay with torch: NumPy can't carry gradients)",
+    "math": "import math",
+    "torch": "import torch",
+    "functional": "from torch.nn import functional",
+}
+_ATTRIBUTES_LOOKED_AT = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What is known where an answer runs: its question, right signatures, names, exercises.
+
+    `signatures` maps a question, and `<question>.forward`, to its arguments as text.
+    """
+
+    question: str = ""
+    signatures: Mapping[str, str] = field(default_factory=dict)
+    names: Iterable[str] = ()
+    exercises: tuple[str, ...] = ()
+
+
+def advice(error: BaseException, context: Context | None = None) -> str:
+    """What to do about an exception; empty where nothing more is to be said."""
+    context = context or Context()
+    text = f"{type(error).__name__}: {error}"
+    for special in (_about_name, _about_import, _about_signature, _about_attribute):
+        if said := special(error, context):
+            return said
+    return next((said for pattern, said in TEXTS if pattern.search(text)), "")
+
+
+def _about_name(error: BaseException, context: Context) -> str:
+    if not isinstance(error, NameError) or isinstance(error, UnboundLocalError):
+        return ""
+    name = error.name or ""
+    if name in _IMPORTS:
+        return f"`{name}` is not imported: add `{_IMPORTS[name]}` above"
+    known = [*_local_names(error), *context.names]
+    if name and (near := closest(name, [other for other in known if other != name])):
+        return f"`{name}` is not defined; did you mean `{near}`?"
+    return (
+        f"`{name}` is not defined where it is used: is it spelled as where it gets its value? A "
+        "module or a notebook must define or import all that it uses"
+    )
+
+
+def _local_names(error: BaseException) -> list[str]:
+    traceback, names = error.__traceback__, []
+    while traceback is not None:
+        names = list(traceback.tb_frame.f_locals)
+        traceback = traceback.tb_next
+    return names
+
+
+def _about_import(error: BaseException, context: Context) -> str:
+    if not isinstance(error, ImportError):
+        return ""
+    name = (error.name or "").partition(".")[0]
+    if name in context.exercises:
+        return (
+            "each exercise stands alone when it is graded: do not import another exercise; write "
+            "what you need here"
+        )
+    return f"only torch and Python's own modules are there when your work is graded; not {name}"
+
+
+def _about_signature(error: BaseException, context: Context) -> str:
+    """For a call of the question's own function with the arguments that the text names."""
+    said = re.match(
+        r"(?:(\w+)\.)?(\w+)\(\) (takes|missing|got an unexpected|got multiple)", str(error)
+    )
+    if not isinstance(error, TypeError) or not said or not context.question:
+        return ""
+    owner, function = said.group(1), said.group(2)
+    if function not in (context.question, "forward", "__init__", "<lambda>"):
+        return ""
+    if owner not in (None, context.question):
+        return ""
+    key = f"{context.question}.forward" if function == "forward" else context.question
+    signature = context.signatures.get(key)
+    right = f"`{signature}`" if signature else "as the stub has it"
+    slip = " (is `self` the first argument?)" if function in ("forward", "__init__") else ""
+    return f"the arguments are given by the exercise, so keep them: {right}{slip}"
+
+
+def _about_attribute(error: BaseException, context: Context) -> str:
+    if not isinstance(error, AttributeError) or not error.name or error.obj is None:
+        return ""
+    if isinstance(error.obj, tuple | list):
+        return ""
+    known = [name for name in _attributes(error.obj) if not name.startswith("__")]
+    if near := closest(error.name, known):
+        return f"there is no `{error.name}`; did you mean `{near}`?"
+    return ""
+
+
+def _attributes(value: Any) -> list[str]:
+    names = [*getattr(value, "_modules", ()), *getattr(value, "_parameters", ())]
+    try:
+        return [*names, *dir(value)][:_ATTRIBUTES_LOOKED_AT]
+    except Exception:  # a `__dir__` of the student's
+        return names

@@ -1,0 +1,153 @@
+"""From a failed check to what the student reads: got, expected, where, and what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..errors import AnswerFault, AnswerNotImplemented
+from ..suite.calls import call_text
+from .advice import Context, advice
+from .pasting import pasteable
+from .places import Locate, locate_cell, places_of
+from .recording import Step
+from .results import CheckedTest, Place
+from .time_limit import TooSlow
+from .weights import differing_names
+
+_LONGEST = 400
+_NONE = (
+    "the function ends without `return`, or the `return` stands in a branch that did not run: a "
+    "function without one gives None"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Where answers come from: their namespace, how its lines are found, what is known of them."""
+
+    namespace: Mapping[str, Any]
+    locate: Locate = locate_cell
+    signatures: Mapping[str, str] | None = None
+    exercises: tuple[str, ...] = ()
+
+    def context(self, question: str) -> Context:
+        """What advice needs to know."""
+        names = [name for name in self.namespace if not name.startswith("_")]
+        return Context(question, self.signatures or {}, names, self.exercises)
+
+
+def explained(
+    name: str, failure: BaseException, step: Step | None, around: Surroundings
+) -> CheckedTest:
+    """The result of a check that failed with `failure`, after the answer's last step."""
+    call = pasteable(step, around.namespace) if step is not None else ""
+    found = CheckedTest(name, False, call=call)
+    if isinstance(failure, TooSlow):
+        return _too_slow(found, failure, step, around)
+    error = origin(failure)
+    if error is not None:
+        return _raised(found, error, step, around)
+    if step is not None and step.returned and step.value is None:
+        text = _lines(_called(step), "None", "a result", _NONE)
+        return replace(found, message=text, cause="None")
+    return replace(found, message=_told(failure))
+
+
+def _too_slow(
+    found: CheckedTest, failure: TooSlow, step: Step | None, around: Surroundings
+) -> CheckedTest:
+    cause = failure.__cause__
+    traceback = cause.__traceback__ if cause is not None else None
+    places = places_of(traceback, around.namespace, around.locate)
+    hint = "a loop never ends, or does far too much: does its condition ever become false?"
+    text = _lines(_called(step), f"no result: it {failure}", "a result", hint, places)
+    return replace(found, message=text, places=places, cause="too slow")
+
+
+def origin(failure: BaseException) -> BaseException | None:
+    """What the answer itself raised, if that is why the check failed."""
+    for fault in (failure, failure.__context__):
+        if isinstance(fault, AnswerFault) and fault.__cause__ is not None:
+            return fault.__cause__
+    if isinstance(failure, SystemExit | KeyboardInterrupt):
+        return failure
+    return None
+
+
+def is_stub(failure: BaseException) -> bool:
+    """Whether a `NotImplementedError` was raised by the student's own code, not by torch."""
+    if not isinstance(failure, AnswerNotImplemented) or failure.__cause__ is None:
+        return False
+    traceback = failure.__cause__.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    module = "" if traceback is None else str(traceback.tb_frame.f_globals.get("__name__"))
+    return not module.startswith("torch")
+
+
+def _raised(
+    found: CheckedTest, error: BaseException, step: Step | None, around: Surroundings
+) -> CheckedTest:
+    said = said_by(error)
+    places = places_of(error.__traceback__, around.namespace, around.locate)
+    question = step.question if step is not None else ""
+    expected, hint = "a result, and no error", advice(error, around.context(question))
+    if step is not None and not step.args and (differing := differing_names(step)):
+        said, expected, hint = differing
+        places = ()
+    if said.startswith("WrongShape"):
+        said, _, expected = said.removeprefix("WrongShape: ").partition("; ")
+        hint = "the result has another shape than the question asks for"
+    text = _lines(_called(step), said, expected, hint, places)
+    return replace(found, message=text, places=places, cause=_cause(said, places))
+
+
+def _cause(said: str, places: tuple[Place, ...]) -> str:
+    """Equal for one mistake that met inputs of several sizes."""
+    return f"{re.sub(r'[0-9]+', '0', said)} {places[-1:]}"
+
+
+def said_by(error: BaseException) -> str:
+    """The exception in one short paragraph."""
+    try:
+        text = str(error)
+    except Exception:  # an exception class of the student's
+        text = ""
+    text = text.strip()
+    if len(text) > _LONGEST:
+        text = f"{text[:_LONGEST]}..."
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def place_lines(places: tuple[Place, ...]) -> list[str]:
+    """One line for each place: where, in which function, and the source line."""
+    words = ["at       "] if len(places) < 2 else ["called at", "raised at"]
+    return [
+        f"{word} {place.where}{f' in {place.function}' * bool(place.function)}: {place.source}"
+        for word, place in zip(words, places, strict=False)
+    ]
+
+
+def _lines(call: str, got: str, expected: str, hint: str, places: tuple[Place, ...] = ()) -> str:
+    lines = [f"{call}:"] * bool(call) + [f"got       {got}", *place_lines(places)]
+    lines.append(f"expected  {expected}")
+    return "\n".join(lines + [f"likely: {hint}"] * bool(hint))
+
+
+def _called(step: Step | None) -> str:
+    if step is None:
+        return ""
+    built = step.question if step.built is None else call_text(step.question, step.built)
+    if step.built is not None and not step.args:
+        return built
+    name = built if step.built is None else f"{built}.forward"
+    return ("the gradient of " * step.gradients) + call_text(name, step.args)
+
+
+def _told(failure: BaseException) -> str:
+    if isinstance(failure, AssertionError | AnswerFault):
+        return str(failure)
+    return said_by(failure)

@@ -1,0 +1,115 @@
+"""A failing call as code that can be pasted into a cell or a Python prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+from .recording import Step
+
+#: tensors of more numbers are called by a name of the notebook's, or made up in their shape
+_MOST_NUMBERS = 32
+#: a tensor of that many numbers is easier read than looked up
+_FEW_NUMBERS = 6
+_PLAIN = (torch.float32, torch.int64, torch.bool)
+_DIGITS = (4, 6, 7, 8, 9)
+
+Names = Mapping[str, Any]
+
+
+def pasteable(step: Step, names: Names) -> str:
+    """The lines that make a step again; `names` are the notebook's or the module's own."""
+    code = _Code(names)
+    if step.built is None:
+        lines = [f"{step.question}({code.all(step.args)})"]
+    else:
+        lines = [f"layer = {step.question}({code.all(step.built)})"]
+        lines += ["layer.eval()"] * step.is_eval
+        lines += [f"layer({code.all(step.args)})"] * bool(step.args)
+    if step.weights and step.args:
+        lines[0] += "  # the check also sets its weights"
+    elif code.made_up:
+        lines[-1] += "  # the check has other numbers of these shapes"
+    return "\n".join(lines)
+
+
+class _Code:
+    """Writes values as code; `made_up` tells whether a large tensor stands for another one."""
+
+    def __init__(self, names: Names) -> None:
+        self._tensors = {
+            name: value
+            for name, value in names.items()
+            if isinstance(value, torch.Tensor) and not name.startswith("_")
+        }
+        self.made_up = False
+
+    def all(self, values: tuple[Any, ...]) -> str:
+        """Arguments of a call."""
+        return ", ".join(map(self.one, values))
+
+    def one(self, value: Any) -> str:
+        """One value."""
+        if isinstance(value, torch.Tensor):
+            return self._tensor(value)
+        if isinstance(value, tuple):
+            return f"({self.all(value)}{',' * (len(value) == 1)})"
+        if isinstance(value, list):
+            return f"[{self.all(tuple(value))}]"
+        if isinstance(value, dict):
+            return "{" + ", ".join(f"{k!r}: {self.one(v)}" for k, v in value.items()) + "}"
+        if isinstance(value, SimpleNamespace):
+            parts = (f"{key}={self.one(item)}" for key, item in vars(value).items())
+            return f"types.SimpleNamespace({', '.join(parts)})"
+        return repr(value)
+
+    def _tensor(self, value: torch.Tensor) -> str:
+        if value.numel() > _FEW_NUMBERS and (name := self._name_of(value)):
+            return name
+        if value.numel() <= _MOST_NUMBERS and value.device.type == "cpu":
+            return _literal(value)
+        self.made_up = True
+        shape = ", ".join(map(str, value.shape))
+        if not value.is_floating_point():
+            return f"torch.ones({shape}, dtype={value.dtype})"
+        dtype = "" if value.dtype == torch.float32 else f", dtype={value.dtype}"
+        return f"torch.randn({shape}{dtype})"
+
+    def _name_of(self, value: torch.Tensor) -> str | None:
+        for name, known in self._tensors.items():
+            if known.dtype != value.dtype or known.device != value.device:
+                continue
+            if known.shape == value.shape and torch.equal(known, value):
+                return name
+            if known.numel() == value.numel() and torch.equal(known.reshape(value.shape), value):
+                return f"{name}.reshape({', '.join(map(str, value.shape))})"
+        return None
+
+
+def _literal(value: torch.Tensor) -> str:
+    dtype = "" if value.dtype in _PLAIN else f", dtype={value.dtype}"
+    return f"torch.tensor({_nested(value.detach().tolist(), value.dtype)}{dtype})"
+
+
+def _nested(value: Any, dtype: torch.dtype) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(_nested(item, dtype) for item in value)}]"
+    return "".join(_number(value, dtype))
+
+
+def _number(value: Any, dtype: torch.dtype) -> Iterator[str]:
+    """The shortest text that is the same number in its dtype."""
+    if not isinstance(value, float):
+        yield str(value)
+    elif value != value or value in (float("inf"), float("-inf")):
+        yield f'float("{value}")'
+    elif value == int(value) and abs(value) < 1e6:
+        yield f"{int(value)}."
+    else:
+        right = torch.tensor(value, dtype=dtype)
+        texts = (f"{value:.{digits}g}" for digits in _DIGITS)
+        good = (t for t in texts if bool(torch.tensor(float(t), dtype=dtype) == right))
+        yield next(good, repr(value))

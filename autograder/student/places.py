@@ -1,0 +1,53 @@
+"""Where in a student's own code an exception was raised."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any
+
+from .results import Place
+
+#: from a code's file name and a line to the text of "where" and the source line
+Locate = Callable[[str, int], tuple[str, str]]
+
+
+def places_of(
+    traceback: TracebackType | None, namespace: Mapping[str, Any], locate: Locate
+) -> tuple[Place, ...]:
+    """The outermost and the innermost line of code whose globals are `namespace`.
+
+    One place where both are the same, none where no line of the student's was reached.
+    """
+    found: list[Place] = []
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if traceback.tb_frame.f_globals is namespace:
+            where, source = locate(code.co_filename, traceback.tb_lineno)
+            found.append(Place(where, _name(code.co_name), source.strip()))
+        traceback = traceback.tb_next
+    return tuple(dict.fromkeys([*found[:1], *found[-1:]]))
+
+
+def locate_cell(filename: str, line: int) -> tuple[str, str]:
+    """In a kernel: the cell by its number, as Jupyter names it."""
+    return f"{cell_name(filename)}, line {line}", linecache.getline(filename, line)
+
+
+def cell_name(filename: str) -> str:
+    """`In[5]` for code of a cell; "your cell" where the kernel does not tell which."""
+    shell = _shell()
+    namer = getattr(getattr(shell, "compile", None), "format_code_name", None)
+    found = namer(filename) if callable(namer) else None
+    return str(found[1]) if found else "your cell"
+
+
+def _shell() -> Any:
+    from IPython.core.getipython import get_ipython
+
+    return get_ipython()
+
+
+def _name(function: str) -> str:
+    return "" if function.startswith("<") else function

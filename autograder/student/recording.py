@@ -1,0 +1,114 @@
+"""Remembers what a check asked last, so that a failure can show the call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from ..suite import Gradients, Implementation, Layer, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One call of an answer: a function's, or a layer's that was `built` with arguments before.
+
+    `weights` are names that the check gives values, `found` those that the layer has.
+    `value` is the result if it `returned`.
+    """
+
+    question: str
+    args: tuple[Any, ...]
+    built: tuple[Any, ...] | None = None
+    weights: tuple[str, ...] = ()
+    found: tuple[str, ...] = ()
+    is_eval: bool = False
+    gradients: bool = False
+    value: Any = None
+    returned: bool = False
+
+
+class Recorder:
+    """An implementation that passes everything on, and keeps the last step."""
+
+    def __init__(self, inner: Implementation) -> None:
+        self._inner = inner
+        self.last: Step | None = None
+
+    def start(self) -> None:
+        """Forgets the steps of the check before."""
+        self.last = None
+
+    def call(self, name: str, args: Sequence[Any]) -> Outcome:
+        """See `Implementation.call`."""
+        self.last = Step(name, tuple(args))
+        outcome = self._inner.call(name, args)
+        self.returned(outcome.value)
+        return outcome
+
+    def gradients(self, name: str, args: Sequence[Any], cotangent: Any) -> Gradients:
+        """See `Implementation.gradients`."""
+        self.last = Step(name, tuple(args), gradients=True)
+        found = self._inner.gradients(name, args, cotangent)
+        self.returned(found.value)
+        return found
+
+    def operators(self, name: str, args: Sequence[Any]) -> frozenset[str]:
+        """See `Implementation.operators`."""
+        self.last = Step(name, tuple(args))
+        return self._inner.operators(name, args)
+
+    def names_used(self, name: str) -> frozenset[str]:
+        """See `Implementation.names_used`."""
+        return self._inner.names_used(name)
+
+    def build(self, name: str, args: Sequence[Any]) -> Layer:
+        """See `Implementation.build`."""
+        self.last = Step(name, (), built=tuple(args))
+        return _RecordedLayer(self, self._inner.build(name, args), self.last)
+
+    def returned(self, value: Any) -> None:
+        """Takes note of the last step's result."""
+        if self.last is not None:
+            self.last = replace(self.last, value=value, returned=True)
+
+
+class _RecordedLayer:
+    def __init__(self, recorder: Recorder, inner: Layer, built: Step) -> None:
+        self._recorder, self._inner, self._state = recorder, inner, built
+
+    def forward(self, args: Sequence[Any]) -> Outcome:
+        """See `Layer.forward`."""
+        self._recorder.last = replace(self._state, args=tuple(args))
+        outcome = self._inner.forward(args)
+        self._recorder.returned(outcome.value)
+        return outcome
+
+    def gradients(self, args: Sequence[Any], cotangent: Any) -> Gradients:
+        """See `Layer.gradients`."""
+        self._recorder.last = replace(self._state, args=tuple(args), gradients=True)
+        found = self._inner.gradients(args, cotangent)
+        self._recorder.returned(found.value)
+        return found
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        """See `Layer.weights`."""
+        return self._inner.weights()
+
+    def load(self, weights: Mapping[str, torch.Tensor]) -> None:
+        """See `Layer.load`."""
+        found = tuple(self._inner.weights())
+        self._state = replace(self._state, weights=tuple(weights), found=found)
+        self._recorder.last = self._state
+        self._inner.load(weights)
+
+    def train(self, mode: bool) -> None:
+        """See `Layer.train`."""
+        self._state = replace(self._state, is_eval=not mode)
+        self._inner.train(mode)
+
+    def move(self, *, dtype: torch.dtype | None = None, device: str | None = None) -> None:
+        """See `Layer.move`."""
+        self._inner.move(dtype=dtype, device=device)

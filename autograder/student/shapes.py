@@ -1,0 +1,97 @@
+"""Shapes as a text says them - `(..., T, d_out)` - compared with the shapes that there are."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Mapping
+
+Shape = tuple[int, ...]
+
+_SHAPE = re.compile(r"\(((?:\.\.\.|[\w /*+-]+)(?:, ?[\w /*+-]+)*,?)\)")
+_ARGUMENT = re.compile(r"^\s*(\w+): (\([^()]*\))", re.MULTILINE)
+_RETURNS = re.compile(r"Returns:\s*\n\s*(\([^\n]*)")
+_OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.floordiv,
+    ast.FloorDiv: operator.floordiv,
+}
+
+
+class Letters:
+    """What the letters of a text stand for: bound by the first shape that has them."""
+
+    def __init__(self, known: Mapping[str, int]) -> None:
+        self._sizes: dict[str, int] = dict(known)
+        self._front: Shape | None = None
+
+    def fits(self, said: str, shape: Shape) -> bool:
+        """Whether a shape is what the text says; a letter not met before takes its size.
+
+        True where the text can't be read.
+        """
+        parts = [part.strip() for part in said.strip("()").split(",") if part.strip()]
+        if parts and parts[0] == "...":
+            front = len(shape) - len(parts) + 1
+            if front < 0 or self._front not in (None, shape[:front]):
+                return False
+            self._front, parts, shape = shape[:front], parts[1:], shape[front:]
+        if len(parts) != len(shape):
+            return False
+        return all([self._fits_one(part, size) for part, size in zip(parts, shape, strict=True)])
+
+    def numbers(self, said: str) -> str:
+        """The text with numbers for its letters, as far as they are known."""
+        parts = [part.strip() for part in said.strip("()").split(",") if part.strip()]
+        sizes: list[str] = []
+        for part in parts:
+            if part == "...":
+                sizes += map(str, self._front or ())
+            else:
+                size = self._size(part)
+                sizes.append(part if size is None else str(size))
+        return f"({', '.join(sizes)}{',' * (len(sizes) == 1)})"
+
+    def _fits_one(self, part: str, size: int) -> bool:
+        known = self._size(part)
+        if known is None and part.isidentifier():
+            self._sizes[part] = size
+        return known in (None, size)
+
+    def _size(self, part: str) -> int | None:
+        try:
+            return self._value(ast.parse(part, mode="eval").body)
+        except (SyntaxError, KeyError, ZeroDivisionError, ValueError):
+            return None
+
+    def _value(self, node: ast.expr) -> int:
+        if isinstance(node, ast.Constant) and isinstance(node.value, int):
+            return node.value
+        if isinstance(node, ast.Name):
+            return self._sizes[node.id]
+        if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+            return _OPERATORS[type(node.op)](self._value(node.left), self._value(node.right))
+        raise ValueError(ast.unparse(node))
+
+
+def said_of_arguments(docstring: str) -> dict[str, str]:
+    """Shapes that a docstring gives its arguments: `{"x": "(B, T, d_in)"}`."""
+    return dict(_ARGUMENT.findall(docstring))
+
+
+def said_of_result(docstring: str) -> str | None:
+    """The shape that a docstring gives the result, if it gives one."""
+    found = _RETURNS.search(docstring)
+    shape = _SHAPE.match(found.group(1)) if found else None
+    return shape.group(0) if shape else None
+
+
+def said_in_comment(line: str) -> str | None:
+    """The shape at the end of a line's comment: `# (T, d) @ (d,) -> (T,)` says `(T,)`."""
+    _, mark, comment = line.partition("#")
+    found = list(_SHAPE.finditer(comment)) if mark else []
+    last = found[-1] if found else None
+    return last.group(0) if last and not comment[last.end() :].strip(" .,;") else None

@@ -1,0 +1,22 @@
+"""A question that is not defined: what there is of nearly its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import FunctionType
+from typing import Any
+
+from ..submission.similar import closest
+
+
+def other_name(question: str, namespace: Mapping[str, Any]) -> str:
+    """Says which definition of the student's own looks like the question's name; else empty."""
+    own = [name for name, value in namespace.items() if _is_own(value, namespace)]
+    near = closest(question, own)
+    return f"`{near}` is defined, the question is `{question}`: give it that name" if near else ""
+
+
+def _is_own(value: Any, namespace: Mapping[str, Any]) -> bool:
+    if isinstance(value, FunctionType):
+        return value.__globals__ is namespace
+    return isinstance(value, type) and value.__module__ == namespace.get("__name__")

@@ -1,0 +1,72 @@
+"""Finds the line of a file, or the cell of a notebook, that a line of an answer's module was."""
+
+from __future__ import annotations
+
+import ast
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from .places import Locate
+
+
+def locator(path: Path, text: str) -> Locate:
+    """Says where line `n` of the module `text` stands in the file that it was read from."""
+    lines = text.splitlines()
+
+    def locate(filename: str, line: int) -> tuple[str, str]:
+        source = "".join(lines[line - 1 : line]).strip()
+        if path.suffix != ".ipynb":
+            return f"{path.name}:{line}", source
+        cell = _cell_of(path, text, line)
+        return f"{path.name}, {cell}" if cell else path.name, source
+
+    return locate
+
+
+def _cell_of(path: Path, text: str, line: int) -> str:
+    """ "cell 4, line 3" for a line of a notebook's module: its statement is looked for."""
+    statement, first = _statement_at(text, line)
+    for name, source in reversed(_cells(path, path.stat().st_mtime_ns)):
+        before, found, _ = source.partition(statement)
+        if statement and found:
+            return f"{name}, line {before.count(chr(10)) + line - first + 1}"
+    return ""
+
+
+def _statement_at(text: str, line: int) -> tuple[str, int]:
+    """The text of the statement at the outermost level that holds a line, and its first line."""
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        body = []
+    lines = text.splitlines()
+    for node in body:
+        decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+        first = min([node.lineno, *(item.lineno for item in decorators)])
+        if first <= line <= (node.end_lineno or node.lineno):
+            return "\n".join(lines[first - 1 : node.end_lineno]), first
+    return "".join(lines[line - 1 : line]), line
+
+
+@lru_cache(maxsize=8)
+def _cells(path: Path, changed: int) -> tuple[tuple[str, str], ...]:
+    """Name and source of each code cell; the number is what stands beside it in Jupyter."""
+    try:
+        cells = json.loads(path.read_text(encoding="utf-8-sig")).get("cells", [])
+    except (OSError, ValueError, AttributeError):
+        return ()
+    code = [c for c in cells if isinstance(c, dict) and c.get("cell_type") == "code"]
+    return tuple((_name(cell, n), _source(cell)) for n, cell in enumerate(code, start=1))
+
+
+def _name(cell: dict[str, Any], number: int) -> str:
+    count = cell.get("execution_count")
+    return f"cell In[{count}]" if isinstance(count, int) else f"code cell {number}"
+
+
+def _source(cell: dict[str, Any]) -> str:
+    source = cell.get("source", "")
+    text = "".join(map(str, source)) if isinstance(source, list) else str(source)
+    return text.replace("\r\n", "\n")

@@ -1,0 +1,96 @@
+"""Whether what runs in a notebook is what its cells say: a green check on an old cell is a lie.
+
+Everything is read from what the kernel keeps anyway (the cells that were run, in order) and from
+the saved notebook; nothing is hooked into the kernel.
+"""
+
+from __future__ import annotations
+
+import json
+import linecache
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+from ..submission.similar import closest
+
+FAILED = "the last run of this cell failed: what was checked is what it defined before"
+CHANGED = "your cell was changed since it ran: run it again, then check"
+
+
+def stale(question: str, namespace: Mapping[str, Any], folder: Path) -> str:
+    """Why a question's definition is not what its cell says; empty where nothing tells so."""
+    cells = [cell for cell in namespace.get("In", ()) if isinstance(cell, str)]
+    ran = _ran_at(namespace.get(question), cells)
+    if ran is None:
+        return ""
+    defining = _definition_of(question)
+    if any(defining.search(cell) for cell in cells[ran + 1 :]):
+        return FAILED
+    if renamed := _renamed(question, cells[ran], cells[ran + 1 :], namespace):
+        return renamed
+    for saved in _saved(question, folder):
+        if saved.strip() and not any(_alike(saved, cell) for cell in cells):
+            return CHANGED
+    return ""
+
+
+def _ran_at(value: Any, cells: Sequence[str]) -> int | None:
+    """Which cell defined a function or class, the last of equal ones."""
+    for code in _codes(value):
+        source = "".join(linecache.getlines(code.co_filename))
+        for number in range(len(cells) - 1, -1, -1):
+            if source.strip() and _alike(cells[number], source):
+                return number
+    return None
+
+
+def _codes(value: Any) -> Iterator[CodeType]:
+    if isinstance(value, FunctionType):
+        yield value.__code__
+    elif isinstance(value, type):
+        yield from (f.__code__ for f in vars(value).values() if isinstance(f, FunctionType))
+
+
+def _renamed(question: str, before: str, later: Sequence[str], namespace: Mapping[str, Any]) -> str:
+    """A later cell that defines nearly the question's name took the place of its cell."""
+    old = set(_defined_in(before))
+    for cell in reversed(later):
+        names = [name for name in _defined_in(cell) if name in namespace and name not in old]
+        if near := closest(question, names):
+            return (
+                f"`{near}` is defined, the question is `{question}`: what was checked is an older "
+                f"`{question}`"
+            )
+    return ""
+
+
+def _defined_in(cell: str) -> list[str]:
+    return re.findall(r"^(?:async )?(?:def|class) (\w+)", cell, re.MULTILINE)
+
+
+def _definition_of(question: str) -> re.Pattern[str]:
+    return re.compile(rf"^(?:async )?(?:def|class) {re.escape(question)}\b", re.MULTILINE)
+
+
+def _saved(question: str, folder: Path) -> Iterator[str]:
+    """The question's cell in the notebooks of a folder, as they were saved."""
+    for path in folder.glob("*.ipynb"):
+        try:
+            cells = json.loads(path.read_text(encoding="utf-8-sig"))["cells"]
+            for cell in cells:
+                told = cell["metadata"].get("nbgrader", {})
+                if cell["cell_type"] == "code" and told.get("grade_id") == question:
+                    yield "".join(cell["source"])
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            continue
+
+
+def _alike(one: str, other: str) -> bool:
+    return _lines(one) == _lines(other)
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.strip().splitlines()]

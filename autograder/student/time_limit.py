@@ -1,0 +1,48 @@
+"""Ends what takes too long, on every operating system: as Ctrl-C would, from a thread beside it."""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import threading
+from collections.abc import Iterator
+
+
+class TooSlow(Exception):
+    """A check took longer than its time; the cause tells where it was interrupted."""
+
+
+@contextlib.contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raises `TooSlow` in the main thread where the block takes longer; elsewhere does nothing."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    watch = _Watch(seconds)
+    watch.start()
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        if not watch.fired:
+            raise
+        raise TooSlow(f"took longer than {seconds:g} seconds") from interrupt
+    finally:
+        watch.end()
+
+
+class _Watch(threading.Thread):
+    def __init__(self, seconds: float) -> None:
+        super().__init__(daemon=True)
+        self._seconds = seconds
+        self._ended = threading.Event()
+        self.fired = False
+
+    def run(self) -> None:
+        if not self._ended.wait(self._seconds):
+            self.fired = True
+            _thread.interrupt_main()
+
+    def end(self) -> None:
+        """Waits for the thread: no interrupt comes after the block."""
+        self._ended.set()
+        self.join()

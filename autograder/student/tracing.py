@@ -1,0 +1,212 @@
+"""`trace("question")`: the shapes in each line of a student's function, in the call that fails.
+
+The first line whose shape is not what the text says is marked: the docstring for arguments and
+result, the student's own comments (`# (B, T, d)`) for the lines between. On demand only:
+`sys.settrace` makes Python many times slower.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any
+
+import torch
+
+from ..worker import execution
+from .explaining import said_by
+from .output import Printed, quiet
+from .places import Locate
+from .recording import Step
+from .shapes import Letters, Shape, said_in_comment, said_of_arguments, said_of_result
+from .time_limit import TooSlow, limited
+
+#: lines shown of one call, and seconds that it may take
+_MOST_LINES = 60
+_SECONDS = 10.0
+_MARK = "<-- "
+
+
+@dataclass(slots=True)
+class Line:
+    """A line that ran, and the shapes that it gave names; None is the name of the result."""
+
+    number: int
+    shapes: dict[str | None, Any] = field(default_factory=dict)
+    times: int = 1
+
+
+@dataclass(slots=True)
+class Run:
+    """One function of the student's while it ran: arguments, then lines in their order."""
+
+    code: CodeType
+    arguments: dict[str | None, Any]
+    docstring: str
+    numbers: dict[str, int]
+    lines: list[Line] = field(default_factory=list)
+
+
+def traced(step: Step, namespace: Mapping[str, Any], locate: Locate) -> str:
+    """The call of a step again, line by line with shapes, as text."""
+    recorder = _Recorder(namespace)
+    ended = ""
+    with quiet(Printed()):
+        try:
+            with limited(_SECONDS):
+                _call(step, namespace, recorder)
+        except (Exception, SystemExit) as error:
+            ended = (
+                f"stops here: {said_by(error)}" if not isinstance(error, TooSlow) else str(error)
+            )
+    text = "\n\n".join(_text(run, locate) for run in recorder.runs)
+    return "\n".join(part for part in (text, ended) if part) or "no line of yours ran in this call"
+
+
+def _call(step: Step, namespace: Mapping[str, Any], recorder: _Recorder) -> None:
+    function = namespace[step.question]
+    if step.built is not None:
+        if not step.args:
+            with recorder.on():
+                function(*step.built)
+            return
+        function = function(*step.built)
+        function.train(not step.is_eval)
+    copies = [execution.copy_of(argument) for argument in step.args]
+    with recorder.on():
+        function(*copies)
+
+
+class _Recorder:
+    """Follows functions whose globals are the student's, each the first time that it is called."""
+
+    def __init__(self, namespace: Mapping[str, Any]) -> None:
+        self._namespace = namespace
+        self.runs: list[Run] = []
+
+    @contextmanager
+    def on(self) -> Iterator[None]:
+        """Follows what is called in the block."""
+        before = sys.gettrace()
+        sys.settrace(self._enter)
+        try:
+            yield
+        finally:
+            sys.settrace(before)
+
+    def _enter(self, frame: FrameType, event: str, argument: Any) -> Any:
+        code = frame.f_code
+        known = any(run.code is code for run in self.runs)
+        if frame.f_globals is not self._namespace or known or code.co_name.startswith("<"):
+            return None
+        run = Run(code, _shapes(frame.f_locals), _docstring(frame), _sizes(frame))
+        self.runs.append(run)
+        return _follow(run, dict(frame.f_locals))
+
+
+def _follow(run: Run, before: dict[str, Any]) -> Callable[[FrameType, str, Any], Any]:
+    """A local trace function: what changed since the last event belongs to the line before."""
+
+    def local(frame: FrameType, event: str, argument: Any) -> Any:
+        now = dict(frame.f_locals)
+        if run.lines:
+            changed = {k: v for k, v in now.items() if before.get(k, _NOTHING) is not v}
+            run.lines[-1].shapes.update(_shapes(changed))
+        before.clear()
+        before.update(now)
+        if event == "line":
+            _add(run, frame.f_lineno)
+        elif event == "return" and run.lines and (shape := _shape(argument)) is not None:
+            run.lines[-1].shapes[None] = shape
+        return local
+
+    return local
+
+
+_NOTHING = object()
+
+
+def _add(run: Run, number: int) -> None:
+    """A line that runs again in a loop is told once."""
+    for line in run.lines:
+        if line.number == number:
+            line.times += 1
+            run.lines.remove(line)
+            run.lines.append(line)
+            return
+    run.lines.append(Line(number))
+
+
+def _shapes(values: Mapping[str, Any]) -> dict[str | None, Any]:
+    found = {name: _shape(value) for name, value in values.items()}
+    return {name: shape for name, shape in found.items() if shape is not None}
+
+
+def _shape(value: Any) -> Any:
+    """A tensor's shape, the shapes of a tuple or list of tensors, None for other things."""
+    if isinstance(value, torch.Tensor):
+        return tuple(value.shape)
+    if isinstance(value, tuple | list) and value and all(_shape(item) for item in value[:9]):
+        return [_shape(item) for item in value[:9]]
+    return None
+
+
+def _sizes(frame: FrameType) -> dict[str, int]:
+    """Whole numbers that a function, or the layer that it belongs to, has by name."""
+    own = getattr(frame.f_locals.get("self"), "__dict__", {})
+    both = {**own, **frame.f_locals}
+    return {name: value for name, value in both.items() if type(value) is int}
+
+
+def _docstring(frame: FrameType) -> str:
+    constant = frame.f_code.co_consts[:1]
+    return inspect.cleandoc(constant[0]) if constant and isinstance(constant[0], str) else ""
+
+
+def _text(run: Run, locate: Locate) -> str:
+    letters = Letters(run.numbers)
+    said = said_of_arguments(run.docstring)
+    for name, shape in run.arguments.items():
+        if name is not None and name in said and isinstance(shape, tuple):
+            letters.fits(said[name], shape)
+    where, _ = locate(run.code.co_filename, run.code.co_firstlineno)
+    given = ", ".join(f"{name} {shape}" for name, shape in run.arguments.items())
+    lines = [f"{run.code.co_name}, {where}:  {given}"]
+    marked = False
+    for line in sorted(run.lines, key=lambda item: item.number)[:_MOST_LINES]:
+        _, source = locate(run.code.co_filename, line.number)
+        wrong = "" if marked else _difference(line, source, letters, run.docstring)
+        marked = marked or bool(wrong)
+        lines += _line(line, source.strip(), wrong)
+    return "\n".join(lines)
+
+
+def _line(line: Line, source: str, wrong: str) -> list[str]:
+    shapes = ", ".join(f"{name or 'result'} {_plain(s)}" for name, s in line.shapes.items())
+    times = f" ({line.times} times)" if line.times > 1 else ""
+    shown = [f"  {line.number:>4}  {source}{times}"]
+    shown += [f"        {shapes}"] * bool(shapes)
+    return shown + [f"        {_MARK}{wrong}"] * bool(wrong)
+
+
+def _plain(shape: Any) -> str:
+    return str(shape) if isinstance(shape, tuple) else ", ".join(map(_plain, shape))
+
+
+def _difference(line: Line, source: str, letters: Letters, docstring: str) -> str:
+    """What the text says of a line's shape, where that is another one."""
+    shapes = [shape for shape in line.shapes.values() if isinstance(shape, tuple)]
+    if not shapes:
+        return ""
+    for who, said in (
+        ("the docstring", said_of_result(docstring) if None in line.shapes else None),
+        ("your comment", said_in_comment(source)),
+    ):
+        shape: Shape = shapes[-1]
+        if said and not letters.fits(said, shape):
+            return f"{who} says {said}, here {letters.numbers(said)}"
+    return ""
