@@ -14,6 +14,7 @@ from string import Template
 from ..course import Course
 from ..course.manifest import AFTERWARDS, HINTS, MANIFEST, manifest_text, texts_text
 from ..course.points import points_of
+from ..deadlines import duedate_text
 from ..errors import ContentError
 from ..records import Assignment, Exercise
 from .hints import afterwards_of, hints_of
@@ -69,7 +70,7 @@ def released_assignment(
             assignment.title,
             modules,
             {name: worth for per in points.values() for name, worth in per.items()},
-            assignment.duedate,
+            duedate_text(assignment.duedate) if assignment.duedate else None,
         ),
         **{f"checks/{file}": texts_text(found) for file, found in texts.items() if found},
         "README.md": _readme(assignment, points),

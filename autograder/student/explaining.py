@@ -12,7 +12,7 @@ from ..suite.calls import call_text
 from .advice import Context, advice
 from .pasting import pasteable
 from .places import Locate, locate_cell, places_of
-from .recording import Step
+from .recording import Asked
 from .results import CheckedTest, Place
 from .time_limit import TooSlow
 from .weights import differing_names
@@ -40,7 +40,7 @@ class Surroundings:
 
 
 def explained(
-    name: str, failure: BaseException, step: Step | None, around: Surroundings
+    name: str, failure: BaseException, step: Asked | None, around: Surroundings
 ) -> CheckedTest:
     """The result of a check that failed with `failure`, after the answer's last step."""
     call = pasteable(step, around.namespace) if step is not None else ""
@@ -57,7 +57,7 @@ def explained(
 
 
 def _too_slow(
-    found: CheckedTest, failure: TooSlow, step: Step | None, around: Surroundings
+    found: CheckedTest, failure: TooSlow, step: Asked | None, around: Surroundings
 ) -> CheckedTest:
     cause = failure.__cause__
     traceback = cause.__traceback__ if cause is not None else None
@@ -89,7 +89,7 @@ def is_stub(failure: BaseException) -> bool:
 
 
 def _raised(
-    found: CheckedTest, error: BaseException, step: Step | None, around: Surroundings
+    found: CheckedTest, error: BaseException, step: Asked | None, around: Surroundings
 ) -> CheckedTest:
     said = said_by(error)
     places = places_of(error.__traceback__, around.namespace, around.locate)
@@ -137,7 +137,7 @@ def _lines(call: str, got: str, expected: str, hint: str, places: tuple[Place, .
     return "\n".join(lines + [f"likely: {hint}"] * bool(hint))
 
 
-def _called(step: Step | None) -> str:
+def _called(step: Asked | None) -> str:
     if step is None:
         return ""
     built = step.question if step.built is None else call_text(step.question, step.built)

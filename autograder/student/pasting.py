@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from .recording import Step
+from .recording import Asked
 
 #: tensors of more numbers are called by a name of the notebook's, or made up in their shape
 _MOST_NUMBERS = 32
@@ -20,7 +20,7 @@ _DIGITS = (4, 6, 7, 8, 9)
 Names = Mapping[str, Any]
 
 
-def pasteable(step: Step, names: Names) -> str:
+def pasteable(step: Asked, names: Names) -> str:
     """The lines that make a step again; `names` are the notebook's or the module's own."""
     code = _Code(names)
     if step.built is None:

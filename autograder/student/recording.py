@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 
-from ..suite import Gradients, Implementation, Layer, Outcome
+from ..suite import Gradients, Implementation, Layer, Outcome, Step
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Asked:
     """One call of an answer: a function's, or a layer's that was `built` with arguments before.
 
     `weights` are names that the check gives values, `found` those that the layer has.
@@ -35,7 +35,7 @@ class Recorder:
 
     def __init__(self, inner: Implementation) -> None:
         self._inner = inner
-        self.last: Step | None = None
+        self.last: Asked | None = None
 
     def start(self) -> None:
         """Forgets the steps of the check before."""
@@ -43,21 +43,26 @@ class Recorder:
 
     def call(self, name: str, args: Sequence[Any]) -> Outcome:
         """See `Implementation.call`."""
-        self.last = Step(name, tuple(args))
+        self.last = Asked(name, tuple(args))
         outcome = self._inner.call(name, args)
         self.returned(outcome.value)
         return outcome
 
     def gradients(self, name: str, args: Sequence[Any], cotangent: Any) -> Gradients:
         """See `Implementation.gradients`."""
-        self.last = Step(name, tuple(args), gradients=True)
+        self.last = Asked(name, tuple(args), gradients=True)
         found = self._inner.gradients(name, args, cotangent)
         self.returned(found.value)
         return found
 
+    def steps(self, name: str, steps: Sequence[Step]) -> tuple[Any, ...]:
+        """See `Implementation.steps`."""
+        self.last = Asked(name, tuple(steps[0].args) if steps else ())
+        return self._inner.steps(name, steps)
+
     def operators(self, name: str, args: Sequence[Any]) -> frozenset[str]:
         """See `Implementation.operators`."""
-        self.last = Step(name, tuple(args))
+        self.last = Asked(name, tuple(args))
         return self._inner.operators(name, args)
 
     def names_used(self, name: str) -> frozenset[str]:
@@ -66,7 +71,7 @@ class Recorder:
 
     def build(self, name: str, args: Sequence[Any]) -> Layer:
         """See `Implementation.build`."""
-        self.last = Step(name, (), built=tuple(args))
+        self.last = Asked(name, (), built=tuple(args))
         return _RecordedLayer(self, self._inner.build(name, args), self.last)
 
     def returned(self, value: Any) -> None:
@@ -76,7 +81,7 @@ class Recorder:
 
 
 class _RecordedLayer:
-    def __init__(self, recorder: Recorder, inner: Layer, built: Step) -> None:
+    def __init__(self, recorder: Recorder, inner: Layer, built: Asked) -> None:
         self._recorder, self._inner, self._state = recorder, inner, built
 
     def forward(self, args: Sequence[Any]) -> Outcome:
@@ -92,6 +97,19 @@ class _RecordedLayer:
         found = self._inner.gradients(args, cotangent)
         self._recorder.returned(found.value)
         return found
+
+    def steps(self, steps: Sequence[Step]) -> tuple[Any, ...]:
+        """See `Layer.steps`."""
+        self._recorder.last = replace(self._state, args=tuple(steps[0].args) if steps else ())
+        return self._inner.steps(steps)
+
+    def copied(self) -> Layer:
+        """See `Layer.copied`."""
+        return _RecordedLayer(self._recorder, self._inner.copied(), self._state)
+
+    def restored(self) -> Layer:
+        """See `Layer.restored`."""
+        return _RecordedLayer(self._recorder, self._inner.restored(), self._state)
 
     def weights(self) -> dict[str, torch.Tensor]:
         """See `Layer.weights`."""

@@ -21,7 +21,7 @@ from ..suite import LocalImplementation
 from ..suite.plugin import ANSWERS
 from .explaining import Surroundings, explained, is_stub
 from .output import Printed, quiet
-from .recording import Recorder, Step
+from .recording import Asked, Recorder
 from .results import CheckedQuestion, CheckedTest, Standing, standing_of
 from .time_limit import TooSlow, limited
 
@@ -62,7 +62,7 @@ def run_checks(
 
 def step_to_trace(
     suite: Path, implementation: LocalImplementation, around: Surroundings, question: str
-) -> Step | None:
+) -> Asked | None:
     """The call at which a question's first check fails; the last one where all pass."""
     return _run(suite, _Run(implementation, around, {question}, lambda name: None)).step
 
@@ -115,7 +115,7 @@ class _Run:
     ) -> None:
         self.output = Printed()
         self.problem: str | None = None
-        self._failed_at: Step | None = None
+        self._failed_at: Asked | None = None
         self._answers = Recorder(implementation)
         self._around = around
         self._wanted = questions
@@ -178,7 +178,7 @@ class _Run:
         return self._running is not None
 
     @property
-    def step(self) -> Step | None:
+    def step(self) -> Asked | None:
         """The call of the first check that failed, or the last call."""
         return self._failed_at or self._answers.last
 

@@ -21,7 +21,7 @@ from ..worker import execution
 from .explaining import said_by
 from .output import Printed, quiet
 from .places import Locate
-from .recording import Step
+from .recording import Asked
 from .shapes import Letters, Shape, said_in_comment, said_of_arguments, said_of_result
 from .time_limit import TooSlow, limited
 
@@ -51,7 +51,7 @@ class Run:
     lines: list[Line] = field(default_factory=list)
 
 
-def traced(step: Step, namespace: Mapping[str, Any], locate: Locate) -> str:
+def traced(step: Asked, namespace: Mapping[str, Any], locate: Locate) -> str:
     """The call of a step again, line by line with shapes, as text."""
     recorder = _Recorder(namespace)
     ended = ""
@@ -67,7 +67,7 @@ def traced(step: Step, namespace: Mapping[str, Any], locate: Locate) -> str:
     return "\n".join(part for part in (text, ended) if part) or "no line of yours ran in this call"
 
 
-def _call(step: Step, namespace: Mapping[str, Any], recorder: _Recorder) -> None:
+def _call(step: Asked, namespace: Mapping[str, Any], recorder: _Recorder) -> None:
     function = namespace[step.question]
     if step.built is not None:
         if not step.args:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .recording import Step
+from .recording import Asked
 
 _MOST_NAMES = 4
 
 
-def differing_names(step: Step) -> tuple[str, str, str] | None:
+def differing_names(step: Asked) -> tuple[str, str, str] | None:
     """Got, expected and advice where weights that a check sets are not there; else None."""
     missing = [name for name in step.weights if name not in step.found]
     if not missing:
