@@ -146,6 +146,7 @@ def _print_proof(proof: ValidationReport, stale: list[str], leaks: list[str]) ->
         f"{named}/{misconceptions}",
     )
     console.print(table)
+    _print_traits(proof)
     for label in proof.not_named:
         console.print(f"not named: {escape(label)}", soft_wrap=True)
     for group in proof.not_told_apart:
@@ -153,3 +154,22 @@ def _print_proof(proof: ValidationReport, stale: list[str], leaks: list[str]) ->
     for problem in (*proof.problems, *(f"not fresh: {s}" for s in stale), *leaks):
         console.print(f"[red]problem[/]: {escape(problem)}", soft_wrap=True)
     console.print(f"{proof.cases} submissions judged in tier {proof.tier}")
+
+
+def _print_traits(proof: ValidationReport) -> None:
+    """Each trait of each question: a generated test, one of its own, or a reason (see --json)."""
+    if not proof.traits:
+        return
+    traits = list(next(iter(proof.traits.values())))
+    table = Table("what holds in general", box=None, pad_edge=False)
+    for trait in traits:
+        table.add_column(trait)
+    for question, cells in proof.traits.items():
+        table.add_row(question, *(_short(cells[trait]) for trait in traits))
+    console.print(table)
+
+
+def _short(cell: str) -> str:
+    if cell in ("", "generated"):
+        return cell or "[red]empty[/]"
+    return "-" if cell.startswith("(") else "own test"

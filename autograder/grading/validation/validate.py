@@ -6,14 +6,15 @@ Each is handed in like a student's work, as module and as notebook, and judged l
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ...course import Course
 from ...records import Assignment, Exercise, QuestionResult, SubmissionResult, Tier, Verdict
 from ...sandbox import ForkServer, start_fork_server
+from ...suite.traits import traits_of
 from ..run import grade_submissions
 from .cases import FORMS, Case, cases_of, chosen_of, handed_in
 from .indistinguishable import groups_alike
@@ -49,7 +50,10 @@ class QuestionProof:
 
 @dataclass(frozen=True, slots=True)
 class ValidationReport:
-    """The figures by question, and every problem found."""
+    """The figures by question, and every problem found.
+
+    `traits` says of each question what shows each trait: see `suite.traits`.
+    """
 
     questions: tuple[QuestionProof, ...]
     problems: tuple[str, ...]
@@ -57,6 +61,7 @@ class ValidationReport:
     not_told_apart: tuple[str, ...]
     tier: Tier
     cases: int
+    traits: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def validate(
@@ -101,7 +106,7 @@ def validate(
         used = parent.tier
     verdicts = [item for case, result in results for item in _judgements(case, result)]
     report = _report(chosen, verdicts, used, len(cases))
-    return _with_pairs(course, report, verdicts, seed)
+    return _with_traits(chosen, _with_pairs(course, report, verdicts, seed))
 
 
 def _judgements(case: Case, result: SubmissionResult) -> Iterator[Judged]:
@@ -166,6 +171,17 @@ def _with_pairs(
         problems=(*report.problems, *apart),
         not_told_apart=tuple(str(group) for group in groups),
     )
+
+
+def _with_traits(chosen: Sequence[Assignment], report: ValidationReport) -> ValidationReport:
+    table: dict[str, Mapping[str, str]] = {}
+    problems: list[str] = []
+    for exercise in (exercise for assignment in chosen for exercise in assignment.exercises):
+        rows, wrong = traits_of(exercise.hidden_suite)
+        place = f"{exercise.assignment}/{exercise.name}"
+        table |= {f"{place}/{row.question}": row.cells for row in rows}
+        problems += [f"traits of {place}/{text}" for text in wrong]
+    return replace(report, problems=(*report.problems, *problems), traits=table)
 
 
 def _proof(exercise: Exercise, question: str, verdicts: Sequence[Judged]) -> QuestionProof:

@@ -3,6 +3,7 @@
 from .declaration import TRAITS, Traits
 from .general import check_trait
 from .inputs import Ids, Input, Made, Rate, Size, Sizes, Tensor, normal, positive, rows
+from .table import Row, traits_of
 
 __all__ = [
     "TRAITS",
@@ -10,6 +11,7 @@ __all__ = [
     "Input",
     "Made",
     "Rate",
+    "Row",
     "Size",
     "Sizes",
     "Tensor",
@@ -18,4 +20,5 @@ __all__ = [
     "normal",
     "positive",
     "rows",
+    "traits_of",
 ]

@@ -1,0 +1,83 @@
+"""Which test shows which trait of which question; an empty cell needs a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ..local import load_module
+from .declaration import TRAITS, Traits
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The traits of one question: by trait `generated`, the name of a test, or a reason."""
+
+    question: str
+    generated: frozenset[str]
+    own: Mapping[str, str]
+    without: Mapping[str, str]
+
+    @property
+    def cells(self) -> dict[str, str]:
+        """By trait what shows it; empty where nothing does and no reason is given."""
+        return {trait: self._cell(trait) for trait in TRAITS}
+
+    def _cell(self, trait: str) -> str:
+        if trait in self.generated:
+            return "generated"
+        return self.own.get(trait) or (f"({self.without[trait]})" if trait in self.without else "")
+
+
+def traits_of(suite: Path) -> tuple[tuple[Row, ...], tuple[str, ...]]:
+    """The rows of a suite's questions that declare traits, and what is wrong with them.
+
+    A question may have several declarations. Raises what the suite's file raises.
+    """
+    module = load_module(suite, f"_traits_{suite.parent.name}_{suite.stem}")
+    declared = [value for value in vars(module).values() if isinstance(value, Traits)]
+    tests = list(_tests(module))
+    questions = dict.fromkeys(question for question, _, _ in tests)
+    rows = tuple(_row(question, declared, tests) for question in questions)
+    return rows, tuple(problem for row in rows for problem in _problems(row, tests))
+
+
+def _row(question: str, declared: list[Traits], tests: list[tuple[str, str, Any]]) -> Row:
+    mine = [traits for traits in declared if traits.question == question]
+    return Row(
+        question,
+        frozenset(trait for name, _, traits in tests if name == question for trait in traits),
+        {trait: test for traits in mine for trait, test in traits.own.items()},
+        {trait: reason for traits in mine for trait, reason in traits.without.items()},
+    )
+
+
+def _tests(module: ModuleType) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Question, name and generated traits of every test."""
+    for name, value in vars(module).items():
+        marks = {mark.name: mark for mark in getattr(value, "pytestmark", ())}
+        if name.startswith("test") and "question" in marks:
+            cases = marks.get("parametrize")
+            traits = cases.args[1] if cases and cases.args[0] == "trait" else ()
+            yield str(marks["question"].args[0]), name, tuple(traits)
+
+
+def _problems(row: Row, tests: list[tuple[str, str, Any]]) -> Iterator[str]:
+    names = {name for question, name, _ in tests if question == row.question}
+    if not any(row.cells.values()):
+        yield f"{row.question} declares no traits: see docs/authoring.md, Traits"
+        return
+    for trait, cell in row.cells.items():
+        if not cell:
+            yield (
+                f"{row.question}: nothing shows {trait!r}: generate it, or name in its `Traits` a "
+                "test (`own`) or a reason (`without`)"
+            )
+    for trait in sorted({*row.generated, *row.own, *row.without} - set(TRAITS)):
+        yield f"{row.question}: {trait!r} is not a trait; traits are {', '.join(TRAITS)}"
+    for trait, test in row.own.items():
+        if test not in names:
+            yield f"{row.question}: {test} shows {trait!r}, but is not a test of this question"

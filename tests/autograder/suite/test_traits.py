@@ -1,0 +1,114 @@
+"""From a declaration come calls that show what holds for every question."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from autograder.suite import Draw, Expect, LocalImplementation
+from autograder.suite.traits import Rate, Size, Tensor, Traits, check_trait, traits_of
+from autograder.suite.traits.layouts import LAYOUTS
+
+SUMS = Traits("sums", [Tensor("... T d")])
+SCALED = Traits("Scaled", [Tensor("B T d")], build=[Size("d"), Rate()])
+
+SOLUTION = """
+import torch
+from torch import nn
+
+def sums(x):
+    return x.sum(-1)
+
+class Scaled(nn.Module):
+    def __init__(self, d, p):
+        super().__init__()
+        self.linear = nn.Linear(d, d)
+        self.drop = nn.Dropout(p)
+    def forward(self, x):
+        return self.drop(self.linear(x))
+"""
+FUNCTIONS = {
+    "any memory layout": "return x.view(-1, x.shape[-1]).sum(-1).view(x.shape[:-1])",
+    "any size": "return x.sum(-1).squeeze()",
+    "call after call": (
+        "return vars(torch).setdefault('_kept', {}).setdefault((id(sums), x.shape), x.sum(-1))"
+    ),
+    "gradients": "return x.detach().sum(-1)",
+}
+CLASSES = {
+    "any memory layout": "return self.drop(self.linear(x.view(-1, x.shape[-1])).view(x.shape))",
+    "any size": "return self.drop(self.linear(x[:, :64]))",
+    "call after call": (
+        "self.kept = getattr(self, 'kept', None) or [self.linear.weight.detach().clone()]\n"
+        "        return self.drop(x @ self.kept[0].T + self.linear.bias)"
+    ),
+    "gradients": (
+        "with torch.set_grad_enabled(not self.training):\n"
+        "            return self.drop(self.linear(x))"
+    ),
+}
+
+
+def _implementation(source: str) -> LocalImplementation:
+    namespace: dict[str, object] = {"__name__": "_traits"}
+    exec(source, namespace)
+    return LocalImplementation(namespace, source)
+
+
+def _expect(source: str) -> Expect:
+    return Expect(_implementation(source), _implementation(SOLUTION), Draw(0, "traits"))
+
+
+@pytest.mark.parametrize("traits", [SUMS, SCALED], ids=["function", "class"])
+@pytest.mark.parametrize("trait", FUNCTIONS)
+def test_what_is_right_passes(traits: Traits, trait: str) -> None:
+    check_trait(_expect(SOLUTION), traits, trait)
+
+
+@pytest.mark.parametrize("trait", FUNCTIONS)
+def test_a_function_without_the_trait_fails(trait: str) -> None:
+    wrong = SOLUTION.replace("return x.sum(-1)", FUNCTIONS[trait])
+    with pytest.raises(Exception, match=r"sums\(.*\):"):
+        check_trait(_expect(wrong), SUMS, trait)
+
+
+@pytest.mark.parametrize("trait", CLASSES)
+def test_a_class_without_the_trait_fails(trait: str) -> None:
+    wrong = SOLUTION.replace("return self.drop(self.linear(x))", CLASSES[trait])
+    with pytest.raises(Exception, match=r"Scaled\("):
+        check_trait(_expect(wrong), SCALED, trait)
+
+
+def test_dropout_in_place_that_breaks_learning_fails() -> None:
+    spoilt = "y = self.linear(x).sigmoid()\n        return y.mul_(self.drop(torch.ones_like(y)))"
+    solution = SOLUTION.replace("self.linear(x))", "self.linear(x).sigmoid())")
+    wrong = SOLUTION.replace("return self.drop(self.linear(x))", spoilt)
+    expect = Expect(_implementation(wrong), _implementation(solution), Draw(0, "traits"))
+    with pytest.raises(Exception, match="inplace operation"):
+        check_trait(expect, SCALED, "gradients")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS[:-1])
+def test_a_layout_changes_no_number(layout) -> None:  # type: ignore[no-untyped-def]
+    tensor = torch.arange(24.0).view(2, 3, 4)
+    assert layout(tensor).equal(tensor)
+    assert not layout(tensor).is_contiguous()
+
+
+def test_an_empty_cell_is_told(tmp_path: Path) -> None:
+    suite = tmp_path / "assignment" / "test_sums.py"
+    suite.parent.mkdir()
+    suite.write_text(
+        "import pytest\n"
+        "from autograder.suite.traits import Tensor, Traits\n"
+        "SUMS = Traits('sums', [Tensor('T')], own={'float64': 'test_gone'})\n"
+        "@pytest.mark.question('sums', points=1)\n"
+        "@pytest.mark.parametrize('trait', ['any size', 'gradients'])\n"
+        "def test_in_general(trait): ...\n"
+    )
+    (row,), problems = traits_of(suite)
+    assert row.cells["any size"] == "generated"
+    assert any("'any memory layout'" in problem for problem in problems)
+    assert any("test_gone" in problem for problem in problems)
