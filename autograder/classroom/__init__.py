@@ -14,7 +14,7 @@ from .decisions import (
 )
 from .matching import Identity, Index, normal, only, squashed
 from .origins import Origin, late_mark, read_origins, write_origins
-from .people import Person, Roster, RosterChange, read_roster, write_roster
+from .people import Person, Roster, RosterChange, person_of, read_roster, write_roster
 from .tables import FORMULA, read_csv
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "marked_late",
     "normal",
     "only",
+    "person_of",
     "read_allowances",
     "read_csv",
     "read_extensions",

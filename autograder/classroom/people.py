@@ -17,8 +17,9 @@ ROSTER_FILE = "roster.csv"
 #: what platforms and people call the columns, by ours; the first that is there counts
 _NAMES: Mapping[str, tuple[str, ...]] = {
     "student": (
-        *("student", "SIS Login ID", "SIS User ID", "identifier", "Username", "ID number", "SID"),
-        *("login", "username", "Email address", "Email", "ID", "Identifier"),
+        *("student", "SIS Login ID", "SIS User ID", "identifier", "roster_identifier", "Username"),
+        *("ID number", "SID", "login", "username", "Email address", "Email", "github_username"),
+        *("ID", "Identifier"),
     ),
     "name": ("name", "Student", "Full name", "Name", "full_name"),
     "email": ("email", "Email address", "Email", "e-mail", "E-mail", "SIS Login ID"),
@@ -99,18 +100,17 @@ def write_roster(class_folder: Path, source: Path) -> RosterChange:
     known stays where the list has no such column. Raises `UserError`.
     """
     columns, rows = read_csv(source)
-    taken = {ours: next((n for n in names if n in columns), None) for ours, names in _NAMES.items()}
-    if taken["student"] is None:
+    if not set(columns) & set(_NAMES["student"]):
         raise UserError(
             f"{source}: no list of people: expected a column such as 'student', 'SIS Login ID', "
             f"'Email address' or 'identifier'; got: {', '.join(columns)[:200] or 'none'}"
         )
-    people = _checked([p for row in rows if (p := _person(row, taken))], source)
+    people = _checked([person for row in rows if (person := person_of(row))], source)
     before: dict[str, Person] = {}
 
     def change(old: list[dict[str, str]]) -> list[Row]:
         before.update({row["student"]: Person(**row) for row in old})
-        kept = taken["extra_time"] is None
+        kept = not set(columns) & set(_NAMES["extra_time"])
         return [_row(person, before.get(person.student) if kept else None) for person in people]
 
     change_table(class_folder / ROSTER_FILE, _COLUMNS, change)
@@ -127,18 +127,17 @@ def _row(person: Person, before: Person | None) -> Row:
     return {**row, "extra_time": before.extra_time} if before else row
 
 
-def _person(row: Row, taken: Mapping[str, str | None]) -> Person | None:
-    """The person of a row, by the first column with an identifier; None for rows of nobody."""
-    said = {ours: row.get(column or "", "").strip() for ours, column in taken.items()}
-    if row.get("Student", "").strip() in _NOBODY:
-        return None
-    ids = (row.get(name, "").strip() for name in _NAMES["student"])
-    student = next(filter(None, ids), "")
-    if not student:
+def person_of(row: Row) -> Person | None:
+    """The person of a row of any platform's table; None for rows of nobody."""
+    said = {
+        ours: next(filter(None, (row.get(name, "").strip() for name in names)), "")
+        for ours, names in _NAMES.items()
+    }
+    if row.get("Student", "").strip() in _NOBODY or not said["student"]:
         return None
     mail = said["email"] if "@" in said["email"] else ""
     number = said["number"].removeprefix(PARTICIPANT).strip()
-    return Person(student, said["name"], mail, said["section"], said["extra_time"], number)
+    return Person(said["student"], said["name"], mail, said["section"], said["extra_time"], number)
 
 
 def _checked(people: Sequence[Person], path: Path) -> tuple[Person, ...]:

@@ -1,13 +1,16 @@
-"""The command that brings hand-ins into a class folder: collect."""
+"""The command that brings submissions into a class folder: collect."""
 
 from __future__ import annotations
 
+from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from rich.markup import escape
 
+from ..course import Course
+from ..deadlines import zone_of
 from .output import as_json, console, course_at, emit, in_course, plain
 
 if TYPE_CHECKING:
@@ -15,7 +18,13 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("source", metavar="ARCHIVE_OR_FOLDER", type=click.Path(path_type=Path))
+@click.argument(
+    "sources",
+    metavar="ARCHIVE_OR_FOLDER...",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path),
+)
 @click.option(
     "--into",
     "submitted",
@@ -26,6 +35,17 @@ if TYPE_CHECKING:
 )
 @click.option("--assignment", help="The assignment, where the names do not say it.")
 @click.option(
+    "--times",
+    type=click.Path(path_type=Path),
+    help="A table with times of submission: Moodle's grading worksheet, Gradescope's or GitHub "
+    "Classroom's grades, or a CSV file with the columns student and time.",
+)
+@click.option(
+    "--zone",
+    help="The time zone of times that name none, such as Europe/Berlin (default: that of the due "
+    "dates).",
+)
+@click.option(
     "--roster",
     type=click.Path(path_type=Path),
     help="GitHub Classroom's CSV: whose login is whose.",
@@ -33,34 +53,54 @@ if TYPE_CHECKING:
 @in_course
 @as_json
 def collect(
-    source: Path,
+    sources: tuple[Path, ...],
     submitted: Path,
     assignment: str | None,
+    times: Path | None,
+    zone: str | None,
     roster: Path | None,
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Bring a download of Canvas or Moodle, or clones of repositories, into course/submitted.
+    """Bring downloads of Canvas, Moodle, Gradescope, or clones of repositories, into a class.
 
-    An earlier hand-in is never overwritten: it moves to earlier/<student>/<assignment>/<time>
-    beside the folder of submissions.
+    An earlier submission is never overwritten: it moves to earlier/<student>/<assignment>/<time>
+    beside the folder of submissions. A time of submission is what the platform states, never the
+    date of a download; without one it is unknown, and nobody is late.
 
     \b
     Example: autograder collect submissions.zip --assignment causal_attention
+             autograder collect moodle.zip --times worksheet.csv --zone Europe/Berlin
              autograder collect causal-attention-submissions --roster classroom_roster.csv
     """
+    from ..collecting import CollectOptions, Times, read_logins, read_times
     from ..collecting import collect as bring
-    from ..collecting import read_logins
 
     course = course_at(course_folder)
     exercises = {a.name: [exercise.name for exercise in a.exercises] for a in course.assignments}
-    logins = read_logins(roster) if roster else None
-    report = bring(source, submitted, exercises, assignment, logins)
+    options = CollectOptions(
+        assignment,
+        read_logins(roster) if roster else {},
+        read_times(times, _zone(zone, course, assignment)) if times else Times(),
+    )
+    report = bring(sources, submitted, exercises, options)
     emit(_document(report)) if as_json else _print(report, submitted)
-    return 0 if report.hand_ins else 1
+    return 0 if report.collected and not report.missing else 1
 
 
 COMMANDS = (collect,)
+
+
+def _zone(name: str | None, course: Course, assignment: str | None) -> tzinfo | None:
+    """The zone that was said, else that of the due dates, if they agree on one."""
+    try:
+        if name is not None:
+            return zone_of(name)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--zone") from error
+    own = [a for a in course.assignments if assignment in (None, a.name)]
+    zones = {a.duedate.zone for a in own if a.duedate is not None}
+    return zone_of(zones.pop()) if len(zones) == 1 else None
 
 
 def _document(report: CollectReport) -> dict[str, object]:
@@ -73,29 +113,59 @@ def _document(report: CollectReport) -> dict[str, object]:
                 "files": list(item.files),
                 "new": item.is_new,
                 "late": item.is_late,
+                "time": item.time.isoformat() if item.time else None,
                 "earlier": str(item.earlier) if item.earlier else None,
             }
-            for item in report.hand_ins
+            for item in report.collected
         ],
-        "skipped": [{"path": item.path, "reason": item.reason} for item in report.skipped],
+        "skipped": [
+            {"path": item.path, "reason": item.reason, "student": item.student or None}
+            for item in report.skipped
+        ],
+        "missing": list(report.missing),
         "notes": list(report.notes),
     }
 
 
 def _print(report: CollectReport, submitted: Path) -> None:
-    for item in report.hand_ins:
+    for item in report.collected:
         who = escape(plain(f"{item.student}/{item.assignment}"))
         if item.earlier:
             kept = escape(plain(str(item.earlier)))
-            console.print(f"{who}: a newer hand-in; the earlier one is in {kept}", soft_wrap=True)
+            console.print(
+                f"{who}: a newer submission; the earlier one is in {kept}", soft_wrap=True
+            )
     for refused in report.skipped:
         name, reason = escape(plain(refused.path)), escape(plain(refused.reason))
-        console.print(f"skipped {name}: {reason}", soft_wrap=True)
+        style = "[yellow]left out[/]" if refused.student else "skipped"
+        console.print(f"{style} {name}: {reason}", soft_wrap=True)
     for note in report.notes:
         console.print(f"note: {escape(plain(note))}", soft_wrap=True)
-    new = sum(item.is_new for item in report.hand_ins)
+    _print_sums(report, submitted)
+
+
+def _print_sums(report: CollectReport, submitted: Path) -> None:
+    new = sum(item.is_new for item in report.collected)
     console.print(
-        f"{new} collected into {escape(str(submitted))}, {len(report.hand_ins) - new} there "
+        f"{new} collected into {escape(str(submitted))}, {len(report.collected) - new} there "
         f"before, {len(report.skipped)} files skipped",
         soft_wrap=True,
     )
+    marked = sum(item.is_late and item.time is None for item in report.collected)
+    unknown = sum(item.time is None for item in report.collected)
+    if marked:
+        console.print(f"{marked} are marked as late by the platform, by an unknown amount")
+    if unknown:
+        console.print(
+            f"when {unknown} of them were submitted is unknown, so they are not late; the "
+            "platform's table with the times is given as --times",
+            soft_wrap=True,
+        )
+    if report.missing:
+        names = ", ".join(repr(plain(student)) for student in report.missing[:10])
+        more = f" and {len(report.missing) - 10} more" if len(report.missing) > 10 else ""
+        console.print(
+            f"[bold red]files of {len(report.missing)} students were left out:[/] "
+            f"{escape(names)}{more}; see above",
+            soft_wrap=True,
+        )

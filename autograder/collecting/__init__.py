@@ -1,7 +1,18 @@
 """Brings what learning platforms and code classrooms give into nbgrader's layout."""
 
-from .collect import CollectReport, HandIn, collect
+from .collect import CollectOptions, CollectReport, collect
+from .downloaded import Refused
 from .logins import read_logins
-from .members import Refused
+from .placing import Collected
+from .times import Times, read_times
 
-__all__ = ["CollectReport", "HandIn", "Refused", "collect", "read_logins"]
+__all__ = [
+    "CollectOptions",
+    "CollectReport",
+    "Collected",
+    "Refused",
+    "Times",
+    "collect",
+    "read_logins",
+    "read_times",
+]

@@ -5,17 +5,19 @@ GitHub Classroom calls them `<assignment>-<login>` in a folder `<assignment>-sub
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from .members import Member, Refused, members_of
-from .naming import words
+from .downloaded import Entry, Refused, name_problem
+from .entries import file_reader
+from .owners import words
 
 #: how far below the given folder a clone may be: the folder, `<login>/`, `<assignment>/<login>/`
 _DEEPEST = 2
@@ -23,7 +25,9 @@ _SUBMISSIONS = "-submissions"
 #: what the release puts beside the answers; a runner's and an editor's folders begin with a dot
 _NOT_ANSWERS = ("checks", ".venv", "venv", "node_modules")
 _ANSWERS = (".py", ".ipynb")
-_GIT_SECONDS = 30
+#: nobody writes that much by hand
+MAX_ANSWER_BYTES = 10 << 20
+_GIT_SECONDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ def _folders(
     inner = [entry for entry in sorted(place.iterdir()) if not entry.name.startswith(".")]
     folders = [entry for entry in inner if entry.is_dir() and not entry.is_symlink()]
     if len(path) == _DEEPEST or not folders:
-        others.append(Refused("/".join(path), "no clone of a repository: collect it by itself"))
+        others.append(Refused("/".join(path), "not a clone of a repository: collect it by itself"))
         return
     for entry in folders:
         yield from _folders(folder, (*path, entry.name), others)
@@ -92,42 +96,41 @@ def _login(place: Path, assignments: Sequence[str], slug: str) -> str:
     return name.removeprefix(slug)
 
 
-def answers_of(clone: Clone, exercises: frozenset[str]) -> Iterator[Member | Refused]:
-    """The files of exercises in a clone, nearest to its top first; what else may be an answer."""
-    time = _committed(clone.folder)
-    found = sorted(members_of(clone.folder), key=_depth)
+def answers_of(clone: Clone, exercises: frozenset[str]) -> Iterator[Entry | Refused]:
+    """The files of exercises in a clone, nearest to its top first; what else may be an answer.
+
+    Names are looked at first, and nothing is read.
+    """
     seen: set[str] = set()
-    for member in found:
-        own = _inside(member)
-        if any(part.startswith(".") or part in _NOT_ANSWERS for part in own):
-            continue
-        name, ending = os.path.splitext(own[-1])
-        if ending not in _ANSWERS:
-            continue
-        whole = "/".join((*clone.path, *own))
-        if isinstance(member, Refused):
-            yield Refused(whole, member.reason)
-        elif name not in exercises:
-            yield Refused(whole, "no exercise is called so")
+    for own in sorted(_answers(clone.folder, ()), key=len):
+        whole = (*clone.path, *own)
+        if own[-1].rpartition(".")[0] not in exercises:
+            yield Refused("/".join(whole), "no exercise is called so")
         elif own[-1] in seen:
-            yield Refused(whole, "a file of this name nearer to the top counts")
+            yield Refused("/".join(whole), "a file of this name nearer to the top counts")
         else:
             seen.add(own[-1])
-            yield replace(member, path=(*clone.path, *own), time=time)
+            path = clone.folder.joinpath(*own)
+            yield Entry(whole, False, file_reader(path, MAX_ANSWER_BYTES))
     if not seen:
         yield Refused("/".join(clone.path), "a clone without a file of an exercise")
 
 
-def _inside(member: Member | Refused) -> tuple[str, ...]:
-    return member.path if isinstance(member, Member) else tuple(member.path.split("/"))
+def _answers(folder: Path, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Paths that end like an answer, folders of tools left out; links are not followed."""
+    with contextlib.suppress(OSError), os.scandir(folder) as found:
+        for entry in sorted(found, key=lambda entry: entry.name):
+            own = (*path, entry.name)
+            if entry.name.startswith(".") or entry.name in _NOT_ANSWERS or name_problem(own[-1:]):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                yield from _answers(Path(entry.path), own)
+            elif entry.name.endswith(_ANSWERS):
+                yield own
 
 
-def _depth(member: Member | Refused) -> int:
-    return len(_inside(member))
-
-
-def _committed(folder: Path) -> datetime | None:
-    """When the last commit was made, as its author's machine says; None where git can't tell."""
+def committed(folder: Path) -> datetime | None:
+    """When the last commit was made, as its author's computer says; None where git can't tell."""
     # the repository's own settings start no program and reach no network in this command
     command = ["git", "-c", "core.fsmonitor=false", "rev-list", "--max-count=1", "--timestamp"]
     environment = {**os.environ, "GIT_ALLOW_PROTOCOL": "none", "GIT_OPTIONAL_LOCKS": "0"}

@@ -1,4 +1,4 @@
-"""One collection: every file finds its owner, and each hand-in takes its place in one step.
+"""One collection: every file finds its owner, and each submission takes its place in one step.
 
 Files are put together in a folder of their own first, so that a collection that is stopped, or
 finds the disk full, changes nothing that was there.
@@ -6,239 +6,205 @@ finds the disk full, changes nothing that was there.
 
 from __future__ import annotations
 
-import contextlib
-import filecmp
-import os
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..classroom import Origin, late_mark, read_origins, read_roster, utc_text, write_origins
 from ..errors import UserError
-from ..submission.names import folder_name
-from .clones import Clone, answers_of, clones_in
-from .members import Member, Refused, members_of
-from .naming import Names, Owner
-
-TIMESTAMP_FILE = "timestamp.txt"
-EARLIER = "earlier"
-
-
-@dataclass(frozen=True, slots=True)
-class HandIn:
-    """What one student handed in for one assignment, now in its place.
-
-    `earlier` is where the hand-in before this one was moved; `is_new` is false where exactly these
-    files were there already.
-    """
-
-    student: str
-    assignment: str
-    folder: Path
-    files: tuple[str, ...]
-    is_new: bool = True
-    is_late: bool = False
-    earlier: Path | None = None
+from .clones import answers_of, clones_in, committed
+from .downloaded import Account, Entry, Refused, Unsafe
+from .entries import entries_of
+from .gradescope import Submitters, read_submitters
+from .lookalikes import lookalikes
+from .owners import Layout, Names, Place, metadata_path
+from .placing import Collected, Places
+from .platforms import CLASSROOM, Owner
+from .sorting import Pile, Sorting
+from .times import Times
 
 
 @dataclass(frozen=True, slots=True)
 class CollectReport:
     """What a collection did, which files it left out and why, and what else to know."""
 
-    hand_ins: tuple[HandIn, ...]
+    collected: tuple[Collected, ...]
     skipped: tuple[Refused, ...]
     notes: tuple[str, ...] = ()
 
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Students with a file that was left out and may have been an answer."""
+        return tuple(sorted({item.student for item in self.skipped if item.student}))
 
-@dataclass(slots=True)
-class _Pile:
-    """The files of one hand-in while they are put together."""
 
-    student: str
-    assignment: str
-    folder: Path
-    files: dict[str, tuple[str, int]] = field(default_factory=dict)
-    time: datetime | None = None
-    is_late: bool = False
+@dataclass(frozen=True, slots=True)
+class CollectOptions:
+    """What people say about a download that its names do not.
+
+    `assignment` is that of all files, `logins` the student of each login of a code classroom, in
+    lower case, `times` a platform's own table of times.
+    """
+
+    assignment: str | None = None
+    logins: Mapping[str, str] = field(default_factory=dict)
+    times: Times = field(default_factory=Times)
 
 
 def collect(
-    source: Path,
+    sources: Sequence[Path],
     submitted: Path,
     exercises: Mapping[str, Sequence[str]],
-    assignment: str | None = None,
-    logins: Mapping[str, str] | None = None,
+    options: CollectOptions | None = None,
 ) -> CollectReport:
-    """Brings the files of an archive or folder into `submitted/<student>/<assignment>/`.
+    """Brings the files of archives and folders into `submitted/<student>/<assignment>/`.
 
-    `exercises` are the course's assignments with their exercises; `assignment` names the one that
-    all files belong to; `logins` gives the student of each login of a code classroom. A hand-in
-    that is there already is kept in `earlier/` beside `submitted`.
-    Raises `UserError` where the source can't be read or the target not be written.
+    `exercises` are the course's assignments with their exercises. A submission that is there
+    already is kept in `earlier/` beside `submitted`. Where it came from is kept in the class's
+    `collected.csv`. Raises `UserError` where a source can't be read, the target not be written, or
+    whole students would fall together; then nothing was collected.
     """
-    if assignment is not None and assignment not in exercises:
+    said = options or CollectOptions()
+    if said.assignment is not None and said.assignment not in exercises:
         known = ", ".join(exercises)
-        raise UserError(f"no assignment is called {assignment!r}; this course has: {known}")
-    if not source.exists():
-        raise UserError(f"{source} is not there; expected an archive (.zip) or a folder")
+        raise UserError(f"no assignment is called {said.assignment!r}; this course has: {known}")
+    for source in sources:
+        if not source.exists():
+            raise UserError(f"{source} is not there; expected an archive (.zip) or a folder")
     try:
         submitted.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".collecting-", dir=submitted.parent) as staging:
-            sorting = _Sorting(Names(exercises, assignment), source.stem, Path(staging))
-            sorting.take_all(source, logins or {})
-            return _placed(sorting, submitted)
+            collection = _Collection(Names(exercises, said.assignment), submitted, Path(staging))
+            notes = [note for source in sources for note in collection.sort(source, said.logins)]
+            return collection.place(said.times, notes)
     except OSError as error:
         raise UserError(
-            f"{error.filename or submitted}: {error.strerror or error}; hand-ins that were placed "
-            "are whole, so mend this and call again"
+            f"{error.filename or submitted}: {error.strerror or error}; submissions that were "
+            "placed are whole, so fix this and call again"
         ) from error
 
 
-class _Sorting:
-    """Puts each file on its owner's pile."""
+class _Collection:
+    """Sorts downloads one after the other, then puts what came of it in its place."""
 
-    def __init__(self, names: Names, source: str, staging: Path) -> None:
+    def __init__(self, names: Names, submitted: Path, staging: Path) -> None:
         self._names = names
-        self._source = source
-        self._staging = staging
-        self._keys: dict[tuple[str, str], str] = {}
-        self.piles: dict[tuple[str, str], _Pile] = {}
-        self.skipped: list[Refused] = []
-        self.notes: list[str] = []
+        self._submitted = submitted
+        self._class_folder = submitted.parent
+        self._sorting = Sorting(names, staging, read_origins(self._class_folder))
 
-    def take_all(self, source: Path, logins: Mapping[str, str]) -> None:
-        """Sorts an archive, a folder of clones or any other folder in."""
-        clones: list[Clone] = []
-        if source.is_dir():
-            clones, others = clones_in(source, self._names.assignments, logins)
-            self.skipped += others
+    def sort(self, source: Path, logins: Mapping[str, str]) -> Iterator[str]:
+        """Sorts an archive, a folder of clones or any other folder in; gives notes."""
+        is_folder = source.is_dir()
+        clones, others = (
+            clones_in(source, self._names.assignments, logins) if is_folder else ([], [])
+        )
+        for item in others:
+            self._sorting.refuse(item.path, item.reason)
         for clone in clones:
-            self._take_clone(clone, logins)
+            student = logins.get(clone.login.casefold(), clone.login)
+            if logins and clone.login.casefold() not in logins:
+                yield f"{'/'.join(clone.path)}: {clone.login!r} is not on the roster"
+            owner = Owner(student, clone.folder.name, CLASSROOM, entry="/".join(clone.path),
+                          time=committed(clone.folder))  # fmt: skip
+            for entry in answers_of(clone, self._names.exercises):
+                self._take_answer(entry, owner, source.stem)
         if not clones:
-            for member in members_of(source):
-                self.take(member)
+            self._sort_download(source)
 
-    def _take_clone(self, clone: Clone, logins: Mapping[str, str]) -> None:
-        student = logins.get(clone.login.casefold(), clone.login)
-        if logins and clone.login.casefold() not in logins:
-            self.notes.append(f"{'/'.join(clone.path)}: {clone.login!r} is not on the roster")
-        for member in answers_of(clone, self._names.exercises):
-            if isinstance(member, Refused):
-                self.skipped.append(member)
-                continue
-            owner = self._names.owner_of_answer(
-                member.path, student, clone.folder.name, self._source
-            )
-            problem = (
-                owner if isinstance(owner, str) else self._put(self._pile(owner), owner, member)
-            )
-            if problem:
-                self.skipped.append(Refused("/".join(member.path), problem))
-
-    def take(self, member: Member | Refused) -> None:
-        """Sorts one file in."""
-        if isinstance(member, Refused):
-            self.skipped.append(member)
+    def _take_answer(self, entry: Entry | Refused, owner: Owner, source: str) -> None:
+        if isinstance(entry, Refused):
+            self._sorting.refuse(entry.path, entry.reason)
             return
-        path = "/".join(member.path)
-        owner = self._names.owner(member.path, self._source)
-        if isinstance(owner, str):
-            self.skipped.append(Refused(path, owner))
-        elif owner.file == TIMESTAMP_FILE and (owner.from_platform or member.in_archive):
-            self.skipped.append(Refused(path, "the time of a hand-in is not its student's to say"))
-        elif problem := self._put(self._pile(owner), owner, member):
-            self.skipped.append(Refused(path, problem))
+        outside = (found for part in entry.path[:-1] if (found := self._names.folder(part)))
+        place = Place((owner,), next(outside, None), entry.path)
+        self._sorting.take(entry, place, source)
 
-    def _pile(self, owner: Owner) -> _Pile:
-        student = owner.student
-        # a namesake is somebody else where the platform gives another number
-        if self._keys.setdefault((student, owner.assignment), owner.key) != owner.key:
-            student = owner.key
-        key = student, owner.assignment
-        if key not in self.piles:
-            folder = self._staging / str(len(self.piles))
-            folder.mkdir()
-            self.piles[key] = _Pile(student, owner.assignment, folder)
-        return self.piles[key]
+    def _sort_download(self, source: Path) -> None:
+        name = source.name if source.is_dir() else source.stem
+        with entries_of(source) as found:
+            listed = list(found)
+            entries = [entry for entry in listed if isinstance(entry, Entry)]
+            layout = Layout(
+                [entry.path for entry in entries], name, self._names, _metadata(entries)
+            )
+            places = [(e, layout.place(e.path, e.is_archive)) for e in entries]
+            for _, place in places:
+                self._sorting.know(place.owners if isinstance(place, Place) else ())
+            for refused in listed:
+                if isinstance(refused, Refused):
+                    self._sorting.refuse(refused.path, refused.reason, _misses(layout, refused))
+            for entry, place in places:
+                if isinstance(place, Place):
+                    self._sorting.take(entry, place, name)
+                else:
+                    self._sorting.refuse("/".join(entry.path), place)
+        if together := self._sorting.fallen_together():
+            raise UserError(
+                f"{source}: {len(together)} files would fall on one student, such as "
+                f"{together[0]} and {together[1]}: are these folders students? Nothing was "
+                "collected\n  fix: collect the folder whose folders are the students"
+            )
 
-    def _put(self, pile: _Pile, owner: Owner, member: Member) -> str | None:
-        known = pile.files.get(owner.file.casefold())
-        if known is not None and known[0] != owner.file:
-            return f"differs from {known[0]} by upper and lower case only"
-        if known is not None and known[1] >= owner.number:
-            return "a file of this name is there already, as new or newer"
-        pile.files[owner.file.casefold()] = (owner.file, owner.number)
-        (pile.folder / owner.file).write_bytes(member.data)
-        pile.is_late |= owner.is_late
-        if member.time is not None:
-            pile.time = max(pile.time or member.time, member.time)
-        return None
+    def place(self, times: Times, notes: Sequence[str]) -> CollectReport:
+        """Puts every pile in its place; raises `OSError`."""
+        places = Places(self._submitted)
+        before = places.students
+        collected: list[Collected] = []
+        origins: list[Origin] = []
+        for pile in self._sorting.piles:
+            if problem := places.problem(pile):
+                self._sorting.refuse(f"{pile.student}/{pile.assignment}", problem, pile.owner)
+                continue
+            stated = times.of(pile.owner)
+            made = places.put(pile, stated or pile.owner.time)
+            collected.append(made)
+            origins.append(_origin(pile, made, times.source if stated else ""))
+        write_origins(self._class_folder, origins)
+        students = [made.student for made in collected]
+        every = (*notes, *times.notes, *lookalikes(before, students), *self._strangers(students))
+        return CollectReport(tuple(collected), self._sorting.refused(), every)
 
-
-def _placed(sorting: _Sorting, submitted: Path) -> CollectReport:
-    hand_ins: list[HandIn] = []
-    skipped = list(sorting.skipped)
-    there = {path.name.casefold(): path.name for path in submitted.glob("*")}
-    for pile in sorted(sorting.piles.values(), key=lambda p: (p.student, p.assignment)):
-        name = folder_name(pile.student)
-        other = there.setdefault(name.casefold(), name)
-        target = submitted / name / pile.assignment
-        problem = None
-        if other != name:
-            problem = f"differs from the student {other!r} by upper and lower case only"
-        elif any(path.is_symlink() or path.is_file() for path in (target.parent, target)):
-            problem = f"{target} is no folder: move it away"
-        if problem is not None:
-            skipped.append(Refused(f"{pile.student}/{pile.assignment}", problem))
-        else:
-            hand_ins.append(_place(pile, name, target, submitted))
-    return CollectReport(tuple(hand_ins), tuple(skipped), tuple(sorting.notes))
-
-
-def _place(pile: _Pile, student: str, target: Path, submitted: Path) -> HandIn:
-    names = sorted(name for name, _ in pile.files.values())
-    made = HandIn(student, pile.assignment, target, tuple(names), is_late=pile.is_late)
-    if _is_same(pile.folder, target):
-        return replace(made, is_new=False)
-    if pile.time is not None:
-        stamp = pile.time.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC\n")
-        (pile.folder / TIMESTAMP_FILE).write_text(stamp, encoding="utf-8")
-    earlier = None
-    if target.exists():
-        place = submitted.parent / EARLIER / student / pile.assignment
-        place.mkdir(parents=True, exist_ok=True)
-        earlier = _free(place / _time_of(target))
-        os.rename(target, earlier)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    os.rename(pile.folder, target)
-    return replace(made, earlier=earlier)
+    def _strangers(self, students: Sequence[str]) -> Iterator[str]:
+        roster = read_roster(self._class_folder)
+        unknown = [s for s in dict.fromkeys(students) if roster.people and not roster.person(s)]
+        if unknown:
+            more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
+            yield f"not on the class's roster: {', '.join(map(repr, unknown[:5]))}{more}"
 
 
-def _is_same(one: Path, other: Path) -> bool:
-    if not other.is_dir():
-        return False
-    left, right = (
-        {path.name for path in folder.iterdir()} - {TIMESTAMP_FILE} for folder in (one, other)
+def _misses(layout: Layout, refused: Refused) -> Owner | None:
+    """Whose a file is that can't be taken, where its path is one."""
+    parts = refused.path.split("/")
+    is_path = ".." not in parts and "" not in parts
+    place = layout.place(parts, is_archive=False) if is_path else None
+    return place.owners[0] if isinstance(place, Place) else None
+
+
+def _metadata(entries: Sequence[Entry]) -> Submitters:
+    """The submitters that Gradescope names, if it is an export of Gradescope."""
+    path = metadata_path(entry.path for entry in entries)
+    if path is None:
+        return {}
+    entry = next(entry for entry in entries if entry.path == path)
+    try:
+        return read_submitters(Account().read(entry))
+    except Unsafe as error:
+        raise UserError(f"{'/'.join(path)}: {error}") from error
+
+
+def _origin(pile: Pile, made: Collected, source: str) -> Origin:
+    owner = pile.owner
+    return Origin(
+        student=pile.student,
+        assignment=pile.assignment,
+        platform=owner.platform,
+        name=owner.student,
+        number=owner.number,
+        entry=owner.entry,
+        email=owner.email,
+        time=utc_text(made.time),
+        time_from=source or (owner.platform if made.time else ""),
+        mark=late_mark(made.is_late),
     )
-    return left == right and filecmp.cmpfiles(one, other, left, shallow=False)[1:] == ([], [])
-
-
-def _time_of(folder: Path) -> str:
-    """When a hand-in arrived: its stamp, or the date of its newest file."""
-    dates = [path.lstat().st_mtime for path in folder.iterdir()] or [folder.stat().st_mtime]
-    text = datetime.fromtimestamp(max(dates), UTC).strftime("%Y-%m-%d %H:%M:%S")
-    stamp = folder / TIMESTAMP_FILE
-    if stamp.is_file() and not stamp.is_symlink():
-        said = stamp.read_text(encoding="utf-8", errors="replace")[:19]
-        with contextlib.suppress(ValueError):  # it holds no date: the files' own counts
-            text = datetime.fromisoformat(said).strftime("%Y-%m-%d %H:%M:%S")
-    return text.replace(" ", "T").replace(":", "")
-
-
-def _free(path: Path) -> Path:
-    number, free = 1, path
-    while free.exists():
-        number += 1
-        free = path.with_name(f"{path.name}-{number}")
-    return free

@@ -25,7 +25,12 @@ MEDIAN_FUNCTION = 8
 P90_FUNCTION = 30
 
 #: where a distribution is called otherwise than what it is imported as
-DISTRIBUTIONS = {"IPython": "ipython", "jupyter_core": "jupyter-core", "_pytest": "pytest"}
+DISTRIBUTIONS = {
+    "IPython": "ipython",
+    "jupyter_core": "jupyter-core",
+    "_pytest": "pytest",
+    "yaml": "pyyaml",
+}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from autograder.cli import cli
-from autograder.collecting import CollectReport, collect, read_logins
+from autograder.collecting import CollectOptions, CollectReport, collect, read_logins
 from autograder.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -66,7 +66,8 @@ def clone(tmp_path: Path) -> Callable[..., Path]:
 def bring(tmp_path: Path) -> Callable[..., CollectReport]:
     def run(source: str, **options: object) -> CollectReport:
         target = tmp_path / "course" / "submitted"
-        return collect(tmp_path / source, target, COURSE, **options)  # type: ignore[arg-type]
+        said = CollectOptions(**options)  # type: ignore[arg-type]
+        return collect([tmp_path / source], target, COURSE, said)
 
     return run
 
@@ -113,7 +114,7 @@ def test_whose_a_clone_is(
     clone: Callable, bring: Callable, place: str, given: str, student: str
 ) -> None:
     clone(place, {"scores.py": "own"})
-    (item,) = bring(given, assignment="simplified_attention").hand_ins
+    (item,) = bring(given, assignment="simplified_attention").collected
     assert (item.student, item.assignment) == (student, "simplified_attention")
 
 
@@ -129,7 +130,7 @@ def test_the_roster_says_who_a_login_is_whatever_the_repositories_are_called(
     clone("hw/hw-l", {"scores.py": "ell"})
     clone("hw/hw-guest-l", {"scores.py": "guest"})
     report = bring("hw", logins=read_logins(roster), assignment="simplified_attention")
-    assert {item.student for item in report.hand_ins} == {
+    assert {item.student for item in report.collected} == {
         "ada@uni.example", "l@uni.example", "guest-l",
     }  # fmt: skip
     assert report.notes == ("hw-guest-l: 'guest-l' is not on the roster",)
@@ -177,11 +178,11 @@ def test_a_newer_push_keeps_the_earlier_hand_in_and_the_same_one_changes_nothing
     clone: Callable, bring: Callable, tmp_path: Path
 ) -> None:
     own = clone("all/simplified-attention-ada", {"scores.py": "first"})
-    assert bring("all").hand_ins[0].is_new
-    assert not bring("all").hand_ins[0].is_new
+    assert bring("all").collected[0].is_new
+    assert not bring("all").collected[0].is_new
     (own / "scores.py").write_text("second")
     git(own, "commit", "--quiet", "--all", "--message", "more", date="2026-03-05T08:00:00Z")
-    (item,) = bring("all").hand_ins
+    (item,) = bring("all").collected
     assert item.earlier == tmp_path.joinpath(
         "course", "earlier", "ada", "simplified_attention", "2026-03-01T100000"
     )
@@ -207,7 +208,7 @@ def test_what_is_no_hand_in_is_said_and_costs_nobody_else_anything(
     assert {item.path: item.reason for item in report.skipped} == {
         "simplified-attention-eve/scores.py": "a link: links are not followed",
         "simplified-attention-new": "a clone without a file of an exercise",
-        "notes": "no clone of a repository: collect it by itself",
+        "notes": "not a clone of a repository: collect it by itself",
     }
     found = tree(tmp_path)
     assert found["ada/simplified_attention/scores.py"] == "ada"
@@ -232,7 +233,7 @@ def test_a_repositorys_own_settings_start_nothing(
     for packed in (own / ".git" / "objects").iterdir():  # the last commit is to be asked for
         packed.rename(tmp_path / packed.name)
     (own / ".git" / "objects").mkdir(exist_ok=True)
-    (item,) = bring("all").hand_ins
+    (item,) = bring("all").collected
     assert item.student == "eve"
     assert not ran.exists()
 

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from autograder.collecting import CollectReport, collect
-from autograder.collecting.members import Member, members_of
+from autograder.collecting import CollectOptions, CollectReport, collect
+from autograder.collecting.downloaded import Account, Entry, Member
+from autograder.collecting.entries import contents_of, entries_of
 from autograder.errors import UserError
 
 COURSE = {
@@ -44,9 +45,20 @@ def bring(tmp_path: Path) -> Callable[..., CollectReport]:
     def run(files: Files | bytes, name: str = "download.zip", **options: str) -> CollectReport:
         path = tmp_path / name
         path.write_bytes(files if isinstance(files, bytes) else zipped(files))
-        return collect(path, tmp_path / "course" / "submitted", COURSE, **options)
+        target = tmp_path / "course" / "submitted"
+        return collect([path], target, COURSE, CollectOptions(**options))
 
     return run
+
+
+def members_of(source: Path) -> list[object]:
+    """All that is read of a download, as one submission."""
+    with entries_of(source) as found:
+        return [
+            member
+            for entry in found
+            for member in (contents_of(entry, Account()) if isinstance(entry, Entry) else [entry])
+        ]
 
 
 def tree(folder: Path) -> dict[str, bytes]:
@@ -85,7 +97,6 @@ LAYOUTS: dict[str, tuple[Files, str, dict[str, str], list[str]]] = {
         [
             "Ada Lovelace/simplified_attention/scores.ipynb",
             "Flat Name/simplified_attention/scores.py",
-            "Ole/simplified_attention/onlinetext.html",
             "Zoë Ng/simplified_attention/scores.py",
         ],
     ),
@@ -130,7 +141,7 @@ LAYOUTS: dict[str, tuple[Files, str, dict[str, str], list[str]]] = {
         {"ada_1_2_softmax.py": b"1", "ada_9_3_softmax.py": b"2"},
         "x.zip",
         {},
-        ["ada/simplified_attention/softmax.py", "ada_9/simplified_attention/softmax.py"],
+        ["ada_1/simplified_attention/softmax.py", "ada_9/simplified_attention/softmax.py"],
     ),
 }
 
@@ -150,7 +161,7 @@ def test_a_folder_is_collected_like_an_archive(tmp_path: Path) -> None:
     (place / "softmax.py").write_bytes(b"1")
     (place / "link.py").symlink_to("/etc/passwd")
     os.mkfifo(place / "pipe")
-    report = collect(tmp_path / "download", tmp_path / "submitted", COURSE)
+    report = collect([tmp_path / "download"], tmp_path / "submitted", COURSE)
     assert tree(tmp_path / "submitted") == {"ada/simplified_attention/softmax.py": b"1"}
     reasons = {item.path: item.reason for item in report.skipped}
     assert "link" in reasons["ada/link.py"]
@@ -167,8 +178,8 @@ def test_the_newest_of_several_uploads_counts(
 
 
 def test_a_late_mark_is_told(bring: Callable[..., CollectReport]) -> None:
-    (hand_in,) = bring({"ada_LATE_1_2_softmax.py": b"1"}).hand_ins
-    assert hand_in.is_late
+    (made,) = bring({"ada_LATE_1_2_softmax.py": b"1"}).collected
+    assert made.is_late
 
 
 UNSAFE: dict[str, tuple[str, str]] = {
@@ -183,7 +194,7 @@ UNSAFE: dict[str, tuple[str, str]] = {
     "checkpoint": ("ada/.ipynb_checkpoints/softmax.ipynb", "system"),
     "nobody": ("softmax.py", "no student"),
     "two_assignments": ("ada/scores.py", "--assignment"),
-    "stamp": ("ada_1_2_timestamp.txt", "time of a hand-in"),
+    "stamp": ("ada_1_2_timestamp.txt", "time of a submission"),
 }
 
 
@@ -195,7 +206,7 @@ def test_what_is_unsafe_or_unclear_is_refused_with_its_reason(
     before = set(tmp_path.parent.rglob("*softmax*"))
     options = {"assignment": "other"} if case == "stamp" else {}
     report = bring({name: b"1", "bob_1_2_softmax.py": b"2"}, **options)
-    assert [item.student for item in report.hand_ins] == ["bob"]
+    assert [item.student for item in report.collected] == ["bob"]
     (refused,) = report.skipped
     assert reason in refused.reason
     made = set(tmp_path.parent.rglob("*softmax*")) - before
@@ -244,9 +255,9 @@ ARCHIVES: dict[str, tuple[Callable[[], bytes], str]] = {
     "nested": (lambda: _nested(4), "nested"),
     "encrypted": (_encrypted, "encrypted"),
     "broken_member": (_broken, "broken"),
-    "no_archive": (lambda: b"PK\x03\x04 but no more", "no zip archive"),
-    "truncated": (lambda: zipped({"ada_1_2_softmax.py": b"1"})[:-30], "no zip archive"),
-    "empty": (lambda: b"", "no zip archive"),
+    "no_archive": (lambda: b"PK\x03\x04 but no more", "not a zip archive"),
+    "truncated": (lambda: zipped({"ada_1_2_softmax.py": b"1"})[:-30], "not a zip archive"),
+    "empty": (lambda: b"", "not a zip archive"),
     "case": (lambda: zipped({"a_1_2_Softmax.py": b"", "a_1_2_softmax.py": b""}), "lower case"),
     "student_case": (lambda: zipped({"Ada/softmax.py": b"", "ada/softmax.py": b""}), "lower case"),
 }
@@ -259,7 +270,7 @@ def test_an_archive_that_is_hostile_or_broken_is_told(
     make, reason = ARCHIVES[case]
     report = bring(make())
     assert any(reason in item.reason for item in report.skipped), report
-    assert sum(map(len, tree(tmp_path / "course").values())) < 1000
+    assert sum(map(len, tree(tmp_path / "course" / "submitted").values())) < 1000
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -271,7 +282,7 @@ def test_a_name_that_is_there_twice_counts_once(
         archive.writestr("ada/softmax.py", "first")
         archive.writestr("ada/softmax.py", "second")
     report = bring(buffer.getvalue())
-    assert list(tree(tmp_path / "course").values()) == [b"first"]
+    assert list(tree(tmp_path / "course" / "submitted").values()) == [b"first"]
     assert "twice" in report.skipped[0].reason
 
 
@@ -279,42 +290,42 @@ def test_a_broken_archive_inside_does_not_stop_the_others(
     bring: Callable[..., CollectReport],
 ) -> None:
     report = bring({"ada.zip": b"PK broken", "bob.zip": {"softmax.py": b"1"}})
-    assert [item.student for item in report.hand_ins] == ["bob"]
+    assert [item.student for item in report.collected] == ["bob"]
     assert report.skipped[0].path == "ada"
 
 
-def test_an_earlier_hand_in_is_kept_with_its_time(
+def test_an_earlier_submission_is_kept_with_its_time(
     bring: Callable[..., CollectReport], tmp_path: Path
 ) -> None:
-    bring(zipped({"ada/softmax.py": b"1"}, (2026, 3, 1, 12, 0, 0)))
-    (second,) = bring(zipped({"ada/softmax.py": b"2"}, (2026, 3, 2, 12, 0, 0))).hand_ins
+    (first,) = bring({"ada/softmax.py": b"1"}).collected
+    (first.folder / "timestamp.txt").write_text("2026-03-01 12:00:00 UTC\n")
+    (second,) = bring({"ada/softmax.py": b"2"}).collected
     assert second.earlier is not None
     assert second.earlier.parent == tmp_path / "course" / "earlier" / "ada" / "simplified_attention"
-    assert second.earlier.name.startswith("2026-03-01T")
+    assert second.earlier.name == "2026-03-01T120000"
     assert (second.earlier / "softmax.py").read_bytes() == b"1"
     assert (second.folder / "softmax.py").read_bytes() == b"2"
-    (third,) = bring(zipped({"ada/softmax.py": b"1"}, (2026, 3, 2, 12, 0, 0))).hand_ins
+    assert not (second.folder / "timestamp.txt").exists()
+    (third,) = bring({"ada/softmax.py": b"1"}).collected
     assert third.earlier is not None
     assert (third.earlier / "softmax.py").read_bytes() == b"2"
 
 
-def test_the_same_hand_in_again_changes_nothing(
+def test_the_same_submission_again_changes_nothing(
     bring: Callable[..., CollectReport], tmp_path: Path
 ) -> None:
     bring({"ada/softmax.py": b"1"})
-    (again,) = bring({"ada/softmax.py": b"1"}).hand_ins
+    (again,) = bring({"ada/softmax.py": b"1"}).collected
     assert not again.is_new
     assert not (tmp_path / "course" / "earlier").exists()
 
 
-def test_the_archive_tells_the_time(bring: Callable[..., CollectReport]) -> None:
-    from autograder.nbgrader.gradebook.lateness import arrival
-
-    (hand_in,) = bring(zipped({"ada/softmax.py": b"1"}, (2026, 3, 1, 12, 0, 0))).hand_ins
-    arrived = arrival(hand_in.folder)
-    assert arrived.problem is None
-    assert arrived.stamped is not None
-    assert arrived.stamped.year == 2026
+def test_the_date_of_a_download_is_no_time_of_submission(
+    bring: Callable[..., CollectReport],
+) -> None:
+    (made,) = bring(zipped({"ada/softmax.py": b"1"}, (2026, 3, 1, 12, 0, 0))).collected
+    assert made.time is None
+    assert not (made.folder / "timestamp.txt").exists()
 
 
 def test_a_full_disk_loses_nothing(
@@ -328,13 +339,13 @@ def test_a_full_disk_loses_nothing(
     (tmp_path / "second.zip").write_bytes(zipped({"ada/softmax.py": b"2"}))
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(UserError, match="No space left"):
-        collect(tmp_path / "second.zip", tmp_path / "course" / "submitted", COURSE)
-    assert list(tree(tmp_path / "course").values()) == [b"1"]
+        collect([tmp_path / "second.zip"], tmp_path / "course" / "submitted", COURSE)
+    assert list(tree(tmp_path / "course" / "submitted").values()) == [b"1"]
 
 
 def test_a_source_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="not there"):
-        collect(tmp_path / "none.zip", tmp_path / "submitted", COURSE)
+        collect([tmp_path / "none.zip"], tmp_path / "submitted", COURSE)
 
 
 @settings(

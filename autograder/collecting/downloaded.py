@@ -1,0 +1,88 @@
+"""A file of a download, before and after it is read, and what one submission may use up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+MAX_FILE_BYTES = 100 << 20
+#: of one submission
+MAX_FILES = 1_000
+MAX_BYTES = 200 << 20
+_NOISE = ("__MACOSX", ".ipynb_checkpoints", "__pycache__", ".git", ".DS_Store", "Thumbs.db")
+#: what a system puts there is nobody's work
+OF_A_SYSTEM = "made by a system, not by a student"
+
+
+class Unsafe(Exception):
+    """A file that is not taken; its text is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file of a download: its path, and how to read it, which raises `Unsafe`.
+
+    `in_archive` where it is in a zip, whose file system nobody vouches for.
+    """
+
+    path: tuple[str, ...]
+    in_archive: bool
+    read: Callable[[], bytes]
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether it is a zip with files of its own."""
+        return self.path[-1].lower().endswith(".zip")
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A file that may be taken: its path (an archive counts as a folder) and bytes."""
+
+    path: tuple[str, ...]
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A file that was not taken, and why.
+
+    `student` is who misses it, empty where nobody does: it is nobody's, or another one counts.
+    """
+
+    path: str
+    reason: str
+    student: str = ""
+
+
+@dataclass(slots=True)
+class Account:
+    """What may still be read of one submission, against bombs."""
+
+    files: int = MAX_FILES
+    size: int = MAX_BYTES
+
+    def read(self, entry: Entry) -> bytes:
+        """Reads a file on this account; raises `Unsafe` where nothing is left."""
+        self.files -= 1
+        if self.files < 0:
+            raise Unsafe(f"more than {MAX_FILES} files in one submission")
+        data = entry.read()
+        if len(data) > self.size:
+            raise Unsafe(f"more than {MAX_BYTES >> 20} MB in one submission")
+        self.size -= len(data)
+        return data
+
+
+def name_problem(parts: tuple[str, ...]) -> str | None:
+    """Why no file of this path is taken; None where nothing is wrong with it."""
+    if not parts:
+        return "no name"
+    if any(part in _NOISE or part.startswith("._") for part in parts):
+        return OF_A_SYSTEM
+    for part in parts:
+        if not part.isprintable() or "\ufffd" in part:
+            return "a name with control characters, or in no known encoding"
+        if len(part.encode("utf-8", "surrogatepass")) > 255:
+            return "a name of more than 255 bytes"
+    return None

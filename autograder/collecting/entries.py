@@ -1,0 +1,113 @@
+"""The outermost files of a download, by name first; what is in them is read only when asked for.
+
+Nothing is unpacked. A file that is not safe to take is refused with its reason, and the others go
+on. All that one submission holds is read on an account of its own: nobody uses up another's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import stat
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from .archives import BROKEN, files_in
+from .downloaded import MAX_FILE_BYTES, Account, Entry, Member, Refused, Unsafe, name_problem
+
+#: how deep archives of one submission may be nested
+MAX_DEPTH = 3
+
+
+@contextlib.contextmanager
+def entries_of(source: Path) -> Iterator[Iterator[Entry | Refused]]:
+    """The files of a folder or zip archive in the order of their names, while it is open."""
+    if source.is_dir():
+        yield _in_folder(source, ())
+        return
+    with open(source, "rb") as file:
+        try:
+            archive = zipfile.ZipFile(file)
+        except BROKEN as error:
+            yield iter([Refused(source.name, f"not a zip archive, or a broken one: {error}")])
+            return
+        with archive:
+            yield files_in(archive, ())
+
+
+def contents_of(entry: Entry, account: Account, depth: int = 0) -> Iterator[Member | Refused]:
+    """The file itself, or all files of an archive and of archives in it."""
+    name = "/".join(entry.path)
+    if entry.is_archive and depth == MAX_DEPTH:
+        yield Refused(name, f"an archive nested more than {MAX_DEPTH} deep")
+        return
+    try:
+        data = account.read(entry)
+    except Unsafe as error:
+        yield Refused(name, str(error))
+        return
+    if entry.is_archive:
+        yield from _unpacked(data, (*entry.path[:-1], entry.path[-1][:-4]), account, depth + 1)
+    else:
+        yield Member(entry.path, data)
+
+
+def _unpacked(
+    data: bytes, path: tuple[str, ...], account: Account, depth: int
+) -> Iterator[Member | Refused]:
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+    except BROKEN as error:
+        yield Refused("/".join(path), f"not a zip archive, or a broken one: {error}")
+        return
+    with archive:
+        for found in files_in(archive, path):
+            if isinstance(found, Refused):
+                account.files -= 1
+                yield found
+            else:
+                yield from contents_of(found, account, depth)
+            if account.files < 0:
+                return
+
+
+def _in_folder(folder: Path, path: tuple[str, ...]) -> Iterator[Entry | Refused]:
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        yield Refused("/".join(path), f"can't be read: {error.strerror}")
+        return
+    for entry in entries:
+        own = (*path, entry.name)
+        if reason := name_problem(own[-1:]):
+            yield Refused("/".join(own), reason)
+        elif entry.is_symlink():
+            yield Refused("/".join(own), "a link: links are not followed")
+        elif entry.is_dir(follow_symlinks=False):
+            yield from _in_folder(Path(entry.path), own)
+        else:
+            yield Entry(own, False, file_reader(Path(entry.path)))
+
+
+def file_reader(path: Path, most: int = MAX_FILE_BYTES) -> Callable[[], bytes]:
+    """Reads a regular file of at most so many bytes when it is called; else raises `Unsafe`."""
+
+    def read() -> bytes:
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with os.fdopen(descriptor, "rb") as file:
+                state = os.fstat(descriptor)
+                if not stat.S_ISREG(state.st_mode):
+                    raise Unsafe("not a regular file")
+                if state.st_size > most:
+                    raise Unsafe(f"larger than {most >> 20} MB")
+                return file.read(most)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise Unsafe("a link: links are not followed") from error
+            raise Unsafe(f"can't be read: {error.strerror or error}") from error
+
+    return read

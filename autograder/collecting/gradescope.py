@@ -1,0 +1,78 @@
+"""Gradescope's export: who submitted what, and when, stands in its `submission_metadata.yml`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import yaml
+
+from ..errors import UserError
+from .platforms import GRADESCOPE, Owner
+
+METADATA = "submission_metadata.yml"
+EXPORT = re.compile(r"assignment_\d+_export")
+SUBMISSION = re.compile(r"submission_\d+")
+_MAX_BYTES = 200 << 20
+
+#: owners of each submission's folder
+Submitters = Mapping[str, tuple[Owner, ...]]
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # built or not
+    """Reads YAML that Ruby wrote: its marks of Ruby's own types are left out."""
+
+
+def _plain(loader: yaml.SafeLoader, _suffix: str, node: yaml.Node) -> Any:
+    if isinstance(node, yaml.MappingNode):
+        return loader.construct_mapping(node, deep=True)
+    if isinstance(node, yaml.SequenceNode):
+        return loader.construct_sequence(node, deep=True)
+    return str(node.value)
+
+
+_Loader.add_multi_constructor("!", _plain)
+
+
+def read_submitters(data: bytes) -> Submitters:
+    """The submitters of each folder of an export; raises `UserError` for another kind of file."""
+    try:
+        if len(data) > _MAX_BYTES:
+            raise ValueError("it is larger than any export")
+        document = yaml.load(data, _Loader)  # a safe loader: it makes plain values only
+        return {str(name): tuple(_owners(str(name), entry)) for name, entry in document.items()}
+    except (yaml.YAMLError, AttributeError, TypeError, ValueError, RecursionError) as error:
+        raise UserError(
+            f"{METADATA} can't be read: {' '.join(str(error).split())[:200]}\n"
+            "  fix: download the export from Gradescope once more and give it as it is"
+        ) from error
+
+
+def _owners(folder: str, entry: Mapping[str, Any]) -> Iterator[Owner]:
+    time = _time(entry.get(":created_at"))
+    for person in entry.get(":submitters") or ():
+        said = {key: str(person.get(f":{key}") or "").strip() for key in ("name", "sid", "email")}
+        student = said["email"] or said["sid"] or said["name"]
+        if student:
+            yield Owner(
+                student=student,
+                key=f"{GRADESCOPE} {student} {folder}",
+                platform=GRADESCOPE,
+                number=said["sid"],
+                entry=folder,
+                email=said["email"],
+                time=time,
+            )
+
+
+def _time(value: object) -> datetime | None:
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+    if isinstance(value, datetime):
+        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+    return None

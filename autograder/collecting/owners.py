@@ -1,0 +1,174 @@
+"""Whose a file is, decided by the outermost names of a download, and of which assignment."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..errors import UserError
+from .gradescope import EXPORT, METADATA, SUBMISSION, Submitters
+from .platforms import MOODLE_WORD, Owner, platform_name
+
+#: folders that stand around a class, and are nobody's name
+_AROUND = frozenset({"submitted", "submissions", "abgaben", "download", "downloads"})
+_DEEPEST = 3
+
+NOBODY = "no student's name in its path"
+UNCLEAR = "of which assignment is it? say --assignment"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Whose a file is, the assignment if an outer folder says it, and the path that is theirs."""
+
+    owners: tuple[Owner, ...]
+    assignment: str | None
+    own: tuple[str, ...]
+
+
+class Names:
+    """The course's names: exercises and the assignments they belong to."""
+
+    def __init__(self, exercises: Mapping[str, Sequence[str]], assignment: str | None) -> None:
+        self.assignments = tuple(exercises)
+        self._chosen = assignment
+        self._of_exercise: dict[str, list[str]] = {}
+        for name, members in exercises.items():
+            for exercise in members:
+                self._of_exercise.setdefault(exercise, []).append(name)
+
+    @property
+    def exercises(self) -> frozenset[str]:
+        """The names of all exercises, of the chosen assignment where there is one."""
+        return frozenset(
+            name
+            for name, belongs in self._of_exercise.items()
+            if self._chosen is None or self._chosen in belongs
+        )
+
+    def is_exercise(self, file: str) -> bool:
+        """Whether a file is called like an exercise of the course."""
+        return file.rpartition(".")[0] in self._of_exercise
+
+    def folder(self, name: str) -> str | None:
+        """The assignment that a folder is called like, however its words are joined."""
+        return next((known for known in self.assignments if words(known) == words(name)), None)
+
+    def assignment(self, place: Place, source: str, own: Sequence[str]) -> str | None:
+        """The assignment of a file: chosen, or said outside of what its student named, or inside.
+
+        `source` is the download's own name, `own` the path that the student chose.
+        """
+        outside = self._chosen or place.assignment or self._said(source)
+        inside = (found for folder in reversed(own[:-1]) if (found := self._said(folder)))
+        return outside or next(inside, None) or self._by_exercise(own[-1])
+
+    def _said(self, name: str) -> str | None:
+        whole = f"_{words(name)}_"
+        said = [known for known in self.assignments if f"_{words(known)}_" in whole]
+        return max(said, key=len, default=None)
+
+    def _by_exercise(self, file: str) -> str | None:
+        belongs = self._of_exercise.get(file.rpartition(".")[0].lower(), [])
+        return belongs[0] if len(belongs) == 1 else None
+
+
+class Layout:
+    """How one download is laid out. Raises `UserError` where whole students would fall together."""
+
+    def __init__(
+        self, paths: Iterable[Sequence[str]], source: str, names: Names, metadata: Submitters
+    ) -> None:
+        self._names = names
+        self._metadata = metadata
+        every = list(paths)
+        self._around = _folders_around(every, source)
+        tops = {path[self._around] for path in every if len(path) > self._around}
+        _must_name_people(tops, source, is_told=bool(metadata))
+
+    def place(self, path: Sequence[str], is_archive: bool) -> Place | str:
+        """Whose the file at `path` is, or why nobody can say it."""
+        raw = list(path[self._around :])
+        while len(raw) > 1 and raw[0].lower() in _AROUND:
+            del raw[0]
+        parts = [unicodedata.normalize("NFC", part).strip() for part in raw]
+        if not parts or METADATA in parts[:1]:
+            return NOBODY
+        if self._metadata:
+            owners = self._metadata.get(parts[0], ())
+            own = tuple(parts[1:])
+            return Place(owners, None, own) if owners and own else f"not in {METADATA}"
+        if named := platform_name(parts[0]):
+            own = tuple(parts[1:]) or (named.file,)
+            return Place((named.owner,), None, own)
+        if MOODLE_WORD in parts[0]:
+            return "a name of Moodle's that says not exactly one number: whose is it?"
+        return self._plain(parts, raw, is_archive)
+
+    def _plain(self, parts: list[str], raw: list[str], is_archive: bool) -> Place | str:
+        """`student/...`, `student/assignment/...`, `assignment/student/...` or `student.zip`."""
+        assignment = self._names.folder(parts[0])
+        if assignment is not None:
+            del parts[0], raw[0]
+        if len(parts) == 1 and is_archive:
+            return Place((Owner(parts[0][:-4].strip(), raw[0]),), assignment, tuple(parts))
+        if len(parts) < 2 or not parts[0]:
+            return NOBODY
+        student, own = parts[0], parts[1:]
+        if assignment is None and len(own) > 1 and (assignment := self._names.folder(own[0])):
+            del own[0]
+        return Place((Owner(student, raw[0]),), assignment, tuple(own))
+
+
+def metadata_path(paths: Iterable[tuple[str, ...]]) -> tuple[str, ...] | None:
+    """Where Gradescope's own table of an export stands, if at all: at the top, or one below."""
+    found = [path for path in paths if path[-1] == METADATA]
+    top = [p for p in found if len(p) == 1 or (len(p) == 2 and EXPORT.fullmatch(p[0]))]
+    return min(top, key=len, default=None)
+
+
+def _folders_around(paths: Sequence[Sequence[str]], source: str) -> int:
+    """How many folders stand around all students: known ones, and a download's own name."""
+    for depth in range(_DEEPEST):
+        level = {path[depth] for path in paths if len(path) > depth}
+        inner = {path[depth + 1] for path in paths if len(path) > depth + 1}
+        is_around = len(level) == 1 and all(len(path) > depth + 1 for path in paths)
+        if not is_around or not level or not _is_around(level.pop(), inner, source):
+            return depth
+    return _DEEPEST
+
+
+def _is_around(name: str, inner: set[str], source: str) -> bool:
+    if name.lower() in _AROUND or EXPORT.fullmatch(name):
+        return True
+    if platform_name(name) or not any(map(platform_name, inner)):
+        return False
+    if name == source:
+        return True
+    raise UserError(
+        f"all of {source} is in the folder {name!r}, and names in it are a platform's: is that "
+        "folder a student's or the download's?\n  fix: unzip it and collect the folder itself"
+    )
+
+
+def _must_name_people(tops: set[str], source: str, is_told: bool) -> None:
+    """Refuses a download as a whole where no name of a platform says whose it is."""
+    if any(map(SUBMISSION.fullmatch, tops)) and not is_told:
+        raise UserError(
+            f"{source} is an export of Gradescope without {METADATA}, so nobody knows whose a "
+            "submission is: nothing was collected\n  fix: give the export as Gradescope made it"
+        )
+    moodle = [top for top in tops if MOODLE_WORD in top]
+    if moodle and not any(map(platform_name, moodle)):
+        raise UserError(
+            f"{source}: Moodle's names have no numbers here ({min(moodle)!r}), so all would fall "
+            "together: nothing was collected\n"
+            "  fix: give every student a group in Moodle, or let them submit on their own"
+        )
+
+
+def words(name: str) -> str:
+    """A name in one form, however its words are joined."""
+    return re.sub(r"[\W_]+", "_", name.lower()).strip("_")

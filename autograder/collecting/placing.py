@@ -1,0 +1,117 @@
+"""Piles take their places in `submitted/`, each in one step; an earlier submission is kept."""
+
+from __future__ import annotations
+
+import contextlib
+import filecmp
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ..files import replace_file
+from ..submission.names import folder_name
+from .sorting import TIMESTAMP_FILE, Pile
+
+EARLIER = "earlier"
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What one student submitted for one assignment, now in its place.
+
+    `earlier` is where the submission before this one was moved; `is_new` is false where exactly
+    these files were there already. `time` is when it was submitted, as the platform states it.
+    """
+
+    student: str
+    assignment: str
+    folder: Path
+    files: tuple[str, ...]
+    is_new: bool = True
+    is_late: bool = False
+    earlier: Path | None = None
+    time: datetime | None = None
+
+
+class Places:
+    """The folder of submissions, and who is in it."""
+
+    def __init__(self, submitted: Path) -> None:
+        self._submitted = submitted
+        self._there = {path.name.casefold(): path.name for path in submitted.glob("*")}
+
+    @property
+    def students(self) -> tuple[str, ...]:
+        """The folders of students."""
+        return tuple(self._there.values())
+
+    def problem(self, pile: Pile) -> str | None:
+        """Why a submission can't take its place; None where it can."""
+        name = folder_name(pile.student)
+        target = self._submitted / name / pile.assignment
+        other = self._there.setdefault(name.casefold(), name)
+        if other != name:
+            return f"differs from the student {other!r} by upper and lower case only"
+        if any(path.is_symlink() or path.is_file() for path in (target.parent, target)):
+            return f"{target} is not a folder: move it away"
+        return None
+
+    def put(self, pile: Pile, time: datetime | None) -> Collected:
+        """Moves a pile to its place; raises `OSError`."""
+        student = folder_name(pile.student)
+        target = self._submitted / student / pile.assignment
+        if time is not None:
+            _stamp(pile.folder, time)
+        is_new, earlier = not _is_same(pile.folder, target), None
+        if not is_new and time is not None:
+            _stamp(target, time)  # the time may have become known since
+        if is_new and target.exists():
+            place = self._submitted.parent / EARLIER / student / pile.assignment
+            place.mkdir(parents=True, exist_ok=True)
+            earlier = _free(place / _time_of(target))
+            os.rename(target, earlier)
+        if is_new:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.rename(pile.folder, target)
+        return Collected(
+            pile.student,
+            pile.assignment,
+            target,
+            tuple(pile.files),
+            is_new,
+            pile.is_late,
+            earlier,
+            time,
+        )
+
+
+def _stamp(folder: Path, time: datetime) -> None:
+    text = time.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC\n")
+    replace_file(folder / TIMESTAMP_FILE, text)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    if not other.is_dir():
+        return False
+    left, right = (
+        {path.name for path in folder.iterdir()} - {TIMESTAMP_FILE} for folder in (one, other)
+    )
+    return left == right and filecmp.cmpfiles(one, other, left, shallow=False)[1:] == ([], [])
+
+
+def _time_of(folder: Path) -> str:
+    """When an earlier submission arrived, in a form that a folder's name may have."""
+    text = datetime.fromtimestamp(folder.stat().st_mtime, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    with contextlib.suppress(OSError, ValueError):
+        said = (folder / TIMESTAMP_FILE).read_text(encoding="utf-8")[:19]
+        text = datetime.fromisoformat(said).strftime("%Y-%m-%d %H:%M:%S")
+    return text.replace(" ", "T").replace(":", "")
+
+
+def _free(path: Path) -> Path:
+    number, free = 1, path
+    while free.exists():
+        number += 1
+        free = path.with_name(f"{path.name}-{number}")
+    return free

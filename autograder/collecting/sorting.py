@@ -1,0 +1,233 @@
+"""Each file on the pile of its owner, while a collection is put together in a folder of its own.
+
+Of two uploads of one file by one person the newer counts. Where two different files claim the same
+place and nothing says which is newer, both are refused: nobody's work is displaced by another's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..classroom import Origin
+from .downloaded import OF_A_SYSTEM, Account, Entry, Member, Refused
+from .entries import contents_of
+from .owners import UNCLEAR, Names, Place
+from .platforms import MOODLE, Owner
+
+TIMESTAMP_FILE = "timestamp.txt"
+_NOT_TO_SAY = "the time of a submission is not its student's to say"
+_COPY = re.compile(r"(?: \(\d+\)|-\d+)(?=\.[^.]+$)")
+#: a file of these endings, or an archive that is read as a folder, may be an answer
+_ANSWERS = (".py", ".ipynb", ".zip")
+#: so many lines about one person's files; the others are counted
+_LINES = 20
+#: so many equal names side by side are students, not versions of one student's work
+_MANY = 3
+
+Rank = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """A file that lies on a pile, and by what right."""
+
+    file: str
+    path: str
+    key: str
+    rank: Rank
+    is_refused: bool = False
+
+
+@dataclass(slots=True)
+class Pile:
+    """The files of one submission while they are put together."""
+
+    student: str
+    assignment: str
+    folder: Path
+    owner: Owner
+    claims: dict[str, _Claim] = field(default_factory=dict)
+    is_late: bool = False
+
+    @property
+    def files(self) -> list[str]:
+        """The names of the files that count."""
+        return sorted(claim.file for claim in self.claims.values() if not claim.is_refused)
+
+
+class Sorting:
+    """Puts files on piles; what is not taken is kept with its reason and its student."""
+
+    def __init__(
+        self, names: Names, staging: Path, origins: Mapping[tuple[str, str], Origin]
+    ) -> None:
+        self._names = names
+        self._staging = staging
+        self._origins = origins
+        self._keys: defaultdict[str, set[str]] = defaultdict(set)
+        self._accounts: defaultdict[str, Account] = defaultdict(Account)
+        self._piles: dict[tuple[str, str], Pile] = {}
+        self._rivals: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+        self._texts: list[tuple[Owner, str]] = []
+        self._refused: list[Refused] = []
+
+    @property
+    def piles(self) -> list[Pile]:
+        """The submissions with at least one file, in the order of students and assignments."""
+        found = (self._piles[key] for key in sorted(self._piles))
+        return [pile for pile in found if pile.files]
+
+    def know(self, owners: Iterable[Owner]) -> None:
+        """Tells who is in the download, so that namesakes are kept apart from the beginning."""
+        for owner in owners:
+            if owner.number and not owner.email:
+                self._keys[owner.student].add(owner.key)
+
+    def refuse(self, path: str, reason: str, owner: Owner | None = None) -> None:
+        """Leaves a file out; its owner misses it where it may have been an answer."""
+        misses = owner is not None and reason != OF_A_SYSTEM and _may_be_an_answer(path)
+        self._refused.append(Refused(path, reason, owner.student if owner and misses else ""))
+
+    def take(self, entry: Entry, place: Place, source: str) -> None:
+        """Puts what is in an entry on the piles of its owners."""
+        path = "/".join(entry.path)
+        for owner in place.owners:
+            if owner.problem:
+                self._texts.append((owner, path))
+                continue
+            for member in contents_of(entry, self._accounts[owner.key]):
+                if isinstance(member, Refused):
+                    self.refuse(member.path, member.reason, owner)
+                else:
+                    self._take(member, entry, place, owner, source)
+
+    def _take(self, member: Member, entry: Entry, place: Place, owner: Owner, source: str) -> None:
+        own = place.own
+        if entry.is_archive:
+            own = (*own[:-1], *member.path[len(entry.path) - 1 :])
+        file, copy = self._named(own[-1])
+        assignment = self._names.assignment(place, source, (*own[:-1], file))
+        path = "/".join(member.path)
+        if assignment is None:
+            self.refuse(path, UNCLEAR, owner if self._names.is_exercise(file) else None)
+        elif file == TIMESTAMP_FILE and not _is_nbgraders(entry, place, owner):
+            self.refuse(path, _NOT_TO_SAY)
+        else:
+            pile = self._pile(owner, assignment)
+            pile.is_late |= owner.is_late
+            claim = _Claim(file, path, owner.key, (copy, owner.rank, -len(own)))
+            self._put(pile, claim, member.data, owner)
+
+    def _named(self, file: str) -> tuple[str, int]:
+        """The file's name without a browser's or a platform's number of a copy, and that number."""
+        clean = _COPY.sub("", file)
+        if clean == file or not self._names.is_exercise(clean):
+            return file, 0  # `part-1.py` may well be called so
+        return clean, int(re.sub(r"\D", "", _COPY.findall(file)[0])[:18])
+
+    def _pile(self, owner: Owner, assignment: str) -> Pile:
+        student = self._student(owner, assignment)
+        key = student, assignment
+        if key not in self._piles:
+            folder = self._staging / str(len(self._piles))
+            folder.mkdir()
+            self._piles[key] = Pile(student, assignment, folder, owner)
+        return self._piles[key]
+
+    def _student(self, owner: Owner, assignment: str) -> str:
+        """The student's name; with the number where the name alone stands for somebody else, too.
+
+        Who had the name alone in an earlier collection keeps it.
+        """
+        if not owner.number or owner.email:
+            return owner.student
+        known = self._origins.get((owner.student, assignment))
+        if owner.platform != MOODLE and known is None:  # Moodle's number is another one each time
+            same = (o for o in self._origins.values() if o.student == owner.student)
+            known = next(same, None)
+        if known is not None and known.number and known.platform == owner.platform:
+            is_alone = known.number == owner.number
+        else:
+            is_alone = len(self._keys[owner.student]) < 2
+        return owner.student if is_alone else f"{owner.student}_{owner.number}"
+
+    def _put(self, pile: Pile, claim: _Claim, data: bytes, owner: Owner) -> None:
+        folded, target = claim.file.casefold(), pile.folder / claim.file
+        known = pile.claims.get(folded)
+        if known is None:
+            pile.claims[folded] = claim
+            target.write_bytes(data)
+        elif known.file != claim.file:
+            reason = f"differs from {known.file} by upper and lower case only"
+            self.refuse(claim.path, reason, owner)
+        elif not known.is_refused and target.read_bytes() == data:
+            self.refuse(claim.path, f"the same as {known.path}")
+        elif known.key == claim.key and known.rank != claim.rank:
+            older = min(known, claim, key=lambda claim: claim.rank)
+            self.refuse(older.path, "a newer upload, or one nearer to the top, counts")
+            if older is known:
+                pile.claims[folded] = claim
+                target.write_bytes(data)
+        else:
+            self._conflict(pile, known, claim, owner)
+
+    def _conflict(self, pile: Pile, known: _Claim, claim: _Claim, owner: Owner) -> None:
+        where = f"{pile.student}/{pile.assignment}/{claim.file}"
+        if not known.is_refused:
+            self.refuse(known.path, f"{claim.path} claims to be {where}, too: keep one", owner)
+            (pile.folder / claim.file).unlink()
+            pile.claims[claim.file.casefold()] = _Claim(
+                known.file, known.path, known.key, known.rank, is_refused=True
+            )
+        self.refuse(claim.path, f"{known.path} claims to be {where}, too: keep one", owner)
+        self._rivals[owner.key, claim.file] |= {known.path, claim.path}
+
+    def fallen_together(self) -> tuple[str, ...]:
+        """Paths that look like different students' and fell on one pile; empty where none did."""
+        keys = {pile.owner.key for pile in self._piles.values()}
+        for rivals in self._rivals.values():
+            if len(keys) == 1 and len(rivals) >= _MANY:
+                return tuple(sorted(rivals))
+        return ()
+
+    def refused(self) -> tuple[Refused, ...]:
+        """What was left out; of one owner with many lines the rest is counted."""
+        self._tell_texts()
+        lines = Counter[str]()
+        kept: list[Refused] = []
+        for item in self._refused:
+            owner = item.path.partition("/")[0]
+            lines[owner] += 1
+            if lines[owner] <= _LINES:
+                kept.append(item)
+        kept += [
+            Refused(owner, f"and {count - _LINES} more files of this name")
+            for owner, count in lines.items()
+            if count > _LINES
+        ]
+        losses = (item for item in self._refused if item.student)
+        missing = {item.student: item for item in losses}.keys() - {i.student for i in kept}
+        return (*kept, *(Refused(s, "files were left out", s) for s in sorted(missing)))
+
+    def _tell_texts(self) -> None:
+        """Text beside files is left; text alone is all that its student submitted."""
+        have_files = {pile.owner.key for pile in self.piles}
+        for owner, path in self._texts:
+            misses = "" if owner.key in have_files else owner.student
+            self._refused.append(Refused(path, owner.problem, misses))
+        self._texts.clear()
+
+
+def _may_be_an_answer(path: str) -> bool:
+    name = path.rpartition("/")[2].lower()
+    return name.endswith(_ANSWERS) or "." not in name
+
+
+def _is_nbgraders(entry: Entry, place: Place, owner: Owner) -> bool:
+    """Whether nbgrader wrote the time: `<student>/<assignment>/timestamp.txt` of a folder."""
+    is_there = place.assignment is not None and len(place.own) == 1
+    return is_there and not entry.in_archive and not owner.platform

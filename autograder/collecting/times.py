@@ -1,0 +1,100 @@
+"""Times of submission that a platform states in a table: a worksheet's or an export's column."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+
+from ..classroom import Identity, Index, only, person_of, read_csv
+from ..deadlines import parse_duedate
+from ..errors import UserError
+from .platforms import Owner
+
+#: the columns of Moodle's worksheet, Gradescope's and GitHub Classroom's tables, or one's own
+_COLUMNS = (
+    *("Last modified (submission)", "Submission Time", "submission_timestamp"),
+    *("submitted_at", "submitted", "time", "timestamp"),
+)
+#: how Moodle writes a time in English, with either clock; it tells no zone
+_MOODLE = ("%A, %d %B %Y, %I:%M %p", "%A, %d %B %Y, %H:%M")
+_CLOCK = re.compile(r"\d:\d\d")
+_NOTHING = ("", "-", "Never")
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """When each person of a table submitted; empty where there is no table."""
+
+    index: Index = field(default_factory=lambda: Index(()))
+    times: tuple[datetime | None, ...] = ()
+    source: str = ""
+    notes: tuple[str, ...] = ()
+
+    def of(self, owner: Owner) -> datetime | None:
+        """The time of an owner's submission; None where the table does not tell it for certain."""
+        keys = [f"{owner.student}_{owner.number}" if owner.number else "", owner.student]
+        keys += [owner.email, owner.number]
+        for key in filter(None, keys):
+            if (person := only(self.index.find(key))) is not None:
+                return self.times[person]
+        return None
+
+
+def read_times(path: Path, zone: tzinfo | None) -> Times:
+    """The times of a table; `zone` is that of times that name none.
+
+    A time that can't be read is unknown, and noted. Raises `UserError` for a table without people
+    or times, or with times that need a zone where none is given.
+    """
+    columns, rows = read_csv(path)
+    column = next((name for name in _COLUMNS if name in columns), None)
+    people = [person_of(row) for row in rows]
+    if column is None or not any(people):
+        raise UserError(
+            f"{path}: no table of times: expected one of the columns {', '.join(_COLUMNS)} and one "
+            f"that says who it is; got: {', '.join(columns)[:200] or 'none'}"
+        )
+    said = [row.get(column, "").strip() for row in rows]
+    read = [_time(text, zone, path) for text in said]
+    strange = [t for t, time in zip(said, read, strict=True) if time is None and t not in _NOTHING]
+    notes = (
+        (f"{path.name}: {len(strange)} times can't be read, such as {strange[0]!r}: unknown",)
+        if strange
+        else ()
+    )
+    identities = [person.identity if person else Identity() for person in people]
+    return Times(Index(identities), tuple(read), f"{column} of {path.name}", notes)
+
+
+def _time(text: str, zone: tzinfo | None, path: Path) -> datetime | None:
+    if not _CLOCK.search(text):
+        return None
+    with contextlib.suppress(ValueError):  # a zone of its own
+        return parse_duedate(_without_fraction(text)).at.astimezone(UTC)
+    bare = _bare(text)
+    if bare is None:
+        return None
+    if zone is None:
+        raise UserError(
+            f"{path}: {text!r} names no time zone\n"
+            "  fix: say the platform's own with --zone, such as --zone Europe/Berlin"
+        )
+    return bare.replace(tzinfo=zone).astimezone(UTC)
+
+
+def _without_fraction(text: str) -> str:
+    return re.sub(r"(?<=\d:\d\d)\.\d+", "", text)
+
+
+def _bare(text: str) -> datetime | None:
+    """A time without a zone, in Moodle's English or in ISO's form."""
+    for form in _MOODLE:
+        with contextlib.suppress(ValueError):
+            return datetime.strptime(text, form)
+    with contextlib.suppress(ValueError):
+        found = datetime.fromisoformat(text)
+        return None if found.tzinfo else found
+    return None
