@@ -80,5 +80,6 @@ def torch_attention(instead: str) -> Forbidden:
 
 
 def torch_softmax(instead: str) -> Forbidden:
-    """Rules out torch's softmax functions, and its attention, which has one inside."""
-    return Forbidden(_SOFTMAX | _SCALED_DOT_PRODUCT, _SOFTMAX_NAMES, instead)
+    """Rules out torch's softmax functions, and its attention functions, which have one inside."""
+    attention = torch_attention(instead)
+    return Forbidden(_SOFTMAX | attention.operators, _SOFTMAX_NAMES | attention.names, instead)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import gc
+import importlib
 import json
 import os
 import platform
@@ -28,7 +29,7 @@ def main() -> None:
     control = socket.socket(fileno=settings["control"])
     torch.set_num_threads(1)
     if not settings["notebooks"] or "torch" in settings["modules"]:
-        _warm()
+        _warm(settings["parts"])
     others = _notebook(settings["modules"]) if settings["notebooks"] else {}
     # as the user who started all this: nobody may not even look at some of these paths
     rules = _above_channel(
@@ -55,8 +56,11 @@ def _become_nobody() -> None:
         os.setresuid(confine.NOBODY, confine.NOBODY, confine.NOBODY)
 
 
-def _warm() -> None:
-    """Pays for first uses here, once."""
+def _warm(parts: str) -> None:
+    """Pays for first uses here, once; `parts` is the package of what exercises import."""
+    package = importlib.import_module(parts)
+    for name in package.__all__:
+        getattr(package, name)
     compiler.defer()
     compiler.never_compile()
     layer = nn.Linear(4, 4)

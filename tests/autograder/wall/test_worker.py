@@ -80,6 +80,25 @@ def test_what_a_worker_allocates_lies_side_by_side(student):
     assert made.call("pages") < 150  # 86 pages hold them all
 
 
+def test_parts_of_other_exercises_can_be_imported_and_nothing_else_of_the_grader(student):
+    made = student(
+        "from autograder.parts import apply_rotary, rotary_angles\n"
+        "def turned(x, places):\n"
+        "    return apply_rotary(x, rotary_angles(places, x.shape[-1]))\n"
+        "def seen(name):\n"
+        "    try:\n"
+        "        __import__(name)\n"
+        "    except ImportError:\n"
+        "        return False\n"
+        "    return True\n"
+    )
+    x = torch.tensor([[1.0, 0.0]])
+    turned = made.call("turned", x, torch.ones(1))
+    assert torch.allclose(turned, torch.tensor([[0.5403, 0.8415]]), atol=1e-4)
+    assert made.call("seen", "autograder.parts") is True
+    assert not any(made.call("seen", f"autograder.{name}") for name in ("grading", "suite", "cli"))
+
+
 def test_gradients_are_those_of_the_answer(student):
     made = student("def product(a, b):\n    return a @ b")
     a, b = torch.randn(2, 3, dtype=torch.float64), torch.randn(3, 4, dtype=torch.float64)
