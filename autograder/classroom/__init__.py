@@ -12,13 +12,14 @@ from .decisions import (
     read_withdrawals,
     withdraw,
 )
-from .matching import Identity, Index, normal, only, squashed
+from .matching import PARTICIPANT, Identity, Index, normal, only, squashed
 from .origins import Origin, late_mark, read_origins, write_origins
 from .people import Person, Roster, RosterChange, person_of, read_roster, write_roster
 from .tables import FORMULA, read_csv
 
 __all__ = [
     "FORMULA",
+    "PARTICIPANT",
     "Allowances",
     "Decision",
     "Identity",

@@ -1,6 +1,7 @@
 """Results as files for others: tables, learning platforms, continuous integration."""
 
+from .grades import Grades, Missing
 from .tables import Exported
 from .writing import default_name, export, export_formats
 
-__all__ = ["Exported", "default_name", "export", "export_formats"]
+__all__ = ["Exported", "Grades", "Missing", "default_name", "export", "export_formats"]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import enum
-import io
-import re
-import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..classroom import PARTICIPANT, Identity, Index, normal, read_csv
 from ..errors import UserError
 
 Row = Mapping[str, str]
@@ -19,9 +16,11 @@ Row = Mapping[str, str]
 POINTS_POSSIBLE = "Points Possible"
 _CANVAS_IDS = ("Student", "ID", "SIS User ID", "SIS Login ID")
 _NOBODY = ("Points Possible", "Manual Posting", "Student, Test")
-PARTICIPANT = "Participant "
-#: keys of a person come in so many steps of certainty
-_TIERS = 3
+#: columns by which either platform knows a person for certain
+_IDENTIFIERS = (
+    *("SIS Login ID", "SIS User ID", "Integration ID"),
+    *("ID number", "Username", "Email address"),
+)
 
 
 class Platform(enum.StrEnum):
@@ -64,19 +63,8 @@ def read_roster(path: Path) -> Roster:
 
     Both separators that the platforms write are read.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: can't be read as a CSV file in UTF-8: {error}") from error
-    first = text.partition("\n")[0]
-    separator = ";" if first.count(";") > first.count(",") else ","
-    try:
-        table = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
-    except csv.Error as error:
-        raise UserError(f"{path}: not a CSV file: {error}; download it once more") from error
-    columns = tuple(cell.strip() for cell in table[0]) if table else ()
+    columns, rows = read_csv(path)
     platform = _platform(path, columns)
-    rows = [_row(columns, cells) for cells in table[1:] if any(cell.strip() for cell in cells)]
     return Roster(
         path=path,
         platform=platform,
@@ -99,14 +87,6 @@ def _platform(path: Path, columns: tuple[str, ...]) -> Platform:
     )
 
 
-def _row(columns: tuple[str, ...], cells: list[str]) -> Row:
-    filled = [*cells, *[""] * (len(columns) - len(cells))]
-    row: dict[str, str] = {}
-    for column, cell in zip(columns, filled, strict=False):
-        row.setdefault(column, cell)
-    return row
-
-
 def _is_nobody(row: Row) -> bool:
     if "Student" not in row:
         return False
@@ -116,15 +96,21 @@ def _is_nobody(row: Row) -> bool:
 
 
 def match(roster: Roster, students: Iterable[str]) -> Matching:
-    """Finds each student of ours in a roster; who is not found, or not for certain, is noted."""
-    tiers = [_index(roster, tier) for tier in range(_TIERS)]
+    """Finds each student of ours in a roster; who is not found, or not for certain, is noted.
+
+    A group that submitted together is all its members.
+    """
+    index = Index([_identity(person) for person in roster.people])
+    groups = _groups(roster)
     names, file = sorted(set(students)), roster.path.name
     claims: dict[int, list[str]] = {}
     notes: list[str] = []
     for student in names:
-        found = _find(student, tiers)
-        if len(found) == 1:
-            claims.setdefault(found.pop(), []).append(student)
+        found = index.find(student)
+        members = groups.get(normal(student)) or groups.get(normal(student.rpartition("_")[0]), ())
+        if len(found) == 1 or (not found and members):
+            for number in found or members:
+                claims.setdefault(number, []).append(student)
         elif found:
             notes.append(f"{student!r} may be any of {len(found)} people of {file}")
         else:
@@ -143,19 +129,13 @@ def match(roster: Roster, students: Iterable[str]) -> Matching:
     return Matching(student_of, tuple(notes), tuple(n for n in names if n not in matched))
 
 
-def _index(roster: Roster, tier: int) -> dict[str, set[int]]:
-    index: dict[str, set[int]] = {}
+def _groups(roster: Roster) -> Mapping[str, tuple[int, ...]]:
+    """The people of each group that submits together, by the name that Moodle's files have."""
+    found: dict[str, list[int]] = {}
     for number, person in enumerate(roster.people):
-        for key in _KEYS[roster.platform](person)[tier]:
-            if key := normal(key):
-                index.setdefault(key, set()).add(number)
-    return index
-
-
-def _find(student: str, tiers: list[dict[str, set[int]]]) -> set[int]:
-    """Whom the surest kind of key knows a student as."""
-    key = normal(student)
-    return next((set(found) for tier in tiers if (found := tier.get(key))), set())
+        if group := person.get("Group", "").strip():
+            found.setdefault(normal(group.replace("_", " ")), []).append(number)
+    return {group: tuple(members) for group, members in found.items()}
 
 
 def label(person: Row) -> str:
@@ -163,37 +143,13 @@ def label(person: Row) -> str:
     return repr(person.get("Student") or person.get("Full name") or person.get("Identifier", ""))
 
 
-def normal(text: str) -> str:
-    """A name or identifier without what differs by accident: case, accents' form, spaces around."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+def number_of(person: Row) -> str:
+    """The platform's number of a person: Canvas's of the course, Moodle's of the assignment."""
+    said = person.get("ID") or person.get("Identifier", "")
+    return said.removeprefix(PARTICIPANT).strip()
 
 
-def _canvas_keys(person: Row) -> tuple[list[str], ...]:
-    """Surest first: identifiers, Canvas's own number, the name as its downloads write it."""
-    name, number = person.get("Student", ""), person.get("ID", "")
-    last, comma, first = (part.strip() for part in name.partition(","))
-    joined = re.sub(r"[\W_]", "", f"{last}{first}".lower())
-    login = person.get("SIS Login ID", "")
-    return (
-        [login, person.get("SIS User ID", ""), person.get("Integration ID", "")],
-        [number, f"{joined}_{number}" if number else ""],
-        [name, f"{first} {last}" if comma else "", joined, login.partition("@")[0]],
-    )
-
-
-def _moodle_keys(person: Row) -> tuple[list[str], ...]:
-    """Surest first: identifiers, Moodle's number for this assignment, the name."""
-    name, mail = person.get("Full name", ""), person.get("Email address", "")
-    identifier = person.get("Identifier", "")
-    number = identifier.removeprefix(PARTICIPANT).strip()
-    return (
-        [person.get("ID number", ""), person.get("Username", ""), mail],
-        [identifier, f"{name}_{number}" if number else ""],
-        [name, mail.partition("@")[0]],
-    )
-
-
-_KEYS: Mapping[Platform, Callable[[Row], tuple[list[str], ...]]] = {
-    Platform.CANVAS: _canvas_keys,
-    Platform.MOODLE: _moodle_keys,
-}
+def _identity(person: Row) -> Identity:
+    ids = (person.get(column, "") for column in _IDENTIFIERS)
+    names = (person.get("Student", ""), person.get("Full name", ""))
+    return Identity(tuple(filter(None, ids)), number_of(person), tuple(filter(None, names)))

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..classroom import FORMULA
 from ..files import replace_file
 
-#: what a spreadsheet takes for the beginning of a formula
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 #: how learning platforms write that there is no value
 _NOTHING = "-"
 
@@ -35,7 +34,7 @@ def write_csv(rows: Iterable[Sequence[Value]], path: Path, encoding: str = "utf-
 
 def harmless(value: Value) -> Value:
     """A text that no spreadsheet runs; a number as it is."""
-    if isinstance(value, str) and value != _NOTHING and value.lstrip(" ").startswith(_FORMULA):
+    if isinstance(value, str) and value != _NOTHING and value.lstrip(" ").startswith(FORMULA):
         return f"'{value}"
     return value
 

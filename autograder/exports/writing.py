@@ -1,8 +1,8 @@
 """Results as files for others. Formats are modules of `formats`, each found by its name.
 
 A module offers `DEFAULT`, the name of what it writes into the class folder, and
-`write(results, path)`. One that can use a learning platform's own list of students also offers
-`write_with_roster(results, path, roster)`.
+`write(grades, path)`. One that can use a learning platform's own list of students also offers
+`write_with_roster(grades, path, roster)`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from types import ModuleType
 from ..errors import UserError
 from ..records import SubmissionResult
 from . import formats
+from .grades import Grades, grades_of
 from .roster import read_roster
 from .tables import Exported
 
@@ -31,20 +32,23 @@ def default_name(name: str) -> str:
 
 
 def export(
-    name: str, results: Iterable[SubmissionResult], path: Path, roster: Path | None = None
+    name: str,
+    results: Grades | Iterable[SubmissionResult],
+    path: Path,
+    roster: Path | None = None,
 ) -> Exported:
     """Writes the latest results in a format, for the people of a roster where one is given.
 
     Raises `UserError` for a format that is not there, or that has no use for a roster.
     """
-    module = _format(name)
+    module, grades = _format(name), grades_of(results)
     if roster is None:
-        written: Exported = module.write(results, path)
+        written: Exported = module.write(grades, path)
         return written
     if not hasattr(module, "write_with_roster"):
         able = ", ".join(n for n in export_formats() if hasattr(_format(n), "write_with_roster"))
         raise UserError(f"the format {name!r} has no use for a roster; these have: {able}")
-    mapped: Exported = module.write_with_roster(results, path, read_roster(roster))
+    mapped: Exported = module.write_with_roster(grades, path, read_roster(roster))
     return mapped
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from ...errors import UserError
 from ...records import SubmissionResult, SubmissionStatus
-from ...results.review import latest
 from ...results.wording import readable
+from ..grades import Grades
 from ..roster import POINTS_POSSIBLE, Platform, Roster, Row, match
 from ..tables import Exported, number, same_number, write_csv
 
@@ -29,24 +29,24 @@ _POINTS_ROW = f"    {POINTS_POSSIBLE}"
 Scores = Mapping[tuple[str, str], float]
 
 
-def write(results: Iterable[SubmissionResult], path: Path) -> Exported:
+def write(grades: Grades, path: Path) -> Exported:
     """The table without Canvas's numbers: our names stand as SIS Login ID."""
-    graded = latest(results)
+    graded = grades.results
     maxima, scores = _maxima(graded), _scores(graded)
     rows: list[Sequence[str]] = [
         (*_ID_COLUMNS, *map(readable, maxima)),
         (_POINTS_ROW, "", "", "", "", *map(number, maxima.values())),
     ]
-    for student in _students(graded):
-        cells = (_cell(scores, student, assignment) for assignment in maxima)
+    for student in (*_students(graded), *grades.absent):
+        cells = (_cell(grades, scores, student, assignment) for assignment in maxima)
         rows.append((student, "", "", student, "", *cells))
     return Exported(write_csv(rows, path))
 
 
-def write_with_roster(results: Iterable[SubmissionResult], path: Path, roster: Roster) -> Exported:
+def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
     """The roster's people with their grades; students of ours who are not in it come last."""
     roster.must_be_of(Platform.CANVAS)
-    graded = latest(results)
+    graded = grades.results
     maxima, scores = _maxima(graded), _scores(graded)
     columns = {assignment: _column(roster, assignment) for assignment in maxima}
     ids = [c for c in dict.fromkeys(roster.columns) if c in _ALL_ID_COLUMNS]
@@ -57,12 +57,13 @@ def write_with_roster(results: Iterable[SubmissionResult], path: Path, roster: R
     for position, person in enumerate(roster.people):
         student = matching.student_of.get(position)
         cells = (
-            _cell(scores, student, name, person.get(column, "")) for name, column in columns.items()
+            _cell(grades, scores, student, name, person.get(column, ""))
+            for name, column in columns.items()
         )
         rows.append((*(person.get(c, "") for c in ids), *cells))
     for student in matching.left_over:
         own = {"Student": student, "SIS Login ID": student}
-        cells = (_cell(scores, student, assignment) for assignment in maxima)
+        cells = (_cell(grades, scores, student, assignment) for assignment in maxima)
         rows.append((*(own.get(c, "") for c in ids), *cells))
     notes = (*matching.notes, *_other_maxima(roster, columns, maxima))
     return Exported(write_csv(rows, path), notes)
@@ -88,10 +89,15 @@ def _scores(results: Iterable[SubmissionResult]) -> Scores:
     }
 
 
-def _cell(scores: Scores, student: str | None, assignment: str, before: str = "") -> str:
-    """A score; where there is none, what the platform had before."""
-    score = scores.get((student, assignment)) if student is not None else None
-    return before if score is None else number(score)
+def _cell(
+    grades: Grades, scores: Scores, student: str | None, assignment: str, before: str = ""
+) -> str:
+    """A score; what the platform had before where the grader failed, or what was chosen."""
+    key = (student or "", assignment)
+    if key in scores:
+        return number(scores[key])
+    has_failed = any((result.student, result.assignment) == key for result in grades.results)
+    return before if has_failed else grades.in_place_of_nothing(assignment, before)
 
 
 def _column(roster: Roster, assignment: str) -> str:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
+from ...classroom import Lateness, utc_text
 from ...records import SubmissionResult, SubmissionStatus
-from ...results.review import latest, reasons_to_look
+from ...results.review import reasons_to_look
+from ..grades import Grades, grades_of
 from ..tables import Exported, Value, write_csv
 
 DEFAULT = "grades.csv"
 
 
-def write(results: Iterable[SubmissionResult], path: Path) -> Exported:
+def write(grades: Grades, path: Path) -> Exported:
     """The format's entry point."""
-    return Exported(export_csv(results, path))
+    return Exported(write_csv(_table(grades), path))
 
 
 def export_csv(results: Iterable[SubmissionResult], path: Path, *, bom: bool = False) -> Path:
@@ -22,31 +24,38 @@ def export_csv(results: Iterable[SubmissionResult], path: Path, *, bom: bool = F
 
     A question that was not graded stays empty. Raises `UserError` where the file can't be written.
     """
-    return write_csv(_table(latest(results)), path, "utf-8-sig" if bom else "utf-8")
+    return write_csv(_table(grades_of(results)), path, "utf-8-sig" if bom else "utf-8")
 
 
-def _table(results: Sequence[SubmissionResult]) -> Iterable[list[Value]]:
-    columns = _columns(results)
+def _table(grades: Grades) -> Iterable[list[Value]]:
+    columns = _columns(grades)
     yield ["student", *columns, "needs_review"]
     by_student: dict[str, list[SubmissionResult]] = {}
-    for result in results:
+    for result in grades.results:
         by_student.setdefault(result.student, []).append(result)
+    nothing = _nothing(grades)
     for student, own in by_student.items():
-        values = {key: value for result in own for key, value in _values(result).items()}
+        values = {**nothing, **{k: v for result in own for k, v in _values(grades, result).items()}}
         reasons = [f"{r.assignment}: {reason}" for r in own for reason in reasons_to_look(r)]
         yield [student, *(values.get(column, "") for column in columns), "; ".join(reasons)]
+    for student in grades.absent:
+        yield [student, *(nothing.get(column, "") for column in columns), "nothing was submitted"]
 
 
-def _columns(results: Sequence[SubmissionResult]) -> list[str]:
-    """Each assignment's questions, then its total and maximum."""
+def _columns(grades: Grades) -> list[str]:
+    """Each assignment's questions, then its total and maximum, and when it arrived if known."""
     by_assignment: dict[str, dict[str, None]] = {}
-    for result in results:
+    for result in grades.results:
         columns = by_assignment.setdefault(result.assignment, {})
         columns.update(dict.fromkeys(_questions(result)))
+    arrival = ("submitted", "late", "penalty") if grades.arrivals else ()
     return [
         column
         for assignment, columns in by_assignment.items()
-        for column in (*columns, f"{assignment}/total", f"{assignment}/maximum")
+        for column in (
+            *columns,
+            *(f"{assignment}/{name}" for name in ("total", "maximum", *arrival)),
+        )
     ]
 
 
@@ -58,8 +67,22 @@ def _questions(result: SubmissionResult) -> dict[str, float]:
     }
 
 
-def _values(result: SubmissionResult) -> dict[str, float]:
+def _nothing(grades: Grades) -> dict[str, Value]:
+    """What stands where nothing was submitted: a total of zero, where that was chosen."""
+    names = dict.fromkeys(result.assignment for result in grades.results)
+    return {f"{name}/total": grades.in_place_of_nothing(name) for name in names}
+
+
+def _values(grades: Grades, result: SubmissionResult) -> dict[str, Value]:
+    key, name = (result.student, result.assignment), result.assignment
+    arrived = grades.arrivals.get(key, Lateness())
+    said: dict[str, Value] = {
+        f"{name}/submitted": utc_text(arrived.submitted),
+        f"{name}/late": arrived.text,
+        f"{name}/total": "",
+    }
     if result.status is SubmissionStatus.FAILED:
-        return {}
-    total, maximum = f"{result.assignment}/total", f"{result.assignment}/maximum"
-    return {**_questions(result), total: result.score, maximum: result.max_score}
+        return said
+    total, maximum = f"{name}/total", f"{name}/maximum"
+    said |= {**_questions(result), total: result.score, maximum: result.max_score}
+    return {**said, f"{name}/penalty": grades.penalties.get(key, "")}

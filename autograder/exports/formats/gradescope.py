@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ...errors import UserError
 from ...files import replace_file
 from ...records import ExerciseResult, QuestionResult, SubmissionResult, SubmissionStatus
-from ...results.review import latest
 from ...results.wording import VERDICT_WORDS, amount, exercise_advice, readable, readable_test
 from ...submission.names import folder_name
+from ..grades import Grades
 from ..tables import Exported
 
 DEFAULT = "gradescope"
 
 
-def write(results: Iterable[SubmissionResult], path: Path) -> Exported:
+def write(grades: Grades, path: Path) -> Exported:
     """`<student>/<assignment>/results.json` below a folder; or one file, named `*.json`.
 
     What the grader failed on gets no file: the harness then reports a failed autograder, and nobody
     a zero. Raises `UserError` where one file was asked for several submissions.
     """
-    own = latest(results)
+    own = grades.results
     if path.suffix == ".json":
         if len(own) != 1:
             raise UserError(

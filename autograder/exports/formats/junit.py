@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 
 from ...files import replace_file
 from ...records import ExerciseResult, QuestionResult, SubmissionResult, SubmissionStatus
-from ...results.review import latest
 from ...results.wording import VERDICT_WORDS, amount, exercise_advice, readable_test
+from ..grades import Grades
 from ..tables import Exported
 
 DEFAULT = "grades.junit.xml"
@@ -19,9 +19,9 @@ DEFAULT = "grades.junit.xml"
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def write(results: Iterable[SubmissionResult], path: Path) -> Exported:
+def write(grades: Grades, path: Path) -> Exported:
     """The format's entry point; raises `UserError` where the file can't be written."""
-    own = latest(results)
+    own = grades.results
     root = ET.Element("testsuites", name="autograder")
     for result in own:
         for suite in _suites(result):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ...files import replace_file
 from ...records import SubmissionResult, SubmissionStatus
-from ...results.review import latest, reasons_to_look
+from ...results.review import reasons_to_look
 from ...results.wording import VERDICT_WORDS, amount, exercise_advice, readable, shortened
+from ..grades import Grades
 from ..tables import Exported
 
 DEFAULT = "grades.md"
@@ -19,9 +20,9 @@ _MARKUP = re.compile(r"[^\w .,;:?'()-]|_|\.(?=\w)", re.ASCII)
 _LONGEST = 300
 
 
-def write(results: Iterable[SubmissionResult], path: Path) -> Exported:
+def write(grades: Grades, path: Path) -> Exported:
     """The format's entry point; raises `UserError` where the file can't be written."""
-    own = latest(results)
+    own = grades.results
     lines = _submission(own[0]) if len(own) == 1 else _class(own)
     return Exported(replace_file(path, "\n".join(lines) + "\n"))
 

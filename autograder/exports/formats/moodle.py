@@ -13,9 +13,9 @@ from pathlib import Path
 
 from ...errors import UserError
 from ...records import QuestionResult, SubmissionResult, SubmissionStatus, Verdict
-from ...results.review import latest
 from ...results.wording import VERDICT_WORDS, amount
 from ...submission.names import folder_name
+from ..grades import Grades
 from ..roster import Platform, Roster, Row, label, match
 from ..tables import Exported, number, same_number, write_csv
 
@@ -29,10 +29,10 @@ _COLUMNS = (
 )
 
 
-def write(results: Iterable[SubmissionResult], path: Path) -> Exported:
+def write(grades: Grades, path: Path) -> Exported:
     """A folder with a worksheet for each assignment, for people to read: it has no identifiers."""
     by_assignment: dict[str, list[SubmissionResult]] = {}
-    for result in latest(results):
+    for result in grades.results:
         by_assignment.setdefault(result.assignment, []).append(result)
     for assignment, own in by_assignment.items():
         rows = [[_new_row(result).get(column, "") for column in _COLUMNS] for result in own]
@@ -44,10 +44,10 @@ def write(results: Iterable[SubmissionResult], path: Path) -> Exported:
     return Exported(path, (note,) if by_assignment else ())
 
 
-def write_with_roster(results: Iterable[SubmissionResult], path: Path, roster: Roster) -> Exported:
+def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
     """The worksheet of one assignment with grades and comments, else as it was."""
     roster.must_be_of(Platform.MOODLE)
-    graded = latest(results)
+    graded = grades.results
     names = sorted({result.assignment for result in graded})
     if len(names) > 1:
         raise UserError(
@@ -61,7 +61,11 @@ def write_with_roster(results: Iterable[SubmissionResult], path: Path, roster: R
     notes = [*matching.notes]
     for position, person in enumerate(roster.people):
         result = own.get(matching.student_of.get(position, ""))
-        row = person if result is None else {**person, **_judged(result)}
+        if result is None:
+            before = person.get(_GRADE, "")
+            row = {**person, _GRADE: grades.in_place_of_nothing(names[0], before) if names else ""}
+        else:
+            row = {**person, **_judged(result)}
         rows.append([row.get(column, "") for column in columns])
         if result is not None:
             notes += _doubts(person, result)

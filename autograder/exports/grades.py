@@ -1,0 +1,46 @@
+"""What formats write: the results that count, when they arrived, and who has submitted nothing."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ..classroom import Key, Lateness
+from ..records import SubmissionResult
+from ..results.review import latest
+
+
+class Missing(enum.StrEnum):
+    """What stands in the place of a submission that is not there."""
+
+    KEEP = "keep"
+    BLANK = "blank"
+    ZERO = "zero"
+
+
+@dataclass(frozen=True, slots=True)
+class Grades:
+    """The last result of each student and assignment, and what else is known of the class.
+
+    `absent` are people without any result, by name, and what their identifier is. `zero_for` are
+    the assignments in which a missing submission may count as zero.
+    """
+
+    results: tuple[SubmissionResult, ...]
+    arrivals: Mapping[Key, Lateness] = field(default_factory=dict)
+    penalties: Mapping[Key, float] = field(default_factory=dict)
+    absent: tuple[str, ...] = ()
+    missing: Missing = Missing.KEEP
+    zero_for: frozenset[str] = frozenset()
+
+    def in_place_of_nothing(self, assignment: str, before: str = "") -> str:
+        """The cell of a submission that is not there; `before` is what the platform has."""
+        if self.missing is Missing.ZERO and assignment in self.zero_for:
+            return "0"
+        return "" if self.missing is Missing.BLANK else before
+
+
+def grades_of(results: Grades | Iterable[SubmissionResult]) -> Grades:
+    """Results alone as grades."""
+    return results if isinstance(results, Grades) else Grades(latest(results))
