@@ -5,41 +5,94 @@ Exit codes: 0 the command did its job, 1 the user must change something, 2 the g
 
 from __future__ import annotations
 
+import difflib
+import importlib
+import importlib.util
+import io
 import sys
 import traceback
 
 import click
 
 from ..errors import AutograderError, GraderError, UserError
-from . import collecting, doctor, grading, instructor, nbgrading, results, student
-from .output import errors, plain
+
+#: every command: its module, and its line in the help; a module is loaded when it is called
+_SECTIONS = {
+    "Students": {
+        "check": ("student", "Run the public checks on the answers in this folder."),
+        "watch": ("student", "Run the checks again after every save."),
+        "hint": ("student", "Show the next hint, one at a time."),
+        "status": ("student", "Show progress and points, and what to submit."),
+    },
+    "Instructors": {
+        "validate": ("instructor", "Prove the content: solutions pass, mistakes fail."),
+        "release": ("instructor", "Write assignments/ and the bundles for students."),
+        "nbgrader": ("nbgrading", "Make a folder a course of nbgrader."),
+        "collect": ("collecting", "Bring downloads and clones into the class folder."),
+    },
+    "Grading runs": {
+        "grade": ("grading", "Grade every submission below a folder."),
+        "doctor": ("doctor", "Say which isolation tier there is, and why."),
+    },
+    "What came of them": {
+        "record": ("results", "Write nbgrader's gradebook."),
+        "feedback": ("results", "Write a page of feedback for every student."),
+        "report": ("results", "Write a report of the class."),
+        "export": ("results", "Export grades for a platform."),
+        "gradescope-bundle": ("results", "Write an autograder for Gradescope."),
+    },
+}
+#: those that this installation has: a student's has no more than a student needs
+COMMANDS = {
+    name: told
+    for section in _SECTIONS.values()
+    for name, told in section.items()
+    if importlib.util.find_spec(f"{__name__}.{told[0]}")
+}
 
 
 class _Commands(click.Group):
-    """Commands in the order of a course, not of the alphabet."""
+    """Commands by sections, in the order of a course; each is imported when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f".{COMMANDS[cmd_name][0]}", __package__)
+        found: dict[str | None, click.Command] = {one.name: one for one in module.COMMANDS}
+        return found[cmd_name]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for section, commands in _SECTIONS.items():
+            rows = [(name, said) for name, (_, said) in commands.items() if name in COMMANDS]
+            if rows:
+                with formatter.section(section):
+                    formatter.write_dl(rows)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            guess = f" Did you mean {near[0]!r}?" if near else ""
+            ctx.fail(f"No such command {args[0]!r}.{guess}")
+        return super().resolve_command(ctx, args)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="attention-autograder")
 def cli() -> None:
-    """Exercises that build the attention mechanism, and their grader.
-
-    Students: check, watch, hint, status. Instructors: validate, release, nbgrader,
-    collect.
-    Grading runs: grade, doctor. What came of them: record, feedback, report, export.
-    """
-
-
-for group in (student, instructor, nbgrading, collecting, grading, doctor, results):
-    for command in group.COMMANDS:
-        cli.add_command(command)
+    """Exercises that build the attention mechanism, and their grader."""
 
 
 def main() -> None:
     """The console script."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # what a stream can't show is replaced: a student's umlaut is no reason to fail
+            stream.reconfigure(errors="replace")
     try:
         code = cli.main(standalone_mode=False)
     except click.ClickException as error:
@@ -61,5 +114,7 @@ def main() -> None:
 
 
 def _say(text: str) -> None:
+    from .output import errors, plain
+
     lines = "\n".join(plain(line) for line in text.split("\n"))
     errors.print(f"autograder: {lines}", markup=False, highlight=False, soft_wrap=True)

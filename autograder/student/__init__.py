@@ -1,15 +1,22 @@
 """What students run: checks in the notebook, checks and progress of a folder.
 
-Needs no sandbox, ships nothing hidden, and works on every system that torch works on.
+Needs no sandbox, ships nothing hidden, and works on every system that torch works on. Each name is
+loaded when it is first used: a hint needs no torch.
 """
 
-from .display import LOOKS, as_text, body_of, headline, readable
-from .folder import check_folder, status, trace_folder
-from .hints import Hint, afterwards, next_hint
-from .notebook import check, hint, trace
-from .results import CheckedExercise, CheckedQuestion, CheckedTest, Place, Progress, Standing
-from .submitting import what_to_submit
-from .watch import saved_exercises
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .display import LOOKS, as_text, body_of, headline, readable
+    from .folder import check_folder, status, trace_folder
+    from .hints import Hint, afterwards, next_hint
+    from .notebook import check, hint, trace
+    from .results import CheckedExercise, CheckedQuestion, CheckedTest, Place, Progress, Standing
+    from .submitting import what_to_submit
+    from .watch import saved_exercises
 
 __all__ = [
     "LOOKS",
@@ -35,3 +42,20 @@ __all__ = [
     "trace_folder",
     "what_to_submit",
 ]
+
+_MODULES = {
+    "display": "LOOKS as_text body_of headline readable",
+    "folder": "check_folder status trace_folder",
+    "hints": "Hint afterwards next_hint",
+    "notebook": "check hint trace",
+    "results": "CheckedExercise CheckedQuestion CheckedTest Place Progress Standing",
+    "submitting": "what_to_submit",
+    "watch": "saved_exercises",
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_MODULE_OF[name]}", __package__), name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from ..submission.similar import closest
 from ..suite import LocalImplementation
 from .answers import Answer, Executed, answer_of, execute
 from .explaining import Surroundings
+from .questions import questions_of, unknown
 from .results import CheckedExercise, CheckedQuestion, CheckedTest, Progress, Standing
 from .runner import OnQuestion, run_checks, step_to_trace
 from .similar_names import other_name
@@ -41,24 +42,6 @@ def status(folder: Path) -> Progress:
     """Progress through all exercises of a folder; raises `UserError` where it is no assignment."""
     manifest = read_manifest(folder)
     return Progress(manifest.title, check_folder(folder), dict(manifest.points), manifest.due)
-
-
-def questions_of(folder: Path, manifest: Manifest) -> dict[str, tuple[str, ...]]:
-    """The questions of each exercise of a folder, in teaching order."""
-    return {
-        name: tuple(points_of(folder / "checks" / f"test_{name}.py")) for name in manifest.exercises
-    }
-
-
-def unknown(name: str, known: Mapping[str, Sequence[str]]) -> UserError:
-    """The error for a name that is neither exercise nor question; suggests the nearest."""
-    names = [*known, *(question for questions in known.values() for question in questions)]
-    near = closest(Path(name).stem, names)
-    guess = f"; did you mean {near}?" if near else ""
-    return UserError(
-        f"no exercise or question is called {name!r} here{guess}\n"
-        f"  the exercises are: {', '.join(known)}"
-    )
 
 
 def _chosen(

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..course.manifest import HINTS, Manifest, read_afterwards, read_hints, read_manifest
 from ..errors import UserError
-from .folder import check_folder, questions_of, unknown
+from .questions import questions_of, unknown
 from .results import Standing
 
 #: remembers which hints were shown; a name with a dot in front is handed in by nobody
@@ -67,6 +67,8 @@ def _asked(folder: Path, manifest: Manifest, name: str) -> tuple[str, str | None
     stem = Path(name).stem  # `scores.py` and `scores.ipynb` are what a shell completes
     if stem not in questions:
         raise unknown(name, questions)
+    from .folder import check_folder  # loads torch; a question's hint does without
+
     (result,) = check_folder(folder, [stem])
     passed = {item.question for item in result.questions if item.standing is Standing.PASSED}
     return stem, next((item for item in questions[stem] if item not in passed), None)

@@ -10,8 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from IPython.display import display
-
 from ..course.manifest import MANIFEST, Manifest, read_afterwards, read_manifest
 from ..course.points import points_of
 from ..errors import AutograderError, UserError
@@ -154,6 +152,8 @@ def _here() -> Path:
 
 
 def _show(result: Shown) -> None:
+    from IPython.display import display  # takes as long to load as a small program
+
     display(result)  # type: ignore[no-untyped-call]  # IPython leaves it without types
 
 

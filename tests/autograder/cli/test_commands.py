@@ -1,0 +1,36 @@
+"""The command line as a whole: every command is listed once, and loaded when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+
+from click.testing import CliRunner
+
+import autograder.cli
+from autograder.cli import COMMANDS, cli
+
+
+def test_the_table_names_every_command_of_every_module() -> None:
+    found = {}
+    for item in pkgutil.iter_modules(autograder.cli.__path__):
+        module = importlib.import_module(f"autograder.cli.{item.name}")
+        for command in getattr(module, "COMMANDS", ()):
+            found[command.name] = item.name
+    assert found == {name: module for name, (module, _) in COMMANDS.items()}
+
+
+def test_help_loads_no_command() -> None:
+    code = (
+        "import sys; from click.testing import CliRunner; from autograder.cli import cli;"
+        "CliRunner().invoke(cli, ['--help']);"
+        "print({'torch', 'rich', 'autograder.cli.grading'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
+def test_a_misspelt_command_is_told_the_nearest() -> None:
+    assert "Did you mean 'check'?" in CliRunner().invoke(cli, ["chek"]).output
