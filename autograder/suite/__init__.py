@@ -11,7 +11,7 @@ from .implementation import Gradients, Implementation, Layer, Outcome, Step
 from .layers import ExpectLayer
 from .local import LocalImplementation, load_module
 from .rules import Forbidden
-from .variants import Variant, alternative, combination, misconception, variants_in
+from .variants import Variant, alternative, combination, intended, misconception, variants_in
 
 __all__ = [
     "Draw",
@@ -29,6 +29,7 @@ __all__ = [
     "Variant",
     "alternative",
     "combination",
+    "intended",
     "load_module",
     "misconception",
     "variants_in",

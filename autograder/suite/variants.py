@@ -20,13 +20,18 @@ T = TypeVar("T", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One implementation of a question. `confuses` and `hint` are empty for a right one."""
+    """One implementation of a question.
+
+    `confuses` and `hint` are empty for a right one; `names` are those that fit an answer of known
+    intent, which is no entry of the catalogue itself.
+    """
 
     question: str
     name: str
     implementation: Callable[..., Any]
     confuses: str = ""
     hint: str = ""
+    names: tuple[str, ...] = ()
 
 
 def misconception(question: str, *, confuses: str, hint: str) -> Callable[[T], T]:
@@ -55,6 +60,16 @@ def combination(question: str, *mistakes: str) -> Callable[[T], T]:
     def mark(implementation: T) -> T:
         name, both = implementation.__name__, " + ".join(mistakes)
         return _marked(implementation, Variant(question, name, implementation, both))
+
+    return mark
+
+
+def intended(question: str, means: str, *names: str) -> Callable[[T], T]:
+    """Marks a wrong answer of known intent: what it does in words, and the names that say so."""
+
+    def mark(implementation: T) -> T:
+        name = implementation.__name__
+        return _marked(implementation, Variant(question, name, implementation, means, names=names))
 
     return mark
 
@@ -116,7 +131,7 @@ def _is_mark(decorator: ast.expr) -> bool:
     return (
         isinstance(decorator, ast.Call)
         and isinstance(decorator.func, ast.Name)
-        and decorator.func.id in ("misconception", "alternative", "combination")
+        and decorator.func.id in ("misconception", "alternative", "combination", "intended")
     )
 
 

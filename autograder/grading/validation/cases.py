@@ -22,7 +22,10 @@ FORMS = ("module", "notebook")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One submission with a known verdict. `question` and `name` are empty for a whole module."""
+    """One submission with a known verdict. `question` and `name` are empty for a whole module.
+
+    A combination, or an answer of known intent, may get one of the `fitting` names and no other.
+    """
 
     kind: str
     exercise: Exercise
@@ -30,6 +33,7 @@ class Case:
     form: str
     question: str = ""
     name: str = ""
+    fitting: tuple[str, ...] = ("",)
 
     @property
     def label(self) -> str:
@@ -70,7 +74,8 @@ def cases_of(course: Course, exercise: Exercise, forms: Sequence[str]) -> Iterat
             yield Case("stub", exercise, exercise.stub.read_text(encoding="utf-8"), form)
         for kind in ("alternatives", "misconceptions", "combinations"):
             for variant, text in module_texts(exercise.solution, course.variants(kind, exercise)):
-                yield Case(kind[:-1], exercise, text, form, variant.question, variant.name)
+                fitting = ("", *variant.names)
+                yield Case(kind[:-1], exercise, text, form, variant.question, variant.name, fitting)
 
 
 def notebook_of(text: str) -> str:

@@ -134,8 +134,8 @@ def _problem(case: Case, question: QuestionResult) -> str:
     if case.kind == "combination" and question.question == case.question:
         if right:
             return "survived: it has full marks"
-        name = question.misconception
-        return f"two mistakes at once are called {name}" if name else ""
+        name = (question.misconception or "").removeprefix(f"{case.exercise.name}.")
+        return f"called {name}, which is not what it does" if name not in case.fitting else ""
     if right:
         return ""
     message = next((test.message for test in question.tests if not test.passed), "")

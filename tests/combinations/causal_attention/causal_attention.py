@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.suite import combination
+from autograder.suite import combination, intended
 
 
 class _Layers(nn.Module):
@@ -79,3 +79,168 @@ class plain_mask_not_scaled(_Layers):
         length = x.shape[1]
         scores = self.scores(x).masked_fill(self.mask[:length, :length], -torch.inf)
         return self.dropout(scores.softmax(-1)) @ self.W_value(x)
+
+
+class _Parts(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("mask", torch.ones(context_length, context_length).triu(1).bool())
+
+    def forward(self, x):
+        if x.shape[1] > self.mask.shape[0]:
+            raise ValueError("too many tokens")
+        return self.attend(self.W_query(x), self.W_key(x), self.W_value(x), x)
+
+    def hide(self, scores):
+        return scores.masked_fill(self.mask[: scores.shape[-1], : scores.shape[-1]], -torch.inf)
+
+
+@intended("CausalAttention", "no mask")
+class mask_left_out(_Parts):
+    def attend(self, queries, keys, values, x):
+        weights = torch.softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, -1)
+        return self.dropout(weights) @ values
+
+
+@intended("CausalAttention", "the root of the input size")
+class root_of_input_size(_Parts):
+    def attend(self, queries, keys, values, x):
+        scores = self.hide(queries @ keys.mT) / x.shape[-1] ** 0.5
+        return self.dropout(torch.softmax(scores, -1)) @ values
+
+
+@intended("CausalAttention", "the root of the context length")
+class root_of_context_length(_Parts):
+    def attend(self, queries, keys, values, x):
+        scores = self.hide(queries @ keys.mT) / self.mask.shape[0] ** 0.5
+        return self.dropout(torch.softmax(scores, -1)) @ values
+
+
+@intended("CausalAttention", "the root of the number of tokens")
+class root_of_tokens(_Parts):
+    def attend(self, queries, keys, values, x):
+        scores = self.hide(queries @ keys.mT) / x.shape[1] ** 0.5
+        return self.dropout(torch.softmax(scores, -1)) @ values
+
+
+@intended("CausalAttention", "no scale")
+class scale_left_out(_Parts):
+    def attend(self, queries, keys, values, x):
+        return self.dropout(torch.softmax(self.hide(queries @ keys.mT), -1)) @ values
+
+
+@intended("CausalAttention", "dropout is never applied")
+class dropout_left_out(_Parts):
+    def attend(self, queries, keys, values, x):
+        scores = self.hide(queries @ keys.mT) / keys.shape[-1] ** 0.5
+        return torch.softmax(scores, -1) @ values
+
+
+@intended("CausalAttention", "dropout on the scores")
+class scores_dropped(_Parts):
+    def attend(self, queries, keys, values, x):
+        scores = self.dropout(queries @ keys.mT / keys.shape[-1] ** 0.5)
+        return torch.softmax(self.hide(scores), -1) @ values
+
+
+@intended("CausalAttention", "dropout on the output")
+class output_dropped(_Parts):
+    def attend(self, queries, keys, values, x):
+        scores = self.hide(queries @ keys.mT) / keys.shape[-1] ** 0.5
+        return self.dropout(torch.softmax(scores, -1) @ values)
+
+
+@intended("CausalAttention", "W_key used for values")
+class values_by_keys(_Parts):
+    def attend(self, queries, keys, values, x):
+        scores = self.hide(queries @ keys.mT) / keys.shape[-1] ** 0.5
+        return self.dropout(torch.softmax(scores, -1)) @ keys
+
+
+@intended("CausalAttention", "masked after softmax")
+class masked_after(_Parts):
+    def attend(self, queries, keys, values, x):
+        weights = torch.softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, -1)
+        mask = self.mask[: x.shape[1], : x.shape[1]]
+        return self.dropout(weights.masked_fill(mask, 0.0)) @ values
+
+
+@intended("CausalAttention", "softmax along dimension 1")
+class softmax_along_one(_Parts):
+    def attend(self, queries, keys, values, x):
+        scores = self.hide(queries @ keys.mT) / keys.shape[-1] ** 0.5
+        return self.dropout(torch.softmax(scores, 1)) @ values
+
+
+@intended("CausalAttention", "the mask is not cut to the length")
+class mask_not_cut(_Parts):
+    def hide(self, scores):
+        return scores.masked_fill(self.mask, -torch.inf)
+
+    def attend(self, queries, keys, values, x):
+        scores = self.hide(queries @ keys.mT) / keys.shape[-1] ** 0.5
+        return self.dropout(torch.softmax(scores, -1)) @ values
+
+
+@intended("CausalAttention", "the mask is a parameter")
+class mask_is_a_parameter(_Parts):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__(d_in, d_out, context_length, dropout, qkv_bias)
+        del self.mask
+        self.mask = nn.Parameter(torch.full((context_length, context_length), -torch.inf).triu(1))
+
+    def attend(self, queries, keys, values, x):
+        length = x.shape[1]
+        scores = queries @ keys.mT / keys.shape[-1] ** 0.5 + self.mask[:length, :length]
+        return self.dropout(torch.softmax(scores, -1)) @ values
+
+
+@intended("CausalAttention", "a bias by default")
+class bias_by_default(_Parts):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=True):
+        super().__init__(d_in, d_out, context_length, dropout, qkv_bias)
+
+    def attend(self, queries, keys, values, x):
+        scores = self.hide(queries @ keys.mT) / keys.shape[-1] ** 0.5
+        return self.dropout(torch.softmax(scores, -1)) @ values
+
+
+@intended("CausalAttention", "torch's attention with the mask the other way round")
+class mask_the_other_way(_Parts):
+    def attend(self, queries, keys, values, x):
+        mask = self.mask[: x.shape[1], : x.shape[1]]
+        rate = self.dropout.p if self.training else 0.0
+        return F.scaled_dot_product_attention(queries, keys, values, mask, rate)
+
+
+@intended("CausalAttention", "dropout of one half, whatever is asked for")
+class half_always(_Parts):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__(d_in, d_out, context_length, 0.5, qkv_bias)
+
+    def attend(self, queries, keys, values, x):
+        scores = self.hide(queries @ keys.mT) / keys.shape[-1] ** 0.5
+        return self.dropout(torch.softmax(scores, -1)) @ values
+
+
+@intended("CausalAttention", "long input is cut, no error")
+class long_input_cut(_Parts):
+    def forward(self, x):
+        x = x[:, : self.mask.shape[0]]
+        return self.attend(self.W_query(x), self.W_key(x), self.W_value(x), x)
+
+    def attend(self, queries, keys, values, x):
+        scores = self.hide(queries @ keys.mT) / keys.shape[-1] ** 0.5
+        return self.dropout(torch.softmax(scores, -1)) @ values
+
+
+@intended("CausalAttention", "the same pattern in every call")
+class reseeds(_Parts):
+    def attend(self, queries, keys, values, x):
+        torch.manual_seed(123)
+        scores = self.hide(queries @ keys.mT) / keys.shape[-1] ** 0.5
+        return self.dropout(torch.softmax(scores, -1)) @ values

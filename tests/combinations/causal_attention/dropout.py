@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from autograder.suite import combination
+from autograder.suite import combination, intended
 
 
 def _plain(x, p, training):
@@ -127,3 +127,117 @@ def weights_alone_as_they_were(weights, values, p, training=True):
 @combination("dropout_attention_weights", "values_not_used", "queries_dropped")
 def rows_of_weights_alone(weights, values, p, training=True):
     return weights * F.dropout(torch.ones_like(weights[..., :1]), p, training)
+
+
+@intended("dropout", "p is the rate that is kept")
+def p_is_kept(x, p, training=True):
+    if not 0 <= p <= 1:
+        raise ValueError("p")
+    if not training or p == 0:
+        return x
+    return x * (torch.rand_like(x) < p) / p
+
+
+@intended("dropout", "kept entries stay as they are")
+def not_scaled(x, p, training=True):
+    if not 0 <= p <= 1:
+        raise ValueError("p")
+    if not training or p == 0:
+        return x
+    return x * (torch.rand_like(x) >= p)
+
+
+@intended("dropout", "kept entries divided by p")
+def divided_by_p(x, p, training=True):
+    if not 0 <= p <= 1:
+        raise ValueError("p")
+    if not training or p == 0:
+        return x
+    return x * (torch.rand_like(x) >= p) / p
+
+
+@intended("dropout", "always training")
+def always_training(x, p, training=True):
+    if not 0 <= p <= 1:
+        raise ValueError("p")
+    if p == 1:
+        return torch.zeros_like(x)
+    return x * (torch.rand_like(x) >= p) / (1 - p)
+
+
+@intended("dropout", "no error for a p that is no probability")
+def no_error(x, p, training=True):
+    if not training or p == 0:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    return x * (torch.rand_like(x) >= p) / (1 - p)
+
+
+@intended("dropout", "nan for p = 1")
+def nan_for_one(x, p, training=True):
+    if not 0 <= p <= 1:
+        raise ValueError("p")
+    if not training or p == 0:
+        return x
+    return x * (torch.rand_like(x) >= p) / (1 - torch.tensor(p, dtype=x.dtype))
+
+
+@intended("dropout", "the same numbers in every call")
+def seeded(x, p, training=True):
+    if not 0 <= p <= 1:
+        raise ValueError("p")
+    if not training or p == 0:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    torch.manual_seed(0)
+    return x * (torch.rand_like(x) >= p) / (1 - p)
+
+
+@intended("dropout", "whole rows fall together")
+def rows_fall_together(x, p, training=True):
+    if not 0 <= p <= 1:
+        raise ValueError("p")
+    if not training or p == 0:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    return x * (torch.rand_like(x[..., :1]) >= p) / (1 - p)
+
+
+@intended("dropout", "noise, nothing becomes zero")
+def noise(x, p, training=True):
+    if not 0 <= p <= 1:
+        raise ValueError("p")
+    if not training or p == 0:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    return x * torch.rand_like(x) / (1 - p)
+
+
+@intended("dropout_attention_weights", "the output is dropped")
+def output_dropped(weights, values, p, training=True):
+    return F.dropout(weights @ values, p, training)
+
+
+@intended("dropout_attention_weights", "the values are dropped")
+def values_dropped(weights, values, p, training=True):
+    return weights @ F.dropout(values, p, training)
+
+
+@intended("dropout_attention_weights", "rows made to sum to one afterwards")
+def rows_made_one(weights, values, p, training=True):
+    kept = F.dropout(weights, p, training)
+    return kept / kept.sum(-1, keepdim=True).clamp(min=1e-9) @ values
+
+
+@intended("dropout_attention_weights", "training is not handed on")
+def training_not_handed_on(weights, values, p, training=True):
+    return F.dropout(weights, p) @ values
+
+
+@intended("dropout_attention_weights", "no dropout at all")
+def no_dropout(weights, values, p, training=True):
+    return weights @ values

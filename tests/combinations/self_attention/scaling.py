@@ -1,8 +1,10 @@
 """Two known mistakes of scaled attention at once: neither's name fits."""
 
+import math
+
 import torch
 
-from autograder.suite import combination
+from autograder.suite import combination, intended
 
 
 @combination("attention_weights", "not_scaled", "softmax_over_queries")
@@ -20,3 +22,90 @@ def size_of_values_and_masked(queries, keys, values):
 @combination("scaled_dot_product_attention", "context_not_scaled", "gradient_through_values_only")
 def not_scaled_and_detached(queries, keys, values):
     return torch.softmax((queries @ keys.mT).detach(), dim=-1) @ values
+
+
+@intended("scale_scores", "divided by the root of the number of keys")
+def root_of_keys(scores, d_k):
+    return scores / scores.shape[-1] ** 0.5
+
+
+@intended("scale_scores", "divided by the logarithm")
+def by_logarithm(scores, d_k):
+    return scores / math.log(d_k + 1)
+
+
+@intended("scale_scores", "divided by half")
+def by_half(scores, d_k):
+    return scores / (d_k / 2)
+
+
+@intended("scale_scores", "softmax too early")
+def softmax_too_early(scores, d_k):
+    return torch.softmax(scores / d_k**0.5, -1)
+
+
+@intended("attention_weights", "no scale")
+def no_scale(queries, keys):
+    return torch.softmax(queries @ keys.mT, -1)
+
+
+@intended("attention_weights", "divided by the root of the number of keys")
+def root_of_number_of_keys(queries, keys):
+    return torch.softmax(queries @ keys.mT / keys.shape[-2] ** 0.5, -1)
+
+
+@intended("attention_weights", "columns sum to one")
+def columns_sum_to_one(queries, keys):
+    return torch.softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, -2)
+
+
+@intended("attention_weights", "scaled after softmax")
+def scaled_after(queries, keys):
+    return torch.softmax(queries @ keys.mT, -1) / keys.shape[-1] ** 0.5
+
+
+@intended("attention_weights", "log-softmax")
+def log_softmax(queries, keys):
+    return torch.log_softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, -1)
+
+
+@intended("attention_weights", "divided by the sum, no exponential")
+def no_exponential(queries, keys):
+    scores = queries @ keys.mT / keys.shape[-1] ** 0.5
+    return scores / scores.sum(-1, keepdim=True)
+
+
+@intended("scaled_dot_product_attention", "the root of the values' size")
+def root_of_value_size(queries, keys, values):
+    return torch.softmax(queries @ keys.mT / values.shape[-1] ** 0.5, -1) @ values
+
+
+@intended("scaled_dot_product_attention", "output and weights")
+def output_and_weights(queries, keys, values):
+    weights = torch.softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, -1)
+    return weights @ values, weights
+
+
+@intended("scaled_dot_product_attention", "no values")
+def no_values(queries, keys, values):
+    return torch.softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, -1)
+
+
+@intended("scaled_dot_product_attention", "keys as values")
+def keys_as_values(queries, keys, values):
+    return torch.softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, -1) @ keys
+
+
+@intended("scaled_dot_product_attention", "divided by the size, not its root")
+def by_the_size(queries, keys, values):
+    return torch.softmax(queries @ keys.mT / keys.shape[-1], -1) @ values
+
+
+@intended("scaled_dot_product_attention", "the result scaled, not the scores")
+def result_scaled(queries, keys, values):
+    return torch.softmax(queries @ keys.mT, -1) @ values / keys.shape[-1] ** 0.5
+
+
+@intended("scaled_dot_product_attention", "no softmax")
+def no_softmax(queries, keys, values):
+    return queries @ keys.mT / keys.shape[-1] ** 0.5 @ values

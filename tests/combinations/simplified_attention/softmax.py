@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.suite import combination
+from autograder.suite import combination, intended
 
 
 @combination("softmax", "one_maximum_for_all", "dim_ignored")
@@ -15,3 +15,110 @@ def one_maximum_and_last_dimension(scores, dim=-1):
 def cut_and_detached(scores, dim=-1):
     numbers = torch.exp(scores.detach().clamp(-80, 80))
     return numbers / numbers.sum(dim=dim, keepdim=True)
+
+
+@intended("normalize_by_sum", "divided by the largest")
+def by_the_largest(scores):
+    return scores / scores.max(dim=-1, keepdim=True).values
+
+
+@intended("normalize_by_sum", "columns that sum to one")
+def columns(scores):
+    return scores / scores.sum(dim=0, keepdim=True)
+
+
+@intended("normalize_by_sum", "divided by the sum of absolute values")
+def by_absolute_values(scores):
+    return scores / scores.abs().sum(dim=-1, keepdim=True)
+
+
+@intended("normalize_by_sum", "a small constant below")
+def constant_below(scores):
+    return scores / (scores.sum(dim=-1, keepdim=True) + 1e-3)
+
+
+@intended("normalize_by_sum", "the smallest taken away first")
+def smallest_taken_away(scores):
+    scores = scores - scores.min(dim=-1, keepdim=True).values
+    return scores / scores.sum(dim=-1, keepdim=True)
+
+
+@intended("normalize_by_sum", "everything together sums to one")
+def all_together(scores):
+    return scores / scores.sum()
+
+
+@intended("naive_softmax", "powers of two")
+def powers_of_two(scores):
+    powers = 2.0**scores
+    return powers / powers.sum(-1, keepdim=True)
+
+
+@intended("naive_softmax", "divided by the largest exponential")
+def by_largest_exponential(scores):
+    powers = torch.exp(scores)
+    return powers / powers.max(-1, keepdim=True).values
+
+
+@intended("naive_softmax", "summed over the rows' axis")
+def summed_down(scores):
+    powers = torch.exp(scores)
+    return powers / powers.sum(0)
+
+
+@intended("naive_softmax", "exponentials that are not divided")
+def exponentials(scores):
+    return torch.exp(scores)
+
+
+@intended("naive_softmax", "a minus in the exponent")
+def minus_in_the_exponent(scores):
+    powers = torch.exp(-scores)
+    return powers / powers.sum(-1, keepdim=True)
+
+
+@intended("softmax", "the argument dim is not used")
+def dim_not_used(scores, dim=-1):
+    powers = torch.exp(scores - scores.amax(-1, keepdim=True))
+    return powers / powers.sum(-1, keepdim=True)
+
+
+@intended("softmax", "divided by the largest, not shifted")
+def divided_by_the_largest(scores, dim=-1):
+    powers = torch.exp(scores / scores.amax(dim, keepdim=True))
+    return powers / powers.sum(dim, keepdim=True)
+
+
+@intended("softmax", "shifted by the mean")
+def shifted_by_the_mean(scores, dim=-1):
+    powers = torch.exp(scores - scores.mean(dim, keepdim=True))
+    return powers / powers.sum(dim, keepdim=True)
+
+
+@intended("softmax", "scores cut at 50")
+def cut_at_fifty(scores, dim=-1):
+    powers = torch.exp(scores.clamp(-50, 50))
+    return powers / powers.sum(dim, keepdim=True)
+
+
+@intended("softmax", "a temperature of two")
+def temperature(scores, dim=-1):
+    powers = torch.exp((scores - scores.amax(dim, keepdim=True)) / 2)
+    return powers / powers.sum(dim, keepdim=True)
+
+
+@intended("softmax", "the tuple that max returns")
+def tuple_of_max(scores, dim=-1):
+    powers = torch.exp(scores - scores.max(dim, keepdim=True))
+    return powers / powers.sum(dim, keepdim=True)
+
+
+@intended("softmax", "keepdim forgotten")
+def keepdim_forgotten(scores, dim=-1):
+    powers = torch.exp(scores - scores.amax(dim))
+    return powers / powers.sum(dim)
+
+
+@intended("softmax", "logarithms")
+def logarithms(scores, dim=-1):
+    return scores - torch.logsumexp(scores, dim, keepdim=True)
