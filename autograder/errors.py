@@ -60,9 +60,13 @@ class SandboxError(GraderError):
 
 
 class AnswerFault(AutograderError):
-    """A student's code failed while a test was calling it. `verdict` names how."""
+    """A student's code failed while a test was calling it. `verdict` names how.
+
+    `cause` is equal for failures that one message is enough for.
+    """
 
     verdict: Verdict = Verdict.ERROR
+    cause: str = ""
 
 
 class AnswerMissing(AnswerFault):

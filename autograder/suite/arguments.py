@@ -5,7 +5,8 @@ An argument is a tensor, or a tuple or list that may hold some.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -46,16 +47,38 @@ def _is_meta(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.device.type == "meta"
 
 
+@dataclass(frozen=True, slots=True)
+class GradientFault:
+    """A gradient that is not right: to what, and what differs; `got` is None where none came."""
+
+    place: str
+    text: str
+    got: Any
+    expected: Any
+
+
+def weight_faults(
+    got: Mapping[str, Any], expected: Mapping[str, Any], compare: Compare
+) -> Iterator[GradientFault]:
+    """Where gradients to weights differ from the expected ones."""
+    for name, other in expected.items():
+        text = compare(got.get(name), other)
+        if text is not None:
+            yield GradientFault(name, text, got.get(name), other)
+
+
 def gradient_faults(
     args: Sequence[Any], got: Sequence[Any], expected: Sequence[Any], compare: Compare | None = None
-) -> Iterator[str]:
+) -> Iterator[GradientFault]:
     """Where gradients to arguments differ from the expected ones, with what came."""
     compare = compare or gradient_difference
     for index, (arg, one, other) in enumerate(zip(args, got, expected, strict=True)):
-        yield from _faults(f"the gradient to argument {index + 1}", arg, one, other, compare)
+        yield from _faults(f"argument {index + 1}", arg, one, other, compare)
 
 
-def _faults(where: str, arg: Any, got: Any, expected: Any, compare: Compare) -> Iterator[str]:
+def _faults(
+    where: str, arg: Any, got: Any, expected: Any, compare: Compare
+) -> Iterator[GradientFault]:
     if isinstance(expected, tuple | list):
         items = got if isinstance(got, tuple | list) else [None] * len(expected)
         for index, (item, one, other) in enumerate(zip(arg, items, expected, strict=True)):
@@ -63,7 +86,7 @@ def _faults(where: str, arg: Any, got: Any, expected: Any, compare: Compare) -> 
         return
     text = compare(got, expected)
     if text is not None:
-        yield f"{where}, {describe(arg)}:\n{text}"
+        yield GradientFault(where, text, got, expected)
 
 
 def gradient_difference(got: Any, expected: Any) -> str | None:

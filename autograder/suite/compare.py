@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
@@ -22,6 +22,9 @@ class Tolerance:
 
 FLOAT32 = Tolerance(atol=1e-5, rtol=1e-4)
 FLOAT64 = Tolerance(atol=1e-7, rtol=1e-6)
+#: values of a row that a message shows
+_SHOWN = 8
+
 EXACT = Tolerance(atol=0.0, rtol=0.0)
 #: 4-decimal numbers printed in a document, computed from literal inputs
 PRINTED = Tolerance(atol=6e-5, rtol=0.0)
@@ -121,20 +124,23 @@ def _close(got: torch.Tensor, expected: torch.Tensor, bound: Tolerance) -> torch
 
 def _value_difference(got: torch.Tensor, expected: torch.Tensor, wrong: torch.Tensor) -> str:
     if expected.dim() == 0:
-        return f"got       {_number(got.item())}\nexpected  {_number(expected.item())}"
+        one, other = _numbers([got.item()], [expected.item()])
+        return f"got       {one}\nexpected  {other}"
     distance = (got.double() - expected.double()).abs().masked_fill(~wrong, -1.0)
     distance = torch.nan_to_num(distance, nan=float("inf"), posinf=float("inf"))
     worst = _unravel(int(distance.flatten().argmax()), expected.shape)
+    one, other = _numbers([got[worst].item()], [expected[worst].item()])
     lines = [
         f"{int(wrong.sum())} of {wrong.numel()} values differ; the largest difference is at "
-        f"{list(worst)}: got {_number(got[worst].item())}, "
-        f"expected {_number(expected[worst].item())}"
+        f"{list(worst)}: got {one}, expected {other}"
     ]
     if expected.dim() > 1:
         first = _unravel(int(wrong.flatten().nonzero()[0]), expected.shape)[:-1]
         lines.append(f"first row that differs, {list(first)}:")
         got, expected = got[first], expected[first]
-    lines += [f"got       {_row(got)}", f"expected  {_row(expected)}"]
+    more = ", ..." if expected.numel() > _SHOWN else ""
+    one, other = _numbers(got[:_SHOWN].tolist(), expected[:_SHOWN].tolist())
+    lines += [f"got       [{one}{more}]", f"expected  [{other}{more}]"]
     return "\n".join(lines)
 
 
@@ -146,19 +152,19 @@ def _unravel(index: int, shape: torch.Size) -> tuple[int, ...]:
     return tuple(reversed(where))
 
 
-def _number(item: Any) -> str:
-    return (
-        f"{item:.4f}"
-        if isinstance(item, float) and 1e-3 <= abs(item) < 1e5
-        else f"{item:.4g}"
-        if isinstance(item, float)
-        else str(item)
-    )
+def _numbers(got: Sequence[Any], expected: Sequence[Any]) -> tuple[str, str]:
+    """Both rows with as many digits as it takes to see what differs."""
+    for digits in range(4, 17):
+        one, other = (", ".join(_number(item, digits) for item in row) for row in (got, expected))
+        if one != other:
+            break
+    return one, other
 
 
-def _row(row: torch.Tensor) -> str:
-    shown = ", ".join(map(_number, row[:8].tolist()))
-    return f"[{shown}{', ...' if row.numel() > 8 else ''}]"
+def _number(item: Any, digits: int) -> str:
+    if not isinstance(item, float):
+        return str(item)
+    return f"{item:.{digits}f}" if 1e-3 <= abs(item) < 1e5 else f"{item:.{digits}g}"
 
 
 def _sequence_difference(

@@ -5,8 +5,8 @@ Every failure tells the call with its shapes, what came, what was expected, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
@@ -16,9 +16,19 @@ from .arguments import changes, gradient_faults
 from .calls import call_text, steps_text
 from .compare import Tolerance, difference
 from .draw import Draw
-from .failures import Failures, check_raises, explained, message
+from .failures import (
+    Failures,
+    WrongAnswer,
+    check_raises,
+    check_that,
+    explained,
+    message,
+    wrong_gradient,
+    wrong_value,
+)
 from .implementation import Gradients, Implementation, Step
 from .layers import ExpectLayer
+from .local import signature_of
 from .rules import Forbidden
 
 
@@ -83,12 +93,12 @@ class Expect:
         right = expected
         with self.failures.noted():
             got = self.result(question, *args, likely=likely)
+            one, other = got, expected
             if after is not None and _alike(got, expected):
-                text = difference(after(got), after(expected), tolerance)
-            else:
-                text = difference(got, expected, tolerance)
+                one, other = after(got), after(expected)
+            text = difference(one, other, tolerance)
             if text is not None:
-                self._fail(text, likely)
+                self.failures.add(wrong_value(self._call, text, one, other, likely))
             else:
                 right = got
         return right
@@ -96,7 +106,7 @@ class Expect:
     def result(self, question: str, *args: Any, likely: str = "") -> Any:
         """The answer's value, for a test of a property; its arguments must stay as they were."""
         self._call = call_text(question, args)
-        with self._explained(likely):
+        with self._explained(question):
             outcome = self.implementation.call(question, args)
         for text, cause in changes(args, outcome):
             self._fail(text, cause)
@@ -111,17 +121,15 @@ class Expect:
         expected = self.solution.steps(question, steps)
         self._call = steps_text(question, steps)
         with self.failures.noted():
-            with self._explained(likely):
+            with self._explained(question):
                 got = self.implementation.steps(question, steps)
             text = difference(got, expected)
             if text is not None:
-                self._fail(text, likely)
+                self.failures.add(wrong_value(self._call, text, got, expected, likely))
 
     def that(self, holds: bool, *, got: str, expected: str, likely: str) -> None:
         """A property of the last call's value holds; what follows may rely on it."""
-        if not holds:
-            text = f"got       {got}\nexpected  {expected}"
-            raise AssertionError(message(self._call, text, likely))
+        check_that(self._call, holds, got, expected, likely)
 
     def gradients(self, question: str, *args: Any, likely: str) -> None:
         """Gradients to every floating point input equal the solution's, for a random cotangent."""
@@ -129,20 +137,21 @@ class Expect:
         expected = self.solution.gradients(question, args, cotangent)
         self._call = f"the gradient of {call_text(question, args)}"
         with self.failures.noted():
-            with self._explained(likely):
+            with self._explained(question):
                 got = self.implementation.gradients(question, args, cotangent)
             text = difference(got.value, expected.value)
             if text is not None:
-                self._fail(text, likely)
-            for text in gradient_faults(args, got.inputs, expected.inputs):
-                self._fail(text, likely)
+                wrong = wrong_value(self._call, text, got.value, expected.value, likely)
+                self.failures.add(wrong)
+            for fault in gradient_faults(args, got.inputs, expected.inputs):
+                self.failures.add(wrong_gradient(self._call, fault, likely))
 
     def pulled(
         self, question: str, *args: Any, cotangent: torch.Tensor, likely: str = ""
     ) -> Gradients:
         """The answer's value and gradients for a given cotangent, for a test of a property."""
         self._call = f"the gradient of {call_text(question, args)}"
-        with self._explained(likely):
+        with self._explained(question):
             return self.implementation.gradients(question, args, cotangent)
 
     def raises(
@@ -198,12 +207,10 @@ class Expect:
         return tuple(self._cotangent(item) for item in value)
 
     def _fail(self, text: str, likely: str) -> None:
-        self.failures.add(AssertionError(message(self._call, text, likely)))
+        self.failures.add(WrongAnswer(message(self._call, text, f"likely: {likely}")))
 
-    @contextmanager
-    def _explained(self, likely: str) -> Iterator[None]:
-        with explained(self._call, likely):
-            yield
+    def _explained(self, question: str) -> AbstractContextManager[None]:
+        return explained(self._call, question, signature_of(self._solution, question))
 
 
 def _alike(got: Any, expected: torch.Tensor) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
@@ -12,12 +13,24 @@ from torch.utils._pytree import tree_map_only
 from ..errors import AnswerNotImplemented, AnswerRaised
 from ..worker.devices import MIXED_DEVICES
 from ..worker.execution import tensors_in
-from .arguments import changes, gradient_difference, gradient_faults, not_finite
+from .arguments import changes, gradient_difference, gradient_faults, not_finite, weight_faults
 from .calls import call_text, steps_text
 from .compare import Tolerance, difference, form_difference
 from .draw import Draw
-from .failures import Failures, check_raises, explained, message, not_a_result
+from .failures import (
+    Failures,
+    WrongAnswer,
+    check_raises,
+    check_that,
+    explained,
+    message,
+    not_a_result,
+    wrong_gradient,
+    wrong_value,
+    wrong_weights,
+)
 from .implementation import Implementation, Layer, Step
+from .local import signature_of
 
 
 class ExpectLayer:
@@ -40,10 +53,11 @@ class ExpectLayer:
     ) -> None:
         self._failures = failures
         self._question = question
+        self._signature = signature_of(solution, question)
         self._built = self._call = call_text(question, args)
         self._draw = draw
         self._reference = solution.build(question, args) if solution is not None else None
-        with explained(self._call, "the class can't be built with these arguments"):
+        with self._explained():
             self.answer: Layer = implementation.build(question, args)
         self._scale = scale
         if self._reference is not None:
@@ -71,12 +85,7 @@ class ExpectLayer:
         try:
             self.answer.load(weights)
         except AnswerRaised as fault:
-            text = f"got       {fault}\nexpected  weights of these names and shapes"
-            likely = (
-                "every layer is an attribute of the module with the name that the exercise "
-                f"gives; the weights are {', '.join(weights)}"
-            )
-            raise AssertionError(message(self._call, text, likely)) from None
+            raise wrong_weights(self._call, fault, weights) from None
 
     def exact_weights(self, *, likely: str) -> None:
         """The answer has the trainable parameters of the solution, same shapes, and no others."""
@@ -116,7 +125,7 @@ class ExpectLayer:
     def _other(self, what: str, make: Callable[[Layer], Layer], likely: str) -> ExpectLayer:
         other = copy.copy(self)
         self._call = f"{what} of {self._built}"
-        with explained(self._call, likely):
+        with self._explained():
             other.answer = make(self.answer)
         if self._reference is not None:
             other._reference = make(self._reference)
@@ -136,7 +145,7 @@ class ExpectLayer:
             got = self.result(*args, likely=likely)
             text = difference(got, expected, tolerance)
             if text is not None:
-                self._fail(text, likely)
+                self._failures.add(wrong_value(self._call, text, got, expected, likely))
             else:
                 right = got
         return right
@@ -144,7 +153,7 @@ class ExpectLayer:
     def result(self, *args: Any, likely: str = "") -> Any:
         """The answer's forward value, for a test of a property."""
         self._call = call_text(f"{self._built}.forward", args)
-        with explained(self._call, likely):
+        with self._explained():
             outcome = self.answer.forward(args)
         for text, cause in changes(args, outcome):
             self._fail(text, cause)
@@ -159,11 +168,11 @@ class ExpectLayer:
         expected = self.reference.steps(steps)
         self._call = steps_text(f"{self._built}.forward", steps)
         with self._failures.noted():
-            with explained(self._call, likely):
+            with self._explained():
                 got = self.answer.steps(steps)
             text = difference(got, expected)
             if text is not None:
-                self._fail(text, likely)
+                self._failures.add(wrong_value(self._call, text, got, expected, likely))
 
     def shape(self, *args: Any, likely: str) -> None:
         """The forward value has the solution's shape; for inputs on the meta device."""
@@ -171,7 +180,7 @@ class ExpectLayer:
         got = self.result(*args, likely=likely)
         text = form_difference(got, expected)
         if text is not None:
-            self._fail(text, likely)
+            self._failures.add(wrong_value(self._call, text, got, expected, likely))
 
     def moves(self, *args: Any, likely: str) -> None:
         """Forward works on another device: all that it computes with is there, and so is its value.
@@ -197,9 +206,7 @@ class ExpectLayer:
 
     def that(self, holds: bool, *, got: str, expected: str, likely: str) -> None:
         """A property of the last call's value holds; what follows may rely on it."""
-        if not holds:
-            text = f"got       {got}\nexpected  {expected}"
-            raise AssertionError(message(self._call, text, likely))
+        check_that(self._call, holds, got, expected, likely)
 
     def raises(self, *args: Any, error: type[Exception], likely: str, naming: str = "") -> None:
         """Forward raises `error`, or a subclass, with `naming` in its message."""
@@ -227,14 +234,14 @@ class ExpectLayer:
         expected = self.reference.gradients(args, cotangent)
         self._call = f"the gradient of {call_text(f'{self._built}.forward', args)}"
         with self._failures.noted():
-            with explained(self._call, likely):
+            with self._explained():
                 got = self.answer.gradients(args, cotangent)
-            for name, other in expected.weights.items():
-                text = compare(got.weights.get(name), other)
-                if text is not None:
-                    self._fail(f"the gradient to {name}:\n{text}", likely)
-            for text in gradient_faults(args, got.inputs, expected.inputs, compare):
-                self._fail(text, likely)
+            faults = weight_faults(got.weights, expected.weights, compare)
+            for fault in (*faults, *gradient_faults(args, got.inputs, expected.inputs, compare)):
+                self._failures.add(wrong_gradient(self._call, fault, likely))
 
     def _fail(self, text: str, likely: str) -> None:
-        self._failures.add(AssertionError(message(self._call, text, likely)))
+        self._failures.add(WrongAnswer(message(self._call, text, f"likely: {likely}")))
+
+    def _explained(self) -> AbstractContextManager[None]:
+        return explained(self._call, self._question, self._signature)

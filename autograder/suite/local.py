@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import importlib.util
+import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -30,6 +31,19 @@ def load_module(path: Path, name: str | None = None) -> ModuleType:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def signature_of(implementation: object, name: str) -> str:
+    """How a question of a module in this process is called: `dropout(x, p, training=True)`."""
+    found = implementation.namespace.get(name) if hasattr(implementation, "namespace") else None
+    if not callable(found):
+        return ""
+    try:
+        parameters = inspect.signature(found).parameters.values()
+    except (TypeError, ValueError):
+        return ""
+    bare = (parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters)
+    return f"{name}({', '.join(map(str, bare))})"
 
 
 class LocalImplementation:
@@ -159,5 +173,5 @@ def _faults(name: str) -> Iterator[None]:
     except Exception as error:
         bases = tuple(base.__name__ for base in type(error).__mro__)
         raise AnswerRaised(
-            f"{type(error).__name__}: {error}", type(error).__name__, bases
+            f"{type(error).__name__}: {execution.error_text(error)}", type(error).__name__, bases
         ) from error

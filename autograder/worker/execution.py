@@ -5,6 +5,7 @@ Used by the worker inside the wall and by `suite.local` in the same process: bot
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,15 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from .devices import second_device
 from .wire import memory_of
+
+
+def error_text(error: BaseException) -> str:
+    """What an error says; where a name is unknown, with the nearest one that is known."""
+    if isinstance(error, NameError | AttributeError):
+        return str(traceback.TracebackException.from_exception(error, limit=0))
+    if isinstance(error, KeyError) and len(error.args) == 1:
+        return str(error.args[0]) if isinstance(error.args[0], str) else str(error)
+    return str(error)
 
 
 def copy_of(value: Any, memo: dict[int, torch.Tensor] | None = None) -> Any:
@@ -124,7 +134,7 @@ def _pulled(value: Any, cotangent: Any) -> torch.Tensor | None:
         if output.requires_grad:
             if output.shape != seed.shape:
                 raise RuntimeError(
-                    f"the value has shape {tuple(output.shape)}, its cotangent {tuple(seed.shape)}"
+                    f"the result has shape {tuple(output.shape)}, expected {tuple(seed.shape)}"
                 )
             terms.append((output * seed).sum())
     return sum(terms[1:], terms[0]) if terms else None
@@ -148,11 +158,14 @@ def weights(layer: nn.Module) -> dict[str, torch.Tensor]:
 
 
 def load(layer: nn.Module, values: Mapping[str, torch.Tensor]) -> None:
-    """Copies weights in by name; raises KeyError or ValueError that names the parameter."""
+    """Copies weights in by name; raises LookupError or ValueError that names the parameter."""
     parameters = dict(layer.named_parameters(remove_duplicate=False))
+    missing = [name for name in values if name not in parameters]
+    if missing:
+        others = [name for name in parameters if name not in values]
+        instead = f"; it has {', '.join(others[:6])} instead" if others else ""
+        raise LookupError(f"there is no weight {', '.join(missing[:6])}{instead}")
     for name, value in values.items():
-        if name not in parameters:
-            raise KeyError(f"no parameter {name!r}; found {sorted(parameters) or 'none'}")
         parameter = parameters[name]
         if parameter.shape != value.shape:
             raise ValueError(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...errors import AnswerFault
 from ...records import QuestionResult, TestResult, Verdict
+from ...suite.failures import told_once
 
 #: characters of a message: the sentence counts, not the tensor
 MAX_MESSAGE = 2000
@@ -49,7 +50,7 @@ class TestOutcome:
 def judge(question: str, outcomes: Sequence[TestOutcome]) -> QuestionResult:
     """The question's result: the points of its tests, or none where `_COSTS_ALL` says so."""
     verdict = _verdict([outcome.verdict for outcome in outcomes])
-    tests = tuple(test_result(outcome) for outcome in outcomes)
+    tests = _told_once(outcomes)
     earned = 0.0 if verdict in _COSTS_ALL else sum(test.points for test in tests)
     return QuestionResult(
         question=question,
@@ -71,6 +72,19 @@ def _verdict(verdicts: Sequence[Verdict]) -> Verdict:
     return next(verdict for verdict in verdicts if verdict is not Verdict.CORRECT)
 
 
+def _told_once(outcomes: Sequence[TestOutcome]) -> tuple[TestResult, ...]:
+    """The records of a question's tests, in which equal causes are told once."""
+    tests = [test_result(outcome) for outcome in outcomes]
+    failed = [n for n, test in enumerate(tests) if not test.passed]
+    causes = [str(getattr(outcomes[n].failure, "cause", "")) for n in failed]
+    texts = told_once(
+        [(tests[n].name, tests[n].message, cause) for n, cause in zip(failed, causes, strict=True)]
+    )
+    for n, text in zip(failed, texts, strict=True):
+        tests[n] = replace(tests[n], message=_shortened(text))
+    return tuple(tests)
+
+
 def test_result(outcome: TestOutcome) -> TestResult:
     """The record of a test."""
     passed = outcome.failure is None
@@ -88,5 +102,8 @@ def _message(failure: BaseException) -> str:
         text = str(failure)
     else:  # the test could not even look at the answer
         text = f"the answer is not of the expected kind ({type(failure).__name__}: {failure})"
-    text = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return _shortened(_UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text))
+
+
+def _shortened(text: str) -> str:
     return text if len(text) <= MAX_MESSAGE else text[: MAX_MESSAGE - 4] + " ..."

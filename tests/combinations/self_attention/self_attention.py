@@ -50,13 +50,6 @@ class softmax_along_zero(_V1):
         return torch.softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, 0) @ values
 
 
-@intended("SelfAttentionV1", "the input as values")
-class input_as_values(_V1):
-    def forward(self, x):
-        queries, keys = x @ self.W_query, x @ self.W_key
-        return torch.softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, -1) @ x @ self.W_value
-
-
 @intended("SelfAttentionV1", "super().__init__() forgotten")
 class super_forgotten(nn.Module):
     def __init__(self, d_in, d_out):

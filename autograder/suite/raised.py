@@ -1,0 +1,153 @@
+"""What an error that an answer raised means, and what to do about it.
+
+The table goes from what Python and torch say to what a student can do. The first pattern that
+fits counts; an error that fits none has a text of its own all the same, never one about values.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..errors import (
+    AnswerCrashed,
+    AnswerFault,
+    AnswerMemory,
+    AnswerOutputLimit,
+    AnswerProtocol,
+    AnswerRaised,
+    AnswerTimeout,
+)
+
+_SUPER = (
+    "the first line of `__init__` must be `super().__init__()`: it is missing, or the layers are "
+    "made above it"
+)
+_MAX = (
+    "`max` and `min` with a dimension return two tensors, values and indices: take `.values`, or "
+    "use `amax` and `amin`"
+)
+_PRODUCT = (
+    "the sizes do not fit for a matrix product: (..., n, k) @ (..., k, m) needs the same k twice. "
+    "Write the shape beside each tensor; a transpose may be missing, or be one too many"
+)
+_SIZES = (
+    "two tensors of different sizes meet: sizes must be equal, or 1, counted from the right. Write "
+    "the shape beside each tensor; `keepdim=True` or `unsqueeze` may be missing"
+)
+_LEFT_TORCH = (
+    "`.item()`, `.numpy()`, `.tolist()` and `float(...)` leave torch, and gradients end there: "
+    "compute with tensors"
+)
+_DTYPE = (
+    "tensors of different dtypes meet: give what you make yourself the dtype of the input, such "
+    "as `torch.zeros(..., dtype=x.dtype)`"
+)
+_ALONE = (
+    "each exercise's file stands alone: it can import torch, the standard library and what its "
+    "stub imports, but no other exercise. Copy what you need into this file"
+)
+
+_TABLE: tuple[tuple[str, str], ...] = (
+    (r"__init__\(\) call|has no attribute '_(modules|parameters|buffers)'", _SUPER),
+    (r"return_types\.(max|min)|'(max|min)' object|not tuple", _MAX),
+    (r"No module named|could not be imported", _ALONE),
+    (
+        r"^(NameError|UnboundLocalError): .*'(?P<name>\w+)'",
+        "`{name}` has no value at that line: is it misspelt, or is it defined under another name?",
+    ),
+    (
+        r"NoneType",
+        "one of the values is None: a function that you call may have no `return`, or an argument "
+        "is not given",
+    ),
+    (
+        r"object has no attribute '(?P<name>\w+)'",
+        "there is no `{name}` there: compare the name with the one that `__init__` gives, or with "
+        "torch's documentation",
+    ),
+    (
+        r"shapes? cannot be multiplied|batch[12]? tensor|must match the size of tensor b.*matmul|"
+        r"inconsistent tensor size|size mismatch|must be a (matrix|3D)|[12]D tensors expected",
+        _PRODUCT,
+    ),
+    (
+        r"must match the (size|existing size)|not broadcastable|expand\(|must match except in",
+        _SIZES,
+    ),
+    (
+        r"invalid for input of size|shape .* is invalid",
+        "a new shape must hold just as many numbers as the old one: multiply its sizes and compare",
+    ),
+    (
+        r"view size is not compatible",
+        "after a transpose memory is not in that order: `reshape` copies where `view` can't",
+    ),
+    (
+        r"Dimension out of range|dimension .* out of|number of dims|too many indices",
+        "the tensor has fewer dimensions than this line counts on: dimensions counted from the "
+        "right (-1, -2) fit any number of leading ones",
+    ),
+    (
+        r"out of (bounds|range)",
+        "an index is too large: a size that is built in, or a loop that goes one step too far",
+    ),
+    (r"does not require grad|Can't call numpy|requires grad\. Use", _LEFT_TORCH),
+    (
+        r"in-?place operation|is being used in an in-place",
+        "an operation in place (`x -= ...`, `x[...] = ...`, a name ending in `_`) changes what the "
+        "gradient still needs: work on a new tensor",
+    ),
+    (r"same dtype|expected scalar type|expected .* dtype|to have the same|Double.*Float", _DTYPE),
+    (
+        r"[Oo]nly one element tensors|Boolean value of Tensor|only integer tensors|"
+        r"can be converted to (Python|a) scalar",
+        "here Python wants one number (`if`, `int`, `range`, `math.sqrt`), and a tensor with "
+        "several came",
+    ),
+    (r"^RecursionError", "the function calls itself and finds no end: does it call its own name?"),
+    (r"^AssertionError", "an `assert` of your own code does not hold for this call"),
+    (r"^ZeroDivisionError", "a divisor is 0 for this call: which size or number may be 0?"),
+    (r"^KeyError", "a dictionary, or a table of layers, has no entry of that name"),
+)
+_FAULTS: tuple[tuple[type[AnswerFault], str], ...] = (
+    (AnswerTimeout, "a loop that never ends, or one over every single number of a large tensor"),
+    (AnswerMemory, "a tensor that is much larger than the shapes in the docstring"),
+    (AnswerCrashed, "a call that ends Python, such as `exit()`, or a recursion without an end"),
+    (AnswerOutputLimit, "a `print` inside a loop"),
+    (AnswerProtocol, "the result is of another kind than the docstring says"),
+)
+_AT_IMPORT = "the file must run from its first line to its last before any answer can be called"
+_SIGNATURE = re.compile(
+    r"positional arguments?\b|unexpected keyword argument|multiple values for argument"
+)
+_OTHERWISE = (
+    "the code stopped with this error: make the call yourself and print the shapes just before "
+    "the line where it stops"
+)
+_COUNTED = re.compile(r"(?P<function>[\w.]+)\(\) (takes|missing|got)")
+
+
+def advice(fault: AnswerFault, question: str, signature: str = "") -> str:
+    """What to do about a fault of an answer to `question`, which is called with `signature`."""
+    if isinstance(fault, AnswerRaised):
+        return _about_error(str(fault), question, signature)
+    return next((text for kind, text in _FAULTS if isinstance(fault, kind)), _AT_IMPORT)
+
+
+def _about_error(error: str, question: str, signature: str) -> str:
+    if _SIGNATURE.search(error):
+        return _about_arguments(error, question, signature)
+    for pattern, text in _TABLE:
+        found = re.search(pattern, error, re.DOTALL)
+        if found:
+            return text.format(**found.groupdict())
+    return _OTHERWISE
+
+
+def _about_arguments(error: str, question: str, signature: str) -> str:
+    found = _COUNTED.search(error)
+    function = found["function"] if found else ""
+    if function.rsplit(".", 1)[0] == question or function in (question, "forward"):
+        right = f": {signature}" if signature else ""
+        return f"the line with `def` must stay as it was given{right}"
+    return f"`{function or 'a function'}` is called with other arguments than it takes"

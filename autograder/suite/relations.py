@@ -1,0 +1,242 @@
+"""How what came relates to what was expected: one sentence that is true, or nothing.
+
+Each relation is tested on the numbers themselves, so that a message may begin with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+#: relative and absolute: two computations of one number
+_NEAR = 1e-3
+_NEARLY_RIGHT = 3e-3
+
+
+def relation(got: Any, expected: Any) -> str:
+    """How a wrong value relates to the expected one; empty where nothing simple is true."""
+    if not isinstance(expected, torch.Tensor):
+        return _of_sequence(got, expected)
+    if not isinstance(got, torch.Tensor):
+        return _of_type(got)
+    if got.device != expected.device or "meta" in (got.device.type, expected.device.type):
+        return ""
+    got, expected = got.detach(), expected.detach()
+    if got.shape != expected.shape:
+        return _of_shape(got, expected)
+    if got.dtype != expected.dtype:
+        return "the values are right, their dtype is not" if _near(got, expected) else ""
+    if expected.numel() == 0:
+        return ""
+    if not expected.dtype.is_floating_point:
+        return _of_integers(got, expected)
+    return next((text for text in _of_values(got, expected) if text), "")
+
+
+def _of_sequence(got: Any, expected: Any) -> str:
+    """Of the items of a tuple the one that is wrong, or what their order is."""
+    if not isinstance(expected, tuple | list) or not isinstance(got, tuple | list):
+        return _of_type(got) if got is None else ""
+    if len(got) != len(expected):
+        return ""
+    right = [_near(one, other) for one, other in zip(got, expected, strict=True)]
+    if not any(right) and len(got) > 1 and all(any(_near(g, e) for e in expected) for g in got):
+        return "the right tensors, in another order"
+    for index, fine in enumerate(right):
+        if fine or not _is_tensor(expected[index]):
+            continue
+        others = [n for n, item in enumerate(expected) if n != index and _near(got[index], item)]
+        if others:
+            return f"item {index} holds what belongs to item {others[0]}"
+        text = relation(got[index], expected[index])
+        return f"item {index}: {text}" if text else ""
+    return ""
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, torch.Tensor)
+
+
+def _of_type(got: Any) -> str:
+    if got is None:
+        return "nothing came back: is a `return` missing, or does it stand alone?"
+    if isinstance(got, tuple) and len(got) == 2 and "return_types" in type(got).__module__:
+        return "two tensors came back, values and indices, as `max` gives them"
+    if isinstance(got, tuple | list) and any(map(_is_tensor, got)):
+        return f"{len(got)} things came back, and one tensor is asked for"
+    return ""
+
+
+def _of_shape(got: torch.Tensor, expected: torch.Tensor) -> str:
+    def without_ones(tensor: torch.Tensor) -> list[int]:
+        return [size for size in tensor.shape if size != 1]
+
+    if got.numel() == expected.numel() and _near(got.flatten(), expected.flatten()):
+        if without_ones(got) == without_ones(expected):
+            return "the values are right; a dimension of size one is too many, or is lost"
+        return "the right numbers in the right order, in another shape"
+    if expected.dim() > 1 and got.shape == expected.mT.shape:
+        right = ", and its values would be right" if _near(got, expected.mT) else ""
+        return f"rows and columns are swapped{right}"
+    if got.dim() > expected.dim():
+        return f"the result has {got.dim()} dimensions, {got.dim() - expected.dim()} too many"
+    if got.dim() < expected.dim():
+        return f"the result has {got.dim()} dimensions, {expected.dim() - got.dim()} too few"
+    sizes = zip(got.shape, expected.shape, strict=True)
+    wrong = [index for index, (one, other) in enumerate(sizes) if one != other]
+    if len(wrong) == 1:
+        return f"the size of dimension {wrong[0]} is not right, the others are"
+    return ""
+
+
+def _of_integers(got: torch.Tensor, expected: torch.Tensor) -> str:
+    if expected.dtype == torch.bool and torch.equal(got, ~expected):
+        return "True and False are the other way round everywhere"
+    if expected.dim() > 1 and got.shape == expected.mT.shape and torch.equal(got, expected.mT):
+        return "rows and columns are swapped"
+    if expected.dtype == torch.bool:
+        return ""
+    steps = (got - expected).flatten()
+    if not bool((steps == steps[0]).all()):
+        return ""
+    return f"every value is {int(steps[0]):+d} away from the right one"
+
+
+def _of_values(got: torch.Tensor, expected: torch.Tensor) -> Iterator[str]:
+    yield _not_finite(got, expected)
+    if not bool(got.isfinite().all()) or not bool(expected.isfinite().all()):
+        return
+    got, expected = got.double(), expected.double()
+    yield _tiny(got, expected)
+    yield _factor(got, expected)
+    yield _rearranged(got, expected)
+    yield _of_some(got, expected)
+    yield _of_weights(got, expected)
+    yield _function(got, expected)
+
+
+def _not_finite(got: torch.Tensor, expected: torch.Tensor) -> str:
+    nan = got.isnan() & ~expected.isnan()
+    if bool(nan.all()):
+        return "every value is nan: look for 0/0, or 0 times infinity"
+    if bool(nan.any()):
+        return f"{int(nan.sum())} of {nan.numel()} values are nan: 0/0, or 0 times infinity"
+    if bool((got.isinf() & expected.isfinite()).any()):
+        return "some values are infinite: a number became too large, or was divided by 0"
+    return ""
+
+
+def _tiny(got: torch.Tensor, expected: torch.Tensor) -> str:
+    size = float(expected.abs().max())
+    off = (got - expected).abs()
+    if size == 0 or not bool((off <= _NEARLY_RIGHT * expected.abs() + 1e-4 * size).all()):
+        return ""
+    return (
+        "all values within 0.3% of the right ones: look for a small constant, rounding, precision"
+    )
+
+
+def _factor(got: torch.Tensor, expected: torch.Tensor) -> str:
+    if bool((got == 0).all()):
+        return "every value is 0"
+    norm = float((expected**2).sum())
+    factor = float((got * expected).sum()) / norm if norm else 0.0
+    if expected.numel() > 1 and abs(factor) > 1e-6 and _near(got, expected * factor):
+        if abs(factor + 1) < _NEAR:
+            return "every value has the other sign"
+        return f"every value is the right one times {factor:.4g}"
+    step = float((got - expected).mean())
+    if expected.numel() > 2 and abs(step) > _NEAR and _near(got, expected + step):
+        return f"every value is the right one plus {step:.4g}"
+    if expected.dim() > 1 and expected.shape[-1] > 1 and _factors_of_rows(got, expected):
+        return "every row is right up to a factor, which differs from row to row"
+    return ""
+
+
+def _factors_of_rows(got: torch.Tensor, expected: torch.Tensor) -> bool:
+    norms = (expected**2).sum(-1, keepdim=True)
+    factors = (got * expected).sum(-1, keepdim=True) / norms.clamp(min=1e-30)
+    return bool((factors.abs() > 1e-6).all()) and _near(got, expected * factors)
+
+
+def _rearranged(got: torch.Tensor, expected: torch.Tensor) -> str:
+    square = expected.dim() > 1 and expected.shape[-1] == expected.shape[-2] > 1
+    if square and _near(got, expected.mT):
+        return "rows and columns are swapped"
+    in_order = (tensor.flatten().sort().values for tensor in (got, expected))
+    return "the right numbers, in other places" if expected.numel() > 2 and _near(*in_order) else ""
+
+
+def _of_some(got: torch.Tensor, expected: torch.Tensor) -> str:
+    if expected.dim() < 2:
+        return ""
+    items = [_near(one, other) for one, other in zip(got, expected, strict=True)]
+    if expected.dim() > 2 and len(items) > 1:
+        if items == [True] + [False] * (len(items) - 1):
+            return "right for the first sample only"
+        if all(_near(item, got[0]) for item in got) and not _near(expected[0], expected[1]):
+            return "every sample gets the same result"
+    if expected.dim() == 4 and expected.shape[1] > 1:
+        heads = [_near(got[:, n], expected[:, n]) for n in range(expected.shape[1])]
+        if heads == [True] + [False] * (len(heads) - 1):
+            return "right for the first head only"
+    rows = [_near(got[..., n, :], expected[..., n, :]) for n in range(expected.shape[-2])]
+    if len(rows) > 2 and rows == [True] + [False] * (len(rows) - 1):
+        return "right for the first token only"
+    return ""
+
+
+def _of_weights(got: torch.Tensor, expected: torch.Tensor) -> str:
+    """Where attention weights are expected: rows that sum to one, perhaps causal ones."""
+    sums = expected.sum(-1)
+    if expected.shape[-1] < 2 or not bool((expected >= 0).all()):
+        return ""
+    if not _near(sums, torch.ones_like(sums)):
+        return ""
+    square = expected.dim() > 1 and expected.shape[-1] == expected.shape[-2]
+    if square and not bool(expected.triu(1).any()) and bool((got.triu(1).abs() > 1e-6).any()):
+        return "the future has weight: there are values above the diagonal that are not 0"
+    rows = got.sum(-1)
+    if _near(rows, torch.ones_like(rows)):
+        return ""
+    if got.dim() > 1 and _near(got.sum(-2), torch.ones_like(got.sum(-2))):
+        return "the columns sum to 1, and the rows should"
+    if abs(float(got.sum()) - 1) < _NEAR:
+        return "all values together sum to 1, and each row should"
+    return (
+        f"the rows do not sum to 1: they sum to {float(rows.min()):.4g} ... {float(rows.max()):.4g}"
+    )
+
+
+_FUNCTIONS: tuple[tuple[str, Callable[[torch.Tensor], torch.Tensor]], ...] = (
+    ("a softmax of it", lambda right: right.softmax(-1)),
+    ("its logarithm", torch.log),
+    ("its exponential", torch.exp),
+    ("its absolute value", torch.abs),
+    ("its square", torch.square),
+)
+
+
+def _function(got: torch.Tensor, expected: torch.Tensor) -> str:
+    if expected.dim() == 0:
+        return ""
+    for words, function in _FUNCTIONS:
+        right = function(expected)
+        if bool(right.isfinite().all()) and _near(got, right):
+            return f"what came is not the right result but {words}"
+    return ""
+
+
+def _near(one: Any, other: Any) -> bool:
+    """Whether two tensors of one shape hold the same numbers, but for rounding."""
+    if not isinstance(one, torch.Tensor) or not isinstance(other, torch.Tensor):
+        return False
+    if one.shape != other.shape or one.device != other.device or one.device.type == "meta":
+        return False
+    one, other = one.detach().double(), other.detach().double()
+    size = float(other[other.isfinite()].abs().max()) if bool(other.isfinite().any()) else 1.0
+    bound = _NEAR * 0.1 * (size if math.isfinite(size) and size else 1.0)
+    return bool(torch.isclose(one, other, atol=bound, rtol=_NEAR * 0.1, equal_nan=True).all())
