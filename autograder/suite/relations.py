@@ -114,6 +114,7 @@ def _of_values(got: torch.Tensor, expected: torch.Tensor) -> Iterator[str]:
     yield _factor(got, expected)
     yield _rearranged(got, expected)
     yield _of_some(got, expected)
+    yield _elsewhere(got, expected)
     yield _of_weights(got, expected)
     yield _function(got, expected)
 
@@ -166,6 +167,10 @@ def _rearranged(got: torch.Tensor, expected: torch.Tensor) -> str:
     square = expected.dim() > 1 and expected.shape[-1] == expected.shape[-2] > 1
     if square and _near(got, expected.mT):
         return "rows and columns are swapped"
+    return ""
+
+
+def _elsewhere(got: torch.Tensor, expected: torch.Tensor) -> str:
     in_order = (tensor.flatten().sort().values for tensor in (got, expected))
     return "the right numbers, in other places" if expected.numel() > 2 and _near(*in_order) else ""
 

@@ -69,7 +69,9 @@ def test_every_message_names_the_call_what_came_and_what_was_expected(
 
 
 def test_every_message_ends_with_a_next_step(said: list[tuple[str, CheckedTest]]) -> None:
-    assert [test for _, test in said if not re.search("likely: |next step: |remember: ", test.message)] == []
+    assert [
+        test for _, test in said if not re.search("likely: |next step: |remember: ", test.message)
+    ] == []
 
 
 def test_no_message_is_long_or_shows_the_machine(said: list[tuple[str, CheckedTest]]) -> None:

@@ -36,7 +36,7 @@ def test_a_wrong_answer_says_what_to_fix(here: Path) -> None:
     text = as_text(check_namespace("half", {"half": lambda x: x}, here))
     assert text.splitlines()[0] == "✗ half: something to fix (0 of 1 checks passed)"
     assert "  ✗ half of six" in text
-    assert "      likely: divide" in text
+    assert "      remember: divide" in text
 
 
 def test_a_stub_is_not_implemented_yet_in_one_line(here: Path) -> None:

@@ -53,7 +53,7 @@ def test_a_missing_gradient_into_a_pair_is_told_with_its_place() -> None:
     def cut(x, past):
         return appended(x, (past[0], past[1].detach()))
 
-    with pytest.raises(AssertionError, match=r"the gradient to argument 2\[1\], a float32 tensor"):
+    with pytest.raises(AssertionError, match=r"No gradient reaches argument 2\[1\]"):
         expecting(cut).gradients("appended", torch.ones(2), pair(3), likely="")
 
 

@@ -1,0 +1,115 @@
+"""What a failure says: a relation that is true, an error's own text, equal causes once."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from autograder.errors import AnswerRaised
+from autograder.suite import Draw, Expect, LocalImplementation
+from autograder.suite.compare import difference
+from autograder.suite.failures import told_once
+from autograder.suite.relations import relation
+
+_RIGHT = torch.tensor([[[0.5, 0.2, 0.3], [0.1, 0.6, 0.3]], [[0.3, 0.3, 0.4], [0.9, 0.0, 0.1]]])
+_CAUSAL = torch.tensor([[1.0, 0.0, 0.0], [0.4, 0.6, 0.0], [0.2, 0.3, 0.5]])
+
+
+@pytest.mark.parametrize(
+    ("got", "expected", "told"),
+    [
+        (_RIGHT * 2, _RIGHT, "times 2"),
+        (-_RIGHT, _RIGHT, "other sign"),
+        (_RIGHT * 1.001, _RIGHT, "within 0.3%"),
+        (torch.cat([_RIGHT[:1], _RIGHT[1:].flip(-1)]), _RIGHT, "first sample only"),
+        (_CAUSAL.mT, _CAUSAL, "rows and columns are swapped"),
+        (torch.full((3, 3), 1 / 3), _CAUSAL, "the future has weight"),
+        (_RIGHT.unsqueeze(0), _RIGHT, "dimension of size one"),
+        (_RIGHT.flatten(), _RIGHT, "in another shape"),
+        (_RIGHT / 0 * 0, _RIGHT, "nan"),
+        (_RIGHT.double(), _RIGHT, "dtype"),
+        (None, _RIGHT, "`return`"),
+        (torch.ones(2, dtype=torch.bool), torch.zeros(2, dtype=torch.bool), "other way round"),
+        ((_CAUSAL, _RIGHT), (_RIGHT, _CAUSAL), "in another order"),
+    ],
+)
+def test_a_relation_says_what_is_true(got: object, expected: object, told: str) -> None:
+    assert told in relation(got, expected)
+
+
+def test_no_relation_is_told_of_numbers_that_have_none() -> None:
+    torch.manual_seed(0)
+    assert relation(torch.randn(2, 3, 4), torch.randn(2, 3, 4)) == ""
+
+
+def test_numbers_are_printed_with_as_many_digits_as_differ() -> None:
+    text = difference(torch.tensor([1.00001], dtype=torch.float64), torch.ones(1).double())
+    assert text is not None and "1.00001" in text.splitlines()[1]
+
+
+def _right(inputs, query):
+    return inputs @ query
+
+
+def _misspelt(inputs, query):
+    return inputs @ qurey  # noqa: F821 - that is the mistake
+
+
+def _other_arguments(inputs):
+    return inputs
+
+
+_other_arguments.__qualname__ = "answer"
+
+
+class _NoSuper(nn.Module):
+    def __init__(self):
+        self.linear = nn.Linear(2, 2)
+
+
+def _tuple_of_max(inputs, query):
+    return inputs - inputs.max(0)
+
+
+def _no_product(inputs, query):
+    return inputs @ inputs
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (_misspelt, "`qurey` has no value"),
+        (_other_arguments, "must stay as it was given: answer(inputs, query)"),
+        (_tuple_of_max, "return two tensors"),
+        (_no_product, "do not fit for a matrix product"),
+    ],
+)
+def test_an_error_has_a_text_of_its_own(answer: object, told: str) -> None:
+    right = LocalImplementation({"answer": _right})
+    expect = Expect(LocalImplementation({"answer": answer}), right, Draw(0, "test"))
+    with pytest.raises(AnswerRaised) as raised:
+        expect.same("answer", torch.ones(3, 2), torch.ones(2), likely="a text about values")
+    assert told in str(raised.value) and "about values" not in str(raised.value)
+
+
+def test_a_missing_super_is_told_as_such() -> None:
+    right = LocalImplementation({"Layer": lambda: nn.Linear(2, 2)})
+    expect = Expect(LocalImplementation({"Layer": _NoSuper}), right, Draw(0, "test"))
+    with pytest.raises(AnswerRaised, match=r"must be `super\(\).__init__\(\)`"):
+        expect.layer("Layer")
+
+
+def test_sizes_of_weights_are_not_told_as_names() -> None:
+    right = LocalImplementation({"Layer": lambda: nn.Linear(2, 3)})
+    turned = LocalImplementation({"Layer": lambda: nn.Linear(3, 2)})
+    with pytest.raises(AssertionError, match="compare the sizes of this layer"):
+        Expect(turned, right, Draw(0, "test")).layer("Layer")
+
+
+def test_equal_causes_are_told_once() -> None:
+    same = ("call(1):\ngot       1\nremember: it", "cause")
+    first, other, alone = told_once([("a", *same), ("b", *same), ("c", "text", "")])
+    assert "the same in 1 more test" in first and "remember" in first
+    assert other.startswith("The same as in 'a'") and "remember" not in other
+    assert alone == "text"
