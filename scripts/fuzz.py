@@ -25,8 +25,9 @@ import atheris
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 with atheris.instrument_imports(include=["autograder", "json", "zipfile"]):
-    from autograder.collecting import collect
     from autograder.collecting.members import members_of
+
+    from autograder.collecting import collect
     from autograder.errors import SubmissionError
     from autograder.records import Exercise, Question
     from autograder.submission import module_of_notebook, read_exercise

@@ -30,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from autograder.collecting.members import members_of  # noqa: E402 - found by the line above
+
 from autograder.errors import SubmissionError  # noqa: E402
 from autograder.results.file import read_results  # noqa: E402
 from autograder.submission import module_of_notebook  # noqa: E402
