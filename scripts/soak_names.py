@@ -22,7 +22,7 @@ from pathlib import Path
 import torch
 
 from autograder.course import Course, find_root, load_course
-from autograder.grading.judging.suites import SuiteRunner, with_suites
+from autograder.grading.judging.suites import collect_suites
 from autograder.grading.naming.diagnosis import Diagnosis
 from autograder.records import Exercise
 
@@ -84,12 +84,8 @@ def _name(course: Course, exercise: Exercise, names: Sequence[str], seeds: range
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")  # what torch says about mistakes
     path = course.variants("misconceptions", exercise)
-
-    def work(runner: SuiteRunner) -> list[Named]:
-        diagnosis = Diagnosis(runner, exercise, path)
-        return list(_counted(diagnosis, exercise, names, seeds))
-
-    return with_suites(course.root, [exercise.hidden_suite], work)
+    runner = collect_suites(course.root, [exercise.hidden_suite])
+    return list(_counted(Diagnosis(runner, exercise, path), exercise, names, seeds))
 
 
 def _counted(

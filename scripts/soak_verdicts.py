@@ -24,7 +24,7 @@ from types import ModuleType
 import torch
 
 from autograder.course import Course, find_root, load_course
-from autograder.grading.judging.suites import SuiteRunner, with_suites
+from autograder.grading.judging.suites import SuiteRunner, collect_suites
 from autograder.grading.validation.cases import Case, cases_of
 from autograder.records import Exercise
 from autograder.suite.local import LocalImplementation
@@ -83,13 +83,10 @@ def _judge(course: Course, exercise: Exercise, seeds: range) -> Done:
         for case in cases_of(course, exercise, ["module"])
         if case.kind in ("solution", "alternative")
     ]
-
-    def work(runner: SuiteRunner) -> Done:
-        parts = [_judge_case(runner, case, seeds) for case in right]
-        refusals = tuple(text for part in parts for text in part.refusals)
-        return Done(sum(part.verdicts for part in parts), refusals)
-
-    return with_suites(course.root, [exercise.hidden_suite], work)
+    runner = collect_suites(course.root, [exercise.hidden_suite])
+    parts = [_judge_case(runner, case, seeds) for case in right]
+    refusals = tuple(text for part in parts for text in part.refusals)
+    return Done(sum(part.verdicts for part in parts), refusals)
 
 
 def _judge_case(runner: SuiteRunner, case: Case, seeds: range) -> Done:

@@ -1,140 +1,175 @@
-"""A grading run from end to end: which submissions, which tier, which results file."""
+"""A grading run from end to end: one loop for any kind of assignment."""
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Sequence
+import hashlib
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-import torch
-
-from ..course import Course
-from ..records import Assignment, SubmissionResult, Tier
-from ..results.file import ResultsFile
-from ..sandbox import ForkServer, start_fork_server
-from ..submission import Found, Submission, find_submissions, submission_digest
-from .jobs import ClassGrader
-from .judging.suites import SuiteRunner, with_suites
-from .naming.diagnosis import Diagnosis
+from ..records import Assignment, SubmissionResult, SubmissionStatus, Tier
+from ..results.file import GradedKey, ResultsFile
+from ..sandbox import ForkServer
+from ..submission import Found, Submission, find_submissions
+from .jobs import ClassGrader, Grader
 from .options import RunOptions
-from .submissions import SubmissionGrader, failed, suite_digest
+from .submissions import failed
+
+Task = tuple[Submission, Assignment]
+
+
+class Engine(Protocol):
+    """How one kind of assignment is graded."""
+
+    @property
+    def names(self) -> Collection[str]:
+        """The assignments that it grades."""
+
+    def assignment(self, name: str) -> Assignment:
+        """One of them; raises `UserError` where it is not ready to be graded."""
+
+    def suite_digest(self, assignment: Assignment) -> str:
+        """A digest of all that a score depends on besides the submission."""
+
+    def submission_digest(self, submission: Submission, assignment: Assignment) -> str:
+        """A digest of what a student submitted."""
+
+    def start_sandbox(
+        self, tier: Tier | None, assignments: Sequence[Assignment]
+    ) -> AbstractContextManager[ForkServer]:
+        """The fork server whose workers run students' code."""
+
+    def grader(
+        self,
+        fork_server: ForkServer,
+        assignments: Sequence[Assignment],
+        suite_digests: Mapping[str, str],
+    ) -> Grader:
+        """What grades one submission after the other; jobs are forks of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """What a grading run did."""
+    """What a grading run did. `truncated` is where an unfinished last line was moved to."""
 
     found: Found
-    graded: tuple[SubmissionResult, ...]
+    graded: int
+    failed: int
     already_graded: int
     tier: Tier
-    torn: Path | None
+    truncated: Path | None
 
 
 class RunEvents(Protocol):
     """What a run tells while it goes on."""
 
     def starts(self, tier: Tier, to_grade: int, already_graded: int) -> None:
-        """The wall stands, the suites are collected."""
+        """The sandbox is there; grading one kind of assignment begins."""
 
     def graded(self, result: SubmissionResult) -> None:
         """A submission has its result, and the results file its line."""
 
 
-def grade_class(
-    course: Course,
-    options: RunOptions,
-    events: RunEvents,
-    wall: Callable[[Tier | None], AbstractContextManager[ForkServer]] = start_fork_server,
-) -> RunReport:
+def grade_class(engines: Sequence[Engine], options: RunOptions, events: RunEvents) -> RunReport:
     """Grades every submission below a folder and appends one line each to the results file.
 
-    `wall` gives the worker parent for the wanted tier: a new one, by default.
     Raises `UserError` for what the user must change, `IsolationUnavailable` where there is no
     tier, and `GraderError` when the grader itself fails.
     """
-    found = find_submissions(
-        options.submitted, [a.name for a in course.assignments], options.assignment
-    ).or_refuse(options.submitted)
-    mine = [s for s in found.submissions if _in_shard(s, options.shard)]
-    used = {s.assignment for s in mine}
-    assignments = {a.name: a for a in course.assignments if a.name in used}
-    digests = {name: suite_digest(course.root, a) for name, a in assignments.items()}
-    with ResultsFile(options.results) as file, wall(options.tier) as parent:
-        tasks = _to_grade(mine, assignments, digests, file if options.resume else None)
-        events.starts(parent.tier, len(tasks), len(mine) - len(tasks))
-        graded: list[SubmissionResult] = []
+    names = sorted(name for engine in engines for name in engine.names)
+    found = find_submissions(options.submitted, names, options.assignment)
+    found = found.or_refuse(options.submitted)
+    mine = [s for s in found.submissions if _is_in_shard(s, options.shard)]
+    with ResultsFile(options.results) as file:
+        already = file.graded() if options.resume else frozenset()
+        parts = [
+            _grade_part(engine, of_engine, already, options, file, events)
+            for engine in engines
+            if (of_engine := [s for s in mine if s.assignment in engine.names]) or not mine
+        ]
+        return RunReport(
+            found,
+            graded=sum(part.graded for part in parts),
+            failed=sum(part.failed for part in parts),
+            already_graded=len(mine) - sum(part.graded for part in parts),
+            tier=parts[0].tier,
+            truncated=file.truncated,
+        )
+
+
+@dataclass(slots=True)
+class _Part:
+    """What was done with one engine."""
+
+    tier: Tier
+    graded: int = 0
+    failed: int = 0
+
+
+def _grade_part(
+    engine: Engine,
+    submissions: Sequence[Submission],
+    already: Collection[GradedKey],
+    options: RunOptions,
+    file: ResultsFile,
+    events: RunEvents,
+) -> _Part:
+    assignments = {
+        name: engine.assignment(name) for name in sorted({s.assignment for s in submissions})
+    }
+    digests = {name: engine.suite_digest(a) for name, a in assignments.items()}
+    with engine.start_sandbox(options.tier, list(assignments.values())) as fork_server:
+        tasks = [(s, assignments[s.assignment]) for s in submissions]
+        tasks = [task for task in tasks if _key(engine, task, digests, already) not in already]
+        events.starts(fork_server.tier, len(tasks), len(submissions) - len(tasks))
+        part = _Part(fork_server.tier)
 
         def on_result(result: SubmissionResult) -> None:
             file.append(result)
-            graded.append(result)
+            part.graded += 1
+            part.failed += result.status is SubmissionStatus.FAILED
             events.graded(result)
 
-        if tasks:
-            grade_submissions(course, tasks, parent, options.jobs, on_result)
-        return RunReport(found, tuple(graded), len(mine) - len(tasks), parent.tier, file.torn)
+        grade_submissions(engine, tasks, fork_server, digests, options.jobs, on_result)
+    return part
 
 
 def grade_submissions(
-    course: Course,
-    tasks: Sequence[tuple[Submission, Assignment]],
-    parent: ForkServer,
+    engine: Engine,
+    tasks: Sequence[Task],
+    fork_server: ForkServer,
+    suite_digests: Mapping[str, str],
     jobs: int,
     on_result: Callable[[SubmissionResult], None],
-    seed: int | None = None,
 ) -> None:
-    """Collects the suites, starts the jobs, and hands on every result as it comes.
-
-    `seed` is one for all submissions; by default each has its own.
-    """
-    torch.set_num_threads(1)
+    """Starts the jobs, and hands on every result as it comes."""
+    if not tasks:
+        return
     by_name = {assignment.name: assignment for _, assignment in tasks}
-    digests = {name: suite_digest(course.root, a) for name, a in by_name.items()}
-    exercises = [e for assignment in by_name.values() for e in assignment.exercises]
+    grader = engine.grader(fork_server, list(by_name.values()), suite_digests)
 
-    def work(runner: SuiteRunner) -> None:
-        diagnoses = {
-            exercise.hidden_suite: Diagnosis(
-                runner, exercise, course.variants("misconceptions", exercise)
-            )
-            for exercise in exercises
-        }
-        grader = SubmissionGrader(runner, parent, digests, diagnoses, seed)
+    def on_failed(submission: Submission, reason: str) -> SubmissionResult:
+        name = submission.assignment
+        return failed(submission, by_name[name], suite_digests[name], fork_server.tier, reason)
 
-        def on_failed(submission: Submission, reason: str) -> SubmissionResult:
-            name = submission.assignment
-            return failed(submission, by_name[name], digests[name], parent.tier, reason)
-
-        ClassGrader(grader, on_failed, on_result, jobs).run(tasks)
-
-    with_suites(course.root, [exercise.hidden_suite for exercise in exercises], work)
-
-
-def _to_grade(
-    submissions: list[Submission],
-    assignments: dict[str, Assignment],
-    digests: dict[str, str],
-    file: ResultsFile | None,
-) -> list[tuple[Submission, Assignment]]:
-    done = file.graded() if file else set()
-    return [
-        (submission, assignments[submission.assignment])
-        for submission in submissions
-        if not done or _key(submission, assignments[submission.assignment], digests) not in done
-    ]
+    ClassGrader(grader, on_failed, on_result, jobs).run(tasks)
 
 
 def _key(
-    submission: Submission, assignment: Assignment, digests: dict[str, str]
-) -> tuple[str, str, str, str]:
-    digest = submission_digest(submission.folder, assignment.exercises)
+    engine: Engine, task: Task, digests: Mapping[str, str], already: Collection[GradedKey]
+) -> GradedKey | None:
+    """What makes a submission the same as one that was graded; None where none was."""
+    if not already:
+        return None
+    submission, assignment = task
+    digest = engine.submission_digest(submission, assignment)
     return submission.student, submission.assignment, digest, digests[assignment.name]
 
 
-def _in_shard(submission: Submission, shard: tuple[int, int]) -> bool:
+def _is_in_shard(submission: Submission, shard: tuple[int, int]) -> bool:
     index, count = shard
     name = f"{submission.student}/{submission.assignment}".encode(errors="surrogateescape")
-    return zlib.crc32(name) % count == index - 1
+    # a digest, not a checksum: checksums of similar names fall into the same shard
+    return int.from_bytes(hashlib.sha256(name).digest()[:8], "big") % count == index - 1

@@ -27,7 +27,7 @@ from equivalent import Equivalent, read_equivalents
 from mutants import Mutant, mutants_of
 
 from autograder.course import Course, find_root, load_course
-from autograder.grading.judging.suites import SuiteRunner, with_suites
+from autograder.grading.judging.suites import SuiteRunner, collect_suites
 from autograder.records import Exercise
 from autograder.suite.local import LocalImplementation
 
@@ -93,11 +93,8 @@ def _exercise(root: Path, exercise: Exercise) -> Figures:
     start = time.process_time()
     questions = frozenset(question.name for question in exercise.questions)
     mutants = list(mutants_of(exercise.solution, questions))
-
-    def work(runner: SuiteRunner) -> tuple[Mutant, ...]:
-        return tuple(m for m in mutants if _survives(runner, exercise.hidden_suite, m))
-
-    survivors = with_suites(root, [exercise.hidden_suite], work)
+    runner = collect_suites(root, [exercise.hidden_suite])
+    survivors = tuple(m for m in mutants if _survives(runner, exercise.hidden_suite, m))
     name = f"{exercise.assignment}/{exercise.name}"
     return Figures(name, len(mutants), survivors, time.process_time() - start)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import pytest
 
@@ -20,8 +20,6 @@ from ...suite.expect import Expect
 from ...suite.implementation import Implementation
 from ...suite.plugin import SOLUTIONS, draw_for
 from .verdicts import TestOutcome, judge
-
-T = TypeVar("T")
 
 _FIXTURES = frozenset({"expect", "draw", "implementation", "solution"})
 _PLUGINS_NOT_NEEDED = (
@@ -181,13 +179,12 @@ def question_of(item: pytest.Item) -> tuple[str, float]:
     return str(marker.args[0]), float(marker.kwargs["points"])
 
 
-class _Loop(Generic[T]):
-    """Takes the place of pytest's own test loop."""
+class _Collector:
+    """Keeps what pytest collects; no test runs while it is there."""
 
-    def __init__(self, work: Callable[[SuiteRunner], T]) -> None:
-        self._work = work
-        self.result: list[T] = []
-        self.error: BaseException | None = None
+    def __init__(self) -> None:
+        self.runner: SuiteRunner | None = None
+        self.error: ContentError | None = None
         self.collect_errors: list[str] = []
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -196,19 +193,20 @@ class _Loop(Generic[T]):
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        if self.collect_errors:
-            return True
-        try:
-            runner = SuiteRunner(session.config, session.items)
-            self.result.append(self._work(runner))
-        except BaseException as error:
-            self.error = error
+        if not self.collect_errors:
+            try:
+                self.runner = SuiteRunner(session.config, session.items)
+            except ContentError as error:
+                self.error = error
         return True
 
 
-def with_suites(root: Path, suites: Sequence[Path], work: Callable[[SuiteRunner], T]) -> T:
-    """Collects hidden suites once and does `work` with them; returns what it returns."""
-    loop = _Loop(work)
+def collect_suites(root: Path, suites: Sequence[Path]) -> SuiteRunner:
+    """Collects hidden suites once; pytest has ended when it returns.
+
+    Raises `ContentError` for a test that can't be judged with, `GraderError` where pytest fails.
+    """
+    collector = _Collector()
     arguments = [
         *(str(suite) for suite in suites),
         f"--rootdir={root}",
@@ -219,10 +217,10 @@ def with_suites(root: Path, suites: Sequence[Path], work: Callable[[SuiteRunner]
         "--disable-plugin-autoload",
         *(f"-pno:{name}" for name in _PLUGINS_NOT_NEEDED),
     ]
-    code = pytest.main(arguments, plugins=[loop])
-    if loop.error is not None:
-        raise loop.error
-    if loop.collect_errors or code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-        details = "\n".join(loop.collect_errors) or f"pytest ended with code {int(code)}"
+    code = pytest.main(arguments, plugins=[collector])
+    if collector.error is not None:
+        raise collector.error
+    if collector.runner is None:
+        details = "\n".join(collector.collect_errors) or f"pytest ended with code {int(code)}"
         raise GraderError(f"the hidden suites can't be collected:\n{details}")
-    return loop.result[0]
+    return collector.runner

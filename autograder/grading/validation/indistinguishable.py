@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ...course import Course
 from ...suite.variants import Variant
-from ..judging.suites import SuiteRunner, with_suites
+from ..judging.suites import collect_suites
 from ..naming.diagnosis import Diagnosis
 from .cases import Case
 
@@ -31,20 +31,17 @@ def groups_alike(course: Course, not_named: Iterable[Case], seed: int) -> tuple[
     """The groups of misconceptions to which cases belong that were not named."""
     cases = {(case.exercise.hidden_suite, case.question, case.name): case for case in not_named}
     suites = sorted({suite for suite, _, _ in cases})
-
-    def work(runner: SuiteRunner) -> tuple[Group, ...]:
-        diagnoses = {
-            case.exercise.hidden_suite: Diagnosis(
-                runner, case.exercise, course.variants("misconceptions", case.exercise)
-            )
-            for case in cases.values()
-        }
-        groups = (
-            _group(diagnoses[case.exercise.hidden_suite], case, seed) for case in cases.values()
+    if not cases:
+        return ()
+    runner = collect_suites(course.root, suites)
+    diagnoses = {
+        case.exercise.hidden_suite: Diagnosis(
+            runner, case.exercise, course.variants("misconceptions", case.exercise)
         )
-        return tuple(dict.fromkeys(group for group in groups if len(group.names) > 1))
-
-    return with_suites(course.root, suites, work) if cases else ()
+        for case in cases.values()
+    }
+    groups = (_group(diagnoses[case.exercise.hidden_suite], case, seed) for case in cases.values())
+    return tuple(dict.fromkeys(group for group in groups if len(group.names) > 1))
 
 
 def _group(diagnosis: Diagnosis, case: Case, seed: int) -> Group:

@@ -16,6 +16,7 @@ from ...records import Assignment, Exercise, QuestionResult, SubmissionResult, T
 from ...sandbox import ForkServer, start_fork_server
 from ...suite.traits import traits_of
 from ..run import grade_submissions
+from ..suite_engine import SuiteEngine
 from .cases import FORMS, Case, cases_of, chosen_of, handed_in
 from .indistinguishable import groups_alike
 
@@ -101,8 +102,10 @@ def validate(
         judged()
 
     with tempfile.TemporaryDirectory(prefix="autograder-") as folder, wall(tier) as parent:
+        engine = SuiteEngine(course, seed=seed)
+        digests = {assignment.name: engine.suite_digest(assignment) for assignment in chosen}
         tasks = list(handed_in(Path(folder), cases, chosen))
-        grade_submissions(course, tasks, parent, jobs, on_result, seed)
+        grade_submissions(engine, tasks, parent, digests, jobs, on_result)
         used = parent.tier
     verdicts = [item for case, result in results for item in _judgements(case, result)]
     report = _report(chosen, verdicts, used, len(cases))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ import pytest
 from autograder.course import Course, load_course
 from autograder.errors import IsolationUnavailable
 from autograder.grading.run import RunOptions, RunReport, grade_class
+from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import SubmissionResult, Tier
 from autograder.sandbox import ForkServer, start_fork_server
 
@@ -20,8 +21,8 @@ ROOT = Path(__file__).resolve().parents[3]
 ASSIGNMENT = "simplified_attention"
 
 
-class Silent:
-    """Events that nobody looks at."""
+class Results:
+    """Events of a run: keeps the results."""
 
     def __init__(self) -> None:
         self.results: list[SubmissionResult] = []
@@ -31,6 +32,22 @@ class Silent:
 
     def graded(self, result: SubmissionResult) -> None:
         self.results.append(result)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run did, with the results that it gave."""
+
+    report: RunReport
+    graded: tuple[SubmissionResult, ...]
+
+    @property
+    def already_graded(self) -> int:
+        return self.report.already_graded
+
+    @property
+    def truncated(self) -> Path | None:
+        return self.report.truncated
 
 
 @pytest.fixture(scope="session")
@@ -79,12 +96,13 @@ class ClassFolder:
             (place / f"{name}.py").write_text(text, encoding="utf-8")
         return place
 
-    def grade(self, **options: object) -> RunReport:
+    def grade(self, **options: object) -> Run:
         chosen = {"submitted": self.submitted, "results": self.results, **options}
-        return grade_class(self._course, RunOptions(**chosen), Silent(), self._kept)
-
-    def _kept(self, tier: Tier | None) -> AbstractContextManager[ForkServer]:
-        return contextlib.nullcontext(self._wall)
+        engine = SuiteEngine(self._course, lambda tier: contextlib.nullcontext(self._wall))
+        events = Results()
+        report = grade_class([engine], RunOptions(**chosen), events)
+        assert report.graded == len(events.results)
+        return Run(report, tuple(events.results))
 
     def grade_one(self, **files: str) -> SubmissionResult:
         """One student's result."""

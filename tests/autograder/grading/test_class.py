@@ -125,8 +125,8 @@ def test_a_torn_last_line_is_set_aside_and_graded_again(a_class):
     a_class.results.write_bytes(whole[:-20])
     report = a_class.grade(resume=True)
     assert len(report.graded) == 1
-    assert report.torn is not None
-    assert report.torn.exists()
+    assert report.truncated is not None
+    assert report.truncated.exists()
     assert {result.student for result in read_results(a_class.results)} == {"ada", "bob"}
 
 

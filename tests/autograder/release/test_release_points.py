@@ -8,7 +8,7 @@ import pytest
 
 from autograder.course.points import points_of
 from autograder.errors import ContentError
-from autograder.grading.judging.suites import with_suites
+from autograder.grading.judging.suites import collect_suites
 
 HEAD = "import pytest\nCASES, OTHER = [1, 2, 3], 'other'\n"
 ROOT = Path(__file__).parents[3]
@@ -22,7 +22,7 @@ def suite(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("path", SUITES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_the_courses_suites_have_the_points_that_pytest_counts(path: Path) -> None:
-    counted = with_suites(ROOT, [path], lambda runner: runner.points(path))
+    counted = collect_suites(ROOT, [path]).points(path)
     assert points_of(path) == counted
 
 
@@ -34,7 +34,7 @@ def test_parametrised_tests_count_once_for_each_case(suite: Path, tmp_path: Path
         "@pytest.mark.question(OTHER, points=2)\ndef test_other(): pass\n"
     )
     tmp_path.joinpath("solutions").mkdir()
-    counted = with_suites(tmp_path, [suite], lambda runner: runner.points(suite))
+    counted = collect_suites(tmp_path, [suite]).points(suite)
     assert points_of(suite) == counted == {"q": 3.0, "other": 2.0}
 
 

@@ -1,0 +1,73 @@
+"""Assignments of our own: their hidden suites judge what students wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+import torch
+
+from ..course import Course
+from ..records import Assignment, Tier
+from ..sandbox import ForkServer, start_fork_server
+from ..submission import Submission, submission_digest
+from .judging.suites import collect_suites
+from .naming.diagnosis import Diagnosis
+from .submissions import SubmissionGrader, suite_digest
+
+#: gives the fork server for the wanted tier
+Start = Callable[[Tier | None], AbstractContextManager[ForkServer]]
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteEngine:
+    """Grades the assignments of a course by their suites; see `grading.run.Engine`.
+
+    `seed` is one for all submissions; by default each has its own.
+    """
+
+    course: Course
+    start: Start = start_fork_server
+    seed: int | None = None
+
+    @property
+    def names(self) -> Collection[str]:
+        """The course's assignments."""
+        return [assignment.name for assignment in self.course.assignments]
+
+    def assignment(self, name: str) -> Assignment:
+        """One of them."""
+        return self.course.assignment(name)
+
+    def suite_digest(self, assignment: Assignment) -> str:
+        """A digest of all that a score depends on besides the submission."""
+        return suite_digest(self.course.root, assignment)
+
+    def submission_digest(self, submission: Submission, assignment: Assignment) -> str:
+        """A digest of the files that count."""
+        return submission_digest(submission.folder, assignment.exercises)
+
+    def start_sandbox(
+        self, tier: Tier | None, assignments: Sequence[Assignment]
+    ) -> AbstractContextManager[ForkServer]:
+        """The fork server whose workers run students' code."""
+        return self.start(tier)
+
+    def grader(
+        self,
+        fork_server: ForkServer,
+        assignments: Sequence[Assignment],
+        suite_digests: Mapping[str, str],
+    ) -> SubmissionGrader:
+        """Collects the suites, and is ready to grade."""
+        torch.set_num_threads(1)  # before anything is forked: forks of more threads may hang
+        exercises = [exercise for a in assignments for exercise in a.exercises]
+        runner = collect_suites(self.course.root, [e.hidden_suite for e in exercises])
+        diagnoses = {
+            exercise.hidden_suite: Diagnosis(
+                runner, exercise, self.course.variants("misconceptions", exercise)
+            )
+            for exercise in exercises
+        }
+        return SubmissionGrader(runner, fork_server, suite_digests, diagnoses, self.seed)

@@ -1,0 +1,125 @@
+"""Assignments of nbgrader's own test cells, as a kind of assignment that a grading run grades."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...errors import UserError
+from ...records import Assignment, SubmissionResult, SubmissionStatus, Tier
+from ...sandbox import ForkServer, start_fork_server
+from ...submission import Submission
+from .autograding import autograde
+from .course import NotebookCourse, read_assignment, read_notebook_course
+from .execute import SandboxedExecute
+from .libraries import libraries_for
+from .results import exercises_of, waiting
+
+
+@dataclass(frozen=True, slots=True)
+class NotebookGrader:
+    """Grades submissions of a course one by one; what a run's jobs ask for."""
+
+    course: NotebookCourse
+    parent: ForkServer
+    digests: Mapping[str, str]
+
+    def grade(self, submission: Submission, assignment: Assignment) -> SubmissionResult:
+        """The result of one submission; raises only for the grader's own faults."""
+        start = time.perf_counter()
+        outcome = autograde(self.course, self.parent, submission)
+        exercises = exercises_of(self.course, submission, outcome)
+        return SubmissionResult(
+            student=submission.student,
+            assignment=assignment.name,
+            submission_digest=digest_of(submission.folder),
+            suite_digest=self.digests[assignment.name],
+            isolation=self.parent.tier,
+            status=SubmissionStatus.GRADED,
+            score=sum(exercise.score for exercise in exercises),
+            max_score=sum(exercise.max_score for exercise in exercises),
+            seconds=round(time.perf_counter() - start, 4),
+            seed=0,
+            exercises=exercises,
+            notes=(*outcome.notes, *waiting(exercises)),
+        )
+
+
+class NotebookEngine:
+    """Grades a course's notebooks in nbgrader's way, sandboxed; see `grading.run.Engine`.
+
+    What it grades goes into the gradebook and `autograded/` as well. Raises `UserError` where the
+    submissions are not where the course's configuration says.
+    """
+
+    def __init__(self, folder: Path, submitted: Path) -> None:
+        self._course = read_notebook_course(folder)
+        self._step = SandboxedExecute(config=self._course.config)
+        own = self._course.root / self._course.directories().submitted_directory
+        if not submitted.resolve().is_relative_to(own.resolve()):
+            raise UserError(
+                f"{submitted} is not in {own}: notebooks with nbgrader's own tests are graded "
+                "where nbgrader keeps submissions"
+            )
+
+    @property
+    def names(self) -> Collection[str]:
+        """The course's assignments that have no suite of ours."""
+        return self._course.assignments
+
+    def assignment(self, name: str) -> Assignment:
+        """One of them; raises `UserError` where `nbgrader generate_assignment` did not run."""
+        return read_assignment(self._course, name, self._step.most_seconds)
+
+    def suite_digest(self, assignment: Assignment) -> str:
+        """A digest of all that a score depends on besides the submission."""
+        here = Path(__file__).resolve().parent
+        files = [*self._course.sources(assignment.name), *sorted(here.glob("*.py"))]
+        files += sorted((here.parent.parent / "worker").glob("*.py"))
+        return _digest((path.name, path) for path in files)
+
+    def submission_digest(self, submission: Submission, assignment: Assignment) -> str:
+        """A digest of all files."""
+        return digest_of(submission.folder)
+
+    def start_sandbox(
+        self, tier: Tier | None, assignments: Sequence[Assignment]
+    ) -> AbstractContextManager[ForkServer]:
+        """A fork server that has loaded what the instructor's notebooks import."""
+        paths = [path for a in assignments for path in self._course.sources(a.name)]
+        return start_fork_server(tier, libraries_for(paths, self._step.packages))
+
+    def grader(
+        self,
+        fork_server: ForkServer,
+        assignments: Sequence[Assignment],
+        suite_digests: Mapping[str, str],
+    ) -> NotebookGrader:
+        """What grades one submission after the other."""
+        return NotebookGrader(self._course, fork_server, suite_digests)
+
+
+def digest_of(folder: Path) -> str:
+    """A digest of all files of a submission: names and bytes. Links are not followed."""
+    found = []
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        found += [Path(place, name) for name in sorted(names)]
+    return _digest(
+        (path.relative_to(folder).as_posix(), path)
+        for path in found
+        if path.is_file() and not path.is_symlink()
+    )
+
+
+def _digest(files: Iterable[tuple[str, Path]]) -> str:
+    digest = hashlib.sha256()
+    for name, path in files:
+        data = path.read_bytes()
+        digest.update(f"{name}\0{len(data)}\0".encode(errors="replace") + data)
+    return f"sha256:{digest.hexdigest()}"
