@@ -1,7 +1,7 @@
-"""nbgrader's own `autograde`, and formgrader's Autograde button, grade behind the wall.
+"""nbgrader's own `autograde`, and formgrader's Autograde button, grade in the sandbox.
 
 nbgrader reads, executes and writes a notebook through an exporter, twice. This one takes the place
-of both passes: the submission is graded by `autograder grade`, in a process of its own, and what
+of both passes: the submission is graded as in any other run, in a process of its own, and what
 nbgrader gets is the finished autograded notebook. So it never opens a student's file, which is why
 no file that it could not read stops a batch. Assignments of others go nbgrader's usual way.
 """
@@ -9,9 +9,6 @@ no file that it could not read stops a batch. Assignments of others go nbgrader'
 from __future__ import annotations
 
 import contextlib
-import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -22,8 +19,11 @@ from nbgrader.converters.base import NbGraderException
 from traitlets import Integer, Unicode
 
 from ..course import Course, find_root, load_course
-from ..errors import AutograderError
+from ..errors import AutograderError, UserError
+from ..grading.options import RunOptions
 from ..records import SubmissionResult, SubmissionStatus
+from ..results.file import iterate_results
+from .apart import grade_apart
 from .gradebook.recording import record_into
 from .settings import Settings
 
@@ -127,15 +127,19 @@ class SandboxedExporter(BehindTheWall):
         everybody = directories.student_id == "*"
         folder = submitted if everybody else self._settings.submitted(student, assignment)
         results = Path(directories.root, self.results)
-        options = ["--results", results, "--jobs", self.jobs]
-        options += ["--assignment", assignment] if everybody else []
-        options += [] if self._converter.force else ["--resume"]
-        options += ["--no-gradebook", "--json", "--course", self._course.root]
-        self.log.info("Grading %s behind the wall", folder)
-        command = [sys.executable, "-m", "autograder", "grade", folder, *options]
-        done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
-        if not done.stdout:  # no submission was judged; otherwise each says how it went
-            raise NbGraderException(done.stderr.strip() or "autograder ended without a word")
+        self.log.info("Grading %s in the sandbox", folder)
+        error = grade_apart(
+            self._course.root,
+            RunOptions(
+                submitted=folder,
+                results=results,
+                jobs=self.jobs,
+                resume=not self._converter.force,
+                assignment=assignment if everybody else None,
+            ),
+        )
+        if error:  # no submission was judged; otherwise each says how it went
+            raise NbGraderException(error)
         self._graded |= {
             (result.student, assignment): result
             for result in _results_of(results, assignment)
@@ -145,10 +149,7 @@ class SandboxedExporter(BehindTheWall):
 
 def _results_of(path: Path, assignment: str) -> Iterator[SubmissionResult]:
     """The results of an assignment in the order in which they were written."""
-    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
-        try:
-            result = SubmissionResult.from_json(json.loads(line))
-        except (ValueError, KeyError, TypeError):
-            continue  # a run that was killed may leave a part of a line
-        if result.assignment == assignment:
-            yield result
+    try:
+        yield from (r for r in iterate_results(path) if r.assignment == assignment)
+    except UserError as error:
+        raise NbGraderException(str(error)) from error

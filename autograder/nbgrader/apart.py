@@ -1,0 +1,71 @@
+"""A grading run in a process of its own, for callers that must not fork or load torch themselves.
+
+nbgrader's formgrader grades inside a Jupyter server: a process with threads, of which no fork may
+be made, and which should stay small. Options go in as JSON, an error comes out as text.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from ..course import load_course
+from ..errors import AutograderError
+from ..grading.options import RunOptions
+from ..records import SubmissionResult, Tier
+
+
+class _Silent:
+    def starts(self, tier: Tier, to_grade: int, already_graded: int) -> None:
+        """See `grading.run.RunEvents`."""
+
+    def graded(self, result: SubmissionResult) -> None:
+        """See `grading.run.RunEvents`."""
+
+
+def grade_apart(course: Path, options: RunOptions) -> str:
+    """Grades as `grading.run.grade_class` does; returns why nothing could be graded, or ""."""
+    request = {
+        "course": str(course),
+        "submitted": str(options.submitted),
+        "results": str(options.results),
+        "jobs": options.jobs,
+        "resume": options.resume,
+        "assignment": options.assignment,
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", __name__, json.dumps(request)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode == 0:
+        return ""
+    return done.stderr.strip() or "the grader ended without a word"
+
+
+def main(request: str) -> int:
+    """What the process does: 0 when every submission has a result, else 1 and why on stderr."""
+    from ..grading.run import grade_class
+    from ..grading.suite_engine import SuiteEngine
+
+    wanted = json.loads(request)
+    options = RunOptions(
+        submitted=Path(wanted["submitted"]),
+        results=Path(wanted["results"]),
+        jobs=wanted["jobs"],
+        resume=wanted["resume"],
+        assignment=wanted["assignment"],
+    )
+    try:
+        grade_class([SuiteEngine(load_course(Path(wanted["course"])))], options, _Silent())
+    except AutograderError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1]))
