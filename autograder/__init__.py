@@ -1,0 +1,94 @@
+"""Autograded exercises that build the attention mechanism, and their grader.
+
+What the command line does, as functions; each is imported when it is first used:
+
+    import autograder
+
+    report = autograder.grade("course/submitted", jobs=2, resume=True)
+    for result in autograder.final_results("course"):
+        print(result.student, result.assignment, result.score)
+    autograder.write_feedback("course")
+    autograder.export("csv", "course")
+"""
+
+from __future__ import annotations
+
+from importlib import import_module, metadata
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .course import Course
+    from .errors import AutograderError, ContentError, GraderError, UserError
+    from .operations.content import load_course, release, validate
+    from .operations.grade import GradeReport, grade
+    from .operations.results import (
+        class_results,
+        export,
+        export_formats,
+        final_results,
+        record,
+        report,
+        write_feedback,
+        write_report,
+    )
+    from .records import SubmissionResult, Verdict
+
+#: where each public name stands
+_HOMES = {
+    "AutograderError": "errors",
+    "ContentError": "errors",
+    "Course": "course",
+    "GradeReport": "operations.grade",
+    "GraderError": "errors",
+    "SubmissionResult": "records",
+    "UserError": "errors",
+    "Verdict": "records",
+    "class_results": "operations.results",
+    "export": "operations.results",
+    "export_formats": "operations.results",
+    "final_results": "operations.results",
+    "grade": "operations.grade",
+    "load_course": "operations.content",
+    "record": "operations.results",
+    "release": "operations.content",
+    "report": "operations.results",
+    "validate": "operations.content",
+    "write_feedback": "operations.results",
+    "write_report": "operations.results",
+}
+
+__all__ = [
+    "AutograderError",
+    "ContentError",
+    "Course",
+    "GradeReport",
+    "GraderError",
+    "SubmissionResult",
+    "UserError",
+    "Verdict",
+    "__version__",
+    "class_results",
+    "export",
+    "export_formats",
+    "final_results",
+    "grade",
+    "load_course",
+    "record",
+    "release",
+    "report",
+    "validate",
+    "write_feedback",
+    "write_report",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return metadata.version("attention-autograder")
+    if name in _HOMES:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

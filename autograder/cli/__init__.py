@@ -80,6 +80,17 @@ class _Commands(click.Group):
             ctx.fail(f"No such command {args[0]!r}.{guess}")
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> object:
+        """As click does it; a package of an instructor's that is not there is told as such."""
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as error:
+            if (error.name or "autograder").startswith("autograder"):
+                raise
+            raise UserError(
+                f"this command needs {error.name}: pip install 'attention-autograder[instructor]'"
+            ) from error
+
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="attention-autograder")

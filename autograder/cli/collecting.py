@@ -11,7 +11,8 @@ from rich.markup import escape
 
 from ..course import Course
 from ..deadlines import zone_of
-from .output import as_json, console, course_at, emit, in_course, plain
+from ..operations.courses import course_at
+from .output import as_json, console, emit, in_course, plain
 
 if TYPE_CHECKING:
     from ..collecting import CollectReport

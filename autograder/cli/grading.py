@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from rich.markup import escape
 from rich.table import Table
 
-from ..records import SubmissionResult, SubmissionStatus, Tier
-from .courses import Courses, courses_of
+from ..operations import grade as grading
+from ..records import SubmissionResult, Tier
 from .output import (
     RunProgress,
     as_json,
@@ -20,14 +21,9 @@ from .output import (
     emit,
     errors,
     in_course,
-    instructor_part,
     plain,
     progress_bar,
 )
-
-if TYPE_CHECKING:
-    from ..grading.options import RunOptions
-    from ..grading.run import RunReport
 
 _MOST_ROWS = 60
 
@@ -78,48 +74,29 @@ def grade(
     \b
     Example: autograder grade course/submitted --jobs 2 --resume
     """
-    from ..grading.options import RunOptions
-
-    courses = courses_of(submitted, course_folder, assignment)
-    class_folder = courses.cells or submitted.resolve().parent
-    options = RunOptions(
-        submitted=submitted,
-        results=results or class_folder / "results.jsonl",
-        jobs=jobs,
-        shard=_shard(shard),
-        resume=resume,
-        assignment=assignment,
-        tier=Tier(tier) if tier else None,
-    )
-    report = _graded(courses, options)
-    shown = _shown(options.results, report.found.submissions)
-    wanted = submitted.resolve().name == "submitted" if gradebook is None else gradebook
-    recorded = _recorded(courses, class_folder, shown, wanted)
-    document = _document(report, options.results, shown, recorded)
-    emit(document) if as_json else _print(document, shown)
-    return 2 if any(r.status is SubmissionStatus.FAILED for r in report.graded) else 0
+    with progress_bar() as progress:
+        report = grading.grade(
+            submitted,
+            course=course_folder,
+            results=results,
+            jobs=jobs,
+            shard=_shard(shard),
+            resume=resume,
+            assignment=assignment,
+            tier=Tier(tier) if tier else None,
+            gradebook=gradebook,
+            events=RunProgress(progress),
+        )
+    if report.run.truncated:
+        errors.print(
+            f"a truncated line of an earlier, killed run was moved to {report.run.truncated}"
+        )
+    document = _document(report)
+    emit(document) if as_json else _print(document, report.results)
+    return 2 if report.run.failed else 0
 
 
 COMMANDS = (grade,)
-
-
-def _graded(courses: Courses, options: RunOptions) -> RunReport:
-    reports = []
-    with progress_bar() as progress:
-        if courses.cells:
-            cells = instructor_part("nbgrader.notebooks.run")
-            reports.append(cells.grade_notebooks(courses.cells, options, RunProgress(progress)))
-        if courses.own:
-            from ..sandbox import fork_server_ahead
-
-            with fork_server_ahead(options.tier) as wall:
-                from ..grading.run import grade_class  # loads torch, as the parent does meanwhile
-
-                reports.append(grade_class(courses.own, options, RunProgress(progress), wall))
-    report = courses.together(reports)
-    if report.torn:
-        errors.print(f"a line torn by an earlier, killed run was moved to {report.torn}")
-    return report
 
 
 def _shard(text: str) -> tuple[int, int]:
@@ -130,50 +107,18 @@ def _shard(text: str) -> tuple[int, int]:
     raise click.BadParameter(f"{text!r} is not I/N with 1 <= I <= N", param_hint="--shard")
 
 
-def _shown(path: Path, submissions: Sequence[Any]) -> Sequence[SubmissionResult]:
-    """The last result of each submission of this run, graded now or before."""
-    from ..results.file import read_results
-    from ..results.review import latest
-
-    mine = {(s.student, s.assignment) for s in submissions}
-    lines = read_results(path)
-    return latest([line for line in lines if (line.student, line.assignment) in mine])
-
-
-def _recorded(
-    courses: Courses, class_folder: Path, results: Sequence[SubmissionResult], gradebook: bool
-) -> dict[str, Any] | None:
-    """What stands in the gradebook now; a run over notebooks as they are writes it by itself."""
-    cells = [result for result in results if not courses.owns(result.assignment)]
-    notes = [f"{r.student}/{r.assignment}: {note}" for r in cells for note in r.notes]
-    if courses.own is None or not gradebook:
-        one = {"db_url": None, "submissions": len(cells), "notes": notes}
-        return one if courses.cells else None
-    own = [result for result in results if courses.owns(result.assignment)]
-    summary = instructor_part("nbgrader").record(courses.own, class_folder, own)
-    return {
-        "db_url": summary.db_url,
-        "submissions": summary.submissions + len(cells),
-        "notes": [*(f"{note.student}: {note.text}" for note in summary.notes), *notes],
-    }
-
-
-def _document(
-    report: Any,
-    results: Path,
-    lines: Sequence[SubmissionResult],
-    recorded: dict[str, Any] | None,
-) -> dict[str, Any]:
+def _document(report: grading.GradeReport) -> dict[str, Any]:
     from ..results.review import reasons_to_look
 
+    run = report.run
     return {
-        "tier": report.tier.value,
-        "results": str(results),
-        "graded": len(report.graded),
-        "already_graded": report.already_graded,
-        "failed": sum(r.status is SubmissionStatus.FAILED for r in report.graded),
-        "skipped": [{"path": str(s.path), "reason": s.reason} for s in report.found.skipped],
-        "gradebook": recorded,
+        "tier": run.tier.value,
+        "results": str(report.results_file),
+        "graded": run.graded,
+        "already_graded": run.already_graded,
+        "failed": run.failed,
+        "skipped": [{"path": str(s.path), "reason": s.reason} for s in run.found.skipped],
+        "gradebook": dataclasses.asdict(report.recorded) if report.recorded else None,
         "submissions": [
             {
                 "student": line.student,
@@ -183,7 +128,7 @@ def _document(
                 "max_score": line.max_score,
                 "needs_a_look": list(reasons_to_look(line)),
             }
-            for line in lines
+            for line in report.results
         ],
     }
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from rich.markup import escape
 from rich.table import Table
 
-from .output import as_json, console, counting, course_at, emit, in_course, instructor_part
+from ..operations import content
+from .output import as_json, console, counting, emit, in_course
 
 if TYPE_CHECKING:
     from ..grading.validation.validate import ValidationReport
@@ -33,23 +34,18 @@ def validate(
     \b
     Example: autograder validate simplified_attention/scores --form module
     """
-    from ..grading.validation.cases import FORMS
-    from ..grading.validation.validate import validate as prove
-
-    authoring = instructor_part("authoring")
-    course = course_at(course_folder)
     with counting("validating") as (starts, one_more):
-        proof = prove(
-            course,
+        proof = content.validate(
             names,
-            forms=(form,) if form else FORMS,
+            course=course_folder,
+            forms=(form,) if form else None,
             jobs=jobs,
             starts=starts,
             judged=one_more,
         )
     assignments = tuple(dict.fromkeys(name.partition("/")[0] for name in names))
-    stale = [f"{d.path}: {d.problem}" for d in authoring.verify_fresh(course, assignments)]
-    leaks = [str(leak) for leak in authoring.find_leaks(course, assignments)]
+    released = content.check_release(assignments, course=course_folder)
+    stale, leaks = list(released.not_fresh), list(released.leaks)
     if as_json:
         emit({**dataclasses.asdict(proof), "not_fresh": stale, "leaks": leaks})
     else:
@@ -75,40 +71,37 @@ def release(
     \b
     Example: autograder release simplified_attention
     """
-    authoring = instructor_part("authoring")
-    course = course_at(course_folder)
     if only_check:
-        return _check_release(authoring, course, assignments, as_json)
-    report = authoring.release(course, assignments)
-    document = [
-        {
-            "assignment": a.name,
-            "folder": str(a.folder),
-            "bundle": str(a.bundle),
-            "changed": list(a.changed),
-            "points": a.points,
-        }
-        for a in report.assignments
-    ]
+        return _check_release(content.check_release(assignments, course=course_folder), as_json)
+    report = content.release(assignments, course=course_folder)
     if as_json:
-        emit(document)
+        emit(
+            [
+                {
+                    "assignment": a.name,
+                    "folder": str(a.folder),
+                    "bundle": str(a.bundle),
+                    "changed": list(a.changed),
+                    "points": a.points,
+                }
+                for a in report.assignments
+            ]
+        )
         return 0
-    for item in document:
-        changed = f"{len(item['changed'])} files changed" if item["changed"] else "unchanged"
+    for a in report.assignments:
+        changed = f"{len(a.changed)} files changed" if a.changed else "unchanged"
         console.print(
-            f"{item['assignment']}: {item['points']:g} points, {changed}; bundle {item['bundle']}",
-            soft_wrap=True,
+            f"{a.name}: {a.points:g} points, {changed}; bundle {a.bundle}", soft_wrap=True
         )
     for name in report.removed:
         console.print(f"{name}: removed, the course has no such assignment any more")
     return 0
 
 
-def _check_release(authoring: Any, course: Any, assignments: tuple[str, ...], as_json: bool) -> int:
-    stale = [f"{d.path}: {d.problem}" for d in authoring.verify_fresh(course, assignments)]
-    leaks = [str(leak) for leak in authoring.find_leaks(course, assignments)]
+def _check_release(found: content.ReleaseCheck, as_json: bool) -> int:
+    stale, leaks = found.not_fresh, found.leaks
     if as_json:
-        emit({"not_fresh": stale, "leaks": leaks})
+        emit(dataclasses.asdict(found))
     else:
         for line in stale:
             console.print(f"not fresh: {escape(line)}", soft_wrap=True)

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
-from .output import as_json, console, course_at, emit, in_course, instructor_part
+from ..operations import content
+from .output import as_json, console, emit, in_course
 
 
 @click.command()
@@ -32,29 +33,25 @@ def nbgrader(
     Example: autograder nbgrader course
              autograder nbgrader ~/cs101 causal_attention
     """
-    gradebook = instructor_part("nbgrader")
-    course = course_at(course_folder)
-    chosen = [course.assignment(name) for name in assignments] or list(course.assignments)
-    config = gradebook.prepare_class_folder(course, class_folder)
-    settings = gradebook.load_settings(class_folder)
-    folders = {item.name: settings.source(item.name) for item in chosen}
-    changed = {
-        item.name: gradebook.write_class_source(course, item, folders[item.name], force)
-        for item in chosen
-    }
-    missing = gradebook.missing_lines(course, class_folder, settings)
+    made = content.prepare_nbgrader(class_folder, assignments, force=force, course=course_folder)
     if as_json:
-        emit({"config": str(config), "add_to_config": missing, "changed": changed})
+        emit(
+            {
+                "config": str(made.config),
+                "add_to_config": made.add_to_config,
+                "changed": made.changed,
+            }
+        )
         return 0
-    for name, files in changed.items():
+    for name, files in made.changed.items():
         what = f"{len(files)} files written" if files else "unchanged"
-        console.print(f"{name}: {what} in {escape(str(folders[name]))}", soft_wrap=True)
-    if missing:
-        console.print(f"add to {escape(str(config))}:", soft_wrap=True)
-        for line in missing:
+        console.print(f"{name}: {what} in {escape(str(made.folders[name]))}", soft_wrap=True)
+    if made.add_to_config:
+        console.print(f"add to {escape(str(made.config))}:", soft_wrap=True)
+        for line in made.add_to_config:
             console.print(f"    {escape(line)}", soft_wrap=True)
     else:
-        console.print(f"settings: {escape(str(config))}", soft_wrap=True)
+        console.print(f"settings: {escape(str(made.config))}", soft_wrap=True)
     return 0
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any, TypeVar
 
 import click
@@ -24,14 +22,11 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from ..course import Course, find_root, load_course
-from ..errors import UserError
+from ..operations.courses import HERE
 from ..records import SubmissionResult, SubmissionStatus, Tier
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: where the course is looked for, and above, if it is not named
-HERE = Path()
 #: columns where nobody looks at a terminal: a log, a file
 _WIDE = 160
 
@@ -61,23 +56,6 @@ def in_course(command: F) -> F:
         help="The instructor's folder, with source/ and solutions/ (default: here or above; for a "
         "class elsewhere, what its nbgrader_config.py names).",
     )(command)
-
-
-def course_at(folder: Path) -> Course:
-    """The course at or above a folder."""
-    return load_course(find_root(folder))
-
-
-def instructor_part(name: str) -> ModuleType:
-    """A package of ours that needs the `[instructor]` extra; raises `UserError` without it."""
-    try:
-        return importlib.import_module(f"autograder.{name}")
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("autograder"):
-            raise
-        raise UserError(
-            f"this command needs {error.name}: pip install 'attention-autograder[instructor]'"
-        ) from error
 
 
 def plain(text: str) -> str:

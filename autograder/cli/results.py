@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from rich.markup import escape
 
-from ..errors import UserError
-from .courses import course_of_class
-from .output import as_json, console, course_at, emit, in_course, instructor_part, plain
-
-if TYPE_CHECKING:
-    from ..records import SubmissionResult
+from ..operations import content
+from ..operations import results as operations
+from .output import as_json, console, emit, in_course, plain
 
 
 @click.command()
@@ -28,10 +24,7 @@ def record(class_folder: Path, db_url: str | None, course_folder: Path, as_json:
     \b
     Example: autograder record course
     """
-    results = _results(class_folder)
-    summary = instructor_part("nbgrader").record(
-        course_of_class(course_folder, class_folder), class_folder, results, db_url=db_url
-    )
+    summary = operations.record(class_folder, course=course_folder, db_url=db_url)
     notes = [f"{note.student}/{note.assignment}: {note.text}" for note in summary.notes]
     if as_json:
         emit({"db_url": summary.db_url, "submissions": summary.submissions, "notes": notes})
@@ -54,10 +47,7 @@ def feedback(class_folder: Path, course_folder: Path, as_json: bool) -> int:
     \b
     Example: autograder feedback course
     """
-    human = instructor_part("nbgrader").human_work(class_folder)
-    pages = instructor_part("feedback").write_feedback(
-        course_of_class(course_folder, class_folder), class_folder, _results(class_folder), human
-    )
+    pages = operations.write_feedback(class_folder, course=course_folder)
     if as_json:
         emit([str(page) for page in pages])
     else:
@@ -77,12 +67,10 @@ def report(class_folder: Path, path: Path | None, as_json: bool) -> int:
     \b
     Example: autograder report course
     """
-    part = instructor_part("feedback")
-    made = part.class_report(_final_results(class_folder))
     if as_json:
-        emit(dataclasses.asdict(made))
+        emit(dataclasses.asdict(operations.report(class_folder)))
         return 0
-    written = part.write_report(made, path or class_folder / "report.html")
+    written = operations.write_report(class_folder, path)
     console.print(f"report: {written}", soft_wrap=True)
     return 0
 
@@ -114,10 +102,9 @@ def export(
     Example: autograder export csv course
              autograder export canvas course --roster gradebook.csv
     """
-    part = instructor_part("exports")
-    target = path or _home(class_folder) / part.default_name(format_name)
-    results = _chosen(_final_results(class_folder), assignment, student)
-    written = part.export(format_name, results, target, roster)
+    written = operations.export(
+        format_name, class_folder, to=path, assignment=assignment, student=student, roster=roster
+    )
     if as_json:
         emit({"file": str(written.path), "notes": written.notes})
         return 0
@@ -140,10 +127,7 @@ def gradescope_bundle(
     \b
     Example: autograder gradescope-bundle causal_attention
     """
-    course = course_at(course_folder)
-    target = path or course.root / "build" / f"gradescope-{assignment}.zip"
-    part = instructor_part("authoring")
-    written = part.gradescope_bundle(course, course.assignment(assignment), target)
+    written = content.gradescope_bundle(assignment, to=path, course=course_folder)
     if as_json:
         emit({"file": str(written)})
         return 0
@@ -153,44 +137,3 @@ def gradescope_bundle(
 
 
 COMMANDS = (record, feedback, report, export, gradescope_bundle)
-
-
-def _results(class_folder: Path) -> list[SubmissionResult]:
-    from ..results.file import read_results
-
-    path = class_folder / "results.jsonl" if class_folder.is_dir() else class_folder
-    if not path.is_file():
-        raise UserError(
-            f"{path} is not there: grade first (autograder grade {class_folder}/submitted)"
-        )
-    return read_results(path)
-
-
-def _final_results(class_folder: Path) -> list[SubmissionResult]:
-    """The results that count, with what humans changed in the gradebook."""
-    from ..results.manual import with_human_work
-    from ..results.review import latest
-
-    work = instructor_part("nbgrader").human_work(class_folder)
-    return list(with_human_work(latest(_results(class_folder)), work))
-
-
-def _home(class_folder: Path) -> Path:
-    """Where exports go: the class folder, or beside a results file given in its place."""
-    return class_folder if class_folder.is_dir() else class_folder.parent
-
-
-def _chosen(
-    results: list[SubmissionResult], assignment: str | None, student: str | None
-) -> list[SubmissionResult]:
-    """The results of one assignment or student; raises `UserError` where there are none."""
-    found = [
-        result
-        for result in results
-        if assignment in (None, result.assignment) and student in (None, result.student)
-    ]
-    if results and not found:
-        wanted = " of ".join(repr(name) for name in (assignment, student) if name is not None)
-        assignments = ", ".join(sorted({result.assignment for result in results}))
-        raise UserError(f"there is no result of {wanted}; assignments with results: {assignments}")
-    return found

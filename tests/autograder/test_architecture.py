@@ -70,6 +70,27 @@ def test_imports_keep_every_contract() -> None:
     assert run.returncode == 0, run.stdout + run.stderr
 
 
+def test_names_in_strings_go_down_only_as_imports_do() -> None:
+    rank = {name: number for number, layer in enumerate(_layers()) for name in layer}
+    found = [
+        f"{_name(path)}:{node.lineno} {node.value}"
+        for path in MODULES
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if (named := re.fullmatch(r"autograder\.(\w+)(\.\w+)*", node.value))
+        and rank.get(named[1], 0) < rank.get(path.relative_to(PACKAGE).parts[0], 0)
+    ]
+    assert not found, f"a name in a string depends as an import does: {found}"
+
+
+def _layers() -> list[set[str]]:
+    """The packages, from the command line down, as pyproject.toml orders them."""
+    document = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = document["tool"]["importlinter"]["contracts"]
+    (layers,) = [c["layers"] for c in contracts if c["type"] == "layers"]
+    return [set(re.findall(r"\w+", layer)) for layer in layers]
+
+
 def test_modules_stay_within_their_budget() -> None:
     counts = {_name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
     long = {name: lines for name, lines in counts.items() if lines > LONGEST_MODULE}

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
+import subprocess
+import sys
 from types import ModuleType
 
 import pytest
@@ -43,6 +46,36 @@ PROMISED = {
         *("IsolationUnavailable", "GraderError", "SandboxError", "AnswerFault"),
     },
 }
+
+
+#: what a notebook, a service or a script grades a class with
+FACE = {
+    *("AutograderError", "ContentError", "Course", "GradeReport", "GraderError"),
+    *("SubmissionResult", "UserError", "Verdict", "__version__", "class_results", "export"),
+    *("export_formats", "final_results", "grade", "load_course", "record", "release", "report"),
+    *("validate", "write_feedback", "write_report"),
+}
+
+
+def test_the_face_is_what_was_promised() -> None:
+    assert set(autograder.__all__) == FACE
+    assert set(dir(autograder)) == FACE
+    assert all(getattr(autograder, name) is not None for name in FACE)
+
+
+@pytest.mark.parametrize("name", sorted(name for name in FACE if name[0].islower()))
+def test_a_function_of_the_face_says_what_it_does_and_how_it_is_called(name: str) -> None:
+    function = getattr(autograder, name)
+    assert (function.__doc__ or "").partition("\n")[0].endswith(".")
+    signature = inspect.signature(function)
+    assert signature.return_annotation is not inspect.Signature.empty
+    assert all(p.annotation is not p.empty for p in signature.parameters.values())
+
+
+def test_importing_the_face_loads_nothing_heavy() -> None:
+    code = "import autograder, sys; print(*{'torch', 'click', 'nbgrader'} & set(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == ""
 
 
 def _offered(package: ModuleType) -> set[str]:

@@ -1,56 +1,47 @@
-"""Whose assignments a class has handed in: a course of ours, nbgrader's own notebooks, or both."""
+"""Which course a class belongs to, and which assignments of it are graded in which way."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..course import Course, find_root, load_course
 from ..errors import UserError
-from ..submission.find import Found, find_submissions
-from .output import HERE, course_at, instructor_part
-
-if TYPE_CHECKING:
-    from ..grading.run import RunReport
+from ..records import Assignment
+from ..submission.find import find_submissions
 
 CONFIG_FILE = "nbgrader_config.py"
+#: where a course is looked for, and above, if it is not named
+HERE = Path()
 
 
 @dataclass(frozen=True, slots=True)
 class Courses:
-    """What is to be graded: `own` by its suites, the notebooks of the class in `cells` as they are.
+    """What is to be graded: `own` by its suites, notebooks of the class in `notebooks` as they are.
 
-    One of them is there, `found` is what was handed in of both.
+    At least one of them is there.
     """
 
     own: Course | None
-    cells: Path | None
-    found: Found
+    notebooks: Path | None
 
     def owns(self, assignment: str) -> bool:
         """Whether an assignment is judged by suites."""
         return assignment in _names(self.own)
 
-    def together(self, reports: Sequence[RunReport]) -> RunReport:
-        """The report of a run over both, of the reports of each."""
-        from ..grading.run import RunReport
 
-        return RunReport(
-            found=self.found,
-            graded=tuple(result for report in reports for result in report.graded),
-            already_graded=sum(report.already_graded for report in reports),
-            tier=reports[0].tier,
-            torn=next((report.torn for report in reports if report.torn), None),
-        )
+def course_at(folder: Path) -> Course:
+    """The course at or above a folder; raises `UserError` where there is none."""
+    return load_course(find_root(folder))
 
 
-def courses_of(submitted: Path, course_folder: Path, assignment: str | None) -> Courses:
-    """Looks at the hand-ins, and at the nbgrader course that they are in, if any.
+def find_courses(submitted: Path, course_folder: Path, assignment: str | None) -> Courses:
+    """Looks at the submissions, and at the nbgrader course that they are in, if any.
 
-    Raises `UserError` where there is neither a course of ours nor one of nbgrader's, or no hand-in.
+    Raises `UserError` where there is neither a course of ours nor one of nbgrader's, or no
+    submission.
     """
     folders = submitted.resolve().parents
     class_folder = next((folder for folder in folders if (folder / CONFIG_FILE).is_file()), None)
@@ -63,12 +54,12 @@ def courses_of(submitted: Path, course_folder: Path, assignment: str | None) -> 
     known = sorted(_names(own) | others)
     if assignment not in (None, *known):
         raise UserError(f"there is no assignment {assignment!r}; known: {', '.join(known)}")
+    _suggest_folder(submitted, known)
     found = find_submissions(submitted, known, assignment).or_refuse(submitted)
-    handed_in = {submission.assignment for submission in found.submissions}
+    submitted_names = {submission.assignment for submission in found.submissions}
     return Courses(
-        own if handed_in & _names(own) else None,
-        class_folder if handed_in & others else None,
-        found,
+        own if submitted_names & _names(own) else None,
+        class_folder if submitted_names & others else None,
     )
 
 
@@ -77,14 +68,32 @@ def course_of_class(course_folder: Path, class_folder: Path) -> Course:
     return _own_course(course_folder, class_folder) or course_at(course_folder)
 
 
+def chosen_assignments(course: Course, names: Collection[str]) -> list[Assignment]:
+    """The assignments of these names, all of them by default; raises `UserError` for another."""
+    return [course.assignment(name) for name in names] or list(course.assignments)
+
+
 def _names(course: Course | None) -> set[str]:
     return {assignment.name for assignment in course.assignments} if course else set()
+
+
+def _suggest_folder(submitted: Path, known: Collection[str]) -> None:
+    """Raises `UserError` for a class's folder in the place of the submissions in it."""
+    below = submitted / "submitted"
+    if not below.is_dir():
+        return
+    with contextlib.suppress(UserError):
+        if find_submissions(below, known).submissions:
+            raise UserError(
+                f"{submitted} is the folder of a class; its submissions are one level below: "
+                f"autograder grade {below}"
+            ) from None
 
 
 def _own_course(course_folder: Path, class_folder: Path | None) -> Course | None:
     """The course that is named, else that around the class, else that of its configuration.
 
-    Raises `UserError` where the named one is none.
+    Raises `UserError` where the named one is not a course.
     """
     if course_folder != HERE:
         return course_at(course_folder)
@@ -106,6 +115,7 @@ def _root_of(folder: Path) -> Path | None:
 
 
 def _configured(class_folder: Path) -> Course | None:
-    settings = instructor_part("nbgrader").load_settings(class_folder)
-    way = settings.config.SandboxedExporter.get("course")
-    return load_course(class_folder / way) if way else None
+    from ..nbgrader import load_settings
+
+    named = load_settings(class_folder).config.SandboxedExporter.get("course")
+    return load_course(class_folder / named) if named else None

@@ -1,0 +1,115 @@
+"""What an author does with a course's content: release it, prove it, hand it to other graders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..course import Course
+from .courses import HERE, chosen_assignments, course_at
+
+if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
+    from ..authoring import ReleaseReport
+    from ..grading.validation.validate import ValidationReport
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseCheck:
+    """What is wrong with what students would get: files that are not fresh, and leaks."""
+
+    not_fresh: tuple[str, ...]
+    leaks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassSource:
+    """nbgrader's side of a class: its configuration, what it lacks, and the files written."""
+
+    config: Path
+    add_to_config: tuple[str, ...]
+    folders: dict[str, Path]
+    changed: dict[str, list[str]]
+
+
+def load_course(folder: Path | str = HERE) -> Course:
+    """The course at or above a folder: its assignments, exercises and questions.
+
+        course = autograder.load_course()
+        print([assignment.name for assignment in course.assignments])
+
+    Raises `UserError` where there is none, `ContentError` for content that is wrong.
+    """
+    return course_at(Path(folder))
+
+
+def release(assignments: Sequence[str] = (), *, course: Path | str = HERE) -> ReleaseReport:
+    """Writes assignments/ and the bundles for students: all of it, or nothing.
+
+    autograder.release(["causal_attention"])
+    """
+    from .. import authoring
+
+    return authoring.release(load_course(course), assignments)
+
+
+def check_release(names: Sequence[str] = (), *, course: Path | str = HERE) -> ReleaseCheck:
+    """Whether assignments/ is fresh and tells nothing hidden; writes nothing."""
+    from ..authoring import find_leaks, verify_fresh
+
+    of = load_course(course)
+    stale = tuple(f"{item.path}: {item.problem}" for item in verify_fresh(of, names))
+    return ReleaseCheck(stale, tuple(str(leak) for leak in find_leaks(of, names)))
+
+
+def validate(
+    names: Sequence[str] = (),
+    *,
+    course: Path | str = HERE,
+    forms: Sequence[str] | None = None,
+    jobs: int = 2,
+    starts: Callable[[int], None] = lambda cases: None,
+    judged: Callable[[], None] = lambda: None,
+) -> ValidationReport:
+    """Grades every case whose verdict is known, of assignments or exercises (default: all).
+
+    `starts` is called with the number of cases, `judged` after each.
+
+        print(autograder.validate(["simplified_attention/scores"]).problems)
+    """
+    from ..grading.validation.cases import FORMS
+    from ..grading.validation.validate import validate as prove
+
+    of = load_course(course)
+    return prove(of, names, forms=forms or FORMS, jobs=jobs, starts=starts, judged=judged)
+
+
+def gradescope_bundle(
+    assignment: str, *, to: Path | None = None, course: Path | str = HERE
+) -> Path:
+    """Writes the autograder that Gradescope runs for an assignment. It holds hidden tests."""
+    from .. import authoring
+
+    of = load_course(course)
+    target = to or of.root / "build" / f"gradescope-{assignment}.zip"
+    return authoring.gradescope_bundle(of, of.assignment(assignment), target)
+
+
+def prepare_nbgrader(
+    class_folder: Path, assignments: Sequence[str], *, force: bool, course: Path | str = HERE
+) -> ClassSource:
+    """Makes a folder a course of nbgrader, or adds assignments to one."""
+    from .. import nbgrader
+
+    of = load_course(course)
+    chosen = chosen_assignments(of, assignments)
+    config = nbgrader.prepare_class_folder(of, class_folder)
+    settings = nbgrader.load_settings(class_folder)
+    folders = {item.name: settings.source(item.name) for item in chosen}
+    changed = {
+        item.name: list(nbgrader.write_class_source(of, item, folders[item.name], force))
+        for item in chosen
+    }
+    missing = tuple(nbgrader.missing_lines(of, class_folder, settings))
+    return ClassSource(config, missing, folders, changed)

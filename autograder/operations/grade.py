@@ -1,0 +1,139 @@
+"""Grades a class: the run, then the gradebook. A reader who follows a submission begins here."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..grading.options import RunOptions
+from ..records import SubmissionResult, Tier
+from .courses import HERE, Courses, find_courses
+
+if TYPE_CHECKING:  # their imports load torch, for which the sandbox's start need not wait
+    from ..grading.run import Engine, RunEvents, RunReport
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What stands in the gradebook now. `db_url` is None where the run wrote it by itself."""
+
+    db_url: str | None
+    submissions: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GradeReport:
+    """What a run did, and the last result of each submission that it looked at."""
+
+    run: RunReport
+    results_file: Path
+    results: tuple[SubmissionResult, ...]
+    recorded: Recorded | None
+
+
+class SilentEvents:
+    """For a caller who does not want to know what happens."""
+
+    def starts(self, tier: Tier, to_grade: int, already_graded: int) -> None:
+        """See `grading.run.RunEvents`."""
+
+    def graded(self, result: SubmissionResult) -> None:
+        """See `grading.run.RunEvents`."""
+
+
+def grade(
+    submitted: Path | str,
+    *,
+    course: Path | str = HERE,
+    results: Path | str | None = None,
+    jobs: int = 1,
+    shard: tuple[int, int] = (1, 1),
+    resume: bool = False,
+    assignment: str | None = None,
+    tier: Tier | None = None,
+    gradebook: bool | None = None,
+    events: RunEvents | None = None,
+) -> GradeReport:
+    """Grades every submission below a folder, `<student>/<assignment>/<exercise>.py` or `.ipynb`.
+
+    `course` is the instructor's folder (default: here or above). Lines are appended to `results`
+    (default: results.jsonl beside `submitted`). nbgrader's gradebook is written where `gradebook`
+    says so (default: where the folder is called `submitted`). `shard` is (index from 1, count).
+
+        report = autograder.grade("course/submitted", jobs=2, resume=True)
+        print(report.run.graded, [result.score for result in report.results])
+
+    Raises `UserError` for what the caller must change, `IsolationUnavailable` where there is no
+    sandbox, `GraderError` when the grader itself fails.
+    """
+    submitted = Path(submitted)
+    courses = find_courses(submitted, Path(course), assignment)
+    class_folder = courses.notebooks or submitted.resolve().parent
+    options = RunOptions(
+        submitted=submitted,
+        results=Path(results) if results else class_folder / "results.jsonl",
+        jobs=jobs,
+        shard=shard,
+        resume=resume,
+        assignment=assignment,
+        tier=tier,
+    )
+    with _engines(courses, options) as engines:
+        from ..grading.run import grade_class
+
+        run = grade_class(engines, options, events or SilentEvents())
+    last = _last_results(run, options.results)
+    wanted = submitted.resolve().name == "submitted" if gradebook is None else gradebook
+    recorded = _record(courses, class_folder, last, wanted)
+    return GradeReport(run, options.results, last, recorded)
+
+
+@contextlib.contextmanager
+def _engines(courses: Courses, options: RunOptions) -> Iterator[Sequence[Engine]]:
+    """What grades each kind of assignment; the sandbox starts while torch is imported here."""
+    engines: list[Engine] = []
+    if courses.notebooks:
+        from ..nbgrader.notebooks.engine import NotebookEngine
+
+        engines.append(NotebookEngine(courses.notebooks, options.submitted))
+    if courses.own is None:
+        yield engines
+        return
+    from ..sandbox import fork_server_ahead
+
+    with fork_server_ahead(options.tier) as start:
+        from ..grading.suite_engine import SuiteEngine
+
+        yield [*engines, SuiteEngine(courses.own, start)]
+
+
+def _last_results(run: RunReport, path: Path) -> tuple[SubmissionResult, ...]:
+    """The last result of each submission of this run, graded now or before."""
+    from ..results import latest, read_results
+
+    mine = {(s.student, s.assignment) for s in run.found.submissions}
+    lines = read_results(path)
+    return tuple(latest([line for line in lines if (line.student, line.assignment) in mine]))
+
+
+def _record(
+    courses: Courses, class_folder: Path, results: Sequence[SubmissionResult], gradebook: bool
+) -> Recorded | None:
+    """Fills the gradebook; a run over notebooks as they are has done so by itself."""
+    others = [result for result in results if not courses.owns(result.assignment)]
+    notes = [f"{r.student}/{r.assignment}: {note}" for r in others for note in r.notes]
+    if courses.own is None or not gradebook:
+        return Recorded(None, len(others), tuple(notes)) if courses.notebooks else None
+    from ..nbgrader import record
+
+    own = [result for result in results if courses.owns(result.assignment)]
+    summary = record(courses.own, class_folder, own)
+    return Recorded(
+        summary.db_url,
+        summary.submissions + len(others),
+        (*(f"{note.student}: {note.text}" for note in summary.notes), *notes),
+    )
