@@ -136,4 +136,6 @@ def _is_mark(decorator: ast.expr) -> bool:
 
 
 def _imports_ours(node: ast.stmt) -> bool:
-    return isinstance(node, ast.ImportFrom) and (node.module or "").startswith("autograder")
+    """Whether it imports what a submission does not have: parts are all that it has of ours."""
+    module = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
+    return module.startswith("autograder") and module != "autograder.parts"

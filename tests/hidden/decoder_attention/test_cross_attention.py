@@ -5,6 +5,7 @@ import torch
 
 from autograder.suite import Draw, Expect, ExpectLayer
 from autograder.suite.forbidden import torch_attention
+from autograder.suite.traits import Made, Size, Sizes, Tensor, Traits, check_trait
 
 OWN = torch_attention(
     instead="take the scores, fill what is forbidden, then softmax and the weighted sum."
@@ -35,7 +36,7 @@ def test_mask_wider_than_the_longest_sample(expect: Expect, draw: Draw) -> None:
     expect.same("padding_mask", draw.integers(5, low=1, high=60), 128, likely=likely)
 
 
-@pytest.mark.question("padding_mask", points=1)
+@pytest.mark.question("padding_mask", points=0.5)
 def test_mask_of_one_sample_one_key_and_no_padding(expect: Expect) -> None:
     likely = "the result has the shape (B, S), also where B or S is 1 and where nothing is padded"
     expect.same("padding_mask", torch.tensor([2]), 5, likely=likely)
@@ -44,7 +45,7 @@ def test_mask_of_one_sample_one_key_and_no_padding(expect: Expect) -> None:
     expect.same("padding_mask", torch.tensor([4, 4]), 4, likely=likely)
 
 
-@pytest.mark.question("padding_mask", points=1)
+@pytest.mark.question("padding_mask", points=0.5)
 def test_mask_of_lengths_in_any_layout_and_of_equal_sizes(expect: Expect, draw: Draw) -> None:
     likely = (
         "rows are samples, columns are keys; every call looks at its own lengths, and leaves "
@@ -54,6 +55,29 @@ def test_mask_of_lengths_in_any_layout_and_of_equal_sizes(expect: Expect, draw: 
         expect.same("padding_mask", draw.integers(6, low=1, high=7), 6, likely=likely)
     expect.same("padding_mask", draw.integers(4, 3, low=1, high=9)[:, 1], 8, likely=likely)
     expect.same("padding_mask", torch.tensor([3]).expand(4), 5, likely=likely)
+
+
+def _lengths(draw: Draw, sizes: Sizes) -> torch.Tensor:
+    return draw.integers(*sizes.shape("B"), low=1, high=sizes.of("S") + 1)
+
+
+PADDING = Traits(
+    "padding_mask",
+    [Made(_lengths, ["B", "S"]), Size("S")],
+    own={"any memory layout": "test_mask_of_lengths_in_any_layout_and_of_equal_sizes"},
+    without={
+        "gradients": "lengths are whole numbers",
+        "float64": "lengths are whole numbers",
+        "errors": "none is promised",
+        "chance": "nothing is random",
+    },
+)
+
+
+@pytest.mark.question("padding_mask", points=0.5)
+@pytest.mark.parametrize("trait", ["any size", "call after call"])
+def test_padding_mask_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, PADDING, trait)
 
 
 # masked_attention: 7 points
@@ -85,7 +109,7 @@ def test_padding_of_every_sample_in_a_batch(expect: Expect, draw: Draw) -> None:
     expect.same(ATTENTION, *arguments, torch.zeros(4, 6, dtype=torch.bool), likely=likely)
 
 
-@pytest.mark.question(ATTENTION, points=1)
+@pytest.mark.question(ATTENTION, points=0.5)
 def test_heads_and_more_dimensions(expect: Expect, draw: Draw) -> None:
     likely = "count dimensions from the end: queries and keys are the last two of the scores"
     heads = (draw.normal(2, 3, 4, 6), draw.normal(2, 3, 5, 6), draw.normal(2, 3, 5, 3))
@@ -95,7 +119,7 @@ def test_heads_and_more_dimensions(expect: Expect, draw: Draw) -> None:
     expect.same(ATTENTION, *many, _some_forbidden(draw, 2, 1, 3, 2, 4), likely=likely)
 
 
-@pytest.mark.question(ATTENTION, points=1)
+@pytest.mark.question(ATTENTION, points=0.5)
 def test_equal_sizes_and_sizes_of_one(expect: Expect, draw: Draw) -> None:
     likely = (
         "with equal sizes every order of the dimensions fits: which is the query, which the key? "
@@ -137,7 +161,7 @@ def test_nothing_is_left_of_a_forbidden_key(expect: Expect, draw: Draw) -> None:
     expect.same(ATTENTION, queries, keys, values, mask, likely=likely)
 
 
-@pytest.mark.question(ATTENTION, points=1)
+@pytest.mark.question(ATTENTION, points=0.5)
 def test_layouts_and_written_out(expect: Expect, draw: Draw) -> None:
     arguments = (
         draw.strided(2, 5, 4),
@@ -154,7 +178,7 @@ def test_layouts_and_written_out(expect: Expect, draw: Draw) -> None:
     )
 
 
-@pytest.mark.question(ATTENTION, points=1)
+@pytest.mark.question(ATTENTION, points=0.5)
 def test_attention_in_float64_and_its_gradient(expect: Expect, draw: Draw) -> None:
     arguments = (
         draw.normal(2, 4, 3, dtype=torch.float64),
@@ -172,6 +196,29 @@ def test_attention_in_float64_and_its_gradient(expect: Expect, draw: Draw) -> No
     expect.gradients(ATTENTION, *arguments, likely=likely)
     everybody = torch.arange(5) > 2
     expect.gradients(ATTENTION, *arguments[:3], everybody, likely=likely)
+
+
+def _any_mask(draw: Draw, sizes: Sizes) -> torch.Tensor:
+    return _some_forbidden(draw, *sizes.shape("... T S"))
+
+
+MASKED = Traits(
+    ATTENTION,
+    [
+        Tensor("... T d"),
+        Tensor("... S d"),
+        Tensor("... S d_v"),
+        Made(_any_mask, ["T", "S"]),
+    ],
+    own={"float64": "test_attention_in_float64_and_its_gradient"},
+    without={"errors": "none is promised", "chance": "nothing is random"},
+)
+
+
+@pytest.mark.question(ATTENTION, points=0.5)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_masked_attention_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, MASKED, trait)
 
 
 # CrossAttention: 9 points
@@ -198,14 +245,6 @@ def test_weights_of_four_layers(expect: Expect) -> None:
             error=ValueError,
             likely="check in __init__ that num_heads divides d_model: `raise ValueError(...)`",
         )
-
-
-@pytest.mark.question("CrossAttention", points=1)
-def test_one_head_and_sizes_of_one(expect: Expect, draw: Draw) -> None:
-    likely = "queries from x, keys and values from the context; no dimension is lost"
-    _cross(expect, 5, 3, 1).same(draw.normal(1, 4, 5), draw.normal(1, 6, 3), likely=likely)
-    _cross(expect, 4, 1, 4).same(draw.normal(2, 1, 4), draw.normal(2, 3, 1), likely=likely)
-    _cross(expect, 3, 2, 3).same(draw.normal(2, 3, 3), draw.normal(2, 1, 2), likely=likely)
 
 
 @pytest.mark.question("CrossAttention", points=1)
@@ -249,15 +288,10 @@ def test_when_batch_heads_and_tokens_are_equal(expect: Expect, draw: Draw) -> No
 def test_every_call_has_its_own_context_and_mask(expect: Expect, draw: Draw) -> None:
     likely = "nothing of an earlier context, mask or size stays for the next call"
     layer = _cross(expect, 6, 4, 2)
-    for mode in (True, False):
-        layer.train(mode)
-        for queries, keys, masked in ((3, 5, True), (3, 5, False), (3, 5, True), (1, 8, False)):
-            mask = (_some_forbidden(draw, 2, keys),) if masked else ()
-            layer.same(draw.normal(2, queries, 6), draw.normal(2, keys, 4), *mask, likely=likely)
-    x, context = draw.normal(2, 3, 6), draw.normal(2, 5, 4)
-    layer.same(x, context, None, likely=likely)
-    layer.fill(lambda name, shape: draw.normal(*shape, scale=0.4))
-    layer.same(x, context, likely="weights that were changed after a call count in the next one")
+    for queries, keys, masked in ((3, 5, True), (3, 5, False), (3, 5, True), (1, 8, False)):
+        mask = (_some_forbidden(draw, 2, keys),) if masked else ()
+        layer.same(draw.normal(2, queries, 6), draw.normal(2, keys, 4), *mask, likely=likely)
+    layer.same(draw.normal(2, 3, 6), draw.normal(2, 5, 4), None, likely=likely)
 
 
 @pytest.mark.question("CrossAttention", points=1)
@@ -293,13 +327,20 @@ def test_cross_attention_moved(expect: Expect, draw: Draw) -> None:
     layer.moves(x, context, likely=likely)
 
 
-@pytest.mark.question("CrossAttention", points=1)
-def test_gradients_reach_both_sequences(expect: Expect, draw: Draw) -> None:
-    layer = _cross(expect, 6, 4, 3).move(dtype=torch.float64)
-    for mode in (True, False):
-        layer.train(mode).gradients(
-            draw.normal(2, 3, 6, dtype=torch.float64),
-            draw.normal(2, 5, 4, dtype=torch.float64),
-            _some_forbidden(draw, 2, 5),
-            likely="x, context and every weight learn: nothing is detached",
-        )
+def _any_padding(draw: Draw, sizes: Sizes) -> torch.Tensor:
+    return _some_forbidden(draw, *sizes.shape("B S"))
+
+
+CROSS = Traits(
+    "CrossAttention",
+    [Tensor("B T H*d"), Tensor("B S c"), Made(_any_padding, ["B", "S"])],
+    build=[Size("H*d"), Size("c"), Size("H")],
+    own={"float64": "test_cross_attention_moved", "errors": "test_weights_of_four_layers"},
+    without={"chance": "nothing is random"},
+)
+
+
+@pytest.mark.question("CrossAttention", points=0.5)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_cross_attention_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, CROSS, trait)

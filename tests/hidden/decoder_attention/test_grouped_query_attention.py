@@ -5,6 +5,7 @@ import torch
 
 from autograder.suite import Draw, Expect, ExpectLayer
 from autograder.suite.forbidden import torch_attention
+from autograder.suite.traits import Size, Tensor, Traits, check_trait
 
 OWN = torch_attention(
     instead="let each query head read its head of keys and values, then attend as always."
@@ -52,14 +53,14 @@ def test_more_groups_in_a_batch(expect: Expect, draw: Draw) -> None:
     expect.same(GROUPED, *_heads(draw, 2, 16, 4, (3, 20, 5, 3)), likely=likely)
 
 
-@pytest.mark.question(GROUPED, points=1)
+@pytest.mark.question(GROUPED, points=0.5)
 def test_one_group_and_a_group_for_every_head(expect: Expect, draw: Draw) -> None:
     likely = "G = 1: all query heads share one head of keys; G = H: each has its own"
     expect.same(GROUPED, *_heads(draw, 2, 4, 1, (5, 6, 3, 2)), likely=likely)
     expect.same(GROUPED, *_heads(draw, 2, 4, 4, (5, 6, 3, 2)), likely=likely)
 
 
-@pytest.mark.question(GROUPED, points=1)
+@pytest.mark.question(GROUPED, points=0.5)
 def test_grouped_with_equal_sizes_and_sizes_of_one(expect: Expect, draw: Draw) -> None:
     likely = (
         "with equal sizes every order of the dimensions fits: batch, head, token, column. A "
@@ -83,7 +84,7 @@ def test_groups_that_do_not_divide(expect: Expect, draw: Draw) -> None:
         )
 
 
-@pytest.mark.question(GROUPED, points=1)
+@pytest.mark.question(GROUPED, points=0.5)
 def test_grouped_layouts_and_written_out(expect: Expect, draw: Draw) -> None:
     arguments = (
         draw.normal(2, 5, 6, 4).transpose(1, 2),
@@ -99,7 +100,7 @@ def test_grouped_layouts_and_written_out(expect: Expect, draw: Draw) -> None:
     )
 
 
-@pytest.mark.question(GROUPED, points=1)
+@pytest.mark.question(GROUPED, points=0.5)
 def test_grouped_in_float64_and_its_gradient(expect: Expect, draw: Draw) -> None:
     queries, keys, values = _heads(draw, 2, 6, 3, (4, 5, 3, 2), torch.float64)
     # so many large values that some of their sums are near zero, where float32 shows
@@ -110,6 +111,25 @@ def test_grouped_in_float64_and_its_gradient(expect: Expect, draw: Draw) -> None
     )
     expect.same(GROUPED, queries, keys, large, likely=likely)
     expect.gradients(GROUPED, queries, keys, values, likely=likely)
+
+
+GROUPED_TRAITS = Traits(
+    GROUPED,
+    [Tensor("B G*R T d"), Tensor("B G S d"), Tensor("B G S d_v")],
+    sizes={"G": 2, "R": 3},
+    largest={"G": 8, "R": 8},
+    own={
+        "float64": "test_grouped_in_float64_and_its_gradient",
+        "errors": "test_groups_that_do_not_divide",
+    },
+    without={"chance": "nothing is random"},
+)
+
+
+@pytest.mark.question(GROUPED, points=0.5)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_grouped_attention_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, GROUPED_TRAITS, trait)
 
 
 # GroupedQueryAttention: 9 points
@@ -134,15 +154,6 @@ def test_narrow_layers_for_keys_and_values(expect: Expect) -> None:
 
 
 @pytest.mark.question(LAYER, points=1)
-def test_layer_with_sizes_of_one(expect: Expect, draw: Draw) -> None:
-    likely = "no dimension is lost where it is 1; a lone token attends to itself"
-    _layer(expect, 6, 2, 1).same(draw.normal(1, 1, 6), likely=likely)
-    _layer(expect, 4, 4, 2, True).same(draw.normal(2, 5, 4), likely=likely)
-    _layer(expect, 3, 1, 1).same(draw.normal(1, 4, 3), likely=likely)
-    _layer(expect, 1, 1, 1, True).same(draw.normal(2, 3, 1), likely=likely)
-
-
-@pytest.mark.question(LAYER, points=1)
 def test_layer_with_groups(expect: Expect, draw: Draw) -> None:
     likely = (
         "query heads are blocks of columns, and neighbouring ones share a head of keys and "
@@ -158,20 +169,6 @@ def test_layer_with_one_group_and_with_one_for_every_head(expect: Expect, draw: 
     likely = "num_kv_heads = 1 shares one head of keys; num_kv_heads = num_heads shares nothing"
     _layer(expect, 12, 4, 1).same(draw.normal(2, 5, 12), likely=likely)
     _layer(expect, 12, 4, 4, True).same(draw.normal(2, 5, 12), likely=likely)
-
-
-@pytest.mark.question(LAYER, points=1)
-def test_layer_called_again_with_other_lengths(expect: Expect, draw: Draw) -> None:
-    likely = "mask and sizes come from the input of this very call, whatever came before"
-    layer = _layer(expect, 8, 4, 2)
-    for mode in (True, False):
-        layer.train(mode)
-        for batch, num_tokens in ((2, 4), (2, 7), (2, 7), (3, 2), (1, 40)):
-            layer.same(draw.normal(batch, num_tokens, 8), likely=likely)
-    layer.fill(lambda name, shape: draw.normal(*shape, scale=0.4))
-    layer.same(
-        draw.normal(2, 7, 8), likely="weights that were changed after a call count in the next one"
-    )
 
 
 @pytest.mark.question(LAYER, points=1)
@@ -220,11 +217,26 @@ def test_layer_hides_the_future_when_the_past_scores_low(expect: Expect, draw: D
 
 
 @pytest.mark.question(LAYER, points=1)
-def test_layer_moved_and_its_gradients(expect: Expect, draw: Draw) -> None:
-    likely = "what forward makes has dtype and device of its input, and nothing is detached"
+def test_layer_moved(expect: Expect, draw: Draw) -> None:
+    likely = "what forward makes has dtype and device of its input"
     layer = _layer(expect, 8, 4, 2, True).move(dtype=torch.float64)
     x = draw.normal(2, 5, 8, dtype=torch.float64)
     layer.same(x, likely=likely)
-    for mode in (True, False):
-        layer.train(mode).gradients(x, likely=likely)
     layer.moves(x, likely=likely)
+
+
+LAYER_TRAITS = Traits(
+    LAYER,
+    [Tensor("B T G*R*d")],
+    build=[Size("G*R*d"), Size("G*R"), Size("G")],
+    sizes={"G": 2, "R": 3},
+    largest={"G": 8, "R": 8, "d": 17},
+    own={"float64": "test_layer_moved", "errors": "test_layer_with_heads_that_do_not_divide"},
+    without={"chance": "nothing is random"},
+)
+
+
+@pytest.mark.question(LAYER, points=0.5)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_layer_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, LAYER_TRAITS, trait)

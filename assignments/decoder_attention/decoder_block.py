@@ -1,0 +1,48 @@
+"""The block of a decoder: cached attention and feed-forward, with the norms before them (pre-norm).
+
+Its two sublayers are parts, made for this package: they do what the exercises of their names ask
+for.
+"""
+
+import torch
+from torch import nn
+
+from autograder.parts import CachedAttention, FeedForward
+
+
+class DecoderBlock(nn.Module):
+    """One block of a transformer decoder, with the norms in front of the sublayers (pre-norm).
+
+    Submodules: `norm1`, `attention` (a `CachedAttention`), `norm2` and `feed_forward` (a
+    `FeedForward`). The norms have a `weight` and a `bias` of shape (d_model,) and eps 1e-5;
+    torch's `nn.LayerNorm` may be used. There is no dropout, and no other trainable weight.
+
+    Args:
+        d_model: size of a token, going in and coming out.
+        num_heads: number of heads of the attention; it divides `d_model`, and the head size is
+            even.
+        hidden_dim: size of the layer inside the feed-forward network.
+
+    Source: Xiong et al. 2020 (arXiv 2002.04745), section 3; Vaswani et al. 2017 (arXiv
+    1706.03762), section 3.1.
+    """
+
+    def __init__(self, d_model: int, num_heads: int, hidden_dim: int) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(
+        self, x: torch.Tensor, past: tuple[torch.Tensor, torch.Tensor] | None = None
+    ) -> tuple[torch.Tensor, tuple[torch.Tensor, torch.Tensor]]:
+        """h = x + attention(norm1(x)), then h + feed_forward(norm2(h)).
+
+        Args:
+            x: (B, T, d_model), the new tokens, in the dtype of the weights.
+            past: what an earlier call returned as its second result: the pair (keys, values) of
+                (B, H, P, d) each; None where nothing came before.
+
+        Returns:
+            The pair (out, present): out is (B, T, d_model), present the pair (keys, values) of
+            (B, H, P + T, d) each that the attention returned.
+        """
+        raise NotImplementedError

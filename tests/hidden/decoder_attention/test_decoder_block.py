@@ -1,0 +1,140 @@
+"""Hidden suite of `decoder_block`: 8 of the assignment's 100 points."""
+
+import pytest
+import torch
+
+from autograder.suite import Draw, Expect, ExpectLayer, Step
+from autograder.suite.traits import Size, Tensor, Traits, check_trait
+
+BLOCK = "DecoderBlock"
+Pair = tuple[torch.Tensor, torch.Tensor]
+
+#: so wide that eps does not show: it has a test of its own
+WIDE = 30.0
+
+ORDER = (
+    "norm1, attention, add the block's input; then norm2, feed-forward, add what the first half "
+    "gave; the result is the pair of that and what the attention returned as its present"
+)
+GO_ON = (
+    "past goes to the attention, and the attention's new pair comes back; nothing of a call stays "
+    "in the module"
+)
+
+
+def _weights(draw: Draw, name: str, shape: tuple[int, ...]) -> torch.Tensor:
+    """Both norms see wide tokens, and no score gets large."""
+    if name == "attention.out_proj.weight":
+        return draw.normal(*shape, scale=WIDE / 5)
+    if name in ("attention.W_query.weight", "attention.W_key.weight"):
+        return draw.normal(*shape, scale=min(0.4, 1.2 / shape[-1] ** 0.5))
+    return draw.normal(*shape, scale=min(0.8, 2.0 / shape[-1] ** 0.5))
+
+
+def _block(expect: Expect, d_model: int = 8, num_heads: int = 2, hidden: int = 11) -> ExpectLayer:
+    layer = expect.layer(BLOCK, d_model, num_heads, hidden)
+    layer.fill(lambda name, shape: _weights(expect.draw, name, shape))
+    return layer
+
+
+def _tokens(draw: Draw, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    return draw.normal(*shape, scale=WIDE, dtype=dtype)
+
+
+def _past(draw: Draw, *shape: int, dtype: torch.dtype = torch.float32) -> Pair:
+    return draw.normal(*shape, dtype=dtype), draw.normal(*shape, dtype=dtype)
+
+
+@pytest.mark.question(BLOCK, points=1)
+def test_weights_are_those_of_the_four_submodules(expect: Expect) -> None:
+    _block(expect).exact_weights(
+        likely="the submodules are norm1, attention, norm2 and feed_forward; each norm has a "
+        "weight and a bias of its own"
+    )
+
+
+@pytest.mark.question(BLOCK, points=1)
+def test_prefill(expect: Expect, draw: Draw) -> None:
+    _block(expect, 12, 3, 7).same(_tokens(draw, 1, 5, 12), likely=ORDER)
+    _block(expect).same(_tokens(draw, 3, 6, 8), None, likely=ORDER)
+    square = _block(expect, 16, 4, 16)  # batch, heads, tokens and head size alike
+    square.same(_tokens(draw, 4, 4, 16), likely=ORDER)
+
+
+@pytest.mark.question(BLOCK, points=1)
+def test_tokens_after_a_past(expect: Expect, draw: Draw) -> None:
+    layer = _block(expect)
+    for new, old in ((1, 5), (1, 1), (3, 4), (3, 4), (4, 2)):
+        layer.same(_tokens(draw, 2, new, 8), _past(draw, 2, 2, old, 4), likely=GO_ON)
+
+
+@pytest.mark.question(BLOCK, points=1)
+def test_two_texts_are_written_in_turns(expect: Expect, draw: Draw) -> None:
+    _block(expect).eval().steps(
+        Step((_tokens(draw, 1, 4, 8),)),
+        Step((_tokens(draw, 1, 3, 8),)),
+        Step((_tokens(draw, 1, 1, 8),), after=0),
+        Step((_tokens(draw, 1, 1, 8),), after=1),
+        Step((_tokens(draw, 1, 2, 8),), after=2),
+        Step((_tokens(draw, 1, 1, 8),), after=2),  # the same past, another continuation
+        likely=GO_ON,
+    )
+
+
+@pytest.mark.question(BLOCK, points=1)
+def test_both_norms_have_the_same_eps(expect: Expect, draw: Draw) -> None:
+    layer = _block(expect)
+    # what both norms see has a variance near eps: small steps of the attention, and small tokens
+    layer.fill(lambda name, shape: draw.normal(*shape, scale=3e-3 if "out_proj" in name else 0.4))
+    layer.move(dtype=torch.float64).same(
+        draw.normal(2, 5, 8, scale=3e-3, dtype=torch.float64),
+        likely="both norms have eps 1e-5, added to the biased variance under the root",
+    )
+
+
+@pytest.mark.question(BLOCK, points=1)
+def test_moved_and_far_along(expect: Expect, draw: Draw) -> None:
+    likely = (
+        "a module that was moved computes in its new dtype and on its new device from end to end"
+    )
+    double = torch.float64
+    layer = _block(expect).move(dtype=double)
+    layer.same(_tokens(draw, 2, 6, 8, dtype=double), likely=likely)
+    layer.same(
+        _tokens(draw, 2, 2, 8, dtype=double),
+        _past(draw, 2, 2, 490, 4, dtype=double),
+        likely=likely,
+    )
+    layer.moves(_tokens(draw, 2, 4, 8, dtype=double), likely=likely)
+
+
+# what holds for every question
+
+
+def _wide(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    return _tokens(draw, *shape, dtype=dtype)
+
+
+BLOCK_TRAITS = Traits(
+    BLOCK,
+    [Tensor("B T 2*H*d", values=_wide)],
+    build=[Size("2*H*d"), Size("H"), Size("F")],
+    weights=_weights,
+    largest={"T": 30},
+    smallest={"d": 2},  # a norm of two entries ends at -1 and 1, whatever they are
+    own={"float64": "test_moved_and_far_along"},
+    without={"errors": "none is promised", "chance": "nothing is random"},
+)
+
+
+@pytest.mark.question(BLOCK, points=0.5)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_block_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, BLOCK_TRAITS, trait)
+    if trait == "gradients":
+        double = torch.float64
+        _block(expect).move(dtype=double).gradients(
+            _tokens(expect.draw, 2, 2, 8, dtype=double),
+            _past(expect.draw, 2, 2, 3, 4, dtype=double),
+            likely="gradient reaches the past, too: nothing is detached",
+        )

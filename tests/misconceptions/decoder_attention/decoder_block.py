@@ -1,0 +1,489 @@
+"""What students write instead of the block of a decoder."""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from autograder.parts import CachedAttention, FeedForward
+from autograder.suite import misconception
+
+
+class _Block(nn.Module):
+    """The right submodules and steps; each mistake below changes one of them."""
+
+    def __init__(self, d_model, num_heads, hidden_dim):
+        super().__init__()
+        self.norm1 = self.norm(d_model)
+        self.attention = CachedAttention(d_model, num_heads)
+        self.norm2 = self.norm(d_model)
+        self.feed_forward = FeedForward(d_model, hidden_dim)
+
+    def norm(self, size):
+        return nn.LayerNorm(size)
+
+    def forward(self, x, past=None):
+        attended, present = self.attention(self.norm1(x), past)
+        h = x + attended
+        return h + self.feed_forward(self.norm2(h)), present
+
+
+# where the norms stand
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="pre-norm with post-norm, as the encoder block had it",
+    hint="Does a norm stand before a sublayer, or after the addition?",
+)
+class post_norm(_Block):
+    def forward(self, x, past=None):
+        attended, present = self.attention(x, past)
+        h = self.norm1(x + attended)
+        return self.norm2(h + self.feed_forward(h)), present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="two norms with one: norm1 stands in front of both sublayers",
+    hint="Change the weight of norm2. Does the result change?",
+)
+class norm1_used_twice(_Block):
+    def forward(self, x, past=None):
+        attended, present = self.attention(self.norm1(x), past)
+        h = x + attended
+        return h + self.feed_forward(self.norm1(h)), present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="the first norm with the second",
+    hint="Which norm stands in front of the attention?",
+)
+class norms_swapped(_Block):
+    def forward(self, x, past=None):
+        attended, present = self.attention(self.norm2(x), past)
+        h = x + attended
+        return h + self.feed_forward(self.norm1(h)), present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="the block's input with its norm: attention sees x itself",
+    hint="What goes into the attention: x or norm1(x)?",
+)
+class attention_without_norm(_Block):
+    def forward(self, x, past=None):
+        attended, present = self.attention(x, past)
+        h = x + attended
+        return h + self.feed_forward(self.norm2(h)), present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="h with its norm: the feed-forward network sees h itself",
+    hint="What goes into the feed-forward network: h or norm2(h)?",
+)
+class feed_forward_without_norm(_Block):
+    def forward(self, x, past=None):
+        attended, present = self.attention(self.norm1(x), past)
+        h = x + attended
+        return h + self.feed_forward(h), present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="pre-norm with a norm on the road itself: what is added is the normalised input",
+    hint="Is the road past the attention free, or does a norm stand on it?",
+)
+class normalised_input_added(_Block):
+    def forward(self, x, past=None):
+        x = self.norm1(x)
+        attended, present = self.attention(x, past)
+        h = x + attended
+        return h + self.feed_forward(self.norm2(h)), present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="the second road with what the network sees: the normalised h is added",
+    hint="Is the road past the feed-forward network free, or does a norm stand on it?",
+)
+class normalised_h_added(_Block):
+    def forward(self, x, past=None):
+        attended, present = self.attention(self.norm1(x), past)
+        h = self.norm2(x + attended)
+        return h + self.feed_forward(h), present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="a norm in front of each sublayer with one behind it: outputs are normalised, then "
+    "added",
+    hint="What does norm1 see: the input of the attention or its output?",
+)
+class outputs_normalised(_Block):
+    def forward(self, x, past=None):
+        attended, present = self.attention(x, past)
+        h = x + self.norm1(attended)
+        return h + self.norm2(self.feed_forward(h)), present
+
+
+# the roads
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="the network's output with the sum: h is not added to it",
+    hint="How many additions has the block?",
+)
+class no_residual_around_the_network(_Block):
+    def forward(self, x, past=None):
+        attended, present = self.attention(self.norm1(x), past)
+        return self.feed_forward(self.norm2(x + attended)), present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="the attention's output with the sum: x is not added to it",
+    hint="How many additions has the block?",
+)
+class no_residual_around_the_attention(_Block):
+    def forward(self, x, past=None):
+        h, present = self.attention(self.norm1(x), past)
+        return h + self.feed_forward(self.norm2(h)), present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="one after the other with side by side, as GPT-J and PaLM have it: the network does "
+    "not see what the attention gave",
+    hint="Does the feed-forward network see x, or x plus attention?",
+)
+class side_by_side(_Block):
+    def forward(self, x, past=None):
+        attended, present = self.attention(self.norm1(x), past)
+        return x + attended + self.feed_forward(self.norm2(x)), present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="the block's input with h: the second road starts at x",
+    hint="Where does the second road start? Is the attention's output in the last sum?",
+)
+class second_road_from_x(_Block):
+    def forward(self, x, past=None):
+        attended, present = self.attention(self.norm1(x), past)
+        return x + self.feed_forward(self.norm2(x + attended)), present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="two additions with three: x is added once more at the end",
+    hint="Is x already in h?",
+)
+class input_added_twice(_Block):
+    def forward(self, x, past=None):
+        out, present = super().forward(x, past)
+        return x + out, present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="the order of the sublayers: the network comes first",
+    hint="Which of the two sublayers does norm1 stand in front of?",
+)
+class network_first(_Block):
+    def forward(self, x, past=None):
+        h = x + self.feed_forward(self.norm2(x))
+        attended, present = self.attention(self.norm1(h), past)
+        return h + attended, present
+
+
+# past and present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="an argument that is there with one that is used: past is not handed on",
+    hint="Call the block with a past. How many positions has the present that comes back?",
+)
+class past_not_handed_on(_Block):
+    def forward(self, x, past=None):
+        return super().forward(x)
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="what came in with what comes out: the old past is returned",
+    hint="How many positions has the pair that comes back: P or P + T?",
+)
+class old_past_returned(_Block):
+    def forward(self, x, past=None):
+        out, present = super().forward(x, past)
+        return out, past if past is not None else present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="a block with a layer: only the tokens are returned",
+    hint="What does the next call need that only this one knows?",
+)
+class present_not_returned(_Block):
+    def forward(self, x, past=None):
+        return super().forward(x, past)[0]
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="the order of the pair: the present comes first",
+    hint="Which of the two is named first in `(out, present)`?",
+)
+class present_first(_Block):
+    def forward(self, x, past=None):
+        out, present = super().forward(x, past)
+        return present, out
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="a present with one that does not learn: it is detached",
+    hint="Look at the gradient to the past after a backward pass through the present.",
+)
+class present_detached(_Block):
+    def forward(self, x, past=None):
+        out, present = super().forward(x, past)
+        return out, tuple(part.detach() for part in present)
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="one call of the attention with two: one for its output, one for its present",
+    hint="How many new positions does one call of your block add to the past?",
+)
+class attention_called_twice(_Block):
+    def forward(self, x, past=None):
+        attended, present = self.attention(self.norm1(x), past)
+        _, present = self.attention(self.norm1(x), present)
+        h = x + attended
+        return h + self.feed_forward(self.norm2(h)), present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="a past that is given with one that the module keeps",
+    hint="Write two texts in turns. Does the second one see words of the first?",
+)
+class past_kept_in_the_module(_Block):
+    kept = None
+
+    def forward(self, x, past=None):
+        if past is None:
+            self.kept = None
+        out, self.kept = super().forward(x, self.kept)
+        return out, self.kept
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="an empty past with the end of a text: only the last token's result is returned",
+    hint="How many tokens go in, and how many come out?",
+)
+class last_token_only(_Block):
+    def forward(self, x, past=None):
+        out, present = super().forward(x, past)
+        return out[:, -1:], present
+
+
+# the submodules
+
+
+class _OwnNorm(nn.Module):
+    """A norm with details of choice."""
+
+    def __init__(self, size, eps=1e-5, correction=0, outside=False):
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.ones(size)), nn.Parameter(torch.zeros(size))
+        self.eps, self.correction, self.outside = eps, correction, outside
+
+    def forward(self, x):
+        variance = x.var(-1, keepdim=True, correction=self.correction)
+        spread = variance.sqrt() + self.eps if self.outside else (variance + self.eps).sqrt()
+        return self.weight * (x - x.mean(-1, keepdim=True)) / spread + self.bias
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="a norm with one that learns nothing: weight and bias are missing",
+    hint="Which weights should norm1 have? Look at named_parameters().",
+)
+class norms_without_weights(_Block):
+    def norm(self, size):
+        return nn.LayerNorm(size, elementwise_affine=False)
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="RMS norm, as Llama has it, with layer norm",
+    hint="Which weights should norm1 have, and is a mean subtracted?",
+)
+class rms_norms(_Block):
+    def norm(self, size):
+        return nn.RMSNorm(size, eps=1e-5)
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="the eps of another library with the one of the question",
+    hint="Try tokens that hardly vary. Which eps has your norm?",
+)
+class smaller_eps(_Block):
+    def norm(self, size):
+        return nn.LayerNorm(size, eps=1e-12)
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="the unbiased variance (divided by D - 1) with the biased one",
+    hint="By what does torch's var divide when it is not told otherwise?",
+)
+class unbiased_variance(_Block):
+    def norm(self, size):
+        return _OwnNorm(size, correction=1)
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="eps under the root with eps beside it",
+    hint="Try tokens that hardly vary. Where does eps stand in your norm?",
+)
+class eps_beside_the_root(_Block):
+    def norm(self, size):
+        return _OwnNorm(size, outside=True)
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="two norms with three: one stands at the end, as behind the last block of a model",
+    hint="Count the trainable parameters. Which belong to none of the four submodules?",
+)
+class a_norm_at_the_end(_Block):
+    def __init__(self, d_model, num_heads, hidden_dim):
+        super().__init__(d_model, num_heads, hidden_dim)
+        self.norm3 = nn.LayerNorm(d_model)
+
+    def forward(self, x, past=None):
+        out, present = super().forward(x, past)
+        return self.norm3(out), present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="one norm object with two: both names stand for the same weights",
+    hint="Change the weight of norm1. Does that of norm2 change, too?",
+)
+class one_norm_under_two_names(_Block):
+    def __init__(self, d_model, num_heads, hidden_dim):
+        super().__init__(d_model, num_heads, hidden_dim)
+        self.norm2 = self.norm1
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="an argument that is there with one that is used: the attention has one head",
+    hint="Look at the shape of the present. How many heads are there?",
+)
+class a_single_head(_Block):
+    def __init__(self, d_model, num_heads, hidden_dim):
+        super().__init__(d_model, 1, hidden_dim)
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="the size of the hidden layer with four times the model size",
+    hint="Build it with a hidden_dim of 11. What is the shape of linear1's weight?",
+)
+class hidden_layer_of_four_times(_Block):
+    def __init__(self, d_model, num_heads, hidden_dim):
+        super().__init__(d_model, num_heads, 4 * d_model)
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="a list of layers with layers that the module knows by name",
+    hint="Look at named_parameters(). Under which names are your weights?",
+)
+class submodules_in_a_list(nn.Module):
+    def __init__(self, d_model, num_heads, hidden_dim):
+        super().__init__()
+        self.layers = [
+            nn.LayerNorm(d_model),
+            CachedAttention(d_model, num_heads),
+            nn.LayerNorm(d_model),
+            FeedForward(d_model, hidden_dim),
+        ]
+
+    def forward(self, x, past=None):
+        attended, present = self.layers[1](self.layers[0](x), past)
+        h = x + attended
+        return h + self.layers[3](self.layers[2](h)), present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="this block with one that has dropout",
+    hint="Call the block twice in train mode with the same input. Should the results differ?",
+)
+class dropout_on_the_sublayers(_Block):
+    def forward(self, x, past=None):
+        attended, present = self.attention(self.norm1(x), past)
+        h = x + F.dropout(attended, 0.2, self.training)
+        return h + F.dropout(self.feed_forward(self.norm2(h)), 0.2, self.training), present
+
+
+# calls
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="a new tensor with the caller's: the sum is written into the input",
+    hint="Look at x after the call. What did += do to it?",
+)
+class sum_written_into_the_input(_Block):
+    def forward(self, x, past=None):
+        attended, present = self.attention(self.norm1(x), past)
+        x.data += attended
+        return x + self.feed_forward(self.norm2(x)), present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="a residual with a copy: no gradient flows along it",
+    hint="The residual is a road for gradients past the sublayer. Is it open in your code?",
+)
+class residual_detached(_Block):
+    def forward(self, x, past=None):
+        attended, present = self.attention(self.norm1(x), past)
+        h = x.detach() + attended
+        return h + self.feed_forward(self.norm2(h)), present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="float32 with the dtype of the input",
+    hint="Give a float64 block a float64 input. Which dtype comes out?",
+)
+class float32_result(_Block):
+    def forward(self, x, past=None):
+        out, present = super().forward(x, past)
+        return out.float(), present
+
+
+@misconception(
+    "DecoderBlock",
+    confuses="the batch of one with a dimension that can be dropped",
+    hint="Call the block with a batch of one, and look at the shape.",
+)
+class batch_of_one_dropped(_Block):
+    def forward(self, x, past=None):
+        out, present = super().forward(x, past)
+        return out.squeeze(0), present

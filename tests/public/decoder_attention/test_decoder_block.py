@@ -1,0 +1,94 @@
+"""Public checks of `decoder_block`."""
+
+import pytest
+import torch
+
+from autograder.suite import Draw, Expect, ExpectLayer, Tolerance
+
+# computed from numbers that were rounded to four decimals
+FROM_PRINTED = Tolerance(atol=5e-4, rtol=0.0)
+
+SIZES = (4, 1, 4)
+
+
+def _block(expect: Expect) -> ExpectLayer:
+    """A block whose weights can be followed by hand: attention gives the mean of the past."""
+    layer = expect.layer("DecoderBlock", *SIZES)
+    weights = {}
+    for name in ("W_query", "W_key", "W_value", "out_proj"):
+        mixes = name in ("W_value", "out_proj")
+        weights[f"attention.{name}.weight"] = torch.eye(4) if mixes else torch.zeros(4, 4)
+        weights[f"attention.{name}.bias"] = torch.zeros(4)
+    for name in ("norm1", "norm2"):
+        weights[f"{name}.weight"], weights[f"{name}.bias"] = torch.ones(4), torch.zeros(4)
+    for name in ("linear1", "linear2"):
+        weights[f"feed_forward.{name}.weight"] = torch.eye(4)
+        weights[f"feed_forward.{name}.bias"] = torch.zeros(4)
+    layer.load(weights | {"norm2.weight": torch.tensor([1.0, 1, 1, 10])})
+    return layer
+
+
+@pytest.mark.question("DecoderBlock", points=0)
+def test_one_token_by_hand(expect: Expect) -> None:
+    layer = _block(expect)
+    got = layer.result(torch.tensor([[[1.0, 3, 1, 3]]]), likely="one token, no past")
+    is_pair = isinstance(got, tuple | list) and len(got) == 2
+    layer.that(
+        is_pair,
+        got=f"a {type(got).__name__}",
+        expected="a pair: the result, and the present that the attention returned",
+        likely="forward returns two things: `return out, present`",
+    )
+    layer.value(
+        (torch.tensor([[[1.0, 3, 1, 3]]]),),
+        (
+            torch.tensor([[[0.0, 5, 0, 14]]]),
+            (torch.zeros(1, 1, 1, 4), torch.tensor([[[[-1.0, 1, -1, 1]]]])),
+        ),
+        likely="norm1 gives (-1, 1, -1, 1); a lone token gets its own value, so h = (0, 4, 0, 4); "
+        "norm2 gives (-1, 1, -1, 10), ReLU drops what is negative, and h is added",
+        tolerance=FROM_PRINTED,
+    )
+
+
+@pytest.mark.question("DecoderBlock", points=0)
+def test_a_token_after_a_past(expect: Expect) -> None:
+    past = (torch.zeros(1, 1, 1, 4), torch.tensor([[[[3.0, 1, -1, -3]]]]))
+    _block(expect).value(
+        (torch.tensor([[[1.0, 3, 1, 3]]]), past),
+        (
+            torch.tensor([[[2.0, 5.4142, 0, 2]]]),
+            (
+                torch.zeros(1, 1, 2, 4),
+                torch.tensor([[[[3.0, 1, -1, -3], [-1, 1, -1, 1]]]]),
+            ),
+        ),
+        likely="the attention gives the mean of the value in the past and of the new one: "
+        "(1, 1, -1, -1), so h = (2, 4, 0, 2)",
+        tolerance=FROM_PRINTED,
+    )
+
+
+@pytest.mark.question("DecoderBlock", points=0)
+def test_at_once_or_token_by_token(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer("DecoderBlock", 8, 2, 6)
+    x = draw.normal(1, 3, 8)
+    likely = "past goes into the attention, and what it returns as present comes out"
+    at_once = layer.result(x, likely=likely)
+    past, outputs = None, []
+    for token in x.split(1, dim=1):
+        got = layer.result(token, *(() if past is None else (past,)), likely=likely)
+        layer.that(
+            isinstance(got, tuple | list) and len(got) == 2,
+            got=f"a {type(got).__name__}",
+            expected="a pair (out, present)",
+            likely=likely,
+        )
+        output, past = got[0], tuple(got[1])
+        outputs.append(output)
+    layer.that(
+        torch.allclose(torch.cat(outputs, dim=1), at_once[0], atol=1e-5),
+        got="other results when the tokens come one by one, each with the present of the last",
+        expected="the same as for all tokens at once",
+        likely=likely,
+    )
