@@ -5,7 +5,7 @@ import torch
 
 from autograder.suite import Draw, Expect, ExpectLayer
 from autograder.suite.forbidden import torch_attention
-from autograder.suite.traits import Size, Tensor, Traits, check_trait
+from autograder.suite.traits import Made, Size, Tensor, Traits, check_trait
 
 OWN = torch_attention(
     instead="let each query head read its head of keys and values, then attend as always."
@@ -228,7 +228,7 @@ def test_layer_moved(expect: Expect, draw: Draw) -> None:
 LAYER_TRAITS = Traits(
     LAYER,
     [Tensor("B T G*R*d")],
-    build=[Size("G*R*d"), Size("G*R"), Size("G")],
+    build=[Size("G*R*d"), Size("G*R"), Size("G"), Made(lambda draw, sizes: True)],
     sizes={"G": 2, "R": 3},
     largest={"G": 8, "R": 8, "d": 17},
     own={"float64": "test_layer_moved", "errors": "test_layer_with_heads_that_do_not_divide"},
