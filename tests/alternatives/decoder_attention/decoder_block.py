@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.parts import CachedAttention, FeedForward, apply_rotary, rotary_angles
+from autograder.parts import CachedAttention, FeedForward
 from autograder.suite import alternative
 
 
@@ -107,6 +107,15 @@ class two_halves_as_methods(_Submodules):
         return self.think(x), present
 
 
+def _turned(x, places):
+    """Every pair of coordinates as a complex number, turned by multiplication."""
+    half = x.shape[-1] // 2
+    speeds = 10000.0 ** (-torch.arange(half, device=x.device, dtype=x.dtype) / half)
+    angles = places[:, None] * speeds
+    turned = torch.complex(x[..., :half], x[..., half:]) * torch.polar(angles.new_ones(()), angles)
+    return torch.cat([turned.real, turned.imag], dim=-1)
+
+
 class _OwnAttention(nn.Module):
     def __init__(self, size, heads):
         super().__init__()
@@ -122,8 +131,7 @@ class _OwnAttention(nn.Module):
         )
         old = past[0].shape[2] if past is not None else 0
         places = torch.arange(old, old + x.shape[1], device=x.device, dtype=x.dtype)
-        angles = rotary_angles(places, q.shape[-1])
-        q, k = apply_rotary(q, angles), apply_rotary(k, angles)
+        q, k = _turned(q, places), _turned(k, places)
         if past is not None:
             k, v = torch.cat([past[0], k], 2), torch.cat([past[1], v], 2)
         scores = q @ k.mT / math.sqrt(q.shape[-1])
