@@ -5,6 +5,7 @@ The text belongs to what was raised, never to the check that met it.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ _IMPORTS = {
     "functional": "from torch.nn import functional",
 }
 _ATTRIBUTES_LOOKED_AT = 2000
+_LONGEST = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +43,21 @@ class Context:
 def advice(error: BaseException, context: Context | None = None) -> str:
     """What to do about an exception; empty where nothing more is to be said."""
     context = context or Context()
-    text = f"{type(error).__name__}: {error}"
+    text = said_by(error)
     for special in (_about_name, _about_import, _about_signature, _about_attribute):
         if said := special(error, context):
             return said
     return next((said for pattern, said in TEXTS if pattern.search(text)), "")
+
+
+def said_by(error: BaseException) -> str:
+    """The exception in one short paragraph."""
+    text = ""
+    with contextlib.suppress(Exception):  # a `__str__` of the student's
+        text = str(error).strip()
+    if len(text) > _LONGEST:
+        text = f"{text[:_LONGEST]}..."
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _about_name(error: BaseException, context: Context) -> str:
@@ -86,7 +98,7 @@ def _about_import(error: BaseException, context: Context) -> str:
 def _about_signature(error: BaseException, context: Context) -> str:
     """For a call of the question's own function with the arguments that the text names."""
     said = re.match(
-        r"(?:(\w+)\.)?(\w+)\(\) (takes|missing|got an unexpected|got multiple)", str(error)
+        r"\w+: (?:(\w+)\.)?(\w+)\(\) (takes|missing|got an unexpected|got multiple)", said_by(error)
     )
     if not isinstance(error, TypeError) or not said or not context.question:
         return ""

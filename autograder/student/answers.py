@@ -13,8 +13,8 @@ from ..course.manifest import digest_of
 from ..errors import SubmissionError
 from ..submission import module_of_notebook
 from ..submission.text import decoded
-from .advice import Context, advice
-from .explaining import place_lines, said_by
+from .advice import Context, advice, said_by
+from .explaining import place_lines
 from .output import Printed, quiet
 from .places import places_of
 from .sources import locator

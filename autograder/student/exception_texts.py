@@ -106,7 +106,8 @@ TEXTS = tuple(
         (
             r"'(method|builtin_function_or_method|function)' (object )?(is not subscriptable|and)|"
             r"and '(method|builtin_function_or_method|function)'",
-            "a function was not called: its brackets `()` are missing",
+            "a function was not called: its brackets `()` are missing, or it is a function of "
+            "Python's own (`input`, `sum`) where you meant a value",
         ),
         (
             r"unsupported operand type.*'(list|tuple)'|'list' object has no attribute|"

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import AnswerFault, AnswerNotImplemented
 from ..suite.calls import call_text
-from .advice import Context, advice
+from .advice import Context, advice, said_by
 from .pasting import pasteable
 from .places import Locate, locate_cell, places_of
 from .recording import Asked
@@ -17,7 +17,8 @@ from .results import CheckedTest, Place
 from .time_limit import TooSlow
 from .weights import differing_names
 
-_LONGEST = 400
+#: of our own, where a gradient is asked for
+_WRONG_SHAPE = re.compile(r"the result has shape (.*), expected (.*)")
 _NONE = (
     "the function ends without `return`, or the `return` stands in a branch that did not run: a "
     "function without one gives None"
@@ -98,9 +99,9 @@ def _raised(
     if step is not None and not step.args and (differing := differing_names(step)):
         said, expected, hint = differing
         places = ()
-    if said.startswith("WrongShape"):
-        said, _, expected = said.removeprefix("WrongShape: ").partition("; ")
-        hint = "the result has another shape than the question asks for"
+    if wrong := _WRONG_SHAPE.search(said):
+        said, expected = f"shape {wrong[1]}", f"shape {wrong[2]}"
+        hint = "the result has another shape than the question asks for: see its docstring"
     text = _lines(_called(step), said, expected, hint, places)
     return replace(found, message=text, places=places, cause=_cause(said, places))
 
@@ -108,18 +109,6 @@ def _raised(
 def _cause(said: str, places: tuple[Place, ...]) -> str:
     """Equal for one mistake that met inputs of several sizes."""
     return f"{re.sub(r'[0-9]+', '0', said)} {places[-1:]}"
-
-
-def said_by(error: BaseException) -> str:
-    """The exception in one short paragraph."""
-    try:
-        text = str(error)
-    except Exception:  # an exception class of the student's
-        text = ""
-    text = text.strip()
-    if len(text) > _LONGEST:
-        text = f"{text[:_LONGEST]}..."
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def place_lines(places: tuple[Place, ...]) -> list[str]:

@@ -91,7 +91,7 @@ def _check(
             answer.note,
         )
     found = run_checks(suite, *_ready(manifest, answer, executed), wanted, on_question)
-    results = tuple(_with_reason(item, answer, executed) for item in found)
+    results = tuple(_with_reason(item, answer, executed, questions) for item in found)
     return CheckedExercise(
         name, answer.path.name, results, executed.problem, answer.note, executed.printed
     )
@@ -126,7 +126,9 @@ def trace_folder(folder: Path, question: str) -> str:
     return traced(step, executed.namespace, around.locate) if step else "no call was made"
 
 
-def _with_reason(result: CheckedQuestion, answer: Answer, executed: Executed) -> CheckedQuestion:
+def _with_reason(
+    result: CheckedQuestion, answer: Answer, executed: Executed, questions: Sequence[str]
+) -> CheckedQuestion:
     """A question that is not there is told why: a broken cell, an error above it, its name."""
     name = result.question
     if name in answer.broken:
@@ -137,7 +139,8 @@ def _with_reason(result: CheckedQuestion, answer: Answer, executed: Executed) ->
     if executed.problem:
         return CheckedQuestion(name, Standing.HIDDEN)
     return replace(
-        result, note=other_name(name, executed.namespace) or answer.elsewhere.get(name, "")
+        result,
+        note=other_name(name, executed.namespace, questions) or answer.elsewhere.get(name, ""),
     )
 
 

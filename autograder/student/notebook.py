@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from .tracing import traced
 #: nbgrader says here that it runs the notebook: "autograde" or "validate"
 _NBGRADER = "NBGRADER_EXECUTION"
 _RUN_FIRST = "run the cell that defines it first"
+_STUCK = (Standing.FIX, Standing.TOO_SLOW)
 _COMPARE = "compare with the reference way"
 
 
@@ -108,7 +110,8 @@ def _ready(namespace: Mapping[str, Any], folder: Path) -> tuple[LocalImplementat
 def _honest(result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path) -> CheckedQuestion:
     """Says where the cell is not what was checked, and why an answer is not there."""
     if result.standing is Standing.MISSING:
-        note = other_name(result.question, namespace) or _missing(result.question, namespace)
+        known = _manifest(folder).points
+        note = other_name(result.question, namespace, known) or _missing(result.question, namespace)
         return replace(result, note=note)
     note = stale(result.question, namespace, folder)
     passes = result.standing is Standing.PASSED
@@ -126,18 +129,19 @@ def _missing(question: str, namespace: Mapping[str, Any]) -> str:
 
 def _with_next_step(result: CheckedQuestion, afterwards: str) -> Shown:
     """The result with what helps next: a hint, or the comparison after a right answer."""
-    text, below = as_text(result), ""
-    if result.standing in (Standing.FIX, Standing.TOO_SLOW):
-        stuck = f'stuck? run  hint("{result.question}")'
-        text, below = f"{text}\n  {stuck}", f'<div style="margin-top:.4em">{_code(stuck)}</div>'
+    text, below = result_text(result), ""
+    if result.standing in _STUCK:
+        call = escape(f'hint("{result.question}")')
+        below = f'<div style="margin-top:.4em">stuck? run <code>{call}</code></div>'
     elif result.standing is Standing.PASSED and afterwards:
         below = folded(_COMPARE, afterwards)
     return Shown(text, as_html(result, [below] if below else []))
 
 
-def _code(stuck: str) -> str:
-    said, _, call = stuck.partition("  ")
-    return f"{said} <code>{call}</code>"
+def result_text(result: CheckedQuestion) -> str:
+    """The result as text, with the call that gives a hint where one helps."""
+    stuck = f'\n  stuck? run  hint("{result.question}")' if result.standing in _STUCK else ""
+    return as_text(result) + stuck
 
 
 def _here() -> Path:

@@ -14,6 +14,8 @@ from .recording import Asked
 _MOST_NUMBERS = 32
 #: a tensor of that many numbers is easier read than looked up
 _FEW_NUMBERS = 6
+#: drawn numbers have many digits, and nobody reads them
+_LONGEST_NUMBER = 10
 _PLAIN = (torch.float32, torch.int64, torch.bool)
 _DIGITS = (4, 6, 7, 8, 9)
 
@@ -70,7 +72,9 @@ class _Code:
         if value.numel() > _FEW_NUMBERS and (name := self._name_of(value)):
             return name
         if value.numel() <= _MOST_NUMBERS and value.device.type == "cpu":
-            return _literal(value)
+            text = _literal(value)
+            if len(text) <= _LONGEST_NUMBER * value.numel() + len("torch.tensor()"):
+                return text
         self.made_up = True
         shape = ", ".join(map(str, value.shape))
         if not value.is_floating_point():

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import FunctionType
 from typing import Any
 
 from ..submission.similar import closest
 
 
-def other_name(question: str, namespace: Mapping[str, Any]) -> str:
-    """Says which definition of the student's own looks like the question's name; else empty."""
-    own = [name for name, value in namespace.items() if _is_own(value, namespace)]
+def other_name(question: str, namespace: Mapping[str, Any], questions: Collection[str] = ()) -> str:
+    """Says which definition of the student's own looks like the question's name; else empty.
+
+    One that is the answer to another of the `questions` is not meant.
+    """
+    own = [
+        name
+        for name, value in namespace.items()
+        if name not in questions and _is_own(value, namespace)
+    ]
     near = closest(question, own)
     return f"`{near}` is defined, the question is `{question}`: give it that name" if near else ""
 

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from ..worker import execution
-from .explaining import said_by
+from .advice import said_by
 from .output import Printed, quiet
 from .places import Locate
 from .recording import Asked

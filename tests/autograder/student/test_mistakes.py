@@ -1,0 +1,120 @@
+"""Mistakes that students make, as a table: each says the text that the student must read."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+from autograder.course.points import points_of
+from autograder.errors import UserError
+from autograder.student import as_text, check_folder, runner
+from autograder.student.display import readable
+from autograder.student.notebook import check_namespace, result_text
+
+ROOT = Path(__file__).resolve().parents[3]
+TABLES = sorted((Path(__file__).parent / "mistakes").glob("*.toml"))
+HEAD = "import torch\nfrom torch import nn\n\n"
+
+Mistake = dict[str, Any]
+
+
+def mistakes() -> list[Mistake]:
+    return [
+        mistake for path in TABLES for mistake in tomllib.loads(path.read_text("utf-8"))["mistake"]
+    ]
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """For each question a copy of its assignment, modules only."""
+    root = tmp_path_factory.mktemp("mistakes")
+    found: dict[str, Path] = {}
+    for source in sorted((ROOT / "assignments").glob("*/checks/assignment.json")):
+        assignment = source.parent.parent
+        folder = root / assignment.name
+        shutil.copytree(assignment, folder, ignore=shutil.ignore_patterns("*.ipynb"))
+        for question in json.loads(source.read_text())["points"]:
+            found[question] = folder
+    return found
+
+
+@pytest.fixture(scope="session")
+def shell() -> Iterator[InteractiveShell]:
+    """A kernel's shell, in this process."""
+    shell = InteractiveShell.instance(history_length=0)
+    yield shell
+    InteractiveShell.clear_instance()
+
+
+def in_terminal(mistake: Mistake, folder: Path) -> str:
+    """What `autograder check QUESTION` says."""
+    manifest = json.loads((folder / "checks" / "assignment.json").read_text())
+    question = mistake["question"]
+    exercise = next(
+        name
+        for name in manifest["exercises"]
+        if question in points_of(folder / "checks" / f"test_{name}.py")
+    )
+    path = folder / f"{exercise}.py"
+    stub = path.read_bytes()
+    try:
+        path.write_bytes((HEAD + mistake["code"]).encode())
+        (result,) = check_folder(folder, [question])
+    finally:
+        path.write_bytes(stub)
+    return "\n".join([result.problem, *map(as_text, result.questions)])
+
+
+def in_notebook(mistake: Mistake, folder: Path, shell: InteractiveShell) -> str:
+    """What `check(QUESTION)` shows after these cells."""
+    shell.reset(new_session=True)
+    shell.user_ns["torch"] = __import__("torch")
+    notebook = folder / "scores.ipynb"
+    if "saved" in mistake:
+        told = {"nbgrader": {"grade_id": mistake["question"]}}
+        cell = {"cell_type": "code", "source": mistake["saved"], "metadata": told}
+        notebook.write_text(json.dumps({"cells": [cell]}))
+    try:
+        for cell_source in mistake["cells"]:
+            shell.run_cell(cell_source, store_history=True, silent=False)
+        return result_text(check_namespace(mistake["question"], shell.user_ns, folder))
+    except UserError as error:
+        return str(error)
+    finally:
+        notebook.unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("mistake", mistakes(), ids=lambda item: item["name"])
+def test_a_mistake_is_told_as_the_table_says(
+    mistake: Mistake,
+    folders: dict[str, Path],
+    shell: InteractiveShell,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(runner, "SECONDS", mistake.get("seconds", runner.SECONDS))
+    if "cells" in mistake:
+        said = in_notebook(mistake, folders["query_scores"], shell)
+    else:
+        said = in_terminal(mistake, folders[mistake["question"]])
+    missing = [text for text in mistake["says"] if text not in said]
+    assert not missing, said
+    assert not [text for text in mistake.get("never", []) if text in said], said
+    assert "Traceback" not in said
+    assert "/autograder/" not in said  # no line of ours is shown
+
+
+def test_there_are_enough_and_their_names_differ() -> None:
+    names = [mistake["name"] for mistake in mistakes()]
+    assert len(names) == len(set(names)) >= 70
+
+
+def test_a_parametrised_check_reads_as_text() -> None:
+    assert readable("test_sizes[2-3]") == "sizes [2-3]"
