@@ -3,7 +3,15 @@
 Each fact is a row of a CSV file in the class folder, which people may read and edit.
 """
 
-from .arrivals import Allowances, Lateness, lateness, marked_late, read_allowances, utc_text
+from .arrivals import (
+    Allowances,
+    Lateness,
+    lateness,
+    lateness_lines,
+    marked_late,
+    read_allowances,
+    utc_text,
+)
 from .decisions import (
     Decision,
     Key,
@@ -15,6 +23,7 @@ from .decisions import (
 from .matching import PARTICIPANT, Identity, Index, normal, only, squashed
 from .origins import Origin, late_mark, read_origins, write_origins
 from .people import Person, Roster, RosterChange, person_of, read_roster, write_roster
+from .selection import Selection, anonymous, pseudonyms, select
 from .tables import FORMULA, read_csv
 
 __all__ = [
@@ -30,19 +39,24 @@ __all__ = [
     "Person",
     "Roster",
     "RosterChange",
+    "Selection",
+    "anonymous",
     "grant_extension",
     "late_mark",
     "lateness",
+    "lateness_lines",
     "marked_late",
     "normal",
     "only",
     "person_of",
+    "pseudonyms",
     "read_allowances",
     "read_csv",
     "read_extensions",
     "read_origins",
     "read_roster",
     "read_withdrawals",
+    "select",
     "squashed",
     "utc_text",
     "withdraw",

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from ..deadlines import duration_text
-from ..records import DueDate
+from ..deadlines import duedate_text, duration_text
+from ..records import Assignment, DueDate
 from .decisions import Key, read_extensions
 from .origins import read_origins
 from .people import Roster, read_roster
+
+#: whoever wants all of them exports the table
+_MOST_NAMES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,37 @@ def marked_late(class_folder: Path) -> frozenset[Key]:
     """The submissions that a platform marks as late without a time."""
     origins = read_origins(class_folder).values()
     return frozenset(origin.key for origin in origins if origin.is_marked_late)
+
+
+def lateness_lines(
+    assignments: Iterable[Assignment], found: Mapping[Key, Lateness]
+) -> tuple[str, ...]:
+    """What people read before anything is taken off: due dates as understood, and who is late."""
+    return tuple(
+        line
+        for assignment in assignments
+        for line in _lines_of(
+            assignment, {s: late for (s, name), late in found.items() if name == assignment.name}
+        )
+    )
+
+
+def _lines_of(assignment: Assignment, found: Mapping[str, Lateness]) -> Iterator[str]:
+    dues = {item.due for item in found.values()} - {None}
+    if not dues and not any(item.is_late for item in found.values()):
+        return
+    when = duedate_text(assignment.duedate) if assignment.duedate else "as formgrader says"
+    unknown = sum(item.submitted is None for item in found.values())
+    told = f"; of {unknown} the time is unknown, and unknown is not late" if unknown else ""
+    late = [
+        f"{student} {'by ' if item.late else ''}{item.text}"
+        for student, item in sorted(found.items())
+        if item.is_late
+    ]
+    yield f"{assignment.name} is due {when}; {len(late)} of {len(found)} are late{told}"
+    if late:
+        more = f", and {len(late) - _MOST_NAMES} more" if len(late) > _MOST_NAMES else ""
+        yield f"late for {assignment.name}: {', '.join(late[:_MOST_NAMES])}{more}"
 
 
 def utc_text(moment: datetime | None) -> str:

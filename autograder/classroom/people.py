@@ -26,7 +26,10 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "section": ("section", "Section", "Sections", "Group", "Groups", "group"),
     "extra_time": ("extra_time", "extra time", "Extra time"),
     "number": ("number", "ID", "Identifier"),
+    "grader": ("grader", "TA", "ta", "tutor", "Tutor", "marker"),
 }
+#: what an instructor added, and a platform's newer list does not have
+_KEPT = ("extra_time", "grader")
 #: rows of Canvas's gradebook that are nobody's
 _NOBODY = ("Points Possible", "Manual Posting", "Student, Test")
 
@@ -35,6 +38,7 @@ _NOBODY = ("Points Possible", "Manual Posting", "Student, Test")
 class Person:
     """Somebody of the class; what is not known is empty. `extra_time` is added to every due date.
 
+    `grader` is who looks after this person's work: a teaching assistant, a tutor.
     `student` is the name below `submitted/`, or an identifier of the platform.
     """
 
@@ -44,6 +48,7 @@ class Person:
     section: str = ""
     extra_time: str = ""
     number: str = ""
+    grader: str = ""
 
     @property
     def identity(self) -> Identity:
@@ -96,8 +101,8 @@ def write_roster(class_folder: Path, source: Path) -> RosterChange:
     """Makes a list of people the class's roster.
 
     The list is Canvas's gradebook, Moodle's worksheet, GitHub Classroom's roster, Gradescope's, or
-    any CSV file with the columns student, name, email, section, extra_time. Extra time that was
-    known stays where the list has no such column. Raises `UserError`.
+    any CSV file with the columns student, name, email, section, extra_time, grader. Extra time and
+    graders that were known stay where the list has no such column. Raises `UserError`.
     """
     columns, rows = read_csv(source)
     if not set(columns) & set(_NAMES["student"]):
@@ -110,8 +115,8 @@ def write_roster(class_folder: Path, source: Path) -> RosterChange:
 
     def change(old: list[dict[str, str]]) -> list[Row]:
         before.update({row["student"]: Person(**row) for row in old})
-        kept = not set(columns) & set(_NAMES["extra_time"])
-        return [_row(person, before.get(person.student) if kept else None) for person in people]
+        kept = [name for name in _KEPT if not set(columns) & set(_NAMES[name])]
+        return [_row(person, before.get(person.student), kept) for person in people]
 
     change_table(class_folder / ROSTER_FILE, _COLUMNS, change)
     now = {person.student for person in people}
@@ -122,9 +127,9 @@ def write_roster(class_folder: Path, source: Path) -> RosterChange:
     )
 
 
-def _row(person: Person, before: Person | None) -> Row:
+def _row(person: Person, before: Person | None, kept: Iterable[str]) -> Row:
     row = {column: str(getattr(person, column)) for column in _COLUMNS}
-    return {**row, "extra_time": before.extra_time} if before else row
+    return row | {column: str(getattr(before, column)) for column in kept if before}
 
 
 def person_of(row: Row) -> Person | None:
@@ -137,7 +142,7 @@ def person_of(row: Row) -> Person | None:
         return None
     mail = said["email"] if "@" in said["email"] else ""
     number = said["number"].removeprefix(PARTICIPANT).strip()
-    return Person(said["student"], said["name"], mail, said["section"], said["extra_time"], number)
+    return Person(**{**said, "email": mail, "number": number})
 
 
 def _checked(people: Sequence[Person], path: Path) -> tuple[Person, ...]:

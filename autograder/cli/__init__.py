@@ -29,6 +29,9 @@ _SECTIONS = {
         "release": ("instructor", "Write assignments/ and the bundles for students."),
         "nbgrader": ("nbgrading", "Make a folder a course of nbgrader."),
         "collect": ("collecting", "Bring downloads and clones into the class folder."),
+        "roster": ("classes", "Say who is in the class; show who has submitted."),
+        "extend": ("classes", "Give one student more time, with a reason."),
+        "withdraw": ("classes", "Take a submission out of what counts."),
     },
     "Grading runs": {
         "grade": ("grading", "Grade every submission below a folder."),

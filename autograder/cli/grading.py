@@ -86,6 +86,7 @@ def grade(
             tier=Tier(tier) if tier else None,
             gradebook=gradebook,
             events=RunProgress(progress),
+            tell_lateness=(lambda _: None) if as_json else _print_lateness,
         )
     if report.run.truncated:
         errors.print(
@@ -97,6 +98,11 @@ def grade(
 
 
 COMMANDS = (grade,)
+
+
+def _print_lateness(lines: Sequence[str]) -> None:
+    for line in lines:
+        console.print(escape(plain(line)), soft_wrap=True)
 
 
 def _shard(text: str) -> tuple[int, int]:
@@ -118,6 +124,7 @@ def _document(report: grading.GradeReport) -> dict[str, Any]:
         "already_graded": run.already_graded,
         "failed": run.failed,
         "skipped": [{"path": str(s.path), "reason": s.reason} for s in run.found.skipped],
+        "lateness": list(report.lateness),
         "gradebook": dataclasses.asdict(report.recorded) if report.recorded else None,
         "submissions": [
             {

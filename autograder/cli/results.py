@@ -10,7 +10,24 @@ from rich.markup import escape
 
 from ..operations import content
 from ..operations import results as operations
-from .output import as_json, console, emit, in_course, plain
+from .output import F, as_json, console, emit, in_course, plain
+
+
+_ANONYMOUS = click.option(
+    "--anonymous", is_flag=True, help="Without names: for a page that may be projected."
+)
+
+
+def of_people(command: F) -> F:
+    """Adds the options that say whose work is looked at."""
+    for name, what in (
+        ("--grader", "Only people of this grader (a column of the class's roster)."),
+        ("--section", "Only people of this section (a column of the class's roster)."),
+        ("--student", "Only this student."),
+        ("--assignment", "Only this assignment."),
+    ):
+        command = click.option(name, help=what)(command)
+    return command
 
 
 @click.command()
@@ -39,15 +56,27 @@ def record(class_folder: Path, db_url: str | None, course_folder: Path, as_json:
 
 @click.command()
 @click.argument("class_folder", type=click.Path(path_type=Path))
+@of_people
 @in_course
 @as_json
-def feedback(class_folder: Path, course_folder: Path, as_json: bool) -> int:
+def feedback(
+    class_folder: Path,
+    assignment: str | None,
+    student: str | None,
+    section: str | None,
+    grader: str | None,
+    course_folder: Path,
+    as_json: bool,
+) -> int:
     """Write a page of feedback for every student and assignment.
 
     \b
     Example: autograder feedback course
     """
-    pages = operations.write_feedback(class_folder, course=course_folder)
+    from ..classroom import Selection
+
+    chosen = Selection(assignment, student, section, grader)
+    pages = operations.write_feedback(class_folder, course=course_folder, selection=chosen)
     if as_json:
         emit([str(page) for page in pages])
     else:
@@ -60,17 +89,32 @@ def feedback(class_folder: Path, course_folder: Path, as_json: bool) -> int:
 @click.command()
 @click.argument("class_folder", type=click.Path(path_type=Path))
 @click.option("--to", "path", type=click.Path(path_type=Path), help="Default: report.html there.")
+@of_people
+@_ANONYMOUS
 @as_json
-def report(class_folder: Path, path: Path | None, as_json: bool) -> int:
+def report(
+    class_folder: Path,
+    path: Path | None,
+    assignment: str | None,
+    student: str | None,
+    section: str | None,
+    grader: str | None,
+    anonymous: bool,
+    as_json: bool,
+) -> int:
     """Write a report of the class: questions, frequent mistakes, who needs a look.
 
     \b
     Example: autograder report course
     """
+    from ..classroom import Selection
+    from ..operations.grades import Showing
+
+    showing = Showing(Selection(assignment, student, section, grader), is_anonymous=anonymous)
     if as_json:
-        emit(dataclasses.asdict(operations.report(class_folder)))
+        emit(dataclasses.asdict(operations.report(class_folder, showing)))
         return 0
-    written = operations.write_report(class_folder, path)
+    written = operations.write_report(class_folder, path, showing)
     console.print(f"report: {written}", soft_wrap=True)
     return 0
 
@@ -79,8 +123,15 @@ def report(class_folder: Path, path: Path | None, as_json: bool) -> int:
 @click.argument("format_name", metavar="FORMAT")
 @click.argument("class_folder", type=click.Path(path_type=Path), default=Path("course"))
 @click.option("--to", "path", type=click.Path(path_type=Path), help="What to write.")
-@click.option("--assignment", help="Only this assignment.")
-@click.option("--student", help="Only this student.")
+@of_people
+@_ANONYMOUS
+@click.option(
+    "--missing",
+    type=click.Choice(["keep", "blank", "zero"]),
+    default="keep",
+    show_default=True,
+    help="What stands where somebody of the class's roster has submitted nothing.",
+)
 @click.option(
     "--roster",
     type=click.Path(path_type=Path),
@@ -93,6 +144,10 @@ def export(
     path: Path | None,
     assignment: str | None,
     student: str | None,
+    section: str | None,
+    grader: str | None,
+    anonymous: bool,
+    missing: str,
     roster: Path | None,
     as_json: bool,
 ) -> int:
@@ -102,9 +157,13 @@ def export(
     Example: autograder export csv course
              autograder export canvas course --roster gradebook.csv
     """
-    written = operations.export(
-        format_name, class_folder, to=path, assignment=assignment, student=student, roster=roster
-    )
+    from ..classroom import Selection
+    from ..exports import Missing
+    from ..operations.grades import Showing
+
+    chosen = Selection(assignment, student, section, grader)
+    showing = Showing(chosen, Missing(missing), anonymous)
+    written = operations.export(format_name, class_folder, to=path, showing=showing, roster=roster)
     if as_json:
         emit({"file": str(written.path), "notes": written.notes})
         return 0

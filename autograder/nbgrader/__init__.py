@@ -1,7 +1,7 @@
 """All that knows nbgrader: its gradebook, its steps, notebooks with its own test cells."""
 
 from .class_source import write_class_source
-from .gradebook import Note, RecordSummary, human_work, record
+from .gradebook import Note, RecordSummary, class_lateness, human_work, record, set_extension
 from .settings import Settings, configure, load_settings, missing_lines, prepare_class_folder
 from .steps import use_sandboxed_steps
 
@@ -9,12 +9,14 @@ __all__ = [
     "Note",
     "RecordSummary",
     "Settings",
+    "class_lateness",
     "configure",
     "human_work",
     "load_settings",
     "missing_lines",
     "prepare_class_folder",
     "record",
+    "set_extension",
     "use_sandboxed_steps",
     "write_class_source",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,12 +27,16 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class GradeReport:
-    """What a run did, and the last result of each submission that it looked at."""
+    """What a run did, and the last result of each submission that it looked at.
+
+    `lateness` says due dates as they were understood, and who is late by how much.
+    """
 
     run: RunReport
     results_file: Path
     results: tuple[SubmissionResult, ...]
     recorded: Recorded | None
+    lateness: tuple[str, ...] = ()
 
 
 class SilentEvents:
@@ -57,12 +61,14 @@ def grade(
     tier: Tier | None = None,
     gradebook: bool | None = None,
     events: RunEvents | None = None,
+    tell_lateness: Callable[[Sequence[str]], None] = lambda _: None,
 ) -> GradeReport:
     """Grades every submission below a folder, `<student>/<assignment>/<exercise>.py` or `.ipynb`.
 
     `course` is the instructor's folder (default: here or above). Lines are appended to `results`
     (default: results.jsonl beside `submitted`). nbgrader's gradebook is written where `gradebook`
-    says so (default: where the folder is called `submitted`). `shard` is (index from 1, count).
+    says so (default: where the folder is called `submitted`); before that `tell_lateness` is told due
+    dates and who is late, in sentences. `shard` is (index from 1, count).
 
         report = autograder.grade("course/submitted", jobs=2, resume=True)
         print(report.run.graded, [result.score for result in report.results])
@@ -87,9 +93,11 @@ def grade(
 
         run = grade_class(engines, options, events or SilentEvents())
     last = _last_results(run, options.results)
+    lateness = _lateness(courses, class_folder, last)
+    tell_lateness(lateness)
     wanted = submitted.resolve().name == "submitted" if gradebook is None else gradebook
     recorded = _record(courses, class_folder, last, wanted)
-    return GradeReport(run, options.results, last, recorded)
+    return GradeReport(run, options.results, last, recorded, lateness)
 
 
 @contextlib.contextmanager
@@ -118,6 +126,20 @@ def _last_results(run: RunReport, path: Path) -> tuple[SubmissionResult, ...]:
     mine = {(s.student, s.assignment) for s in run.found.submissions}
     lines = read_results(path)
     return tuple(latest([line for line in lines if (line.student, line.assignment) in mine]))
+
+
+def _lateness(
+    courses: Courses, class_folder: Path, results: Sequence[SubmissionResult]
+) -> tuple[str, ...]:
+    own = [a for a in courses.own.assignments if a.duedate] if courses.own else []
+    names = {assignment.name for assignment in own}
+    keys = [(r.student, r.assignment) for r in results if r.assignment in names]
+    if not keys:
+        return ()
+    from ..classroom import lateness_lines
+    from ..nbgrader import class_lateness
+
+    return lateness_lines(own, class_lateness(class_folder, keys, own))
 
 
 def _record(

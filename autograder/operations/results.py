@@ -13,9 +13,11 @@ from ..results.review import latest
 from .courses import HERE, course_of_class
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
+    from ..classroom import Selection
     from ..exports import Exported
     from ..feedback import Report
     from ..nbgrader import RecordSummary
+    from .grades import Showing
 
 
 def class_results(class_folder: Path | str) -> list[SubmissionResult]:
@@ -31,20 +33,33 @@ def class_results(class_folder: Path | str) -> list[SubmissionResult]:
 
 
 def final_results(
-    class_folder: Path | str, assignment: str | None = None, student: str | None = None
+    class_folder: Path | str,
+    assignment: str | None = None,
+    student: str | None = None,
+    *,
+    section: str | None = None,
+    grader: str | None = None,
 ) -> list[SubmissionResult]:
-    """The results that count, with what humans changed in the gradebook.
+    """The results that count, with what humans changed in the gradebook; without withdrawn ones.
 
         for result in autograder.final_results("course", assignment="causal_attention"):
             print(result.student, result.score)
 
-    Raises `UserError` where there are none of the wanted assignment or student.
+    Raises `UserError` where there are none of the wanted assignment or student, or where the
+    class's roster has no such section or grader.
     """
+    from ..classroom import Selection
+    from .grades import selected
+
+    wanted = Selection(assignment, student, section, grader)
+    return selected(Path(class_folder), _counted(class_folder), wanted)
+
+
+def _counted(class_folder: Path | str) -> list[SubmissionResult]:
     from ..nbgrader import human_work
 
     work = human_work(Path(class_folder))
-    results = list(with_human_work(latest(class_results(class_folder)), work))
-    return _chosen(results, assignment, student)
+    return list(with_human_work(latest(class_results(class_folder)), work))
 
 
 def record(
@@ -64,34 +79,47 @@ def record(
     return nbgrader.record(of_class, folder, results, db_url=db_url)
 
 
-def write_feedback(class_folder: Path | str, *, course: Path | str = HERE) -> list[Path]:
+def write_feedback(
+    class_folder: Path | str,
+    *,
+    course: Path | str = HERE,
+    selection: Selection | None = None,
+) -> list[Path]:
     """Writes a page of feedback for every student and assignment; returns the pages.
 
     pages = autograder.write_feedback("course")
     """
+    from ..classroom import Selection
     from ..feedback import write_feedback as write_pages
-    from ..nbgrader import human_work
+    from ..nbgrader import class_lateness, human_work
+    from .grades import selected
 
     folder = Path(class_folder)
     of_class = course_of_class(Path(course), folder)
-    return list(write_pages(of_class, folder, class_results(folder), human_work(folder)))
+    results = selected(folder, class_results(folder), selection or Selection())
+    arrivals = class_lateness(folder, [(r.student, r.assignment) for r in latest(results)])
+    return list(write_pages(of_class, folder, results, human_work(folder), arrivals))
 
 
-def report(class_folder: Path | str) -> Report:
+def report(class_folder: Path | str, showing: Showing | None = None) -> Report:
     """What a class can do, by question, and who needs a look.
 
     print([q.question for q in autograder.report("course").questions])
     """
     from ..feedback import class_report
+    from .grades import class_grades
 
-    return class_report(final_results(class_folder))
+    folder = Path(class_folder)
+    return class_report(class_grades(folder, _counted(folder), showing).results)
 
 
-def write_report(class_folder: Path | str, path: Path | None = None) -> Path:
+def write_report(
+    class_folder: Path | str, path: Path | None = None, showing: Showing | None = None
+) -> Path:
     """Writes the report as a page, by default report.html in the class folder."""
     from ..feedback import write_report as write_page
 
-    return write_page(report(class_folder), path or Path(class_folder) / "report.html")
+    return write_page(report(class_folder, showing), path or Path(class_folder) / "report.html")
 
 
 def export(
@@ -99,25 +127,25 @@ def export(
     class_folder: Path | str,
     *,
     to: Path | str | None = None,
-    assignment: str | None = None,
-    student: str | None = None,
+    showing: Showing | None = None,
     roster: Path | str | None = None,
 ) -> Exported:
     """Writes grades in a format of `export_formats()`, by default into the class folder.
 
-    `roster` is the file in which Canvas or Moodle gives its own ids of the students.
+    `showing` says of whom, and what stands where nothing was submitted. `roster` is the file in which Canvas or Moodle gives its own ids of the students.
 
         autograder.export("csv", "course", to="grades.csv")
 
     Raises `UserError` for an unknown format, or where there is nothing to export.
     """
     from .. import exports
+    from .grades import class_grades
 
     folder = Path(class_folder)
     home = folder if folder.is_dir() else folder.parent
     target = Path(to) if to else home / exports.default_name(format_name)
-    results = final_results(folder, assignment, student)
-    return exports.export(format_name, results, target, Path(roster) if roster else None)
+    grades = class_grades(folder, _counted(folder), showing)
+    return exports.export(format_name, grades, target, Path(roster) if roster else None)
 
 
 def export_formats() -> tuple[str, ...]:
@@ -125,18 +153,3 @@ def export_formats() -> tuple[str, ...]:
     from .. import exports
 
     return exports.export_formats()
-
-
-def _chosen(
-    results: list[SubmissionResult], assignment: str | None, student: str | None
-) -> list[SubmissionResult]:
-    found = [
-        result
-        for result in results
-        if assignment in (None, result.assignment) and student in (None, result.student)
-    ]
-    if results and not found:
-        wanted = " of ".join(repr(name) for name in (assignment, student) if name is not None)
-        assignments = ", ".join(sorted({result.assignment for result in results}))
-        raise UserError(f"there is no result of {wanted}; assignments with results: {assignments}")
-    return found

@@ -1,6 +1,15 @@
 """nbgrader's gradebook, in SQLite or PostgreSQL: filled from results, read back."""
 
+from .arrivals import class_lateness, set_extension
 from .reading import human_work
 from .recording import Note, RecordSummary, record, record_into
 
-__all__ = ["Note", "RecordSummary", "human_work", "record", "record_into"]
+__all__ = [
+    "Note",
+    "RecordSummary",
+    "class_lateness",
+    "human_work",
+    "record",
+    "record_into",
+    "set_extension",
+]

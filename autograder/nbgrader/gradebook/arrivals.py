@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from nbgrader.api import Gradebook, MissingEntry
 from sqlalchemy import select
 from sqlalchemy.engine import make_url
 
@@ -31,24 +32,23 @@ class _Held:
 
 
 def class_lateness(
-    assignments: Iterable[Assignment],
-    class_folder: Path,
-    keys: Iterable[Key],
-    db_url: str | None = None,
+    class_folder: Path, keys: Iterable[Key], assignments: Iterable[Assignment] | None = None
 ) -> dict[Key, Lateness]:
     """When each submission arrived, until when it might, and how late it is.
 
-    Raises `UserError` for tables of the class or a gradebook that can't be read.
+    With `assignments` as it will be recorded, by their due dates and the class's own tables; else
+    as the gradebook has it, which is what a penalty was taken for. Raises `UserError` for tables
+    of the class or a gradebook that can't be read.
     """
-    settings = load_settings(class_folder, db_url)
-    dates = {assignment.name: assignment.duedate for assignment in assignments}
+    settings = load_settings(class_folder)
     held, marks = _held(settings.db_url), marked_late(class_folder)
-    allowances = read_allowances(class_folder)
+    dates = {assignment.name: assignment.duedate for assignment in assignments or ()}
+    allowances = None if assignments is None else read_allowances(class_folder)
     found: dict[Key, Lateness] = {}
     for student, name in keys:
         due = dates.get(name)
         until = due.naive_utc if due else held.duedates.get(name)
-        allowed = allowances.of(student, name, due)
+        allowed = allowances.of(student, name, due) if allowances else None
         if allowed is None:
             allowed = held.extensions.get((student, name), timedelta())
         stamped = arrival(settings.submitted(student, name)).stamped
@@ -58,9 +58,7 @@ def class_lateness(
 
 
 def _held(address: str) -> _Held:
-    with explained(address):
-        url = make_url(address)
-    if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
+    if not _is_there(address):
         return _Held()
     assignment, submission = table("assignment"), table("submitted_assignment")
     joined = submission.join(assignment, assignment.c.id == submission.c.assignment_id)
@@ -71,3 +69,23 @@ def _held(address: str) -> _Held:
         duedates = {name: date for name, date in dates}
         rows = connection.execute(extended)
         return _Held(duedates, {(student, name): extension for student, name, extension in rows})
+
+
+def set_extension(class_folder: Path, student: str, assignment: str, allowance: timedelta) -> bool:
+    """Sets the extension of a submission in the gradebook; False where it does not have it yet."""
+    settings = load_settings(class_folder)
+    if not _is_there(settings.db_url):
+        return False
+    with explained(settings.db_url), Gradebook(settings.db_url, settings.course_id) as gradebook:
+        try:
+            minutes = allowance.total_seconds() / 60
+            gradebook.grant_extension(assignment, student, minutes=minutes)
+        except MissingEntry:
+            return False
+    return True
+
+
+def _is_there(address: str) -> bool:
+    with explained(address):
+        url = make_url(address)
+    return url.get_backend_name() != "sqlite" or Path(url.database or "").is_file()

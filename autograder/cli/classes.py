@@ -1,0 +1,175 @@
+"""Commands on a class's people: roster, extend, withdraw."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.markup import escape
+
+from ..deadlines import duration_text, parse_duration
+from ..operations.courses import course_of_class
+from .output import as_json, console, emit, in_course, plain
+
+if TYPE_CHECKING:
+    from ..operations.classes import Attendance
+
+_CLASS = click.argument("class_folder", metavar="CLASS", type=click.Path(path_type=Path))
+_MOST_NAMES = 20
+
+
+@click.command()
+@_CLASS
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@in_course
+@as_json
+def roster(class_folder: Path, file: Path | None, course_folder: Path, as_json: bool) -> int:
+    """Say who is in the class, by a platform's list or your own; or show who has submitted.
+
+    FILE is Canvas's gradebook, Moodle's worksheet, GitHub Classroom's roster, Gradescope's, or a
+    CSV file with the columns student, name, email, section, extra_time, grader.
+
+    \b
+    Example: autograder roster course students.csv
+             autograder roster course
+    """
+    from ..operations.classes import attendance, set_roster
+
+    change = set_roster(class_folder, file) if file else None
+    found = attendance(class_folder, course_of_class(course_folder, class_folder))
+    if as_json:
+        emit(
+            {
+                "people": [_row(person) for person in found.roster.people],
+                "added": list(change.added) if change else [],
+                "removed": list(change.removed) if change else [],
+                "not_submitted": {
+                    name: [person.student for person in people]
+                    for name, people in found.missing.items()
+                },
+                "not_on_the_roster": list(found.strangers),
+            }
+        )
+        return 0
+    if change:
+        _names(f"{len(change.added)} new", change.added)
+        _names(f"{len(change.removed)} not in the list any more", change.removed)
+    _print(found)
+    return 0
+
+
+@click.command()
+@_CLASS
+@click.argument("student")
+@click.argument("assignment")
+@click.argument("duration")
+@click.option("--why", required=True, help="The reason, kept with the extension.")
+@in_course
+@as_json
+def extend(
+    class_folder: Path,
+    student: str,
+    assignment: str,
+    duration: str,
+    why: str,
+    course_folder: Path,
+    as_json: bool,
+) -> int:
+    """Give one student more time for one assignment; 0 takes it back. Grades nothing again.
+
+    It is kept with its reason in extensions.csv of the class folder, and set in nbgrader's
+    gradebook, so that its penalty agrees.
+
+    \b
+    Example: autograder extend course ada causal_attention 2d --why "ill, certificate seen"
+    """
+    from ..operations.classes import extend as give
+
+    try:
+        time = parse_duration(duration)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="DURATION") from error
+    course = course_of_class(course_folder, class_folder)
+    made = give(class_folder, course, student, assignment, time, why)
+    until = f"{made.until:%Y-%m-%d %H:%M:%S} UTC" if made.until else None
+    if as_json:
+        emit(
+            {
+                "student": made.decision.student,
+                "assignment": assignment,
+                "extension": made.decision.decision,
+                "until": until,
+                "in_gradebook": made.is_recorded,
+            }
+        )
+        return 0
+    whole = f", with grace and extra time {duration_text(made.allowance)}"
+    console.print(
+        f"{escape(plain(made.decision.student))} has {made.decision.decision} more for "
+        f"{escape(assignment)}{whole if made.allowance != time else ''}: until {until}"
+        if until
+        else f"{escape(assignment)} has no due date, so nobody is late; the extension is kept",
+        soft_wrap=True,
+    )
+    return 0
+
+
+@click.command()
+@_CLASS
+@click.argument("student")
+@click.argument("assignment")
+@click.option("--why", required=True, help="The reason, kept with the withdrawal.")
+@click.option("--back", is_flag=True, help="Take the withdrawal back.")
+@in_course
+@as_json
+def withdraw(
+    class_folder: Path,
+    student: str,
+    assignment: str,
+    why: str,
+    back: bool,
+    course_folder: Path,
+    as_json: bool,
+) -> int:
+    """Take a submission out of reports, exports and feedback. Its files and results stay.
+
+    \b
+    Example: autograder withdraw course ada causal_attention --why "left the course"
+    """
+    from ..operations.classes import withdraw as take_out
+
+    course = course_of_class(course_folder, class_folder)
+    made = take_out(class_folder, course, student, assignment, why, is_back=back)
+    if as_json:
+        emit({"student": made.student, "assignment": assignment, "state": made.decision})
+        return 0
+    who = f"{escape(plain(made.student))}/{escape(assignment)}"
+    console.print(f"{who}: {'counts again' if back else 'does not count any more'}")
+    return 0
+
+
+COMMANDS = (roster, extend, withdraw)
+
+
+def _row(person: object) -> dict[str, str]:
+    names = ("student", "name", "email", "section", "extra_time", "number", "grader")
+    return {name: str(getattr(person, name)) for name in names}
+
+
+def _print(found: Attendance) -> None:
+    people = found.roster.people
+    sections = sorted({person.section for person in people} - {""})
+    in_sections = f" in the sections {', '.join(sections)}" if sections else ""
+    console.print(f"{len(people)} people{escape(plain(in_sections))}", soft_wrap=True)
+    for assignment, missing in found.missing.items():
+        head = f"{assignment}: {len(missing)} of {len(people)} have not submitted"
+        _names(head, [person.student for person in missing])
+    _names(f"{len(found.strangers)} submitted and are not on the roster", found.strangers)
+
+
+def _names(head: str, names: list[str] | tuple[str, ...]) -> None:
+    if names:
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        text = f"{head}: {', '.join(names[:_MOST_NAMES])}{more}"
+        console.print(escape(plain(text)), soft_wrap=True)

@@ -1,0 +1,166 @@
+"""Who is in a class, and what an instructor decides of single submissions."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from ..classroom import (
+    Decision,
+    Key,
+    Person,
+    Roster,
+    RosterChange,
+    grant_extension,
+    read_allowances,
+    read_roster,
+    read_withdrawals,
+    write_roster,
+)
+from ..classroom import withdraw as keep_withdrawal
+from ..course import Course
+from ..errors import UserError
+from ..records import Assignment, SubmissionResult
+from ..results.file import read_results
+from ..results.review import latest
+from ..submission.find import find_submissions
+
+
+@dataclass(frozen=True, slots=True)
+class Attendance:
+    """Who is in the class, and who of them has not submitted each assignment.
+
+    `strangers` have submitted and are not on the roster.
+    """
+
+    roster: Roster
+    missing: dict[str, tuple[Person, ...]]
+    strangers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Extended:
+    """An extension as it was kept. `until` is when the student may submit at last, in UTC.
+
+    `is_recorded` where nbgrader's gradebook has it already; else it gets it with the next record.
+    """
+
+    decision: Decision
+    allowance: timedelta
+    until: datetime | None
+    is_recorded: bool
+
+
+def set_roster(class_folder: Path | str, file: Path | str) -> RosterChange:
+    """Makes a platform's list, or one's own table, the roster of a class; raises `UserError`.
+
+    autograder.set_roster("course", "students.csv")
+    """
+    folder = _class_folder(class_folder)
+    return write_roster(folder, Path(file))
+
+
+def attendance(class_folder: Path | str, course: Course) -> Attendance:
+    """Who has submitted what; assignments that nobody submitted are left out."""
+    folder = _class_folder(class_folder)
+    roster, withdrawn = read_roster(folder), read_withdrawals(folder)
+    keys = [key for key in _submitted(folder, course) if key not in withdrawn]
+    by_assignment: dict[str, list[str]] = {}
+    for student, assignment in keys:
+        by_assignment.setdefault(assignment, []).append(student)
+    students = dict.fromkeys(student for student, _ in keys)
+    return Attendance(
+        roster,
+        {name: roster.without(own) for name, own in by_assignment.items()},
+        tuple(s for s in students if roster.people and roster.person(s) is None),
+    )
+
+
+def extend(
+    class_folder: Path | str,
+    course: Course,
+    student: str,
+    assignment: str,
+    duration: timedelta,
+    why: str,
+) -> Extended:
+    """Gives one student more time for one assignment, in the place of an earlier extension.
+
+    It is kept with its reason, and set in nbgrader's gradebook, so that its own penalty agrees;
+    nothing is graded again. Raises `UserError` for a student nobody knows, or without a reason.
+    """
+    folder = _class_folder(class_folder)
+    found = course.assignment(assignment)
+    name = _known_student(folder, course, student)
+    decision = grant_extension(folder, (name, assignment), duration, why)
+    allowance = read_allowances(folder).of(name, assignment, found.duedate) or timedelta()
+    until = found.duedate.naive_utc + allowance if found.duedate else None
+    return Extended(decision, allowance, until, _record_extension(folder, course, found, name))
+
+
+def withdraw(
+    class_folder: Path | str,
+    course: Course,
+    student: str,
+    assignment: str,
+    why: str,
+    *,
+    is_back: bool = False,
+) -> Decision:
+    """Takes a submission out of reports, exports and feedback, or back in; nothing is deleted."""
+    folder = _class_folder(class_folder)
+    course.assignment(assignment)
+    name = _known_student(folder, course, student)
+    return keep_withdrawal(folder, (name, assignment), why, is_back=is_back)
+
+
+def _class_folder(class_folder: Path | str) -> Path:
+    folder = Path(class_folder)
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder} is not a class folder: it is a file")
+    return folder
+
+
+def _submitted(folder: Path, course: Course) -> list[Key]:
+    submitted = folder / "submitted"
+    names = [assignment.name for assignment in course.assignments]
+    found = find_submissions(submitted, names).submissions if submitted.is_dir() else ()
+    keys = {(s.student, s.assignment): None for s in found}
+    keys |= {(r.student, r.assignment): None for r in _results(folder)}
+    return list(keys)
+
+
+def _results(folder: Path) -> tuple[SubmissionResult, ...]:
+    path = folder / "results.jsonl"
+    return latest(read_results(path)) if path.is_file() else ()
+
+
+def _known_student(folder: Path, course: Course, student: str) -> str:
+    """The name under which a student submits, or is on the roster; raises `UserError`."""
+    submitted = list(dict.fromkeys(name for name, _ in _submitted(folder, course)))
+    roster = read_roster(folder)
+    person = roster.person(student)
+    if student in submitted:
+        return student
+    if person is not None:
+        own = [name for name in submitted if roster.person(name) == person]
+        return own[0] if len(own) == 1 else person.student
+    known = [*submitted, *(person.student for person in roster.people)]
+    close = difflib.get_close_matches(student, known, n=3)
+    hint = f"; close to it: {', '.join(map(repr, close))}" if close else ""
+    raise UserError(f"{student!r} has submitted nothing and is not on the roster of {folder}{hint}")
+
+
+def _record_extension(folder: Path, course: Course, assignment: Assignment, student: str) -> bool:
+    """Tells the gradebook, where it has the submission, and lets it count the penalty anew."""
+    from ..nbgrader import record, set_extension
+
+    due = assignment.duedate
+    allowance = read_allowances(folder).of(student, assignment.name, due)
+    is_there = set_extension(folder, student, assignment.name, allowance or timedelta())
+    own = [r for r in _results(folder) if (r.student, r.assignment) == (student, assignment.name)]
+    if is_there and own:
+        record(course, folder, own)
+    return is_there

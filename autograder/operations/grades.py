@@ -1,0 +1,76 @@
+"""The grades of a class as formats and pages show them: of whom, with what is missing, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..classroom import (
+    Selection,
+    anonymous,
+    pseudonyms,
+    read_roster,
+    read_withdrawals,
+    select,
+)
+from ..exports import Grades, Missing
+from ..nbgrader import class_lateness, human_work
+from ..records import SubmissionResult
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """What is shown, how what is missing is shown, and whether names are."""
+
+    selection: Selection = Selection()
+    missing: Missing = Missing.KEEP
+    is_anonymous: bool = False
+
+
+def selected(
+    class_folder: Path, results: Sequence[SubmissionResult], selection: Selection
+) -> list[SubmissionResult]:
+    """The results that were asked for, without withdrawn submissions; raises `UserError`.
+
+    A results file in the place of a class folder has neither.
+    """
+    roster, withdrawn = read_roster(class_folder), read_withdrawals(class_folder)
+    return select(results, roster, withdrawn.keys(), selection)
+
+
+def class_grades(
+    class_folder: Path, results: Sequence[SubmissionResult], showing: Showing | None = None
+) -> Grades:
+    """What formats write of a class's final results; raises `UserError`."""
+    wanted = showing or Showing()
+    chosen = selected(class_folder, results, wanted.selection)
+    keys = [(result.student, result.assignment) for result in chosen]
+    arrivals = class_lateness(class_folder, keys) if class_folder.is_dir() else {}
+    penalties = human_work(class_folder).penalties if class_folder.is_dir() else {}
+    if wanted.is_anonymous:
+        names = pseudonyms(student for student, _ in keys)
+        return Grades(
+            results=tuple(anonymous(chosen, names)),
+            arrivals={(names[s], a): late for (s, a), late in arrivals.items()},
+            penalties={(names[s], a): off for (s, a), off in penalties.items() if s in names},
+            missing=wanted.missing,
+        )
+    return Grades(
+        results=tuple(chosen),
+        arrivals=arrivals,
+        penalties=penalties,
+        absent=_absent(class_folder, results, wanted),
+        missing=wanted.missing,
+        zero_for=frozenset(result.assignment for result in chosen),
+    )
+
+
+def _absent(
+    class_folder: Path, results: Sequence[SubmissionResult], wanted: Showing
+) -> tuple[str, ...]:
+    """The people of the roster without any result, where what is missing is shown at all."""
+    if wanted.missing is Missing.KEEP or wanted.selection.student is not None:
+        return ()
+    missing = read_roster(class_folder).without(result.student for result in results)
+    return tuple(person.student for person in missing if wanted.selection.fits(person))
