@@ -11,7 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..classroom import Origin, late_mark, read_origins, read_roster, utc_text, write_origins
+from ..classroom import (
+    Origin,
+    Roster,
+    late_mark,
+    read_origins,
+    read_roster,
+    utc_text,
+    write_origins,
+)
 from ..errors import UserError
 from .clones import answers_of, clones_in, committed
 from .downloaded import Account, Entry, Refused, Unsafe
@@ -149,7 +157,7 @@ class _Collection:
 
     def place(self, times: Times, notes: Sequence[str]) -> CollectReport:
         """Puts every pile in its place; raises `OSError`."""
-        places = Places(self._submitted)
+        places, roster = Places(self._submitted), read_roster(self._class_folder)
         before = places.students
         collected: list[Collected] = []
         origins: list[Origin] = []
@@ -157,21 +165,21 @@ class _Collection:
             if problem := places.problem(pile):
                 self._sorting.refuse(f"{pile.student}/{pile.assignment}", problem, pile.owner)
                 continue
-            stated = times.of(pile.owner)
+            stated = times.of(pile.owner, roster.person(pile.student))
             made = places.put(pile, stated or pile.owner.time)
             collected.append(made)
             origins.append(_origin(pile, made, times.source if stated else ""))
         write_origins(self._class_folder, origins)
         students = [made.student for made in collected]
-        every = (*notes, *times.notes, *lookalikes(before, students), *self._strangers(students))
+        every = (*notes, *times.notes, *lookalikes(before, students), *_strangers(roster, students))
         return CollectReport(tuple(collected), self._sorting.refused(), every)
 
-    def _strangers(self, students: Sequence[str]) -> Iterator[str]:
-        roster = read_roster(self._class_folder)
-        unknown = [s for s in dict.fromkeys(students) if roster.people and not roster.person(s)]
-        if unknown:
-            more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
-            yield f"not on the class's roster: {', '.join(map(repr, unknown[:5]))}{more}"
+
+def _strangers(roster: Roster, students: Sequence[str]) -> Iterator[str]:
+    unknown = [s for s in dict.fromkeys(students) if roster.people and not roster.person(s)]
+    if unknown:
+        more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
+        yield f"not on the class's roster: {', '.join(map(repr, unknown[:5]))}{more}"
 
 
 def _misses(layout: Layout, refused: Refused) -> Owner | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
-from ..classroom import Identity, Index, only, person_of, read_csv
+from ..classroom import Identity, Index, Person, only, person_of, read_csv
 from ..deadlines import parse_duedate
 from ..errors import UserError
 from .platforms import Owner
@@ -33,13 +33,17 @@ class Times:
     source: str = ""
     notes: tuple[str, ...] = ()
 
-    def of(self, owner: Owner) -> datetime | None:
-        """The time of an owner's submission; None where the table does not tell it for certain."""
+    def of(self, owner: Owner, person: Person | None = None) -> datetime | None:
+        """The time of an owner's submission; None where the table does not tell it for certain.
+
+        `person` is who the owner is on the class's roster.
+        """
         keys = [f"{owner.student}_{owner.number}" if owner.number else "", owner.student]
         keys += [owner.email, owner.number]
+        keys += [person.student, person.email, person.name] if person else []
         for key in filter(None, keys):
-            if (person := only(self.index.find(key))) is not None:
-                return self.times[person]
+            if (row := only(self.index.find(key))) is not None:
+                return self.times[row]
         return None
 
 

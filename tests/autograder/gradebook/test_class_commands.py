@@ -1,0 +1,227 @@
+"""A class over a term: who is late, extensions, who is missing, withdrawals; as commands."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from nbgrader.api import Gradebook
+
+from autograder.cli import cli
+from autograder.course import Course
+from autograder.errors import ContentError
+from autograder.nbgrader import class_lateness, prepare_class_folder, record
+from autograder.records import SubmissionResult
+
+DUE = "2026-05-01 12:00 Europe/Berlin"
+#: what each student's platform says; nothing of zoe
+TIMES = {"ada": "2026-05-01 09:00:00 UTC", "ben": "2026-05-01 11:30:00 UTC"}
+ROSTER = """\
+student,name,section,grader,extra_time
+ada,Ada L,A,tim,
+ben,Ben B,A,uli,
+zoe,Zoe Z,B,tim,
+emil,Emil E,B,uli,1d
+"""
+
+
+class Term:
+    """A class whose late work earns nothing."""
+
+    def __init__(self, course: Course, make_result: Callable[..., SubmissionResult]) -> None:
+        self.course = course
+        self.folder = course.root / "course"
+        self.results = [make_result(name) for name in ("ada", "ben", "zoe")]
+        settings = prepare_class_folder(course, self.folder)
+        text = settings.read_text() + 'c.LateSubmissionPlugin.penalty_method = "zero"\n'
+        settings.write_text(text)
+        for name in ("ada", "ben", "zoe"):
+            place = self.folder / "submitted" / name / "masks"
+            place.mkdir(parents=True)
+            (place / "masking.py").write_text("")
+            if name in TIMES:
+                (place / "timestamp.txt").write_text(TIMES[name])
+        (self.folder / "roster.csv").write_text(ROSTER)
+        lines = "".join(json.dumps(result.to_json()) + "\n" for result in self.results)
+        (self.folder / "results.jsonl").write_text(lines)
+        record(course, self.folder, self.results)
+
+    def call(self, command: str, *options: str) -> Result:
+        """Runs a command on the class."""
+        needs_course = command in {"roster", "extend", "withdraw", "feedback"}
+        course = ("--course", str(self.course.root)) if needs_course else ()
+        first = ("csv",) if command == "export" else ()
+        arguments = [command, *first, str(self.folder), *options, *course]
+        return CliRunner().invoke(cli, arguments, standalone_mode=False)
+
+    def grades(self, *options: str) -> dict[str, dict[str, str]]:
+        """The exported table, by student."""
+        assert self.call("export", *options).return_value == 0
+        with (self.folder / "grades.csv").open(encoding="utf-8", newline="") as file:
+            return {row["student"]: row for row in csv.DictReader(file)}
+
+    def scores(self) -> dict[str, float]:
+        """What nbgrader itself says."""
+        with Gradebook(f"sqlite:///{self.folder / 'gradebook.db'}") as gradebook:
+            found = gradebook.assignment_submissions("masks")
+            return {s.student.id: s.score - s.late_submission_penalty for s in found}
+
+
+@pytest.fixture
+def term(make_course: Callable, make_result: Callable, tmp_path: Path) -> Term:
+    return Term(make_course(tmp_path / "term", duedate=DUE), make_result)
+
+
+def test_who_is_late_by_how_much_is_a_column(term: Term) -> None:
+    rows = term.grades()
+    assert {name: row["masks/late"] for name, row in rows.items()} == {
+        "ada": "", "ben": "1 h 30 min", "zoe": "",
+    }  # fmt: skip
+    assert rows["ben"]["masks/submitted"] == "2026-05-01 11:30:00 UTC"
+    assert (rows["ben"]["masks/total"], rows["ben"]["masks/penalty"]) == ("0.0", "4.0")
+    assert rows["zoe"]["masks/submitted"] == ""
+    assert term.scores() == {"ada": 4.0, "ben": 0.0, "zoe": 4.0}
+
+
+def test_an_extension_is_kept_with_its_reason_and_nbgraders_penalty_agrees(term: Term) -> None:
+    said = term.call("extend", "ben", "masks", "2h", "--why", "train, late")
+    assert "until 2026-05-01 12:00:00 UTC" in said.output
+    assert term.scores()["ben"] == 4.0
+    assert term.grades()["ben"]["masks/late"] == ""
+    assert '"train, late"' in (term.folder / "extensions.csv").read_text()
+    with Gradebook(f"sqlite:///{term.folder / 'gradebook.db'}") as gradebook:
+        submission = gradebook.find_submission("masks", "ben")
+        assert submission.extension == timedelta(hours=2)
+        assert submission.total_seconds_late == 0
+    term.call("extend", "ben", "masks", "0", "--why", "was another train")
+    assert term.scores()["ben"] == 0.0
+
+
+def test_an_extension_granted_before_the_first_grading_counts_then(
+    term: Term, make_result: Callable
+) -> None:
+    said = term.call("extend", "emil", "masks", "2h", "--why", "ill")
+    assert "1 day 2 h" in said.output  # with the roster's extra time
+    place = term.folder / "submitted" / "emil" / "masks"
+    place.mkdir(parents=True)
+    (place / "timestamp.txt").write_text("2026-05-02 11:59:00 UTC")
+    record(term.course, term.folder, [make_result("emil")])
+    assert term.scores()["emil"] == 4.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("benn", "masks", "2h"), "'benn' has submitted nothing.*close to it: 'ben'"),
+        (("ben", "mask", "2h"), "no assignment is called 'mask'"),
+        (("ben", "masks", "soon"), "'soon' is no duration"),
+    ],
+)
+def test_an_extension_that_nobody_could_mean_is_refused(
+    term: Term, arguments: tuple[str, ...], why: str
+) -> None:
+    said = term.call("extend", *arguments, "--why", "x")
+    assert said.exception is not None
+    with pytest.raises(type(said.exception), match=why):
+        raise said.exception
+    assert not (term.folder / "extensions.csv").exists()
+
+
+def test_a_mark_without_a_time_is_shown_and_takes_nothing_off(term: Term) -> None:
+    (term.folder / "collected.csv").write_text("student,assignment,mark\nzoe,masks,late\n")
+    record(term.course, term.folder, term.results)
+    assert term.grades()["zoe"]["masks/late"] == "by an unknown amount"
+    assert term.scores()["zoe"] == 4.0
+
+
+def test_grace_is_for_everybody(term: Term) -> None:
+    settings = term.course.root / "source" / "masks" / "assignment.toml"
+    settings.write_text(settings.read_text() + 'grace = "90min"\n')
+    from autograder.course import load_course
+
+    record(load_course(term.course.root), term.folder, term.results)
+    assert term.scores()["ben"] == 4.0
+    assert term.grades()["ben"]["masks/late"] == ""
+
+
+def test_before_grading_the_due_date_is_said_as_it_was_understood(term: Term) -> None:
+    from autograder.classroom import lateness_lines
+
+    keys = [("ada", "masks"), ("ben", "masks"), ("zoe", "masks")]
+    found = class_lateness(term.folder, keys, term.course.assignments)
+    assert lateness_lines(term.course.assignments, found) == (
+        "masks is due Friday, 2026-05-01 12:00:00 Europe/Berlin; 1 of 3 are late; of 1 the time is "
+        "unknown, and unknown is not late",
+        "late for masks: ben by 1 h 30 min",
+    )
+
+
+@pytest.mark.parametrize("text", ["01.02.2027", "2027-01-31 23:59", "2027-01-31 23:59 Berlin"])
+def test_a_due_date_with_two_readings_stops_with_the_way_to_write_it(
+    make_course: Callable, tmp_path: Path, text: str
+) -> None:
+    with pytest.raises(ContentError, match='write duedate = "2027-01-31 23:59 Europe/Berlin"'):
+        make_course(tmp_path / "strange", duedate=text)
+
+
+def test_who_has_not_submitted_is_shown_and_exported_as_chosen(term: Term) -> None:
+    assert "masks: 1 of 4 have not submitted: emil" in term.call("roster").output
+    assert "emil" not in term.grades()
+    assert term.grades("--missing", "blank")["emil"]["masks/total"] == ""
+    assert term.grades("--missing", "zero")["emil"]["masks/total"] == "0"
+
+
+@pytest.mark.parametrize(
+    ("options", "students"),
+    [
+        (("--section", "A"), {"ada", "ben"}),
+        (("--grader", "tim"), {"ada", "zoe"}),
+        (("--section", "B", "--missing", "zero"), {"zoe", "emil"}),
+    ],
+)
+def test_a_section_or_a_graders_people_are_chosen(
+    term: Term, options: tuple[str, ...], students: set[str]
+) -> None:
+    assert set(term.grades(*options)) == students
+
+
+def test_a_section_that_is_not_there_is_told(term: Term) -> None:
+    said = term.call("export", "--section", "C")
+    assert "the class's roster has: A, B" in str(said.exception)
+
+
+def test_a_withdrawn_submission_does_not_count_until_it_is_taken_back(term: Term) -> None:
+    term.call("withdraw", "ada", "masks", "--why", "left the course")
+    assert "ada" not in term.grades()
+    term.call("feedback")
+    assert not (term.folder / "feedback" / "ada").exists()
+    assert (term.folder / "submitted" / "ada" / "masks").is_dir()
+    term.call("withdraw", "ada", "masks", "--back", "--why", "came back")
+    assert "ada" in term.grades()
+
+
+def test_without_names_nothing_tells_who_it_is(term: Term) -> None:
+    rows = term.grades("--anonymous")
+    assert set(rows) == {"Student 1", "Student 2", "Student 3"}
+    assert sorted(row["masks/late"] for row in rows.values()) == ["", "", "1 h 30 min"]
+    term.call("report", "--anonymous")
+    page = (term.folder / "report.html").read_text(encoding="utf-8")
+    assert not any(name in page for name in (">ada<", ">ben<", ">zoe<"))
+
+
+def test_a_changed_due_date_changes_no_digest(term: Term) -> None:
+    from autograder.course import load_course
+    from autograder.grading.submissions import suite_digest
+
+    root = term.course.root
+    before = suite_digest(root, term.course.assignments[0])
+    settings = root / "source" / "masks" / "assignment.toml"
+    settings.write_text(settings.read_text().replace("2026-05-01", "2026-06-01"))
+    assert suite_digest(root, load_course(root).assignments[0]) == before
+    settings.write_text(settings.read_text() + "[limits]\ncpu_seconds = 1\n")
+    assert suite_digest(root, load_course(root).assignments[0]) != before
