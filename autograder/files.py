@@ -11,7 +11,11 @@ from .errors import UserError
 
 def replace_file(path: Path, text: str, encoding: str = "utf-8") -> Path:
     """Makes `path` hold the text, and leaves it alone where it does; raises `UserError`."""
-    data = text.encode(encoding, "replace")
+    return replace_bytes(path, text.encode(encoding, "replace"))
+
+
+def replace_bytes(path: Path, data: bytes) -> Path:
+    """Makes `path` hold the bytes, and leaves it alone where it does; raises `UserError`."""
     try:
         if path.is_file() and not path.is_symlink() and path.read_bytes() == data:
             return path

@@ -78,12 +78,13 @@ def change_table(
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         rows = change(read_table(path, columns))
-        return _write(path, columns, rows)
+        return write_table(path, columns, rows)
     finally:
         os.close(lock)  # which gives the lock back, too
 
 
-def _write(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> Path:
+def write_table(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> Path:
+    """Writes a table in one step, with no text that a spreadsheet would run; raises `UserError`."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)

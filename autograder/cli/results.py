@@ -12,7 +12,7 @@ from ..operations import content
 from ..operations import results as operations
 from .output import F, as_json, console, emit, in_course, plain
 
-
+_MOST_NOTES = 10
 _ANONYMOUS = click.option(
     "--anonymous", is_flag=True, help="Without names: for a page that may be projected."
 )
@@ -57,6 +57,14 @@ def record(class_folder: Path, db_url: str | None, course_folder: Path, as_json:
 @click.command()
 @click.argument("class_folder", type=click.Path(path_type=Path))
 @of_people
+@click.option(
+    "--for",
+    "ways",
+    multiple=True,
+    type=click.Choice(["moodle", "canvas", "mail"]),
+    help="Pack the pages as well: the archive that Moodle or Canvas takes back, or a folder for "
+    "mail merge.",
+)
 @in_course
 @as_json
 def feedback(
@@ -65,24 +73,35 @@ def feedback(
     student: str | None,
     section: str | None,
     grader: str | None,
+    ways: tuple[str, ...],
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Write a page of feedback for every student and assignment.
+    """Write a page of feedback for every student and assignment, and the same as plain text.
 
     \b
     Example: autograder feedback course
+             autograder feedback course --assignment causal_attention --for moodle
     """
     from ..classroom import Selection
+    from ..feedback import Way
 
     chosen = Selection(assignment, student, section, grader)
     pages = operations.write_feedback(class_folder, course=course_folder, selection=chosen)
+    packed = [operations.deliver_feedback(class_folder, Way(w), selection=chosen) for w in ways]
     if as_json:
-        emit([str(page) for page in pages])
-    else:
-        console.print(
-            f"{len(pages)} pages of feedback below {class_folder / 'feedback'}", soft_wrap=True
-        )
+        emit([str(path) for path in (*pages, *(path for one in packed for path in one.paths))])
+        return 0
+    console.print(
+        f"{len(pages)} pages of feedback below {class_folder / 'feedback'}", soft_wrap=True
+    )
+    for one in packed:
+        for note in one.notes[:_MOST_NOTES]:
+            console.print(f"note: {escape(plain(note))}", soft_wrap=True)
+        if len(one.notes) > _MOST_NOTES:
+            console.print(f"note: and {len(one.notes) - _MOST_NOTES} more")
+        for path in one.paths:
+            console.print(f"packed: {escape(str(path))}", soft_wrap=True)
     return 0
 
 

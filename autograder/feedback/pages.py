@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..classroom import Key, Lateness
 from ..course import Course
 from ..files import replace_file
 from ..records import (
@@ -22,6 +23,7 @@ from ..results.review import latest
 from ..results.wording import NEXT_STEPS, VERDICT_WORDS, exercise_advice, readable, shortened
 from ..submission.answers import Answers, read_answers
 from ..submission.names import folder_name, handed_in
+from .plain_text import arrival_sentence, feedback_text
 from .rendering import render
 
 _LONGEST_CODE = 20_000
@@ -65,12 +67,13 @@ def write_feedback(
     class_folder: Path,
     results: Iterable[SubmissionResult],
     human: HumanWork | None = None,
+    arrivals: Mapping[Key, Lateness] | None = None,
 ) -> list[Path]:
     """Writes feedback/<student>/<assignment>/feedback.html for each graded submission.
 
-    `human` is what graders entered in the gradebook: it counts and is shown. A name that is no safe
-    folder name is encoded. Raises `UserError` for a page that can't be
-    written.
+    The same as plain text stands beside it, `feedback.txt`. `human` is what graders entered in the
+    gradebook: it counts and is shown, as is when a submission arrived. A name that is not a safe
+    folder name is encoded. Raises `UserError` for a page that can't be written.
     """
     titles = {assignment.name: assignment.title for assignment in course.assignments}
     written: list[Path] = []
@@ -79,13 +82,19 @@ def write_feedback(
             title = titles.get(result.assignment, readable(result.assignment))
             parts = (folder_name(result.student), folder_name(result.assignment))
             submitted = handed_in(class_folder, result.student, result.assignment)
-            page = feedback_page(result, title, submitted, human or HumanWork())
+            work = human or HumanWork()
+            late = (arrivals or {}).get((result.student, result.assignment), Lateness())
+            page = feedback_page(result, title, submitted, work, late)
             target = class_folder.joinpath("feedback", *parts, "feedback.html")
             written.append(replace_file(target, page))
+            text = feedback_text(result, title, work, late)
+            replace_file(target.with_suffix(".txt"), text)
     return written
 
 
-def feedback_page(result: SubmissionResult, title: str, submitted: Path, human: HumanWork) -> str:
+def feedback_page(
+    result: SubmissionResult, title: str, submitted: Path, human: HumanWork, late: Lateness
+) -> str:
     """The page of one submission; `submitted` is where its files are."""
     (counted,) = with_human_work([result], human)
     exercises = [_exercise(counted, exercise, submitted, human) for exercise in counted.exercises]
@@ -95,6 +104,7 @@ def feedback_page(result: SubmissionResult, title: str, submitted: Path, human: 
         "feedback.html.jinja",
         result=counted,
         penalty=human.penalty(result),
+        arrival=arrival_sentence(late),
         title=title,
         exercises=exercises,
         right=len(questions) - len(open_ones),

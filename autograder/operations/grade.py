@@ -67,8 +67,8 @@ def grade(
 
     `course` is the instructor's folder (default: here or above). Lines are appended to `results`
     (default: results.jsonl beside `submitted`). nbgrader's gradebook is written where `gradebook`
-    says so (default: where the folder is called `submitted`); before that `tell_lateness` is told due
-    dates and who is late, in sentences. `shard` is (index from 1, count).
+    says so (default: where the folder is called `submitted`); before that `tell_lateness` is told
+    due dates and who is late, in sentences. `shard` is (index from 1, count).
 
         report = autograder.grade("course/submitted", jobs=2, resume=True)
         print(report.run.graded, [result.score for result in report.results])

@@ -15,7 +15,7 @@ from .courses import HERE, course_of_class
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
     from ..classroom import Selection
     from ..exports import Exported
-    from ..feedback import Report
+    from ..feedback import Delivered, Report, Way
     from ..nbgrader import RecordSummary
     from .grades import Showing
 
@@ -101,6 +101,22 @@ def write_feedback(
     return list(write_pages(of_class, folder, results, human_work(folder), arrivals))
 
 
+def deliver_feedback(
+    class_folder: Path | str, way: Way, *, selection: Selection | None = None
+) -> Delivered:
+    """Packs the pages of feedback for a platform, or for mail; write them first.
+
+    Raises `UserError` where there are no pages.
+    """
+    from ..classroom import Selection, read_origins, read_roster
+    from ..feedback import Recipients, deliver
+    from .grades import selected
+
+    folder = Path(class_folder)
+    results = selected(folder, _counted(folder), selection or Selection())
+    return deliver(way, folder, results, Recipients(read_origins(folder), read_roster(folder)))
+
+
 def report(class_folder: Path | str, showing: Showing | None = None) -> Report:
     """What a class can do, by question, and who needs a look.
 
@@ -132,7 +148,8 @@ def export(
 ) -> Exported:
     """Writes grades in a format of `export_formats()`, by default into the class folder.
 
-    `showing` says of whom, and what stands where nothing was submitted. `roster` is the file in which Canvas or Moodle gives its own ids of the students.
+    `showing` says of whom, and what stands where nothing was submitted. `roster` is
+    the file in which Canvas or Moodle gives its own ids of the students.
 
         autograder.export("csv", "course", to="grades.csv")
 

@@ -138,7 +138,7 @@ def test_what_a_grader_entered_and_the_late_penalty_count_and_are_shown(
     result = make_result("ada", (2.0, 0.0, 2.0))
     words = text_of(write_feedback(course, class_folder, [result], human)[0].read_text())
     assert "5 of 6 points" in words
-    assert "Taken off because this was handed in late: 1 points." in words
+    assert "Taken off because this was submitted late: 1 points." in words
     assert "A grader set the points of this question. A grader wrote: Nice <i>try</i>" in words
 
 

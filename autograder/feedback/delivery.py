@@ -1,0 +1,156 @@
+"""Feedback on its way to students: archives that platforms take back, and a folder for mail.
+
+Moodle takes a zip by *Upload multiple feedback files in a zip*: a folder for each participant,
+called as in its own download. Canvas takes one by *Upload submissions*: a file for each student
+with the numbers of the user and of a submitted file in its name, which it shows as a comment.
+"""
+
+from __future__ import annotations
+
+import enum
+import io
+import re
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..classroom import Key, Origin, Roster, write_table
+from ..errors import UserError
+from ..files import replace_bytes
+from ..records import SubmissionResult
+from ..results.wording import amount, readable
+from ..submission.names import folder_name
+
+_CANVAS_NUMBERS = re.compile(r".*?_\d+_\d+_(?=.)", re.DOTALL)
+_MAIL_COLUMNS = ("email", "name", "student", "subject", "points", "html", "text")
+#: the oldest date that a zip can say: the same feedback makes the same archive
+_NO_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+class Way(enum.StrEnum):
+    """How feedback reaches students."""
+
+    MOODLE = "moodle"
+    CANVAS = "canvas"
+    MAIL = "mail"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """What was written for one way, for how many submissions, and whom it can't reach and why."""
+
+    paths: tuple[Path, ...]
+    submissions: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipients:
+    """Who students are elsewhere: by where their submissions came from, and by the roster."""
+
+    origins: Mapping[Key, Origin]
+    roster: Roster
+
+
+def deliver(
+    way: Way, class_folder: Path, results: Iterable[SubmissionResult], to: Recipients
+) -> Delivered:
+    """Packs the pages below `feedback/` for a way; raises `UserError` where there are none."""
+    pages = [(result, _page(class_folder, result)) for result in results]
+    pages = [(result, page) for result, page in pages if page.is_file()]
+    if not pages:
+        raise UserError(f"{class_folder / 'feedback'} has no pages: run autograder feedback first")
+    if way is Way.MAIL:
+        return _mail(class_folder, pages, to)
+    return _archives(way, class_folder, pages, to)
+
+
+def _page(class_folder: Path, result: SubmissionResult) -> Path:
+    parts = (folder_name(result.student), folder_name(result.assignment))
+    return class_folder.joinpath("feedback", *parts, "feedback.html")
+
+
+def _archives(
+    way: Way, class_folder: Path, pages: list[tuple[SubmissionResult, Path]], to: Recipients
+) -> Delivered:
+    """One archive for each assignment."""
+    files: dict[str, list[tuple[str, bytes]]] = {}
+    notes: list[str] = []
+    for result, page in pages:
+        origin = to.origins.get((result.student, result.assignment))
+        name = _NAMES[way](origin) if origin else None
+        if name is None:
+            platform = way.value.capitalize()
+            notes.append(f"{result.student}/{result.assignment}: not collected from {platform}")
+        else:
+            files.setdefault(result.assignment, []).append((name, page.read_bytes()))
+    target = class_folder / f"feedback.{way}"
+    paths = [
+        replace_bytes(target / f"{folder_name(name)}.zip", _zipped(own))
+        for name, own in sorted(files.items())
+    ]
+    return Delivered(tuple(paths), sum(map(len, files.values())), tuple(notes))
+
+
+def _moodle_name(origin: Origin) -> str | None:
+    if origin.platform != "Moodle" or not origin.number:
+        return None
+    name = origin.name.replace("_", " ").replace("/", " ")
+    # the line at the end is what Moodle before 4.1 wants, and later ones take it, too
+    return f"{name}_{origin.number}_assignsubmission_file_/feedback.html"
+
+
+def _canvas_name(origin: Origin) -> str | None:
+    match = _CANVAS_NUMBERS.match(origin.entry) if origin.platform == "Canvas" else None
+    return f"{match[0]}feedback.html" if match else None
+
+
+_NAMES = {Way.MOODLE: _moodle_name, Way.CANVAS: _canvas_name}
+
+
+def _zipped(files: Iterable[tuple[str, bytes]]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, data in sorted(files):
+            info = zipfile.ZipInfo(name, _NO_DATE)
+            archive.writestr(info, data, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
+
+
+def _mail(
+    class_folder: Path, pages: list[tuple[SubmissionResult, Path]], to: Recipients
+) -> Delivered:
+    """A folder with a table for mail merge, and each page as HTML and as text."""
+    folder = class_folder / "feedback.mail"
+    notes: list[str] = []
+    rows = list(_letters(folder, pages, to, notes))
+    write_table(folder / "mail.csv", _MAIL_COLUMNS, rows)
+    return Delivered((folder / "mail.csv",), len(rows), tuple(notes))
+
+
+def _letters(
+    folder: Path, pages: list[tuple[SubmissionResult, Path]], to: Recipients, notes: list[str]
+) -> Iterator[dict[str, str]]:
+    for result, page in pages:
+        person = to.roster.person(result.student)
+        origin = to.origins.get((result.student, result.assignment))
+        known = (person.email if person else "", origin.email if origin else "", result.student)
+        email = next((text for text in known if _is_address(text)), "")
+        if not email:
+            notes.append(f"{result.student}: no e-mail address; give the class a roster with one")
+            continue
+        stem = folder_name(f"{result.student}.{result.assignment}")
+        html, text = folder / f"{stem}.html", folder / f"{stem}.txt"
+        replace_bytes(html, page.read_bytes())
+        replace_bytes(text, page.with_suffix(".txt").read_bytes())
+        points = f"{amount(result.score)} of {amount(result.max_score)}"
+        name = person.name if person and person.name else result.student
+        subject = f"Feedback: {readable(result.assignment)}"
+        cells = (email, name, result.student, subject, points, html.name, text.name)
+        yield dict(zip(_MAIL_COLUMNS, cells, strict=True))
+
+
+def _is_address(text: str) -> bool:
+    """Whether a mail program takes a text as one address, and as no formula or second header."""
+    return re.fullmatch(r"[\w][\w.+%-]*@[\w.-]+", text) is not None

@@ -1,0 +1,74 @@
+"""A student's feedback as plain text, for mail and for whoever reads without a browser."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from ..classroom import Lateness, utc_text
+from ..records import QuestionResult, SubmissionResult, Verdict
+from ..results.manual import HumanWork, with_human_work
+from ..results.wording import (
+    NEXT_STEPS,
+    VERDICT_WORDS,
+    amount,
+    exercise_advice,
+    readable_test,
+    shortened,
+)
+
+_WIDTH = 78
+_LONGEST_MESSAGE = 500
+
+
+def feedback_text(result: SubmissionResult, title: str, human: HumanWork, late: Lateness) -> str:
+    """The text of one submission's page: points, verdicts, hints, and the first failed test."""
+    (counted,) = with_human_work([result], human)
+    return "\n".join(_lines(counted, title, human, late)).rstrip() + "\n"
+
+
+def arrival_sentence(late: Lateness) -> str:
+    """When a submission arrived, if that is known, and how late it was."""
+    if late.submitted is None:
+        return f"Submitted late, {late.text}." if late.is_late else ""
+    when = f"Submitted {utc_text(late.submitted)}"
+    return f"{when}, {late.text} late." if late.is_late else f"{when}."
+
+
+def _lines(result: SubmissionResult, title: str, human: HumanWork, late: Lateness) -> Iterator[str]:
+    yield f"{title}: {amount(result.score)} of {amount(result.max_score)} points"
+    yield f"Feedback for {' '.join(result.student.split())}"
+    if sentence := arrival_sentence(late):
+        yield sentence
+    if penalty := human.penalty(result):
+        yield f"Taken off because this was submitted late: {amount(penalty)} points."
+    yield from result.notes
+    for exercise in result.exercises:
+        yield from ("", exercise.exercise, "-" * len(exercise.exercise))
+        if advice := exercise_advice(exercise):
+            yield from _wrapped(advice)
+        for question in exercise.questions:
+            yield from _question(question)
+            comment = human.of(result, exercise.exercise, question.question).comment
+            if comment:
+                yield from _wrapped(f"A grader wrote: {comment}")
+
+
+def _question(question: QuestionResult) -> Iterator[str]:
+    points = f"{amount(question.score)} of {amount(question.max_score)} points"
+    yield f"* {question.question}: {VERDICT_WORDS[question.verdict]}, {points}"
+    if question.verdict is Verdict.CORRECT:
+        return
+    for text in (question.hint, NEXT_STEPS[question.verdict]):
+        if text:
+            yield from _wrapped(text)
+    failed = next((test for test in question.tests if not test.passed and test.message), None)
+    if failed is not None:
+        yield from _wrapped(f"{readable_test(failed.name)}:")
+        message = shortened(failed.message, _LONGEST_MESSAGE)
+        yield from (f"    {line}".rstrip() for line in message.splitlines())
+
+
+def _wrapped(text: str) -> list[str]:
+    words = " ".join(text.split())
+    return textwrap.wrap(words, _WIDTH, initial_indent="  ", subsequent_indent="  ")
