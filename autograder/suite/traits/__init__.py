@@ -2,7 +2,7 @@
 
 from .declaration import TRAITS, Traits
 from .general import check_trait
-from .inputs import Ids, Input, Made, Rate, Size, Sizes, Tensor, normal, positive, rows
+from .inputs import Ids, Input, Made, Pair, Rate, Size, Sizes, Tensor, normal, positive, rows
 from .table import Row, traits_of
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "Ids",
     "Input",
     "Made",
+    "Pair",
     "Rate",
     "Row",
     "Size",

@@ -171,6 +171,26 @@ class Made:
         return self.function(draw, sizes)
 
 
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A tuple of two arguments, such as the keys and values of a past."""
+
+    first: Input
+    second: Input
+
+    @property
+    def letters(self) -> list[str]:
+        """See `Input.letters`."""
+        return [*self.first.letters, *self.second.letters]
+
+    def make(
+        self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = contiguous
+    ) -> tuple[Any, Any]:
+        """See `Input.make`; both lie in memory alike."""
+        first = self.first.make(draw, sizes, dtype, layout)
+        return first, self.second.make(draw, sizes, dtype, layout)
+
+
 def arguments_of(
     inputs: Sequence[Input],
     draw: Draw,

@@ -1,0 +1,71 @@
+"""Blockwise attention: exact attention that never holds more than a block of scores.
+
+Each block of keys gives a result of its own and one number per query, the log-sum-exp of its
+scores. With these two, results of blocks are put together to the result over all keys.
+"""
+
+import math
+
+import torch
+
+
+def attend_block(
+    queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Attention over one block of keys, and what is needed to join it with other blocks.
+
+    Args:
+        queries: (..., T, d).
+        keys: (..., S, d).
+        values: (..., S, d_v).
+
+    Returns:
+        The pair (output, lse). output: (..., T, d_v), unmasked attention, scores divided by the
+        root of d. lse: (..., T), the natural logarithm of the sum over the keys of the
+        exponentials of the scaled scores.
+
+    Source: Dao 2023 (arXiv 2307.08691), section 3.1.
+    """
+    raise NotImplementedError
+
+
+def merge_blocks(
+    output_a: torch.Tensor, lse_a: torch.Tensor, output_b: torch.Tensor, lse_b: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """What `attend_block` gives over the keys of both blocks, from what it gave for each.
+
+    Args:
+        output_a: (..., T, d), of the first block.
+        lse_a: (..., T), of the first block. A block without keys has output 0 and lse minus
+            infinity; not both blocks are without keys.
+        output_b: (..., T, d), of the second block.
+        lse_b: (..., T), of the second block.
+
+    Returns:
+        The pair (output, lse) of (..., T, d), (..., T).
+
+    Source: Milakov and Gimelshein 2018 (arXiv 1805.02867), section 3; Dao et al. 2022 (arXiv
+    2205.14135), section 3.1.
+    """
+    raise NotImplementedError
+
+
+def blockwise_attention(
+    queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, block_size: int
+) -> torch.Tensor:
+    """Attention over all keys, block_size keys at a time: the same numbers as all at once.
+
+    Args:
+        queries: (..., T, d).
+        keys: (..., S, d).
+        values: (..., S, d_v).
+        block_size: how many keys are looked at together; the last block may be shorter, and
+            block_size may be larger than S.
+
+    Returns:
+        (..., T, d_v), unmasked attention, scores divided by the root of d.
+
+    Source: Rabe and Staats 2021 (arXiv 2112.05682), section 2; Dao et al. 2022 (arXiv 2205.14135),
+    section 3.1.
+    """
+    raise NotImplementedError

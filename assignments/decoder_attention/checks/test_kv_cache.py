@@ -1,0 +1,156 @@
+"""Public checks of `kv_cache`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+
+from autograder.suite import Expect, difference
+from autograder.suite.compare import FROM_PRINTED, describe
+
+LN_3, LN_12 = math.log(3), math.log(12)
+
+
+@pytest.mark.question("decoding_mask", points=0)
+def test_two_queries_over_five_keys(expect: Expect) -> None:
+    expect.value(
+        "decoding_mask",
+        (2, 5),
+        torch.tensor([[0, 0, 0, 0, 1], [0, 0, 0, 0, 0]]).bool(),
+        likely="the queries are the positions 3 and 4: position 3 must not see 4, position 4 sees "
+        "all",
+    )
+
+
+@pytest.mark.question("decoding_mask", points=0)
+def test_three_queries_without_a_past(expect: Expect) -> None:
+    expect.value(
+        "decoding_mask",
+        (3, 3),
+        torch.tensor([[0, 1, 1], [0, 0, 1], [0, 0, 0]]).bool(),
+        likely="three positions and no past: above the diagonal is the future",
+    )
+
+
+@pytest.mark.question("sliding_window_mask", points=0)
+def test_a_window_of_two(expect: Expect) -> None:
+    expect.value(
+        "sliding_window_mask",
+        (3, 5, 2),
+        torch.tensor([[1, 0, 0, 1, 1], [1, 1, 0, 0, 1], [1, 1, 1, 0, 0]]).bool(),
+        likely="the queries are the positions 2, 3 and 4. With window 2, each sees itself and the "
+        "position before it",
+    )
+
+
+@pytest.mark.question("sliding_window_mask", points=0)
+def test_windows_of_no_position(expect: Expect) -> None:
+    expect.raises(
+        "sliding_window_mask",
+        2,
+        4,
+        0,
+        error=ValueError,
+        likely="a query sees its own position at least: raise a ValueError if window is below 1",
+    )
+
+
+def _row(*numbers: float) -> torch.Tensor:
+    """Positions of one head in one sequence, one number each and three zeros: (1, 1, T, 4)."""
+    return torch.nn.functional.pad(torch.tensor(numbers)[None, None, :, None], (0, 3))
+
+
+def _values(*numbers: float) -> torch.Tensor:
+    return torch.tensor(numbers)[None, None, :, None]  # (1, 1, T, 1)
+
+
+@pytest.mark.question("cached_attention", points=0)
+def test_one_new_position_after_one(expect: Expect) -> None:
+    expect.value(
+        "cached_attention",
+        (_row(2.0), _row(LN_3), _values(8.0), (_row(0.0), _values(4.0))),
+        (_values(7.0), (_row(0.0, LN_3), _values(4.0, 8.0))),
+        likely="the scaled scores are 0 and ln 3, so the weights are 1/4 for the past and 3/4 for "
+        "the new position; the present holds both positions, past first",
+    )
+
+
+@pytest.mark.question("cached_attention", points=0)
+def test_two_new_positions_after_one(expect: Expect) -> None:
+    expect.value(
+        "cached_attention",
+        (_row(2.0, 2.0), _row(LN_3, LN_12), _values(8.0, 15.0), (_row(0.0), _values(4.0))),
+        (_values(7.0, 13.0), (_row(0.0, LN_3, LN_12), _values(4.0, 8.0, 15.0))),
+        likely="the first new position sees the past and itself, not the second new one: its "
+        "context is 7. The second sees all three",
+    )
+
+
+@pytest.mark.question("cached_attention", points=0)
+def test_a_prefill_of_two_positions(expect: Expect) -> None:
+    expect.value(
+        "cached_attention",
+        (_row(2.0, 2.0), _row(0.0, LN_3), _values(4.0, 8.0)),
+        (_values(4.0, 7.0), (_row(0.0, LN_3), _values(4.0, 8.0))),
+        likely="without a past: causal attention, and the present is what came in",
+    )
+
+
+#: the layer of the notebook's example: one head of size 2, all layers change nothing
+PLAIN = {
+    f"{name}.{part}": torch.eye(2) if part == "weight" else torch.zeros(2)
+    for name in ("W_query", "W_key", "W_value", "out_proj")
+    for part in ("weight", "bias")
+}
+
+
+def _plain_layer(expect: Expect) -> Any:
+    layer = expect.layer("CachedAttention", 2, 1)
+    layer.load(PLAIN)
+    return layer
+
+
+@pytest.mark.question("CachedAttention", points=0)
+def test_two_tokens_by_hand(expect: Expect) -> None:
+    _plain_layer(expect).value(
+        (torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]),),
+        (
+            torch.tensor([[[1.0, 0.0], [0.2138, 0.7862]]]),
+            (
+                torch.tensor([[[[1.0, 0.0], [-0.8415, 0.5403]]]]),
+                torch.tensor([[[[1.0, 0.0], [0.0, 1.0]]]]),
+            ),
+        ),
+        likely="queries and keys of token 1 are turned by one radian, values are not; the scaled "
+        "scores of token 1 are -0.5950 and 0.7071",
+        tolerance=FROM_PRINTED,
+    )
+
+
+@pytest.mark.question("CachedAttention", points=0)
+def test_prefill_and_step_give_what_one_call_gives(expect: Expect) -> None:
+    layer = _plain_layer(expect)
+    tokens = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, -1.0]]])
+    likely = (
+        "the new tokens stand at the positions after the past, the past keys are turned already, "
+        "and the new ones see all of the past"
+    )
+    whole = _pair(layer, layer.result(tokens, likely=likely), likely)
+    first = _pair(layer, layer.result(tokens[:, :2], likely=likely), likely)
+    then = layer.result(tokens[:, 2:], first[1], likely=likely)
+    second = _pair(layer, then, likely)
+    layer.that(
+        difference(second[0], whole[0][:, 2:], FROM_PRINTED) is None,
+        got=f"{second[0].detach()} in two steps",
+        expected=f"{whole[0][:, 2:].detach()}, as in one call",
+        likely=likely,
+    )
+
+
+def _pair(layer: Any, value: Any, likely: str) -> Any:
+    is_pair = isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], torch.Tensor)
+    layer.that(is_pair, got=describe(value), expected="the pair (output, present)", likely=likely)
+    return value

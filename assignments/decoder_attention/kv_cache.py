@@ -1,0 +1,115 @@
+"""The key-value cache: what was computed for earlier tokens is kept, not computed again.
+
+Masks for queries that are the last of many positions, attention that goes on from a past, and a
+layer of it. All state is in `past`: a pair of the keys and values of all positions so far.
+"""
+
+import math
+
+import torch
+from torch import nn
+
+from autograder.parts import apply_rotary, rotary_angles
+
+
+def decoding_mask(num_queries: int, num_keys: int) -> torch.Tensor:
+    """Marks which keys each query must not see, where the queries are the last of the positions.
+
+    Args:
+        num_queries: T, at least 1.
+        num_keys: S, at least T; the queries are the positions S - T to S - 1.
+
+    Returns:
+        (T, S), bool: True where the key comes after the query's own position. For T = S this is
+        the causal mask.
+
+    Source: Dao 2023 (arXiv 2307.08691), `flash_attn_func` of its code.
+    """
+    raise NotImplementedError
+
+
+def sliding_window_mask(num_queries: int, num_keys: int, window: int) -> torch.Tensor:
+    """As `decoding_mask`, and keys too far back are forbidden, too.
+
+    Args:
+        num_queries: T, at least 1.
+        num_keys: S, at least T.
+        window: how many positions a query sees in all, its own and the `window - 1` before it;
+            fewer where the sequence begins.
+
+    Returns:
+        (T, S), bool: True where attention is forbidden.
+
+    Raises:
+        ValueError: window is below 1.
+
+    Source: Beltagy et al. 2020 (arXiv 2004.05150), section 3.1; Jiang et al. 2023 (arXiv
+    2310.06825), section 2.
+    """
+    raise NotImplementedError
+
+
+def cached_attention(
+    queries: torch.Tensor,
+    keys: torch.Tensor,
+    values: torch.Tensor,
+    past: tuple[torch.Tensor, torch.Tensor] | None = None,
+) -> tuple[torch.Tensor, tuple[torch.Tensor, torch.Tensor]]:
+    """Causal attention of new positions over themselves and over a past.
+
+    Args:
+        queries: (B, H, T, d), of the T new positions.
+        keys: (B, H, T, d), of the new positions.
+        values: (B, H, T, d_v), of the new positions.
+        past: the pair (keys, values) of (B, H, P, d), (B, H, P, d_v) that an earlier call
+            returned, or None where there is none. It stays as it is.
+
+    Returns:
+        The pair (context, present). context: (B, H, T, d_v), every new position sees itself and
+        all before it. present: the pair (keys, values) of all P + T positions, past first, as
+        they came in.
+
+    Source: Shazeer 2019 (arXiv 1911.02150), section 2.4.
+    """
+    raise NotImplementedError
+
+
+class CachedAttention(nn.Module):
+    """Causal multi-head self-attention with rotary positions, which can go on from a past.
+
+    Attributes:
+        W_query, W_key, W_value, out_proj: `nn.Linear` layers from d_model to d_model, with bias.
+            Head h owns the outputs from `h * d_model / num_heads` on.
+
+    Nothing of a call stays in the module: all state is in `past`.
+
+    Source: Su et al. 2021 (arXiv 2104.09864), section 3.4.2; document 001, line 82.
+    """
+
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        """Builds the layers.
+
+        Args:
+            d_model: size of a token, a multiple of num_heads.
+            num_heads: number of heads; the size of a head is even.
+        """
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(
+        self, x: torch.Tensor, past: tuple[torch.Tensor, torch.Tensor] | None = None
+    ) -> tuple[torch.Tensor, tuple[torch.Tensor, torch.Tensor]]:
+        """Attends from new tokens to themselves and to all tokens before them.
+
+        Queries and keys (not values) are rotated by the angles of the positions P, ..., P + T - 1,
+        base 10000.
+
+        Args:
+            x: (B, T, d_model), the new tokens.
+            past: the pair of (B, H, P, d) each that an earlier call returned, or None.
+
+        Returns:
+            The pair (output, present). output: (B, T, d_model). present: the pair of the rotated
+            keys and the values of all P + T positions, (B, H, P + T, d) each.
+        """
+        raise NotImplementedError

@@ -1,0 +1,49 @@
+"""Rotary position embedding: queries and keys are turned by an angle that grows with the position.
+
+A score then depends on how far two tokens are apart, and on no position itself.
+"""
+
+import torch
+
+
+def rotary_angles(positions: torch.Tensor, head_dim: int, base: float = 10000.0) -> torch.Tensor:
+    """By which angle each pair of coordinates is turned at each position.
+
+    Pair i turns by `base ** (-2i / head_dim)` radians from one position to the next: the first
+    pair (i = 0) by one radian, the later ones more and more slowly.
+
+    Args:
+        positions: (T,), floating point, not negative; in any order, whole or not.
+        head_dim: d, the size of a query; even.
+        base: how slowly the last pairs turn.
+
+    Returns:
+        (T, d/2), in the dtype of the positions: entry [t, i] is the angle of pair i at
+        `positions[t]`, in radians.
+
+    Raises:
+        ValueError: head_dim is odd.
+
+    Source: Su et al. 2021 (arXiv 2104.09864), section 3.2.2.
+    """
+    raise NotImplementedError
+
+
+def apply_rotary(x: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
+    """Turns every pair of coordinates of every token by its angle.
+
+    Coordinate i of the first half is paired with coordinate i + d/2 (the half-split convention of
+    GPT-NeoX and of Llama in Hugging Face's library).
+
+    Args:
+        x: (..., T, d), queries or keys; d is even.
+        angles: (T, d/2), any numbers, in the dtype of x; row t belongs to token t.
+
+    Returns:
+        (..., T, d), in the dtype of x: with a = angles[t, i], the coordinates i and i + d/2 of
+        token t are `x_i cos a - x_{i+d/2} sin a` and `x_{i+d/2} cos a + x_i sin a`.
+
+    Source: Su et al. 2021 (arXiv 2104.09864), section 3.4.2; Black et al. 2022 (arXiv 2204.06745),
+    section 2.
+    """
+    raise NotImplementedError

@@ -1,0 +1,126 @@
+"""Pictures along a sequence: angles that turn, a cache that grows, blocks one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+from matplotlib.axes import Axes
+from matplotlib.patches import Circle, Rectangle
+
+from .drawing import INK, QUIET, WIDEST, styled
+
+_NEW, _KEPT, _BLANK = "#e8a33d", "#9fb8d6", "#f1f1ee"
+_HAND = "#4c78a8"
+_CELL = 0.34  # inches
+_MOST_COLUMNS = 10  # that a phone shows
+_SHADES = ("#c6d7ea", "#9fb8d6", "#7096c4", "#4c78a8", "#345a86")
+
+
+def dials(angles: Any, title: str = "", names: Sequence[str] | None = None) -> None:
+    """Draws each angle as the hand of a dial: a row for each pair, a column for each position.
+
+    Args:
+        angles: (T, d/2), in radians; a hand at 0 points to the right, and turns to the left.
+        title: stands above the picture.
+        names: one label per pair.
+
+    Raises:
+        ValueError: the angles are not a table, or have more than 10 positions.
+    """
+    table = torch.as_tensor(angles).detach().double().tolist()
+    if not table or not isinstance(table[0], list) or len(table) > _MOST_COLUMNS:
+        raise ValueError(f"dials need a table of angles for at most {_MOST_COLUMNS} positions")
+    num_pairs = len(table[0])
+    with styled():
+        _, axes = plt.subplots(figsize=(WIDEST, 0.45 * num_pairs + 0.75), layout="constrained")
+        for position, row in enumerate(table):
+            for pair, angle in enumerate(row):
+                axes.add_patch(Circle((position, -pair), 0.4, fc=_BLANK, ec=QUIET, lw=0.6))
+                tip = (position + 0.36 * np.cos(angle), -pair + 0.36 * np.sin(angle))
+                axes.plot([position, tip[0]], [-pair, tip[1]], color=_HAND, lw=2.0)
+        labels = names or [f"pair {pair}" for pair in range(num_pairs)]
+        axes.set_yticks([-pair for pair in range(num_pairs)], labels)
+        axes.set_xticks(range(len(table)))
+        axes.set(xlim=(-0.6, len(table) - 0.4), ylim=(-num_pairs + 0.4, 0.6), xlabel="position")
+        _finish(axes, title)
+
+
+def cache_growth(prompt: int, steps: int, cached: bool, title: str = "") -> None:
+    """Draws whose keys and values are computed in each step of writing a text, and whose are kept.
+
+    Args:
+        prompt: tokens that are given, all worked on in the first call.
+        steps: tokens that are written after it, one in each call.
+        cached: whether earlier keys and values are kept, or computed again.
+        title: stands above the picture.
+
+    Raises:
+        ValueError: there are more than 10 tokens in all, or none.
+    """
+    total = prompt + steps
+    if not 1 <= prompt <= total <= _MOST_COLUMNS:
+        raise ValueError(f"from 1 to {_MOST_COLUMNS} tokens can be drawn, with one in the prompt")
+    with styled():
+        size = (_CELL * (total + 4), _CELL * (steps + 1) + 0.7)
+        _, axes = plt.subplots(figsize=size, layout="constrained")
+        for call in range(steps + 1):
+            length = prompt + call
+            kept = length - 1 if cached and call else 0
+            for place in range(length):
+                _square(axes, place, call, _KEPT if place < kept else _NEW)
+            axes.text(total + 0.3, 0.46 - call, f"{length - kept} new", va="center", color=INK)
+        axes.set_yticks([0.46 - call for call in range(steps + 1)], _calls(steps + 1))
+        axes.set_xticks([place + 0.46 for place in range(total)], map(str, range(total)))
+        axes.set(xlim=(-0.1, total + 3), ylim=(-steps - 0.1, 1.0), xlabel="token")
+        _finish(axes, title)
+
+
+def blocks_in_turn(num_queries: int, num_keys: int, block_size: int, title: str = "") -> None:
+    """Draws the table of scores, cut into blocks of keys that are worked on one after the other.
+
+    Args:
+        num_queries: T, rows.
+        num_keys: S, columns, at most 10.
+        block_size: keys in a block; the last may have fewer.
+        title: stands above the picture.
+
+    Raises:
+        ValueError: there are more than 10 keys, or no block.
+    """
+    if not 1 <= num_keys <= _MOST_COLUMNS or block_size < 1:
+        raise ValueError(f"1 to {_MOST_COLUMNS} keys in blocks of 1 and more can be drawn")
+    with styled():
+        size = (_CELL * (num_keys + 4), _CELL * (num_queries + 1) + 0.8)
+        _, axes = plt.subplots(figsize=size, layout="constrained")
+        for start in range(0, num_keys, block_size):
+            number, end = start // block_size, min(start + block_size, num_keys)
+            for key in range(start, end):
+                for query in range(num_queries):
+                    _square(axes, key, query, _SHADES[number % len(_SHADES)])
+            axes.text((start + end) / 2, 1.25, f"block {number}", ha="center", color=INK)
+        axes.set_yticks(
+            [0.46 - query for query in range(num_queries)], map(str, range(num_queries))
+        )
+        axes.set_xticks([key + 0.46 for key in range(num_keys)], map(str, range(num_keys)))
+        axes.set(xlim=(-0.1, num_keys), ylim=(1 - num_queries - 0.1, 1.8), xlabel="key")
+        axes.set_ylabel("query")
+        _finish(axes, title)
+
+
+def _calls(count: int) -> list[str]:
+    return ["prompt", *(f"step {number}" for number in range(1, count))]
+
+
+def _square(axes: Axes, column: int, row: int, colour: str) -> None:
+    axes.add_patch(Rectangle((column, -row), 0.92, 0.92, facecolor=colour))
+
+
+def _finish(axes: Axes, title: str) -> None:
+    axes.set_title(title)
+    axes.tick_params(length=0)
+    for side in axes.spines.values():
+        side.set_visible(False)

@@ -1,0 +1,252 @@
+"""Hidden suite of `blockwise_attention`: 16 of the assignment's 100 points."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from autograder.suite import Draw, Expect
+from autograder.suite.forbidden import torch_softmax
+from autograder.suite.traits import Size, Tensor, Traits, check_trait
+
+ATTEND = "attend_block"
+MERGE = "merge_blocks"
+BLOCKWISE = "blockwise_attention"
+
+INF = float("inf")
+DOUBLE = torch.float64
+
+NO_TORCH_SOFTMAX = torch_softmax(
+    instead="work with exponentials and sums; `torch.logsumexp`, `torch.logaddexp` and "
+    "`torch.sigmoid` are allowed"
+)
+GRADIENT = (
+    "the statistics (largest score, sum, log-sum-exp) depend on queries and keys too: nothing is "
+    "detached or computed under `no_grad`"
+)
+LARGE_SCORES = (
+    "exp of a large score is infinite, and of a low one zero: subtract the largest score of each "
+    "query (or use `logsumexp`, `logaddexp`) before taking exponentials"
+)
+
+
+def _inputs(
+    draw: Draw, *leading: int, tokens: int = 4, keys: int = 6, dtype: torch.dtype = torch.float32
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Queries and keys of size 3, values of size 5."""
+    queries = draw.normal(*leading, tokens, 3, scale=1.5, dtype=dtype)
+    return (
+        queries,
+        draw.normal(*leading, keys, 3, scale=1.5, dtype=dtype),
+        draw.normal(*leading, keys, 5, dtype=dtype),
+    )
+
+
+def _with_scores(
+    draw: Draw, scores: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Queries, keys and values whose scaled scores are the given (T, S), in float64."""
+    num_tokens, num_keys = scores.shape
+    queries = torch.eye(num_tokens, dtype=DOUBLE) * num_tokens**0.5
+    return queries, scores.T.to(DOUBLE).contiguous(), draw.normal(num_keys, 3, dtype=DOUBLE)
+
+
+def _far_apart(draw: Draw, num_keys: int) -> torch.Tensor:
+    """Rows of scores up to 1e3: all high, all low, rising, falling, wide, and two that are near."""
+    near = draw.uniform(num_keys, low=-2.0, high=2.0, dtype=DOUBLE)
+    steps = torch.linspace(-1, 1, num_keys, dtype=DOUBLE)
+    wide = 900 * steps[draw.permutation(num_keys)]
+    return torch.stack([990 + near, -990 + near, 900 * steps, -900 * steps, wide, near])
+
+
+# attend_block: 4 points
+
+BOTH = (
+    "the pair of the attention output and the logarithm of the sum of the exponentials of the "
+    "scores (divided by the root of d), one number for each query"
+)
+
+
+@pytest.mark.question(ATTEND, points=1)
+def test_output_and_log_sum_exp(expect: Expect, draw: Draw) -> None:
+    expect.same(ATTEND, *_inputs(draw), likely=BOTH)
+    square = [draw.normal(3, 3, 3) for _ in range(3)]
+    expect.same(ATTEND, *square, likely=BOTH)
+
+
+@pytest.mark.question(ATTEND, points=1)
+def test_a_block_of_large_scores(expect: Expect, draw: Draw) -> None:
+    expect.same(ATTEND, *_with_scores(draw, _far_apart(draw, 6)), likely=LARGE_SCORES)
+
+
+@pytest.mark.question(ATTEND, points=1)
+def test_gradient_of_large_scores_and_no_softmax(expect: Expect, draw: Draw) -> None:
+    args = _inputs(draw, 2, tokens=3, keys=4)
+    expect.allowed(ATTEND, *args, rule=NO_TORCH_SOFTMAX)
+    expect.same(ATTEND, *args, likely=BOTH)
+    expect.gradients(ATTEND, *_with_scores(draw, _far_apart(draw, 5)), likely=GRADIENT)
+
+
+# merge_blocks: 6 points
+
+SHARES = (
+    "each output counts with its block's share of the sum of all exponentials, exp(lse_a) / "
+    "(exp(lse_a) + exp(lse_b)) for the first, one share per query; the new lse is the logarithm of "
+    "that sum"
+)
+EMPTY = (
+    "a block without keys has output 0 and lse minus infinity: its share is 0, and the other block "
+    "comes back as it is; minus infinity minus minus infinity is no number"
+)
+
+
+def _blocks(
+    draw: Draw,
+    *leading: int,
+    tokens: int = 4,
+    size: int = 3,
+    dtype: torch.dtype = torch.float32,
+    scale: float = 1.5,
+) -> list[torch.Tensor]:
+    """Two blocks: output and lse of the first, output and lse of the second."""
+    blocks: list[torch.Tensor] = []
+    for _ in range(2):
+        blocks.append(draw.normal(*leading, tokens, size, dtype=dtype))
+        blocks.append(draw.normal(*leading, tokens, scale=scale, dtype=dtype))
+    return blocks
+
+
+@pytest.mark.question(MERGE, points=1.5)
+def test_two_blocks(expect: Expect, draw: Draw) -> None:
+    expect.same(MERGE, *_blocks(draw), likely=SHARES)
+    expect.same(MERGE, *_blocks(draw, tokens=7, size=1), likely=SHARES)
+
+
+@pytest.mark.question(MERGE, points=1)
+def test_blocks_of_batches_and_heads(expect: Expect, draw: Draw) -> None:
+    # as many tokens as entries: a share along the wrong axis raises no error
+    for leading, tokens, size in (((2,), 4, 3), ((2, 3), 5, 5), ((2, 1, 3), 1, 4), ((3,), 3, 3)):
+        expect.same(MERGE, *_blocks(draw, *leading, tokens=tokens, size=size), likely=SHARES)
+
+
+@pytest.mark.question(MERGE, points=1)
+def test_blocks_of_large_scores(expect: Expect, draw: Draw) -> None:
+    levels = torch.tensor([990.0, -990.0, 990.0, -990.0, 0.0], dtype=DOUBLE)
+    others = torch.tensor([990.0, -990.0, -990.0, 990.0, 990.0], dtype=DOUBLE)
+    one, near, other, also_near = _blocks(draw, tokens=5, dtype=DOUBLE)
+    expect.same(MERGE, one, levels + near, other, others + also_near, likely=LARGE_SCORES)
+
+
+@pytest.mark.question(MERGE, points=1)
+def test_an_empty_block_on_either_side(expect: Expect, draw: Draw) -> None:
+    for dtype in (torch.float32, DOUBLE):
+        one, lse, other, other_lse = _blocks(draw, 2, dtype=dtype)
+        nothing, empty = torch.zeros_like(one), torch.full_like(lse, -INF)
+        expect.same(MERGE, nothing, empty, other, other_lse, likely=EMPTY)
+        expect.same(MERGE, one, lse, nothing, empty, likely=EMPTY)
+    # for some queries only
+    some = torch.tensor([True, False, False, True])
+    expect.same(
+        MERGE,
+        one.masked_fill(some[:, None], 0.0),
+        lse.masked_fill(some, -INF),
+        other,
+        other_lse,
+        likely=EMPTY,
+    )
+
+
+@pytest.mark.question(MERGE, points=0.5)
+def test_gradient_beside_an_empty_block_and_no_softmax(expect: Expect, draw: Draw) -> None:
+    args = _blocks(draw, 2, dtype=DOUBLE)
+    expect.allowed(MERGE, *args, rule=NO_TORCH_SOFTMAX)
+    expect.same(MERGE, *args, likely=SHARES)
+    nothing, empty = torch.zeros_like(args[0]), torch.full_like(args[1], -INF)
+    expect.gradients(
+        MERGE, nothing, empty, *args[2:], likely=f"an empty block leaves gradients finite; {EMPTY}"
+    )
+    expect.gradients(
+        MERGE, *args[:2], nothing, empty, likely=f"an empty block leaves gradients finite; {EMPTY}"
+    )
+
+
+# blockwise_attention: 6 points
+
+EXACT = (
+    "block by block gives the same numbers as all keys at once: when the largest score grows, what "
+    "was added up so far is multiplied by exp(old - new), and the division by the sum comes last"
+)
+
+
+@pytest.mark.question(BLOCKWISE, points=2)
+def test_blocks_with_and_without_a_rest(expect: Expect, draw: Draw) -> None:
+    square = [draw.normal(4, 4, 4) for _ in range(3)]
+    expect.same(BLOCKWISE, *square, 2, likely=EXACT)
+    for keys, block_size in ((6, 3), (7, 3), (8, 2), (9, 5), (6, 3)):
+        expect.same(BLOCKWISE, *_inputs(draw, 2, keys=keys), block_size, likely=EXACT)
+
+
+@pytest.mark.question(BLOCKWISE, points=1)
+def test_the_smallest_and_the_largest_blocks(expect: Expect, draw: Draw) -> None:
+    for keys, block_size in ((5, 1), (5, 5), (5, 9), (1, 1), (1, 4), (128, 16), (4, 10_000)):
+        expect.same(BLOCKWISE, *_inputs(draw, keys=keys), block_size, likely=EXACT)
+
+
+@pytest.mark.question(BLOCKWISE, points=1)
+def test_large_scores_in_any_order(expect: Expect, draw: Draw) -> None:
+    args = _with_scores(draw, _far_apart(draw, 7))
+    for block_size in (2, 3, 1, 7):
+        expect.same(BLOCKWISE, *args, block_size, likely=f"{EXACT}; {LARGE_SCORES}")
+
+
+@pytest.mark.question(BLOCKWISE, points=1)
+def test_gradient_of_large_scores_in_blocks_and_no_softmax(expect: Expect, draw: Draw) -> None:
+    args = (*_inputs(draw, 2, keys=5, dtype=DOUBLE), 2)
+    expect.allowed(BLOCKWISE, *args, rule=NO_TORCH_SOFTMAX)
+    expect.same(BLOCKWISE, *args, likely=EXACT)
+    expect.gradients(BLOCKWISE, *_with_scores(draw, _far_apart(draw, 5)), 2, likely=GRADIENT)
+
+
+# what holds for every question
+
+ATTEND_TRAITS = Traits(
+    ATTEND,
+    [Tensor("... T d"), Tensor("... S d"), Tensor("... S d_v")],
+    own={"float64": "test_a_block_of_large_scores"},
+    without={"errors": "none is promised", "chance": "nothing is random"},
+)
+
+
+@pytest.mark.question(ATTEND, points=0.25)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_attend_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, ATTEND_TRAITS, trait)
+
+
+MERGE_TRAITS = Traits(
+    MERGE,
+    [Tensor("... T d"), Tensor("... T"), Tensor("... T d"), Tensor("... T")],
+    own={"float64": "test_blocks_of_large_scores"},
+    without={"errors": "none is promised", "chance": "nothing is random"},
+)
+
+
+@pytest.mark.question(MERGE, points=0.25)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_merge_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, MERGE_TRAITS, trait)
+
+
+BLOCKWISE_TRAITS = Traits(
+    BLOCKWISE,
+    [Tensor("... T d"), Tensor("... S d"), Tensor("... S d_v"), Size("n")],
+    sizes={"n": 3},
+    own={"float64": "test_large_scores_in_any_order"},
+    without={"errors": "none is promised", "chance": "nothing is random"},
+)
+
+
+@pytest.mark.question(BLOCKWISE, points=0.25)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_blockwise_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, BLOCKWISE_TRAITS, trait)

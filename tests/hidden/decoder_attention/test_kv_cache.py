@@ -1,0 +1,340 @@
+"""Hidden suite of `kv_cache`: 26 of the assignment's 100 points."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from autograder.suite import Draw, Expect, ExpectLayer, Step
+from autograder.suite.forbidden import torch_attention
+from autograder.suite.traits import Pair, Size, Tensor, Traits, check_trait
+
+DECODING = "decoding_mask"
+WINDOW = "sliding_window_mask"
+CACHED = "cached_attention"
+LAYER = "CachedAttention"
+
+Past = tuple[torch.Tensor, torch.Tensor]
+
+
+# decoding_mask: 4 points
+
+LAST = (
+    "the queries are the last of the positions: query t is position num_keys - num_queries + t, "
+    "and only keys after that one are forbidden"
+)
+
+
+@pytest.mark.question(DECODING, points=1)
+def test_as_many_queries_as_keys(expect: Expect) -> None:
+    for size in (4, 1, 7, 4):
+        expect.same(DECODING, size, size, likely="without a past this is the causal mask")
+
+
+@pytest.mark.question(DECODING, points=1)
+def test_queries_are_the_last_positions(expect: Expect) -> None:
+    for num_queries, num_keys in ((3, 7), (2, 3), (4, 5), (3, 7), (9, 128), (100, 101)):
+        expect.same(DECODING, num_queries, num_keys, likely=LAST)
+
+
+@pytest.mark.question(DECODING, points=1)
+def test_one_query_sees_everything(expect: Expect) -> None:
+    for num_keys in (6, 1, 2, 128):
+        expect.same(DECODING, 1, num_keys, likely="the last position has no future")
+
+
+# sliding_window_mask: 4 points
+
+SEEN = "a query sees `window` positions: its own and the window - 1 before it, and none after it"
+
+
+@pytest.mark.question(WINDOW, points=1)
+def test_a_window_in_a_sequence_without_a_past(expect: Expect) -> None:
+    for size, window in ((7, 3), (5, 2), (7, 6), (7, 3), (128, 40)):
+        expect.same(WINDOW, size, size, window, likely=SEEN)
+
+
+@pytest.mark.question(WINDOW, points=1)
+def test_a_window_of_the_last_positions(expect: Expect) -> None:
+    for num_queries, num_keys, window in ((3, 8, 4), (2, 9, 2), (5, 6, 3), (1, 6, 2), (3, 128, 50)):
+        expect.same(WINDOW, num_queries, num_keys, window, likely=f"{LAST}; {SEEN}")
+
+
+@pytest.mark.question(WINDOW, points=0.5)
+def test_the_smallest_and_the_largest_window(expect: Expect) -> None:
+    for num_queries, num_keys, window in ((4, 4, 1), (2, 5, 1), (3, 6, 6), (3, 6, 40), (1, 1, 1)):
+        expect.same(
+            WINDOW,
+            num_queries,
+            num_keys,
+            window,
+            likely="a window of one is the query's own position; a window as long as the sequence "
+            "forbids the future only",
+        )
+
+
+@pytest.mark.question(WINDOW, points=0.5)
+def test_a_window_below_one_raises(expect: Expect) -> None:
+    for window in (0, -3):
+        expect.raises(
+            WINDOW,
+            3,
+            5,
+            window,
+            error=ValueError,
+            likely="a query that sees nothing has no weights: raise a ValueError below 1",
+        )
+    expect.same(WINDOW, 3, 5, 2, likely=f"{LAST}; {SEEN}")
+
+
+# cached_attention: 8 points
+
+NO_TORCH_ATTENTION = torch_attention(
+    instead="put the past before the new keys and values, then scores, mask, softmax, weighted sum"
+)
+PAST_FIRST = (
+    "keys and values of the past stand before the new ones; new position t sees the whole past "
+    "and the new positions up to itself"
+)
+
+
+def _new(
+    draw: Draw, num_tokens: int, *, heads: int = 3, dtype: torch.dtype = torch.float32
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Queries, keys and values of new positions: two sequences, sizes 4 and 5."""
+    shape = (2, heads, num_tokens)
+    queries, keys = (draw.normal(*shape, 4, scale=1.5, dtype=dtype) for _ in range(2))
+    return queries, keys, draw.normal(*shape, 5, dtype=dtype)
+
+
+def _past(
+    draw: Draw, num_tokens: int, *, heads: int = 3, dtype: torch.dtype = torch.float32
+) -> Past:
+    return _new(draw, num_tokens, heads=heads, dtype=dtype)[1:]
+
+
+@pytest.mark.question(CACHED, points=1)
+def test_without_a_past(expect: Expect, draw: Draw) -> None:
+    likely = (
+        "without a past this is causal attention, divided by the root of the size of a query; the "
+        "present is the pair of the keys and values as they came in"
+    )
+    expect.same(CACHED, *_new(draw, 5), likely=likely)
+    # heads, tokens and sizes alike: what is done along the wrong axis raises no error
+    square = [draw.normal(3, 3, 3, 3, scale=1.5) for _ in range(3)]
+    expect.same(CACHED, *square, None, likely=likely)
+    expect.same(CACHED, *_new(draw, 1, heads=1), likely=likely)
+
+
+@pytest.mark.question(CACHED, points=1.5)
+def test_one_new_position(expect: Expect, draw: Draw) -> None:
+    for size in (4, 1, 30):
+        expect.same(CACHED, *_new(draw, 1), _past(draw, size), likely=PAST_FIRST)
+
+
+@pytest.mark.question(CACHED, points=1.5)
+def test_several_new_positions(expect: Expect, draw: Draw) -> None:
+    for new, old in ((3, 4), (3, 3), (5, 2), (2, 1), (3, 4)):
+        expect.same(CACHED, *_new(draw, new), _past(draw, old), likely=PAST_FIRST)
+
+
+@pytest.mark.question(CACHED, points=1)
+def test_prefill_and_steps_of_two_sequences_in_turns(expect: Expect, draw: Draw) -> None:
+    steps = [
+        Step(_new(draw, 4)),
+        Step(_new(draw, 2)),
+        Step(_new(draw, 1), after=0),
+        Step(_new(draw, 1), after=1),
+        Step(_new(draw, 3), after=2),
+        Step(_new(draw, 1), after=2),  # the same past, another continuation
+        Step(_new(draw, 1), after=3),
+    ]
+    expect.steps(
+        CACHED,
+        *steps,
+        likely="all state is in the past that is given: nothing is kept between calls, a past "
+        "stays as it is, and the present holds the whole past and the new positions",
+    )
+
+
+@pytest.mark.question(CACHED, points=1)
+def test_double_precision_and_how_it_is_built(expect: Expect, draw: Draw) -> None:
+    double = torch.float64
+    expect.same(
+        CACHED,
+        *_new(draw, 3, dtype=double),
+        _past(draw, 4, dtype=double),
+        likely="float64 stays float64, from the scores to the context",
+    )
+    args = (*_new(draw, 2), _past(draw, 3))
+    expect.allowed(CACHED, *args, rule=NO_TORCH_ATTENTION)
+    expect.same(CACHED, *args, likely=PAST_FIRST)
+
+
+# CachedAttention: 10 points
+
+GO_ON = (
+    "new queries and keys are rotated at the positions after the past (P, P + 1, ...), the past "
+    "keys are rotated already; values are not rotated"
+)
+
+
+def _layer(expect: Expect, d_model: int = 12, num_heads: int = 3) -> ExpectLayer:
+    return expect.layer(LAYER, d_model, num_heads, scale=0.6)
+
+
+def _heads(draw: Draw, num_tokens: int, dtype: torch.dtype = torch.float32) -> Past:
+    """A past of two sequences for a layer of three heads of size 4."""
+    keys, values = (draw.normal(2, 3, num_tokens, 4, dtype=dtype) for _ in range(2))
+    return keys, values
+
+
+@pytest.mark.question(LAYER, points=0.5)
+def test_four_linear_layers_hold_all_weights(expect: Expect) -> None:
+    _layer(expect).exact_weights(
+        likely="W_query, W_key, W_value and out_proj, all from d_model to d_model and with a "
+        "bias; neither angles nor a mask are parameters"
+    )
+
+
+@pytest.mark.question(LAYER, points=2)
+def test_a_prefill(expect: Expect, draw: Draw) -> None:
+    likely = (
+        "project, split into heads, rotate queries and keys at the positions 0, 1, ..., then "
+        "causal attention divided by the root of the head size, merge, out_proj; the present is "
+        "the pair of rotated keys and values, by heads"
+    )
+    _layer(expect).same(draw.normal(2, 6, 12), likely=likely)
+    _layer(expect, 8, 1).same(draw.normal(1, 5, 8), None, likely=likely)
+    _layer(expect, 16, 4).same(draw.normal(4, 4, 16), likely=likely)
+
+
+@pytest.mark.question(LAYER, points=2)
+def test_one_token_after_a_past(expect: Expect, draw: Draw) -> None:
+    layer = _layer(expect)
+    for size in (5, 1, 24):
+        layer.same(draw.normal(2, 1, 12), _heads(draw, size), likely=GO_ON)
+
+
+@pytest.mark.question(LAYER, points=1)
+def test_several_tokens_after_a_past(expect: Expect, draw: Draw) -> None:
+    layer = _layer(expect)
+    for new, old in ((3, 5), (4, 4), (6, 2), (3, 5)):
+        layer.same(draw.normal(2, new, 12), _heads(draw, old), likely=GO_ON)
+
+
+@pytest.mark.question(LAYER, points=1)
+def test_two_sequences_are_decoded_in_turns(expect: Expect, draw: Draw) -> None:
+    layer = _layer(expect).eval()
+    steps = [
+        Step((draw.normal(2, 4, 12),)),
+        Step((draw.normal(2, 3, 12),)),
+        Step((draw.normal(2, 1, 12),), after=0),
+        Step((draw.normal(2, 1, 12),), after=1),
+        Step((draw.normal(2, 2, 12),), after=2),
+        Step((draw.normal(2, 1, 12),), after=2),  # the same past, another continuation
+    ]
+    layer.steps(
+        *steps,
+        likely="all state is in the past that is given: nothing of a call stays in the module, "
+        "and a past may be used twice",
+    )
+
+
+@pytest.mark.question(LAYER, points=1)
+def test_double_precision_far_along(expect: Expect, draw: Draw) -> None:
+    layer = _layer(expect).move(dtype=torch.float64)
+    for new, old in ((2, 490), (1, 511), (9, 0)):
+        past = _heads(draw, old, torch.float64) if old else None
+        layer.same(
+            draw.normal(2, new, 12, dtype=torch.float64),
+            past,
+            likely="the positions, and so the angles, are made in the dtype of the input: in "
+            "float32 an angle loses digits the farther along it is",
+        )
+
+
+@pytest.mark.question(LAYER, points=0.5)
+def test_another_device(expect: Expect, draw: Draw) -> None:
+    _layer(expect).moves(
+        draw.normal(2, 4, 12),
+        likely="positions, angles and masks are made on the device of the input",
+    )
+
+
+# what holds for every question
+
+DECODING_TRAITS = Traits(
+    DECODING,
+    [Size("T"), Size("P+T")],
+    smallest={"P": 0},
+    without={
+        "any memory layout": "takes numbers",
+        "gradients": "a mask has none",
+        "float64": "a mask has none",
+        "errors": "none is promised",
+        "chance": "nothing is random",
+    },
+)
+
+
+@pytest.mark.question(DECODING, points=0.5)
+@pytest.mark.parametrize("trait", ["any size", "call after call"])
+def test_decoding_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, DECODING_TRAITS, trait)
+
+
+WINDOW_TRAITS = Traits(
+    WINDOW,
+    [Size("T"), Size("P+T"), Size("w")],
+    smallest={"P": 0},
+    own={"errors": "test_a_window_below_one_raises"},
+    without={
+        "any memory layout": "takes numbers",
+        "gradients": "a mask has none",
+        "float64": "a mask has none",
+        "chance": "nothing is random",
+    },
+)
+
+
+@pytest.mark.question(WINDOW, points=0.5)
+@pytest.mark.parametrize("trait", ["any size", "call after call"])
+def test_window_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, WINDOW_TRAITS, trait)
+
+
+CACHED_TRAITS = Traits(
+    CACHED,
+    [
+        Tensor("B H T d"),
+        Tensor("B H T d"),
+        Tensor("B H T d_v"),
+        Pair(Tensor("B H P d"), Tensor("B H P d_v")),
+    ],
+    own={"float64": "test_double_precision_and_how_it_is_built"},
+    without={"errors": "none is promised", "chance": "nothing is random"},
+)
+
+
+@pytest.mark.question(CACHED, points=0.5)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_cached_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, CACHED_TRAITS, trait)
+
+
+LAYER_TRAITS = Traits(
+    LAYER,
+    [Tensor("B T H*2*p"), Pair(Tensor("B H P 2*p"), Tensor("B H P 2*p"))],
+    build=[Size("H*2*p"), Size("H")],
+    sizes={"p": 2, "P": 6},
+    largest={"T": 24, "P": 24, "p": 16},  # positions below 32: farther along float32 loses digits
+    own={"float64": "test_double_precision_far_along"},
+    without={"errors": "none is promised", "chance": "nothing is random"},
+)
+
+
+@pytest.mark.question(LAYER, points=0.5)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_layer_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, LAYER_TRAITS, trait)

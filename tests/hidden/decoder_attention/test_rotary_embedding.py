@@ -1,0 +1,188 @@
+"""Hidden suite of `rotary_embedding`: 14 of the assignment's 100 points."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from autograder.suite import Draw, Expect, difference
+from autograder.suite.compare import tolerance_of_gradient
+from autograder.suite.failures import message
+from autograder.suite.traits import Size, Tensor, Traits, check_trait
+
+ANGLES = "rotary_angles"
+APPLY = "apply_rotary"
+
+
+# rotary_angles: 5 points
+
+
+@pytest.mark.question(ANGLES, points=0.5)
+def test_positions_in_order(expect: Expect) -> None:
+    for num_tokens, head_dim in ((1, 2), (6, 8), (3, 6), (6, 8), (128, 64)):
+        expect.same(
+            ANGLES,
+            torch.arange(num_tokens).float(),
+            head_dim,
+            likely="the angle of pair i at position p is p * base ** (-2i / head_dim), i from 0 to "
+            "head_dim / 2 - 1: the first pair turns by one radian per position",
+        )
+
+
+@pytest.mark.question(ANGLES, points=1)
+def test_positions_of_any_kind(expect: Expect, draw: Draw) -> None:
+    likely = (
+        "the positions that are given count: in any order, whole or not, some of them twice, with "
+        "gaps between them"
+    )
+    expect.same(ANGLES, draw.uniform(7, high=90.0), 6, likely=likely)
+    expect.same(ANGLES, torch.arange(40.0, 57.0), 4, likely=likely)
+    order = [float(place) for place in draw.permutation(9)]
+    expect.same(ANGLES, torch.tensor([*order, order[0]]), 10, likely=likely)
+    every_other = draw.uniform(12, high=90.0)[1::2]
+    expect.same(ANGLES, every_other, 6, likely=likely)
+    expect.same(ANGLES, torch.tensor([3.5]).expand(4), 6, likely=likely)
+
+
+@pytest.mark.question(ANGLES, points=0.5)
+def test_other_bases(expect: Expect, draw: Draw) -> None:
+    for base in (500000.0, 100.0, 10000.0, 2.0):
+        expect.same(
+            ANGLES,
+            draw.uniform(5, low=1.0, high=60.0),
+            8,
+            base,
+            likely="the base that is given counts, and without one it is 10000",
+        )
+
+
+@pytest.mark.question(ANGLES, points=0.5)
+def test_odd_size_raises(expect: Expect) -> None:
+    for head_dim in (5, 1, 127):
+        expect.raises(
+            ANGLES,
+            torch.arange(4.0),
+            head_dim,
+            error=ValueError,
+            likely="coordinates are turned in pairs: raise a ValueError if head_dim is odd",
+        )
+    expect.same(ANGLES, torch.arange(4.0), 6, likely="6 is even, and half of it is odd")
+
+
+@pytest.mark.question(ANGLES, points=0.5)
+def test_angles_in_double_precision(expect: Expect, draw: Draw) -> None:
+    positions = draw.uniform(6, high=1e5, dtype=torch.float64)
+    expect.same(ANGLES, positions, 8, likely="the result has the dtype of the positions")
+
+
+# apply_rotary: 9 points
+
+FORMULA = (
+    "coordinate i and coordinate i + d/2 are one pair: x_i cos a - x_{i+d/2} sin a, and "
+    "x_{i+d/2} cos a + x_i sin a"
+)
+
+
+def _angles(draw: Draw, num_tokens: int, head_dim: int, dtype: torch.dtype) -> torch.Tensor:
+    """Any angles, none of them small, different for every token and pair."""
+    size = draw.uniform(num_tokens, head_dim // 2, low=0.3, high=2.8, dtype=dtype)
+    return torch.where(draw.normal(num_tokens, head_dim // 2) < 0, -size, size)
+
+
+def _turned(
+    draw: Draw, *shape: int, dtype: torch.dtype = torch.float32
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Queries of that shape, and angles for them."""
+    return draw.normal(*shape, dtype=dtype), _angles(draw, shape[-2], shape[-1], dtype)
+
+
+@pytest.mark.question(APPLY, points=2)
+def test_one_sequence(expect: Expect, draw: Draw) -> None:
+    expect.same(APPLY, *_turned(draw, 5, 8), likely=FORMULA)
+    expect.same(APPLY, *_turned(draw, 5, 6), likely=FORMULA)
+    expect.same(APPLY, *_turned(draw, 40, 64), likely=FORMULA)
+
+
+@pytest.mark.question(APPLY, points=2)
+def test_batches_and_heads(expect: Expect, draw: Draw) -> None:
+    # as many heads as tokens, too: angles along the wrong axis raise no error there
+    for shape in ((3, 5, 6), (2, 5, 5, 6), (2, 3, 4, 6), (2, 1, 3, 5, 4), (3, 3, 3, 6)):
+        expect.same(
+            APPLY,
+            *_turned(draw, *shape),
+            likely="row t of the angles belongs to token t, and tokens are the last dimension but "
+            "one, whatever stands before it",
+        )
+
+
+@pytest.mark.question(APPLY, points=1)
+def test_any_angles_count(expect: Expect, draw: Draw) -> None:
+    likely = "the angles that are given count, whatever they are; they are in radians"
+    x = draw.normal(2, 4, 6, dtype=torch.float64)
+    large = draw.uniform(4, 3, low=-900.0, high=900.0, dtype=torch.float64)
+    expect.same(APPLY, x, large, likely=likely)
+    expect.same(APPLY, x, torch.zeros(4, 3, dtype=torch.float64), likely=likely)
+    expect.same(APPLY, x, _angles(draw, 1, 6, torch.float64).expand(4, 3), likely=likely)
+
+
+@pytest.mark.question(APPLY, points=0.5)
+def test_double_precision(expect: Expect, draw: Draw) -> None:
+    expect.same(
+        APPLY,
+        *_turned(draw, 2, 3, 7, 10, dtype=torch.float64),
+        likely="cosine and sine are taken in the dtype of the input, and so is everything else",
+    )
+
+
+@pytest.mark.question(APPLY, points=0.5)
+def test_gradient_flows_back_to_the_input(expect: Expect, draw: Draw) -> None:
+    # the one into the angles is not judged
+    for shape in ((4, 6), (2, 2, 3, 4)):
+        x, angles = _turned(draw, *shape, dtype=torch.float64)
+        cotangent = draw.normal(*shape, dtype=torch.float64)
+        expected = expect.solution.gradients(APPLY, [x, angles], cotangent).inputs[0]
+        likely = "both halves of the result depend on both halves of the input: nothing is detached"
+        pulled = expect.pulled(APPLY, x, angles, cotangent=cotangent, likely=likely)
+        got = pulled.inputs[0] if pulled.inputs[0] is not None else torch.zeros(shape).double()
+        text = difference(got, expected, tolerance_of_gradient(expected))
+        call = f"the gradient of {APPLY}({shape} float64, ...) to its first argument"
+        assert text is None, message(call, text or "", likely)
+
+
+# what holds for every question
+
+
+def _places(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    """Positions that are not negative."""
+    return draw.uniform(*shape, high=60.0, dtype=dtype)
+
+
+ANGLES_TRAITS = Traits(
+    ANGLES,
+    [Tensor("T", _places), Size("2*p")],
+    own={"float64": "test_angles_in_double_precision", "errors": "test_odd_size_raises"},
+    without={"chance": "nothing is random"},
+)
+
+
+@pytest.mark.question(ANGLES, points=0.5)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+def test_angles_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, ANGLES_TRAITS, trait)
+
+
+APPLY_TRAITS = Traits(
+    APPLY,
+    [Tensor("... T 2*p"), Tensor("T p")],
+    own={
+        "gradients": "test_gradient_flows_back_to_the_input",
+        "float64": "test_double_precision",
+    },
+    without={"errors": "none is promised", "chance": "nothing is random"},
+)
+
+
+@pytest.mark.question(APPLY, points=1)
+@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call"])
+def test_apply_in_general(expect: Expect, trait: str) -> None:
+    check_trait(expect, APPLY_TRAITS, trait)

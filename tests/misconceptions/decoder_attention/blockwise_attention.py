@@ -1,0 +1,575 @@
+"""What students write instead of blocks of attention, their merge, and blockwise attention."""
+
+import math
+
+import torch
+
+from autograder.suite import misconception
+
+
+def scores_of(queries, keys):
+    return queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])
+
+
+def weights_of(scores):
+    return torch.exp(scores - torch.logsumexp(scores, dim=-1, keepdim=True))
+
+
+# attend_block
+
+
+@misconception(
+    "attend_block",
+    confuses="the definition with a way to compute it: exp of a large score is infinite",
+    hint="What is exp(1000)? Which number could be subtracted from all scores of a query first?",
+)
+def overflows_for_large_scores(queries, keys, values):
+    numbers = torch.exp(scores_of(queries, keys))
+    total = numbers.sum(dim=-1, keepdim=True)
+    return (numbers / total) @ values, torch.log(total.squeeze(-1))
+
+
+@misconception(
+    "attend_block",
+    confuses="a stable softmax with a stable logarithm: the output is right, the log-sum-exp is "
+    "typed in by its definition",
+    hint="The output stays finite for large scores. Does the second result?",
+)
+def log_sum_exp_by_definition(queries, keys, values):
+    scores = scores_of(queries, keys)
+    return weights_of(scores) @ values, torch.log(torch.exp(scores).sum(dim=-1))
+
+
+@misconception(
+    "attend_block",
+    confuses="the sum of the exponentials with its logarithm",
+    hint="Can your second result be negative? A logarithm can.",
+)
+def sum_without_logarithm(queries, keys, values):
+    scores = scores_of(queries, keys)
+    return weights_of(scores) @ values, torch.exp(scores).sum(dim=-1)
+
+
+@misconception(
+    "attend_block",
+    confuses="one number per query with a column of them: the kept dimension is left over",
+    hint="The second result is (..., T). What is the shape of yours?",
+)
+def kept_dimension(queries, keys, values):
+    scores = scores_of(queries, keys)
+    return weights_of(scores) @ values, torch.logsumexp(scores, dim=-1, keepdim=True)
+
+
+@misconception(
+    "attend_block",
+    confuses="the natural logarithm with the one to base two, as kernels use it",
+    hint="For one key with the score 1, the log-sum-exp is 1. What is yours?",
+)
+def logarithm_to_base_two(queries, keys, values):
+    scores = scores_of(queries, keys)
+    return weights_of(scores) @ values, torch.logsumexp(scores, dim=-1) / math.log(2)
+
+
+@misconception(
+    "attend_block",
+    confuses="the order of the pair",
+    hint="Which of the two comes first: output or log-sum-exp?",
+)
+def log_sum_exp_first(queries, keys, values):
+    scores = scores_of(queries, keys)
+    return torch.logsumexp(scores, dim=-1), weights_of(scores) @ values
+
+
+@misconception(
+    "attend_block",
+    confuses="the largest score with the log-sum-exp",
+    hint="Two keys with the score 0: the sum of the exponentials is 2. What is its logarithm?",
+)
+def largest_score_returned(queries, keys, values):
+    scores = scores_of(queries, keys)
+    return weights_of(scores) @ values, scores.amax(dim=-1)
+
+
+@misconception(
+    "attend_block",
+    confuses="scores with scaled scores in the second result",
+    hint="Both results come from the same scores. Are yours divided by the root of d in both?",
+)
+def log_sum_exp_of_unscaled_scores(queries, keys, values):
+    unscaled = queries @ keys.transpose(-2, -1)
+    return weights_of(scores_of(queries, keys)) @ values, torch.logsumexp(unscaled, dim=-1)
+
+
+@misconception(
+    "attend_block",
+    confuses="scores with scaled scores: nothing is divided",
+    hint="By what are scores divided before softmax?",
+)
+def scores_not_divided(queries, keys, values):
+    scores = queries @ keys.transpose(-2, -1)
+    return weights_of(scores) @ values, torch.logsumexp(scores, dim=-1)
+
+
+@misconception(
+    "attend_block",
+    confuses="keys with queries: the sum runs over the queries",
+    hint="Which dimension of (..., T, S) are the keys? The weights of each query sum to one.",
+)
+def summed_over_queries(queries, keys, values):
+    scores = scores_of(queries, keys)
+    lse = torch.logsumexp(scores, dim=-2, keepdim=True)
+    shares = torch.exp(scores - lse)
+    return shares @ values, lse.squeeze(-2).mean(-1, keepdim=True).expand(scores.shape[:-1])
+
+
+@misconception(
+    "attend_block",
+    confuses="an output with a sum: the division by the sum of the exponentials is left out",
+    hint="If all values are one, every output must be one. What is yours?",
+)
+def output_not_divided(queries, keys, values):
+    scores = scores_of(queries, keys)
+    lse = torch.logsumexp(scores, dim=-1)
+    shifted = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+    return shifted @ values, lse
+
+
+@misconception(
+    "attend_block",
+    confuses="statistics with constants: the log-sum-exp has no gradient",
+    hint="The second result depends on queries and keys, and a later merge is trained through it.",
+)
+def statistics_detached(queries, keys, values):
+    scores = scores_of(queries, keys)
+    return weights_of(scores) @ values, torch.logsumexp(scores.detach(), dim=-1)
+
+
+@misconception(
+    "attend_block",
+    confuses="an unmasked block with causal attention",
+    hint="Every query sees all keys of the block. Is there a mask in your code?",
+)
+def masked_like_causal(queries, keys, values):
+    scores = scores_of(queries, keys)
+    future = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
+    scores = scores.masked_fill(future, -torch.inf)
+    return weights_of(scores) @ values, torch.logsumexp(scores, dim=-1)
+
+
+@misconception(
+    "attend_block",
+    confuses="the shifted sum with the whole: the largest score is not added back to the logarithm",
+    hint="You subtract the largest score before exp. What must be added after log?",
+)
+def shift_not_added_back(queries, keys, values):
+    scores = scores_of(queries, keys)
+    shifted = scores - scores.amax(dim=-1, keepdim=True)
+    return weights_of(scores) @ values, torch.log(torch.exp(shifted).sum(dim=-1))
+
+
+# merge_blocks
+
+
+@misconception(
+    "merge_blocks",
+    confuses="two blocks with two equal halves: the outputs are averaged",
+    hint="A block with ten times the sum of exponentials: should it count as much as the other?",
+)
+def outputs_averaged(output_a, lse_a, output_b, lse_b):
+    return (output_a + output_b) / 2, torch.logaddexp(lse_a, lse_b)
+
+
+@misconception(
+    "merge_blocks",
+    confuses="the definition with a way to compute it: exp of a large log-sum-exp is infinite",
+    hint="What is exp(1000)? Only the difference of the two log-sum-exps decides the shares.",
+)
+def exponentials_without_a_shift(output_a, lse_a, output_b, lse_b):
+    sum_a, sum_b = torch.exp(lse_a), torch.exp(lse_b)
+    share_a = (sum_a / (sum_a + sum_b)).unsqueeze(-1)
+    return share_a * output_a + (1 - share_a) * output_b, torch.log(sum_a + sum_b)
+
+
+@misconception(
+    "merge_blocks",
+    confuses="log-sum-exp with running maximum: the larger of the two comes back",
+    hint="Two blocks with the log-sum-exp 0 have a sum of 2. What is its logarithm?",
+)
+def larger_one_returned(output_a, lse_a, output_b, lse_b):
+    lse = torch.logaddexp(lse_a, lse_b)
+    share_a = torch.exp(lse_a - lse).unsqueeze(-1)
+    return share_a * output_a + (1 - share_a) * output_b, torch.maximum(lse_a, lse_b)
+
+
+@misconception(
+    "merge_blocks",
+    confuses="the two shares: each output counts with the other's",
+    hint="If the first block is empty, whose output must come back?",
+)
+def shares_swapped(output_a, lse_a, output_b, lse_b):
+    lse = torch.logaddexp(lse_a, lse_b)
+    share_a = torch.exp(lse_a - lse).unsqueeze(-1)
+    return (1 - share_a) * output_a + share_a * output_b, lse
+
+
+@misconception(
+    "merge_blocks",
+    confuses="a share per query with one per column: it lacks the last axis",
+    hint="A share is (..., T), an output (..., T, d). Which axis must be added, and where?",
+)
+def share_without_the_last_axis(output_a, lse_a, output_b, lse_b):
+    lse = torch.logaddexp(lse_a, lse_b)
+    share_a = torch.exp(lse_a - lse)
+    return share_a * output_a + (1 - share_a) * output_b, lse
+
+
+@misconception(
+    "merge_blocks",
+    confuses="the new statistics with those of the first block",
+    hint="The second result belongs to the keys of both blocks. Does it change with lse_b?",
+)
+def first_log_sum_exp_returned(output_a, lse_a, output_b, lse_b):
+    share_a = torch.exp(lse_a - torch.logaddexp(lse_a, lse_b)).unsqueeze(-1)
+    return share_a * output_a + (1 - share_a) * output_b, lse_a
+
+
+@misconception(
+    "merge_blocks",
+    confuses="shares with constants: no gradient flows into the log-sum-exps through them",
+    hint="The output depends on both log-sum-exps, and they on queries and keys.",
+)
+def shares_without_gradient(output_a, lse_a, output_b, lse_b):
+    lse = torch.logaddexp(lse_a, lse_b)
+    share_a = torch.exp(lse_a - lse).detach().unsqueeze(-1)
+    return share_a * output_a + (1 - share_a) * output_b, lse
+
+
+@misconception(
+    "merge_blocks",
+    confuses="the sum of logarithms with the logarithm of a sum",
+    hint="log(a) + log(b) is the logarithm of a product. Which operation joins two sums?",
+)
+def logarithms_added(output_a, lse_a, output_b, lse_b):
+    share_a = torch.sigmoid(lse_a - lse_b).unsqueeze(-1)
+    return share_a * output_a + (1 - share_a) * output_b, lse_a + lse_b
+
+
+@misconception(
+    "merge_blocks",
+    confuses="shares with log-sum-exps: the outputs count with lse_a / (lse_a + lse_b)",
+    hint="A log-sum-exp may be negative. Can a share be?",
+)
+def logarithms_as_shares(output_a, lse_a, output_b, lse_b):
+    share_a = (lse_a / (lse_a + lse_b)).unsqueeze(-1)
+    return share_a * output_a + (1 - share_a) * output_b, torch.logaddexp(lse_a, lse_b)
+
+
+@misconception(
+    "merge_blocks",
+    confuses="finished outputs with sums that still must be divided: they are added up",
+    hint="If all values are one, both outputs are one. What is your merged one?",
+)
+def outputs_added(output_a, lse_a, output_b, lse_b):
+    return output_a + output_b, torch.logaddexp(lse_a, lse_b)
+
+
+@misconception(
+    "merge_blocks",
+    confuses="the block that counts more with the one that counts alone: the other is dropped",
+    hint="Two blocks with nearly the same log-sum-exp: does only one of them count?",
+)
+def the_larger_block_wins(output_a, lse_a, output_b, lse_b):
+    first = (lse_a >= lse_b).unsqueeze(-1)
+    return torch.where(first, output_a, output_b), torch.logaddexp(lse_a, lse_b)
+
+
+@misconception(
+    "merge_blocks",
+    confuses="minus infinity with a number: an empty first block gives nan",
+    hint="What is minus infinity minus minus infinity? By what do you shift when a block is empty?",
+)
+def shifted_by_the_first(output_a, lse_a, output_b, lse_b):
+    sum_b = torch.exp(lse_b - lse_a)
+    share_b = (sum_b / (1 + sum_b)).unsqueeze(-1)
+    return (1 - share_b) * output_a + share_b * output_b, lse_a + torch.log1p(sum_b)
+
+
+@misconception(
+    "merge_blocks",
+    confuses="finite numbers with all numbers: minus infinity is replaced by a low number, and "
+    "comes out as a score",
+    hint="How low must a number be, if other scores are -1000?",
+)
+def minus_infinity_cut_at_minus_a_hundred(output_a, lse_a, output_b, lse_b):
+    lse_a, lse_b = lse_a.clamp(min=-100.0), lse_b.clamp(min=-100.0)
+    share_a = torch.sigmoid(lse_a - lse_b).unsqueeze(-1)
+    return share_a * output_a + (1 - share_a) * output_b, torch.logaddexp(lse_a, lse_b)
+
+
+@misconception(
+    "merge_blocks",
+    confuses="one share per query with one for all of them",
+    hint="Each query has log-sum-exps of its own. Which shape do your shares have?",
+)
+def one_share_for_all_queries(output_a, lse_a, output_b, lse_b):
+    lse = torch.logaddexp(lse_a, lse_b)
+    share_a = torch.exp(lse_a - lse).mean(dim=-1)[..., None, None]
+    return share_a * output_a + (1 - share_a) * output_b, lse
+
+
+@misconception(
+    "merge_blocks",
+    confuses="the order of the pair",
+    hint="Which of the two comes first: output or log-sum-exp?",
+)
+def merged_log_sum_exp_first(output_a, lse_a, output_b, lse_b):
+    lse = torch.logaddexp(lse_a, lse_b)
+    share_a = torch.exp(lse_a - lse).unsqueeze(-1)
+    return lse, share_a * output_a + (1 - share_a) * output_b
+
+
+# blockwise_attention
+
+
+def online(queries, keys, values, block_size, fade, start=-torch.inf):
+    """The running sums, with a rule for what was added up before the maximum grew."""
+    highest = torch.full_like(queries[..., :1], start)
+    total, output = torch.zeros_like(highest), torch.zeros_like(highest)
+    for place in range(0, keys.shape[-2], block_size):
+        scores = scores_of(queries, keys[..., place : place + block_size, :])
+        higher = torch.maximum(highest, scores.amax(dim=-1, keepdim=True))
+        weights = torch.exp(scores - higher)
+        old_total, old_output = fade(highest, higher)
+        total = old_total * total + weights.sum(dim=-1, keepdim=True)
+        output = old_output * output + weights @ values[..., place : place + block_size, :]
+        highest = higher
+    return output / total
+
+
+def faded(highest, higher):
+    return (torch.exp(highest - higher),) * 2
+
+
+@misconception(
+    "blockwise_attention",
+    confuses="sums with different shifts: the old output is not rescaled when the maximum grows",
+    hint="What was added up so far was shifted by the old maximum. Which factor brings it to the "
+    "new one?",
+)
+def old_output_not_rescaled(queries, keys, values, block_size):
+    def fade(highest, higher):
+        return torch.exp(highest - higher), torch.ones_like(higher)
+
+    return online(queries, keys, values, block_size, fade)
+
+
+@misconception(
+    "blockwise_attention",
+    confuses="the output with all that is carried on: the old sum is not rescaled",
+    hint="Two things are carried on beside the maximum. Which of them is multiplied by the factor?",
+)
+def old_sum_not_rescaled(queries, keys, values, block_size):
+    def fade(highest, higher):
+        return torch.ones_like(higher), torch.exp(highest - higher)
+
+    return online(queries, keys, values, block_size, fade)
+
+
+@misconception(
+    "blockwise_attention",
+    confuses="new with old: nothing is rescaled when the maximum grows",
+    hint="What was added up so far was shifted by the old maximum. Which factor brings it to the "
+    "new one?",
+)
+def nothing_rescaled(queries, keys, values, block_size):
+    return online(queries, keys, values, block_size, lambda old, new: (1.0, 1.0))
+
+
+@misconception(
+    "blockwise_attention",
+    confuses="old minus new with new minus old: it is rescaled the wrong way round",
+    hint="The new maximum is larger. Must what was added up before become larger or smaller?",
+)
+def rescaled_the_wrong_way_round(queries, keys, values, block_size):
+    def fade(highest, higher):
+        factor = torch.exp(torch.where(highest.isinf(), 0.0, higher - highest))
+        return factor, factor
+
+    return online(queries, keys, values, block_size, fade)
+
+
+@misconception(
+    "blockwise_attention",
+    confuses="the number of blocks with S // block_size: the last, shorter one is dropped",
+    hint="Seven keys in blocks of three: how many blocks are there?",
+)
+def last_short_block_dropped(queries, keys, values, block_size):
+    num_keys = max(keys.shape[-2] // block_size, 1) * block_size
+    whole = (keys[..., :num_keys, :], values[..., :num_keys, :])
+    return online(queries, *whole, block_size, faded)
+
+
+@misconception(
+    "blockwise_attention",
+    confuses="no score yet with a score of zero: for low scores all exponentials vanish",
+    hint="If all scores are below -1000, what is exp(score - 0)? What is lower than every score?",
+)
+def maximum_starts_at_zero(queries, keys, values, block_size):
+    return online(queries, keys, values, block_size, faded, start=0.0)
+
+
+@misconception(
+    "blockwise_attention",
+    confuses="the maximum so far with that of the first block: the shift is decided once",
+    hint="What if the second block has a score that is larger by 1000?",
+)
+def maximum_of_the_first_block_kept(queries, keys, values, block_size):
+    shift = scores_of(queries, keys[..., :block_size, :]).amax(dim=-1, keepdim=True)
+    weights = torch.exp(scores_of(queries, keys) - shift)
+    return (weights @ values) / weights.sum(dim=-1, keepdim=True)
+
+
+@misconception(
+    "blockwise_attention",
+    confuses="a way to compute with another function: softmax in each block, outputs averaged",
+    hint="A block whose scores are all low: should it count as much as the others?",
+)
+def blocks_averaged(queries, keys, values, block_size):
+    blocks = zip(keys.split(block_size, dim=-2), values.split(block_size, dim=-2), strict=True)
+    outputs = [weights_of(scores_of(queries, key)) @ value for key, value in blocks]
+    return torch.stack(outputs).mean(dim=0)
+
+
+@misconception(
+    "blockwise_attention",
+    confuses="a way to compute with another function: the outputs of the blocks are added",
+    hint="If all values are one, every output must be one. What is yours with two blocks?",
+)
+def blocks_added(queries, keys, values, block_size):
+    blocks = zip(keys.split(block_size, dim=-2), values.split(block_size, dim=-2), strict=True)
+    outputs = [weights_of(scores_of(queries, key)) @ value for key, value in blocks]
+    return torch.stack(outputs).sum(dim=0)
+
+
+@misconception(
+    "blockwise_attention",
+    confuses="blocks of keys with local attention: the queries of a block see that block's keys "
+    "only",
+    hint="Every query sees all keys. Does yours see more than one block?",
+)
+def local_attention(queries, keys, values, block_size):
+    scores = scores_of(queries, keys)
+    rows = torch.arange(scores.shape[-2])[:, None] // block_size
+    columns = torch.arange(scores.shape[-1]) // block_size
+    mask = rows.clamp(max=int(columns.max())) != columns
+    return weights_of(scores.masked_fill(mask, -torch.inf)) @ values
+
+
+@misconception(
+    "blockwise_attention",
+    confuses="the dtype of the inputs with float32, in which kernels add up",
+    hint="Print the dtype of every sum for inputs in float64.",
+)
+def float32_accumulators(queries, keys, values, block_size):
+    inputs = (tensor.float() for tensor in (queries, keys, values))
+    return online(*inputs, block_size, faded).to(queries.dtype)
+
+
+@misconception(
+    "blockwise_attention",
+    confuses="a division at the end with one in every block: what was divided before is taken for "
+    "a sum",
+    hint="After the first block the output is divided. What must be done before the next one is "
+    "added?",
+)
+def divided_in_every_block(queries, keys, values, block_size):
+    highest = torch.full_like(queries[..., :1], -torch.inf)
+    total, output = torch.zeros_like(highest), torch.zeros_like(highest)
+    for place in range(0, keys.shape[-2], block_size):
+        scores = scores_of(queries, keys[..., place : place + block_size, :])
+        higher = torch.maximum(highest, scores.amax(dim=-1, keepdim=True))
+        weights, fade = torch.exp(scores - higher), torch.exp(highest - higher)
+        total = fade * total + weights.sum(dim=-1, keepdim=True)
+        output = fade * output + weights @ values[..., place : place + block_size, :]
+        output, highest = output / total, higher
+    return output
+
+
+@misconception(
+    "blockwise_attention",
+    confuses="the shift of this block with the largest so far: a lower block shrinks nothing, but "
+    "moves the shift down",
+    hint="The second block has lower scores than the first. What is the largest score so far?",
+)
+def maximum_of_this_block_alone(queries, keys, values, block_size):
+    total, output = 0.0, 0.0
+    for place in range(0, keys.shape[-2], block_size):
+        scores = scores_of(queries, keys[..., place : place + block_size, :])
+        weights = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+        total = total + weights.sum(dim=-1, keepdim=True)
+        output = output + weights @ values[..., place : place + block_size, :]
+    return output / total
+
+
+@misconception(
+    "blockwise_attention",
+    confuses="blockwise with safe: the sums run over plain exponentials",
+    hint="What is exp(1000)? And what is left of a query whose scores are all -1000?",
+)
+def plain_exponentials(queries, keys, values, block_size):
+    total, output = 0.0, 0.0
+    for place in range(0, keys.shape[-2], block_size):
+        weights = torch.exp(scores_of(queries, keys[..., place : place + block_size, :]))
+        total = total + weights.sum(dim=-1, keepdim=True)
+        output = output + weights @ values[..., place : place + block_size, :]
+    return output / total
+
+
+@misconception(
+    "blockwise_attention",
+    confuses="all blocks with the last one: what came before is overwritten",
+    hint="Change the first key. Does your result change?",
+)
+def last_block_only(queries, keys, values, block_size):
+    for place in range(0, keys.shape[-2], block_size):
+        block = slice(place, place + block_size)
+        output = weights_of(scores_of(queries, keys[..., block, :])) @ values[..., block, :]
+    return output
+
+
+@misconception(
+    "blockwise_attention",
+    confuses="scores with scaled scores: nothing is divided",
+    hint="By what are scores divided before softmax?",
+)
+def blocks_not_divided_by_the_root(queries, keys, values, block_size):
+    return online(queries * math.sqrt(queries.shape[-1]), keys, values, block_size, faded)
+
+
+@misconception(
+    "blockwise_attention",
+    confuses="statistics with constants: the log-sum-exps are detached",
+    hint="Both the outputs and their shares depend on queries and keys.",
+)
+def shares_of_blocks_detached(queries, keys, values, block_size):
+    blocks = zip(keys.split(block_size, dim=-2), values.split(block_size, dim=-2), strict=True)
+    parts = []
+    for key, value in blocks:
+        scores = scores_of(queries, key)
+        parts.append((weights_of(scores) @ value, torch.logsumexp(scores, dim=-1).detach()))
+    lse = torch.stack([one for _, one in parts])
+    shares = weights_of(lse.movedim(0, -1)).movedim(-1, 0)
+    outputs = torch.stack([output for output, _ in parts])
+    return (shares.unsqueeze(-1) * outputs).sum(dim=0)
+
+
+@misconception(
+    "blockwise_attention",
+    confuses="every query with the first: one running maximum, but the sum of one query for all",
+    hint="Each query has a sum of its own. Which shape does yours have?",
+)
+def one_sum_for_all_queries(queries, keys, values, block_size):
+    scores = scores_of(queries, keys)
+    highest = scores.amax(dim=(-2, -1), keepdim=True)
+    weights = torch.exp(scores - highest)
+    return (weights @ values) / weights.sum(dim=-1, keepdim=True)[..., :1, :]

@@ -1,0 +1,791 @@
+"""What students write instead of the masks of decoding, and of attention with a cache."""
+
+import math
+
+import torch
+from torch import nn
+
+from autograder.parts import apply_rotary, rotary_angles
+from autograder.suite import misconception
+
+# decoding_mask
+
+
+@misconception(
+    "decoding_mask",
+    confuses="the last positions with the first ones: the triangle is aligned at the top left, as "
+    "torch's is_causal does",
+    hint="Two queries after three keys: which position does the first query have?",
+)
+def aligned_at_the_top_left(num_queries, num_keys):
+    return torch.ones(num_queries, num_keys, dtype=torch.bool).triu(1)
+
+
+@misconception(
+    "decoding_mask",
+    confuses="the future with the future and the present: the own position is forbidden",
+    hint="May a token look at itself? What does one query see that has no past?",
+)
+def own_position_forbidden(num_queries, num_keys):
+    return torch.ones(num_queries, num_keys, dtype=torch.bool).triu(num_keys - num_queries)
+
+
+@misconception(
+    "decoding_mask",
+    confuses="one new token with several: nothing is forbidden, which is right for one query",
+    hint="Three new tokens at once: may the first of them look at the second?",
+)
+def nothing_forbidden(num_queries, num_keys):
+    return torch.zeros(num_queries, num_keys, dtype=torch.bool)
+
+
+@misconception(
+    "decoding_mask",
+    confuses="past with future: the past is forbidden",
+    hint="Which columns are the past? They are what the cache is kept for.",
+)
+def past_forbidden(num_queries, num_keys):
+    return torch.ones(num_queries, num_keys, dtype=torch.bool).tril(num_keys - num_queries - 1)
+
+
+@misconception(
+    "decoding_mask",
+    confuses="rows with columns: one row for each key",
+    hint="Which shape does the exercise ask for: (T, S) or (S, T)?",
+)
+def keys_as_rows(num_queries, num_keys):
+    return torch.ones(num_queries, num_keys, dtype=torch.bool).triu(num_keys - num_queries + 1).T
+
+
+@misconception(
+    "decoding_mask",
+    confuses="what True says: here it marks what is allowed, as in torch's attention function",
+    hint="What does True mean in causal_mask?",
+)
+def true_where_allowed(num_queries, num_keys):
+    return torch.ones(num_queries, num_keys, dtype=torch.bool).tril(num_keys - num_queries)
+
+
+@misconception(
+    "decoding_mask",
+    confuses="where the future begins: the next position is still seen",
+    hint="The first of two queries over five keys is position 3. May it see position 4?",
+)
+def next_position_seen(num_queries, num_keys):
+    return torch.ones(num_queries, num_keys, dtype=torch.bool).triu(num_keys - num_queries + 2)
+
+
+@misconception(
+    "decoding_mask",
+    confuses="truth values with numbers",
+    hint="Print the dtype of your mask. Which dtype do conditions have?",
+)
+def ones_and_zeros(num_queries, num_keys):
+    return torch.ones(num_queries, num_keys).triu(num_keys - num_queries + 1)
+
+
+@misconception(
+    "decoding_mask",
+    confuses="the mask with what is added to the scores later",
+    hint="The mask only says where. What happens there comes later.",
+)
+def minus_infinity_in_the_mask(num_queries, num_keys):
+    return torch.full((num_queries, num_keys), -torch.inf).triu(num_keys - num_queries + 1)
+
+
+@misconception(
+    "decoding_mask",
+    confuses="the rows that are asked for with all rows: a square mask",
+    hint="How many rows does the mask of two queries have?",
+)
+def square_of_all_keys(num_queries, num_keys):
+    return torch.ones(num_keys, num_keys, dtype=torch.bool).triu(1)
+
+
+@misconception(
+    "decoding_mask",
+    confuses="the new positions with all of them: the past is left out of the mask",
+    hint="How many columns does the mask of five keys have?",
+)
+def square_of_the_queries(num_queries, num_keys):
+    return torch.ones(num_queries, num_queries, dtype=torch.bool).triu(1)
+
+
+# sliding_window_mask
+
+
+def distances(num_queries, num_keys):
+    """How far each key lies behind each query; negative after it."""
+    return torch.arange(num_keys - num_queries, num_keys)[:, None] - torch.arange(num_keys)
+
+
+def needs_a_window(window):
+    if window < 1:
+        raise ValueError(f"window = {window} is below 1")
+
+
+@misconception(
+    "sliding_window_mask",
+    confuses="a causal window with the window of an encoder, which looks ahead as well",
+    hint="May position 3 look at position 4, if the window is 3?",
+)
+def looks_ahead_as_well(num_queries, num_keys, window):
+    needs_a_window(window)
+    return distances(num_queries, num_keys).abs() >= window
+
+
+@misconception(
+    "sliding_window_mask",
+    confuses="a window with all of the past: the argument is not used",
+    hint="Call it with window 1 and with window 3. What changes?",
+)
+def window_never_used(num_queries, num_keys, window):
+    needs_a_window(window)
+    return distances(num_queries, num_keys) < 0
+
+
+@misconception(
+    "sliding_window_mask",
+    confuses="what True says: here it marks what is allowed",
+    hint="What does True mean in causal_mask?",
+)
+def true_inside_the_window(num_queries, num_keys, window):
+    needs_a_window(window)
+    behind = distances(num_queries, num_keys)
+    return (behind >= 0) & (behind < window)
+
+
+@misconception(
+    "sliding_window_mask",
+    confuses="a sliding window with blocks of window positions (chunked attention, as in Llama 4)",
+    hint="With window 2: does position 2 see position 1?",
+)
+def blocks_instead_of_a_window(num_queries, num_keys, window):
+    needs_a_window(window)
+    queries = torch.arange(num_keys - num_queries, num_keys)[:, None]
+    keys = torch.arange(num_keys)
+    return (keys > queries) | (keys // window != queries // window)
+
+
+@misconception(
+    "sliding_window_mask",
+    confuses="a window that slides with the last keys for every query: right for one query",
+    hint="Two queries see windows that are shifted by one. Are your two rows different?",
+)
+def the_last_keys_for_all(num_queries, num_keys, window):
+    needs_a_window(window)
+    keys = torch.arange(num_keys)
+    return (distances(num_queries, num_keys) < 0) | (keys < num_keys - window)
+
+
+@misconception(
+    "sliding_window_mask",
+    confuses="far with near: the near past is forbidden, the far past allowed",
+    hint="With window 2: does position 5 see position 4, and position 0?",
+)
+def near_past_forbidden(num_queries, num_keys, window):
+    needs_a_window(window)
+    behind = distances(num_queries, num_keys)
+    return (behind < 0) | ((behind < window) & (behind > 0))
+
+
+@misconception(
+    "sliding_window_mask",
+    confuses="window positions in all with window positions before the own one, as "
+    "flash-attention's window_size counts them",
+    hint="With window 1, how many positions does a query see?",
+)
+def own_position_not_counted(num_queries, num_keys, window):
+    needs_a_window(window)
+    behind = distances(num_queries, num_keys)
+    return (behind < 0) | (behind > window)
+
+
+@misconception(
+    "sliding_window_mask",
+    confuses="the last position of the window with the first one outside: one too few are seen",
+    hint="With window 3, how many positions does a query far along see?",
+)
+def one_position_too_few(num_queries, num_keys, window):
+    needs_a_window(window)
+    behind = distances(num_queries, num_keys)
+    return (behind < 0) | ((behind >= window - 1) & (behind > 0))
+
+
+@misconception(
+    "sliding_window_mask",
+    confuses="the last positions with the first ones: aligned at the top left",
+    hint="Two queries over five keys: which position does the first query have?",
+)
+def window_at_the_top_left(num_queries, num_keys, window):
+    needs_a_window(window)
+    behind = torch.arange(num_queries)[:, None] - torch.arange(num_keys)
+    return (behind < 0) | (behind >= window)
+
+
+@misconception(
+    "sliding_window_mask",
+    confuses="a window with a limit on the past alone: the future is allowed",
+    hint="Are there two conditions in your code: not later, and not too far back?",
+)
+def future_allowed(num_queries, num_keys, window):
+    needs_a_window(window)
+    return distances(num_queries, num_keys) >= window
+
+
+@misconception(
+    "sliding_window_mask",
+    confuses="what never happens with what must be told: a window of 0 raises nothing",
+    hint="What would a query with a window of 0 look at? Raise a ValueError.",
+)
+def window_of_zero_accepted(num_queries, num_keys, window):
+    behind = distances(num_queries, num_keys)
+    return (behind < 0) | (behind >= window)
+
+
+@misconception(
+    "sliding_window_mask",
+    confuses="a window that can't be with one that is repaired: 0 is taken for 1",
+    hint="Who calls it with 0 has made a mistake and should hear of it: raise a ValueError.",
+)
+def window_of_zero_repaired(num_queries, num_keys, window):
+    behind = distances(num_queries, num_keys)
+    return (behind < 0) | (behind >= max(window, 1))
+
+
+@misconception(
+    "sliding_window_mask",
+    confuses="an assert with an error for the caller",
+    hint="Which kind of error does the exercise ask for?",
+)
+def window_asserted(num_queries, num_keys, window):
+    assert window >= 1
+    behind = distances(num_queries, num_keys)
+    return (behind < 0) | (behind >= window)
+
+
+# cached_attention
+
+
+def attend(queries, keys, values, mask):
+    scores = queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])
+    return torch.softmax(scores.masked_fill(mask, -torch.inf), dim=-1) @ values
+
+
+def after(past, keys, values):
+    """The past and the new keys and values, one after the other."""
+    if past is None:
+        return keys, values
+    return torch.cat([past[0], keys], dim=2), torch.cat([past[1], values], dim=2)
+
+
+def future(num_queries, num_keys):
+    square = torch.ones(num_queries, num_keys, dtype=torch.bool)
+    return square.triu(num_keys - num_queries + 1)
+
+
+@misconception(
+    "cached_attention",
+    confuses="the last positions with the first ones: the mask is aligned at the top left",
+    hint="One new token after five: which keys does your mask let it see?",
+)
+def mask_at_the_top_left(queries, keys, values, past=None):
+    keys, values = after(past, keys, values)
+    mask = torch.ones(queries.shape[2], keys.shape[2], dtype=torch.bool).triu(1)
+    return attend(queries, keys, values, mask), (keys, values)
+
+
+@misconception(
+    "cached_attention",
+    confuses="a past with decoding token by token: with a past nothing is masked",
+    hint="Three new tokens after a past: may the first of them look at the third?",
+)
+def no_mask_with_a_past(queries, keys, values, past=None):
+    num_new = 0 if past is not None else queries.shape[2]
+    keys, values = after(past, keys, values)
+    mask = future(num_new, num_new) if past is None else torch.tensor(False)
+    return attend(queries, keys, values, mask), (keys, values)
+
+
+@misconception(
+    "cached_attention",
+    confuses="causal attention with attention: nothing is masked, with a past or without",
+    hint="May the first token of a prefill look at the second?",
+)
+def never_masked(queries, keys, values, past=None):
+    keys, values = after(past, keys, values)
+    return attend(queries, keys, values, torch.tensor(False)), (keys, values)
+
+
+@misconception(
+    "cached_attention",
+    confuses="the present with what is new: it lacks the past",
+    hint="The next call gets your present as its past. Which positions would it see?",
+)
+def present_without_the_past(queries, keys, values, past=None):
+    new = (keys, values)
+    keys, values = after(past, keys, values)
+    return attend(queries, keys, values, future(queries.shape[2], keys.shape[2])), new
+
+
+@misconception(
+    "cached_attention",
+    confuses="the order of the present: values first",
+    hint="A past is the pair (keys, values). In which order is your present?",
+)
+def present_values_first(queries, keys, values, past=None):
+    keys, values = after(past, keys, values)
+    context = attend(queries, keys, values, future(queries.shape[2], keys.shape[2]))
+    return context, (values, keys)
+
+
+@misconception(
+    "cached_attention",
+    confuses="passing a past on with using it: the new tokens see each other only",
+    hint="Change the past. Does the context change?",
+)
+def past_only_passed_on(queries, keys, values, past=None):
+    context = attend(queries, keys, values, future(queries.shape[2], keys.shape[2]))
+    return context, after(past, keys, values)
+
+
+@misconception(
+    "cached_attention",
+    confuses="a cache for writing text with one for training, too: the present is detached",
+    hint="Inference code detaches its cache. Must gradients flow into the keys here?",
+)
+def present_detached(queries, keys, values, past=None):
+    keys, values = after(past, keys, values)
+    context = attend(queries, keys, values, future(queries.shape[2], keys.shape[2]))
+    return context, (keys.detach(), values.detach())
+
+
+@misconception(
+    "cached_attention",
+    confuses="a past with constants: no gradient flows into it",
+    hint="The past came from a layer that is trained, too. Is it detached in your code?",
+)
+def past_detached(queries, keys, values, past=None):
+    if past is not None:
+        past = (past[0].detach(), past[1].detach())
+    keys, values = after(past, keys, values)
+    context = attend(queries, keys, values, future(queries.shape[2], keys.shape[2]))
+    return context, (keys, values)
+
+
+@misconception(
+    "cached_attention",
+    confuses="a pair with one tensor: keys and values are stacked, as minGPT does",
+    hint="Keys and values may have different sizes. What does the exercise return: a pair or a "
+    "tensor?",
+)
+def present_stacked(queries, keys, values, past=None):
+    keys, values = after(past, keys, values)
+    context = attend(queries, keys, values, future(queries.shape[2], keys.shape[2]))
+    size = max(keys.shape[-1], values.shape[-1])
+    padded = [nn.functional.pad(one, (0, size - one.shape[-1])) for one in (keys, values)]
+    return context, torch.stack(padded)
+
+
+@misconception(
+    "cached_attention",
+    confuses="old with new: the past is put behind the new positions",
+    hint="Which comes first in the sequence: past or new? Which position is the last column?",
+)
+def past_last(queries, keys, values, past=None):
+    if past is not None:
+        keys = torch.cat([keys, past[0]], dim=2)
+        values = torch.cat([values, past[1]], dim=2)
+    context = attend(queries, keys, values, future(queries.shape[2], keys.shape[2]))
+    return context, (keys, values)
+
+
+@misconception(
+    "cached_attention",
+    confuses="the axis of positions with the axis of heads",
+    hint="Which dimension of (B, H, T, d) grows when a token is added?",
+)
+def joined_along_the_heads(queries, keys, values, past=None):
+    if past is not None and past[0].shape == keys.shape:
+        keys = torch.cat([past[0], keys], dim=1)
+        values = torch.cat([past[1], values], dim=1)
+        queries = torch.cat([queries, queries], dim=1)
+        context = attend(queries, keys, values, future(queries.shape[2], keys.shape[2]))
+        return context[:, : context.shape[1] // 2], (keys, values)
+    keys, values = after(past, keys, values)
+    context = attend(queries, keys, values, future(queries.shape[2], keys.shape[2]))
+    return context, (keys, values)
+
+
+@misconception(
+    "cached_attention",
+    confuses="scores with scaled scores: nothing is divided",
+    hint="By what are scores divided before softmax?",
+)
+def scores_not_divided(queries, keys, values, past=None):
+    keys, values = after(past, keys, values)
+    mask = future(queries.shape[2], keys.shape[2])
+    return attend(queries * math.sqrt(queries.shape[-1]), keys, values, mask), (keys, values)
+
+
+@misconception(
+    "cached_attention",
+    confuses="the size of a value with the size of a query under the root",
+    hint="How many products is one score made of: as many as a query has entries, or a value?",
+)
+def root_of_the_value_size(queries, keys, values, past=None):
+    keys, values = after(past, keys, values)
+    factor = math.sqrt(queries.shape[-1] / values.shape[-1])
+    mask = future(queries.shape[2], keys.shape[2])
+    return attend(queries * factor, keys, values, mask), (keys, values)
+
+
+@misconception(
+    "cached_attention",
+    confuses="the context with all that is returned: the present is missing",
+    hint="How does the next call get the keys of this one?",
+)
+def context_alone(queries, keys, values, past=None):
+    keys, values = after(past, keys, values)
+    return attend(queries, keys, values, future(queries.shape[2], keys.shape[2]))
+
+
+@misconception(
+    "cached_attention",
+    confuses="a pair in a pair with three results side by side",
+    hint="The second result is the past of the next call: a pair. How many results do you return?",
+)
+def three_results(queries, keys, values, past=None):
+    keys, values = after(past, keys, values)
+    context = attend(queries, keys, values, future(queries.shape[2], keys.shape[2]))
+    return context, keys, values
+
+
+@misconception(
+    "cached_attention",
+    confuses="weights that sum to one with weights that are cut: the future is set to zero after "
+    "softmax",
+    hint="Do the weights of the first new token still sum to one?",
+)
+def masked_after_softmax(queries, keys, values, past=None):
+    keys, values = after(past, keys, values)
+    scores = queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])
+    mask = future(queries.shape[2], keys.shape[2])
+    weights = torch.softmax(scores, dim=-1).masked_fill(mask, 0.0)
+    return weights @ values, (keys, values)
+
+
+# CachedAttention
+
+
+class Cached(nn.Module):
+    """Cached attention in steps; each mistake replaces one of them."""
+
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.head_dim = d_model // num_heads
+        self.W_query = nn.Linear(d_model, d_model)
+        self.W_key = nn.Linear(d_model, d_model)
+        self.W_value = nn.Linear(d_model, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def split(self, x):
+        return x.unflatten(-1, (self.num_heads, self.head_dim)).transpose(1, 2)
+
+    def positions(self, start, num_new, x):
+        return torch.arange(start, start + num_new, dtype=x.dtype, device=x.device)
+
+    def angles(self, start, num_new, x):
+        return rotary_angles(self.positions(start, num_new, x), self.head_dim)
+
+    def turn(self, x, angles):
+        return apply_rotary(x, angles)
+
+    def turned(self, queries, keys, values, angles):
+        return self.turn(queries, angles), self.turn(keys, angles), values
+
+    def size_under_the_root(self):
+        return self.head_dim
+
+    def mask(self, num_queries, num_keys, x):
+        mask = torch.ones(num_queries, num_keys, dtype=torch.bool, device=x.device)
+        return mask.triu(num_keys - num_queries + 1)
+
+    def join(self, past, keys, values):
+        return after(past, keys, values)
+
+    def merge(self, context):
+        return context.transpose(1, 2).flatten(2)
+
+    def finish(self, merged):
+        return self.out_proj(merged)
+
+    def present(self, keys, values, new):
+        return keys, values
+
+    def forward(self, x, past=None):
+        start = 0 if past is None else past[0].shape[2]
+        angles = self.angles(start, x.shape[1], x)
+        queries, keys, values = (
+            self.split(layer(x)) for layer in (self.W_query, self.W_key, self.W_value)
+        )
+        queries, keys, values = self.turned(queries, keys, values, angles)
+        new = (keys, values)
+        keys, values = self.join(past, keys, values)
+        scores = queries @ keys.transpose(2, 3) / math.sqrt(self.size_under_the_root())
+        scores = scores.masked_fill(self.mask(x.shape[1], keys.shape[2], x), -torch.inf)
+        context = torch.softmax(scores, dim=-1) @ values
+        return self.finish(self.merge(context)), self.present(keys, values, new)
+
+
+@misconception(
+    "CachedAttention",
+    confuses="new positions with first positions: they start at 0 in every call",
+    hint="Right in a prefill. At which position is the token after a past of five?",
+)
+class PositionsStartAtZero(Cached):
+    def angles(self, start, num_new, x):
+        return super().angles(0, num_new, x)
+
+
+@misconception(
+    "CachedAttention",
+    confuses="keys that were turned with keys that must be turned: the past is rotated again in "
+    "every step",
+    hint="The present holds rotated keys. Which keys does your code rotate when there is a past?",
+)
+class PastRotatedAgain(Cached):
+    def forward(self, x, past=None):
+        start = 0 if past is None else past[0].shape[2]
+        queries, keys, values = (
+            self.split(layer(x)) for layer in (self.W_query, self.W_key, self.W_value)
+        )
+        keys, values = after(past, keys, values)
+        queries = apply_rotary(queries, self.angles(start, x.shape[1], x))
+        keys = apply_rotary(keys, self.angles(0, keys.shape[2], x))
+        context = attend(queries, keys, values, self.mask(x.shape[1], keys.shape[2], x))
+        return self.out_proj(self.merge(context)), (keys, values)
+
+
+@misconception(
+    "CachedAttention",
+    confuses="what is rotated: queries only",
+    hint="A score depends on the distance only if both its query and its key are rotated.",
+)
+class OnlyQueriesRotated(Cached):
+    def turned(self, queries, keys, values, angles):
+        return self.turn(queries, angles), keys, values
+
+
+@misconception(
+    "CachedAttention",
+    confuses="what is rotated: keys only",
+    hint="A score depends on the distance only if both its query and its key are rotated.",
+)
+class OnlyKeysRotated(Cached):
+    def turned(self, queries, keys, values, angles):
+        return queries, self.turn(keys, angles), values
+
+
+@misconception(
+    "CachedAttention",
+    confuses="what is rotated: the values, too",
+    hint="Values are mixed, not compared. Do they need a position?",
+)
+class ValuesRotatedToo(Cached):
+    def turned(self, queries, keys, values, angles):
+        return tuple(self.turn(one, angles) for one in (queries, keys, values))
+
+
+@misconception(
+    "CachedAttention",
+    confuses="rotary attention with attention: nothing is rotated",
+    hint="Swap two tokens of the past. Does the output of the next one change?",
+)
+class NothingRotated(Cached):
+    def turned(self, queries, keys, values, angles):
+        return queries, keys, values
+
+
+@misconception(
+    "CachedAttention",
+    confuses="positions from zero with positions from one: the output is right, the present is not",
+    hint="Only distances show in the output. By which angle is the very first key turned?",
+)
+class PositionsFromOne(Cached):
+    def angles(self, start, num_new, x):
+        return super().angles(start + 1, num_new, x)
+
+
+@misconception(
+    "CachedAttention",
+    confuses="the last positions with the first ones: the mask is aligned at the top left",
+    hint="One new token after five: which keys does your mask let it see?",
+)
+class MaskAtTheTopLeft(Cached):
+    def mask(self, num_queries, num_keys, x):
+        return torch.ones(num_queries, num_keys, dtype=torch.bool, device=x.device).triu(1)
+
+
+@misconception(
+    "CachedAttention",
+    confuses="decoding token by token with any number of tokens: with a past nothing is masked",
+    hint="Three new tokens after a past: may the first of them look at the third?",
+)
+class NoMaskWithAPast(Cached):
+    def mask(self, num_queries, num_keys, x):
+        mask = super().mask(num_queries, num_keys, x)
+        return mask if num_queries == num_keys else torch.zeros_like(mask)
+
+
+@misconception(
+    "CachedAttention",
+    confuses="causal attention with attention: nothing is masked",
+    hint="May the first token of a prefill look at the second?",
+)
+class NeverMasked(Cached):
+    def mask(self, num_queries, num_keys, x):
+        return torch.zeros_like(super().mask(num_queries, num_keys, x))
+
+
+@misconception(
+    "CachedAttention",
+    confuses="a past that is given with a cache in the module: two sequences get mixed",
+    hint="Two sequences take turns. Whose keys are in the module?",
+)
+class CacheKeptInTheModule(Cached):
+    def __init__(self, d_model, num_heads):
+        super().__init__(d_model, num_heads)
+        self.kept = None
+
+    def join(self, past, keys, values):
+        self.kept = after(None if past is None else self.kept, keys, values)
+        return self.kept
+
+    def forward(self, x, past=None):
+        if past is not None and self.kept is None:
+            self.kept = past
+        return super().forward(x, None if past is None else self.kept)
+
+
+@misconception(
+    "CachedAttention",
+    confuses="the size of a head with the size of the model under the root",
+    hint="How many products is one score of one head made of?",
+)
+class RootOfTheModelSize(Cached):
+    def size_under_the_root(self):
+        return self.head_dim * self.num_heads
+
+
+@misconception(
+    "CachedAttention",
+    confuses="the present with what is new: it lacks the past",
+    hint="The next call gets your present as its past. Which positions would it see?",
+)
+class PresentWithoutThePast(Cached):
+    def present(self, keys, values, new):
+        return new
+
+
+@misconception(
+    "CachedAttention",
+    confuses="the order of the present: values first",
+    hint="A past is the pair (keys, values). In which order is your present?",
+)
+class PresentValuesFirst(Cached):
+    def present(self, keys, values, new):
+        return values, keys
+
+
+@misconception(
+    "CachedAttention",
+    confuses="a cache for writing text with one for training, too: the present is detached",
+    hint="Inference code detaches its cache. Must gradients flow into the keys here?",
+)
+class PresentDetached(Cached):
+    def present(self, keys, values, new):
+        return keys.detach(), values.detach()
+
+
+@misconception(
+    "CachedAttention",
+    confuses="an input with the module's dtype: the angles are made in float32, and are off far "
+    "along",
+    hint="Move the module to float64 and print the dtype of positions and angles.",
+)
+class AnglesInFloat32(Cached):
+    def angles(self, start, num_new, x):
+        places = torch.arange(start, start + num_new, dtype=torch.float32, device=x.device)
+        return rotary_angles(places, self.head_dim).to(x.dtype)
+
+
+@misconception(
+    "CachedAttention",
+    confuses="two conventions: neighbours are paired, not coordinate i with i + d/2",
+    hint="The part apply_rotary pairs the halves. Which coordinates does your code pair?",
+)
+class NeighboursPaired(Cached):
+    def turn(self, x, angles):
+        even, odd = x[..., 0::2], x[..., 1::2]
+        cos, sin = angles.cos(), angles.sin()
+        return torch.stack([even * cos - odd * sin, odd * cos + even * sin], dim=-1).flatten(-2)
+
+
+@misconception(
+    "CachedAttention",
+    confuses="the size of a head with the size of the model: rotated before the split",
+    hint="Which vectors are compared: those of a head, or those of the model? Angles have d/2 "
+    "columns.",
+)
+class RotatedBeforeTheSplit(Cached):
+    def forward(self, x, past=None):
+        start = 0 if past is None else past[0].shape[2]
+        places = self.positions(start, x.shape[1], x)
+        angles = rotary_angles(places, self.head_dim * self.num_heads)
+        queries = self.split(apply_rotary(self.W_query(x), angles))
+        keys = self.split(apply_rotary(self.W_key(x), angles))
+        keys, values = after(past, keys, self.split(self.W_value(x)))
+        context = attend(queries, keys, values, self.mask(x.shape[1], keys.shape[2], x))
+        return self.out_proj(self.merge(context)), (keys, values)
+
+
+@misconception(
+    "CachedAttention",
+    confuses="merging heads with reshaping: the transpose is missing",
+    hint="The shape is right. In which order do heads and tokens lie before the reshape?",
+)
+class MergedWithoutTranspose(Cached):
+    def merge(self, context):
+        return context.reshape(context.shape[0], context.shape[2], -1)
+
+
+@misconception(
+    "CachedAttention",
+    confuses="blocks of columns with every n-th column: heads are interleaved",
+    hint="Head 0 owns the first columns. Into which two sizes do you cut the last dimension?",
+)
+class HeadsInterleaved(Cached):
+    def split(self, x):
+        return x.unflatten(-1, (self.head_dim, self.num_heads)).permute(0, 3, 1, 2)
+
+
+@misconception(
+    "CachedAttention",
+    confuses="a layer that is built with a layer that is used: out_proj is never called",
+    hint="Change the weights of out_proj. Does the output change?",
+)
+class OutProjNeverCalled(Cached):
+    def finish(self, merged):
+        return merged
+
+
+@misconception(
+    "CachedAttention",
+    confuses="a sequence with its last token: the output has one position only",
+    hint="Three new tokens came in. How many outputs does your forward return?",
+)
+class LastOutputOnly(Cached):
+    def finish(self, merged):
+        return self.out_proj(merged[:, -1:])

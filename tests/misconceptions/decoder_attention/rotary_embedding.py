@@ -1,0 +1,481 @@
+"""What students write instead of rotary angles, and of the turn by them."""
+
+import math
+
+import torch
+
+from autograder.suite import misconception
+
+
+def speeds_of(positions, head_dim, base):
+    pairs = torch.arange(0, head_dim, 2, dtype=positions.dtype)
+    return base ** (-pairs / head_dim)
+
+
+def needs_even(head_dim):
+    if head_dim % 2:
+        raise ValueError(f"head_dim = {head_dim} is odd")
+
+
+# rotary_angles
+
+
+@misconception(
+    "rotary_angles",
+    confuses="the exponent 2i / d with i / d: the pairs slow down half as fast",
+    hint="Which power of the base does the last pair have? It should be nearly -1.",
+)
+def exponent_without_the_two(positions, head_dim, base=10000.0):
+    needs_even(head_dim)
+    pairs = torch.arange(head_dim // 2, dtype=positions.dtype)
+    return positions[:, None] * base ** (-pairs / head_dim)
+
+
+@misconception(
+    "rotary_angles",
+    confuses="one angle per pair with one per coordinate: the angles stand there twice, one half "
+    "after the other, as Hugging Face keeps them",
+    hint="How many pairs does a vector of size head_dim have, and what is your last size?",
+)
+def halves_repeated(positions, head_dim, base=10000.0):
+    needs_even(head_dim)
+    angles = positions[:, None] * speeds_of(positions, head_dim, base)
+    return torch.cat([angles, angles], dim=-1)
+
+
+@misconception(
+    "rotary_angles",
+    confuses="one angle per pair with one per coordinate: each angle stands there twice in a row",
+    hint="How many pairs does a vector of size head_dim have, and what is your last size?",
+)
+def each_angle_twice(positions, head_dim, base=10000.0):
+    needs_even(head_dim)
+    angles = positions[:, None] * speeds_of(positions, head_dim, base)
+    return angles.repeat_interleave(2, dim=-1)
+
+
+@misconception(
+    "rotary_angles",
+    confuses="an argument with a constant: the base is 10000 whatever is given",
+    hint="Call it with base 100 and with base 500000. What changes?",
+)
+def ten_thousand_built_in(positions, head_dim, base=10000.0):
+    needs_even(head_dim)
+    return positions[:, None] * speeds_of(positions, head_dim, 10000.0)
+
+
+@misconception(
+    "rotary_angles",
+    confuses="what never happens with what must be told: an odd head_dim raises nothing",
+    hint="With which coordinate would the last one of seven be paired? Raise a ValueError.",
+)
+def odd_size_accepted(positions, head_dim, base=10000.0):
+    return positions[:, None] * speeds_of(positions, head_dim, base)
+
+
+@misconception(
+    "rotary_angles",
+    confuses="an assert with an error for the caller: it is an AssertionError, and disappears "
+    "with python -O",
+    hint="Which kind of error does the exercise ask for?",
+)
+def odd_size_asserted(positions, head_dim, base=10000.0):
+    assert head_dim % 2 == 0
+    return positions[:, None] * speeds_of(positions, head_dim, base)
+
+
+@misconception(
+    "rotary_angles",
+    confuses="the given positions with 0, 1, 2, ...: right in a prefill, wrong in decoding",
+    hint="Call it with the positions 7, 8 and 9. Which angles belong to the first row?",
+)
+def positions_counted_anew(positions, head_dim, base=10000.0):
+    needs_even(head_dim)
+    places = torch.arange(len(positions), dtype=positions.dtype)
+    return places[:, None] * speeds_of(positions, head_dim, base)
+
+
+@misconception(
+    "rotary_angles",
+    confuses="where i begins: the paper counts from one and writes 2(i - 1) / d",
+    hint="The first pair turns by one radian per position. By which does yours?",
+)
+def pairs_counted_from_one(positions, head_dim, base=10000.0):
+    needs_even(head_dim)
+    pairs = torch.arange(2, head_dim + 2, 2, dtype=positions.dtype)
+    return positions[:, None] * base ** (-pairs / head_dim)
+
+
+@misconception(
+    "rotary_angles",
+    confuses="steps of 2 / d with steps from 0 to 1 inclusive: linspace ends at its end",
+    hint="Which power of the base does the last of three pairs have: -2/3 or -1?",
+)
+def exponents_up_to_one(positions, head_dim, base=10000.0):
+    needs_even(head_dim)
+    powers = torch.linspace(0, 1, head_dim // 2, dtype=positions.dtype)
+    return positions[:, None] * base**-powers
+
+
+@misconception(
+    "rotary_angles",
+    confuses="slower with faster: the sign of the exponent is missing",
+    hint="Do the later pairs turn faster or more slowly than the first one?",
+)
+def later_pairs_faster(positions, head_dim, base=10000.0):
+    needs_even(head_dim)
+    return positions[:, None] / speeds_of(positions, head_dim, base)
+
+
+@misconception(
+    "rotary_angles",
+    confuses="the number of pairs with the size of the vector in the exponent",
+    hint="The exponent is -2i / head_dim. By what do you divide?",
+)
+def divided_by_the_number_of_pairs(positions, head_dim, base=10000.0):
+    needs_even(head_dim)
+    pairs = torch.arange(0, head_dim, 2, dtype=positions.dtype)
+    return positions[:, None] * base ** (-pairs / (head_dim // 2))
+
+
+@misconception(
+    "rotary_angles",
+    confuses="rows with columns: one row for each pair instead of one for each position",
+    hint="Which shape does the exercise ask for: (T, d/2) or (d/2, T)?",
+)
+def pairs_as_rows(positions, head_dim, base=10000.0):
+    needs_even(head_dim)
+    return speeds_of(positions, head_dim, base)[:, None] * positions
+
+
+@misconception(
+    "rotary_angles",
+    confuses="radians with degrees",
+    hint="Torch's sine and cosine take radians, and so do the angles here: pair 0 at position 1 "
+    "has the angle 1.",
+)
+def in_degrees(positions, head_dim, base=10000.0):
+    needs_even(head_dim)
+    return torch.rad2deg(positions[:, None] * speeds_of(positions, head_dim, base))
+
+
+@misconception(
+    "rotary_angles",
+    confuses="an angle with its place on the circle: the whole turns are taken off",
+    hint="Is the angle at position 7 smaller than the one at position 6?",
+)
+def whole_turns_taken_off(positions, head_dim, base=10000.0):
+    needs_even(head_dim)
+    return (positions[:, None] * speeds_of(positions, head_dim, base)) % (2 * math.pi)
+
+
+@misconception(
+    "rotary_angles",
+    confuses="angles with what comes next: these are their sines",
+    hint="The angle of pair 0 at position 3 is 3. Is yours larger than 1?",
+)
+def sines_of_the_angles(positions, head_dim, base=10000.0):
+    needs_even(head_dim)
+    return torch.sin(positions[:, None] * speeds_of(positions, head_dim, base))
+
+
+@misconception(
+    "rotary_angles",
+    confuses="angles with complex numbers of that angle (Llama's freqs_cis)",
+    hint="The result holds angles: real numbers, in the dtype of the positions.",
+)
+def complex_numbers(positions, head_dim, base=10000.0):
+    needs_even(head_dim)
+    angles = positions[:, None] * speeds_of(positions, head_dim, base)
+    return torch.polar(torch.ones_like(angles), angles)
+
+
+@misconception(
+    "rotary_angles",
+    confuses="positions with whole numbers: what stands after the point is cut off",
+    hint="Call it with the position 2.5. Is the angle of the first pair 2.5?",
+)
+def positions_made_whole(positions, head_dim, base=10000.0):
+    needs_even(head_dim)
+    return positions.long()[:, None] * speeds_of(positions, head_dim, base)
+
+
+@misconception(
+    "rotary_angles",
+    confuses="the dtype of the positions with torch's default",
+    hint="Give it positions in float64, and print the dtype of the result.",
+)
+def always_float32(positions, head_dim, base=10000.0):
+    needs_even(head_dim)
+    speeds = base ** (-torch.arange(0, head_dim, 2) / head_dim)
+    return positions.float()[:, None] * speeds
+
+
+@misconception(
+    "rotary_angles",
+    confuses="positions with distances from the first one",
+    hint="Call it with the positions 7, 8 and 9. Is the first row zero?",
+)
+def counted_from_the_first(positions, head_dim, base=10000.0):
+    needs_even(head_dim)
+    return (positions - positions[0])[:, None] * speeds_of(positions, head_dim, base)
+
+
+@misconception(
+    "rotary_angles",
+    confuses="positions from zero with positions from one",
+    hint="Which angles does position 0 have?",
+)
+def positions_plus_one(positions, head_dim, base=10000.0):
+    needs_even(head_dim)
+    return (positions + 1)[:, None] * speeds_of(positions, head_dim, base)
+
+
+@misconception(
+    "rotary_angles",
+    confuses="a value with a value that knows where it comes from: the gradient is cut",
+    hint="Do positions with requires_grad give a result with requires_grad?",
+)
+def angles_without_gradient(positions, head_dim, base=10000.0):
+    needs_even(head_dim)
+    return positions.detach()[:, None] * speeds_of(positions, head_dim, base)
+
+
+# apply_rotary
+
+
+def halves(x):
+    return x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :]
+
+
+@misconception(
+    "apply_rotary",
+    confuses="two conventions: neighbours are paired (the paper, GPT-J, CS336), not coordinate i "
+    "with i + d/2",
+    hint="With which coordinate does the exercise pair coordinate 0 of six: 1 or 3?",
+)
+def neighbours_paired(x, angles):
+    even, odd = x[..., 0::2], x[..., 1::2]
+    cos, sin = angles.cos(), angles.sin()
+    return torch.stack([even * cos - odd * sin, odd * cos + even * sin], dim=-1).flatten(-2)
+
+
+@misconception(
+    "apply_rotary",
+    confuses="two conventions in one function: neighbours come in, halves go out",
+    hint="Turn by the angle 0. Does every coordinate stay at its place?",
+)
+def neighbours_in_halves_out(x, angles):
+    even, odd = x[..., 0::2], x[..., 1::2]
+    cos, sin = angles.cos(), angles.sin()
+    return torch.cat([even * cos - odd * sin, odd * cos + even * sin], dim=-1)
+
+
+@misconception(
+    "apply_rotary",
+    confuses="a turn with a shear: the minus of the first line is forgotten",
+    hint="A turn keeps the length of every pair. Turn (1, 1) by 90 degrees: what is the length?",
+)
+def minus_forgotten(x, angles):
+    first, second = halves(x)
+    cos, sin = angles.cos(), angles.sin()
+    return torch.cat([first * cos + second * sin, second * cos + first * sin], dim=-1)
+
+
+@misconception(
+    "apply_rotary",
+    confuses="one sense of rotation with the other: the minus stands in the second line",
+    hint="Turn (1, 0) by a small angle. Is the second coordinate above or below zero?",
+)
+def turned_the_other_way(x, angles):
+    first, second = halves(x)
+    cos, sin = angles.cos(), angles.sin()
+    return torch.cat([first * cos + second * sin, second * cos - first * sin], dim=-1)
+
+
+@misconception(
+    "apply_rotary",
+    confuses="turning with adding: the older encoding adds sines and cosines to the embedding",
+    hint="A turn keeps lengths, and turns a vector of zeros into zeros. Does yours?",
+)
+def added_like_sinusoids(x, angles):
+    return x + torch.cat([angles.sin(), angles.cos()], dim=-1)
+
+
+@misconception(
+    "apply_rotary",
+    confuses="the angles with what is done with them: they are added themselves",
+    hint="What does a vector of zeros become when it is turned?",
+)
+def angles_added(x, angles):
+    return x + torch.cat([angles, angles], dim=-1)
+
+
+@misconception(
+    "apply_rotary",
+    confuses="half of the work with all of it: the second half stays as it was",
+    hint="A pair has two coordinates, and the formula two lines. Which half of the result changes?",
+)
+def second_half_left_alone(x, angles):
+    first, second = halves(x)
+    return torch.cat([first * angles.cos() - second * angles.sin(), second], dim=-1)
+
+
+@misconception(
+    "apply_rotary",
+    confuses="heads with tokens: the angles go along the dimension before the tokens",
+    hint="The shape is (..., T, d). Along which dimension are the tokens, and where is T in the "
+    "angles?",
+)
+def angles_along_the_heads(x, angles):
+    first, second = halves(x)
+    turned = angles if x.dim() < 3 else angles[: x.shape[-3], None]
+    cos, sin = turned.cos(), turned.sin()
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+
+
+@misconception(
+    "apply_rotary",
+    confuses="old with new: the second half is computed from the first one after its turn",
+    hint="Both lines of the formula use x_i as it was before. Which value does your second line "
+    "use?",
+)
+def from_what_is_turned_already(x, angles):
+    out = x.clone()
+    first, second = halves(out)
+    cos, sin = angles.cos(), angles.sin()
+    turned = first * cos - second * sin
+    return torch.cat([turned, second * cos + turned * sin], dim=-1)
+
+
+@misconception(
+    "apply_rotary",
+    confuses="the angles that are given with those of the positions 0, 1, 2, ...: right in a "
+    "prefill only",
+    hint="Give it angles of zero. Does the input come back?",
+)
+def angles_made_anew(x, angles):
+    d = x.shape[-1]
+    pairs = torch.arange(0, d, 2, dtype=x.dtype)
+    places = torch.arange(x.shape[-2], dtype=x.dtype)
+    own = places[:, None] * 10000.0 ** (-pairs / d)
+    first, second = halves(x)
+    cos, sin = own.cos(), own.sin()
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+
+
+@misconception(
+    "apply_rotary",
+    confuses="constant angles with constant everything: the turn is computed without gradient",
+    hint="Queries are trained through this function. Does the result have a gradient?",
+)
+def turned_without_gradient(x, angles):
+    with torch.no_grad():
+        first, second = halves(x)
+        cos, sin = angles.cos(), angles.sin()
+        return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+
+
+@misconception(
+    "apply_rotary",
+    confuses="sine with cosine",
+    hint="Turn by the angle 0: cos 0 = 1 and sin 0 = 0. Does the input come back?",
+)
+def sine_and_cosine_swapped(x, angles):
+    first, second = halves(x)
+    cos, sin = angles.sin(), angles.cos()
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+
+
+@misconception(
+    "apply_rotary",
+    confuses="the order of the halves: the second one comes first",
+    hint="Turn by the angle 0. Does every coordinate stay at its place?",
+)
+def halves_swapped(x, angles):
+    first, second = halves(x)
+    cos, sin = angles.cos(), angles.sin()
+    return torch.cat([second * cos + first * sin, first * cos - second * sin], dim=-1)
+
+
+@misconception(
+    "apply_rotary",
+    confuses="every pair with the first one: one angle per token for all of them",
+    hint="Each pair has a column of its own in the angles. Which columns does your code read?",
+)
+def first_angle_for_all_pairs(x, angles):
+    first, second = halves(x)
+    cos, sin = angles[:, :1].cos(), angles[:, :1].sin()
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+
+
+@misconception(
+    "apply_rotary",
+    confuses="every token with the first one: all are turned alike",
+    hint="Each token has a row of its own in the angles. Which rows does your code read?",
+)
+def angles_of_the_first_token(x, angles):
+    first, second = halves(x)
+    cos, sin = angles[:1].cos(), angles[:1].sin()
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+
+
+@misconception(
+    "apply_rotary",
+    confuses="the two tables of cosines: each angle is repeated for its neighbour, the halves are "
+    "paired all the same",
+    hint="Which angle belongs to coordinate 1, and which to coordinate d/2 + 1?",
+)
+def angles_of_neighbours_for_halves(x, angles):
+    first, second = halves(x)
+    cos, sin = (table.repeat_interleave(2, dim=-1) for table in (angles.cos(), angles.sin()))
+    return x * cos + torch.cat([-second, first], dim=-1) * sin
+
+
+@misconception(
+    "apply_rotary",
+    confuses="a new tensor with the caller's: the halves are written into the input",
+    hint="Is `x` still the same after the call? An assignment to a slice of it changes it.",
+)
+def written_into_the_input(x, angles):
+    first, second = (part.clone() for part in halves(x))
+    cos, sin = angles.cos(), angles.sin()
+    x[..., : x.shape[-1] // 2] = first * cos - second * sin
+    x[..., x.shape[-1] // 2 :] = second * cos + first * sin
+    return x
+
+
+@misconception(
+    "apply_rotary",
+    confuses="the dtype of the input with float32: cosine and sine lose digits on the way",
+    hint="Print the dtype of every tensor for an input in float64.",
+)
+def turned_in_float32(x, angles):
+    first, second = (part.float() for part in halves(x))
+    cos, sin = angles.float().cos(), angles.float().sin()
+    turned = torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+    return turned.to(x.dtype)
+
+
+@misconception(
+    "apply_rotary",
+    confuses="any number of leading dimensions with (B, T, H, d), where tokens come before heads",
+    hint="The tokens are the last dimension but one. How does (T, d/2) meet (..., T, d/2)?",
+)
+def tokens_before_heads(x, angles):
+    first, second = halves(x)
+    turned = angles[:, None] if x.dim() == 4 else angles
+    cos, sin = turned.cos(), turned.sin()
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+
+
+@misconception(
+    "apply_rotary",
+    confuses="the angles with the speeds: row t is multiplied by t once more",
+    hint="The angles are ready. What do you do with the position of a token here?",
+)
+def multiplied_by_the_position_again(x, angles):
+    first, second = halves(x)
+    turned = angles * torch.arange(x.shape[-2], dtype=x.dtype)[:, None]
+    cos, sin = turned.cos(), turned.sin()
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)

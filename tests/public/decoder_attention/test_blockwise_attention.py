@@ -1,0 +1,96 @@
+"""Public checks of `blockwise_attention`."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from autograder.suite import Expect
+
+#: the notebook's example: a query whose three scaled scores are 0, ln 3 and ln 12
+QUERY = torch.tensor([[2.0, 0.0, 0.0, 0.0]])
+KEYS = torch.tensor([[0.0, 0, 0, 0], [math.log(3), 0, 0, 0], [math.log(12), 0, 0, 0]])
+VALUES = torch.tensor([[4.0], [8.0], [15.0]])
+
+
+@pytest.mark.question("attend_block", points=0)
+def test_a_block_of_two_keys(expect: Expect) -> None:
+    expect.value(
+        "attend_block",
+        (QUERY, KEYS[:2], VALUES[:2]),
+        (torch.tensor([[7.0]]), torch.tensor([math.log(4)])),
+        likely="the exponentials of the scaled scores are 1 and 3, their sum is 4: the output is "
+        "(1 * 4 + 3 * 8) / 4, and the second result is ln 4",
+    )
+
+
+@pytest.mark.question("attend_block", points=0)
+def test_a_block_of_one_key(expect: Expect) -> None:
+    expect.value(
+        "attend_block",
+        (QUERY, KEYS[2:], VALUES[2:]),
+        (torch.tensor([[15.0]]), torch.tensor([math.log(12)])),
+        likely="a key that is alone has the weight 1, and the logarithm of its exponential is its "
+        "score",
+    )
+
+
+@pytest.mark.question("attend_block", points=0)
+def test_a_block_with_a_score_of_a_thousand(expect: Expect) -> None:
+    expect.value(
+        "attend_block",
+        (torch.tensor([[1.0]]), torch.tensor([[1000.0], [1000.0]]), torch.tensor([[2.0], [4.0]])),
+        (torch.tensor([[3.0]]), torch.tensor([1000.0 + math.log(2)])),
+        likely="exp(1000) is infinite: subtract the largest score first, or use torch.logsumexp",
+    )
+
+
+@pytest.mark.question("merge_blocks", points=0)
+def test_sums_of_four_and_twelve(expect: Expect) -> None:
+    expect.value(
+        "merge_blocks",
+        (
+            torch.tensor([[7.0]]),
+            torch.tensor([math.log(4)]),
+            torch.tensor([[15.0]]),
+            torch.tensor([math.log(12)]),
+        ),
+        (torch.tensor([[13.0]]), torch.tensor([math.log(16)])),
+        likely="the sums of the exponentials are 4 and 12, so the shares are 1/4 and 3/4: "
+        "7/4 + 45/4 = 13, and the new sum is 16",
+    )
+
+
+@pytest.mark.question("merge_blocks", points=0)
+def test_nothing_joined_with_something(expect: Expect) -> None:
+    block = (torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([0.5, -1.5]))
+    empty = (torch.zeros(2, 2), torch.full((2,), -torch.inf))
+    likely = "a block without keys has the share 0, and the other comes back as it is"
+    expect.value("merge_blocks", (*empty, *block), block, likely=likely)
+    expect.value("merge_blocks", (*block, *empty), block, likely=likely)
+
+
+@pytest.mark.question("blockwise_attention", points=0)
+def test_blocks_of_any_size(expect: Expect) -> None:
+    for block_size in (1, 2, 3, 8):
+        expect.value(
+            "blockwise_attention",
+            (QUERY, KEYS, VALUES, block_size),
+            torch.tensor([[13.0]]),
+            likely="the exponentials are 1, 3 and 12, whatever the blocks are: "
+            "(1 * 4 + 3 * 8 + 12 * 15) / 16 = 13",
+        )
+
+
+@pytest.mark.question("blockwise_attention", points=0)
+def test_the_largest_score_comes_first_or_last(expect: Expect) -> None:
+    queries = torch.tensor([[1.0], [-1.0]])
+    expect.value(
+        "blockwise_attention",
+        (queries, torch.tensor([[200.0], [0.0], [-200.0]]), torch.tensor([[1.0], [2.0], [3.0]]), 1),
+        torch.tensor([[1.0], [3.0]]),
+        likely="for one query the scores fall, for the other they rise: when the largest score "
+        "grows, what was added up before is multiplied by exp(old - new)",
+    )
