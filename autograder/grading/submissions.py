@@ -21,6 +21,7 @@ from ..records import (
 )
 from ..sandbox import ForkServer
 from ..submission import Answers, Submission, read_exercise, submission_digest
+from .judging.parts import parts_given
 from .judging.recorder import Recorder
 from .judging.remote import RemoteImplementation
 from .judging.substitution import Lender, to_lend
@@ -89,8 +90,9 @@ class SubmissionGrader:
             lender: Lender | None = None, only: str | None = None
         ) -> tuple[QuestionResult, ...]:
             limits, count = assignment.limits, len(exercise.questions)
+            given = parts_given(exercise.solution.read_text(encoding="utf-8"))
             worker = RemoteImplementation(
-                lambda: self._parent.open(limits, count), answers, limits, seed, lender
+                lambda: self._parent.open(limits, count), answers, limits, seed, lender, given
             )
             recorder = Recorder(worker, worker.begin_question)
             try:

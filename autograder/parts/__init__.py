@@ -11,18 +11,29 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .cached_attention import CachedAttention
+    from .causal_attention import CausalAttention
     from .feed_forward import FeedForward
+    from .multi_head_self_attention import MultiHeadSelfAttention
     from .rotary import apply_rotary, rotary_angles
 
 #: the module of each part
 _MODULES = {
     "CachedAttention": "cached_attention",
+    "CausalAttention": "causal_attention",
     "FeedForward": "feed_forward",
+    "MultiHeadSelfAttention": "multi_head_self_attention",
     "apply_rotary": "rotary",
     "rotary_angles": "rotary",
 }
 
-__all__ = ["CachedAttention", "FeedForward", "apply_rotary", "rotary_angles"]
+__all__ = [
+    "CachedAttention",
+    "CausalAttention",
+    "FeedForward",
+    "MultiHeadSelfAttention",
+    "apply_rotary",
+    "rotary_angles",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -23,6 +23,8 @@ def names_used(source: str, answer: str) -> frozenset[str]:
     tree = _parsed(source)
     imports, definitions, methods = _imports(tree), _definitions(tree), _methods(tree)
     found: set[str] = set()
+    if answer in imports and answer not in definitions:  # `from torch import softmax`
+        found.add(imports[answer])
     for name in definitions_reached(source, answer):
         for dotted in _dotted_names(definitions[name]):
             head, _, rest = dotted.partition(".")
@@ -47,6 +49,16 @@ def definitions_reached(source: str, answer: str) -> frozenset[str]:
             heads = (dotted.partition(".")[0] for dotted in _dotted_names(definitions[name]))
             waiting += [head for head in heads if head in definitions]
     return frozenset(reached)
+
+
+def definition_of(source: str, name: str) -> ast.stmt | None:
+    """The last definition of a name at the top of a module; None where there is none."""
+    return _definitions(_parsed(source)).get(name)
+
+
+def imports_of(source: str) -> dict[str, str]:
+    """The dotted name that each imported name of a module stands for."""
+    return _imports(_parsed(source))
 
 
 @lru_cache(maxsize=16)

@@ -13,13 +13,13 @@ import os
 import socket
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
 import torch
 
-from . import execution, substitution, wire
+from . import execution, given_parts, substitution, wire
 
 _OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "Cannot allocate memory")
 _TRACEBACK_LINES = 6
@@ -62,8 +62,16 @@ class Worker:
             **(others or {}),
         }
 
-    def _load(self, name: str, source: str, seed: int) -> list[str]:
-        """Executes the module; returns the names that it defines."""
+    def _load(
+        self,
+        name: str,
+        source: str,
+        seed: int,
+        parts: Sequence[tuple[str, str, list[str]]] = (),
+    ) -> list[str]:
+        """Executes the module, which may import these parts; returns the names that it defines."""
+        if parts:
+            given_parts.install(parts)
         # not `torch.manual_seed`, which looks for accelerators first
         torch.default_generator.manual_seed(seed)
         file = f"{name}.py"

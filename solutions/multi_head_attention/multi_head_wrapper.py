@@ -4,48 +4,17 @@ Each head is a whole causal attention with weights of its own. It looks at the s
 find something else in them; the results are put side by side.
 """
 
-import math
-
 import torch
 from torch import nn
 
-
-class CausalAttention(nn.Module):  # supplied
-    """One causal attention head: what the assignment `causal_attention` ends with.
-
-    Layers `W_query`, `W_key`, `W_value` of (d_in, d_out) and `dropout`. Forward takes
-    (B, T, d_in) with T <= context_length and returns (B, T, d_out); a longer input raises
-    `ValueError`.
-    """
-
-    def __init__(
-        self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool = False
-    ) -> None:
-        super().__init__()
-        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
-        self.dropout = nn.Dropout(dropout)
-        future = torch.ones(context_length, context_length, dtype=torch.bool).triu(1)
-        self.mask: torch.Tensor
-        self.register_buffer("mask", future)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        num_tokens = x.shape[1]
-        if num_tokens > self.mask.shape[0]:
-            raise ValueError(f"{num_tokens} tokens, but context_length is {self.mask.shape[0]}")
-        queries, keys, values = self.W_query(x), self.W_key(x), self.W_value(x)  # (B, T, d_out)
-        scores = queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[-1])  # (B, T, T)
-        scores = scores.masked_fill(self.mask[:num_tokens, :num_tokens], -torch.inf)
-        weights = self.dropout(torch.softmax(scores, dim=-1))  # (B, T, T)
-        return weights @ values  # (B, T, d_out)
+from autograder.parts import CausalAttention
 
 
 class MultiHeadAttentionWrapper(nn.Module):
     """Several causal heads, each with weights of its own, side by side in the last dimension.
 
     Attributes:
-        heads: `nn.ModuleList` of `num_heads` supplied `CausalAttention` heads. The trainable
+        heads: `nn.ModuleList` of `num_heads` heads of the part `CausalAttention`. The trainable
             weights are those of the heads and no others: `heads.0.W_query.weight` and so on.
 
     Source: document 000, line 577; document 004, line 16.

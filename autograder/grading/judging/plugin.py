@@ -24,6 +24,7 @@ from ...suite.plugin import (
     implementation,
     solution,
 )
+from .parts import parts_given
 from .remote import RemoteImplementation
 
 __all__ = ["draw", "expect", "implementation", "solution"]
@@ -88,6 +89,7 @@ def _behind_the_wall(config: pytest.Config, root: Path, folder: Path) -> Answers
                 read,
                 assignment.limits,
                 seed=int(config.getoption("--seed")),
+                given=parts_given(exercise.solution.read_text(encoding="utf-8")),
             )
             config.stash[_CLOSE].append(cache[suite])
         cache[suite].begin_question("")

@@ -12,7 +12,14 @@ from typing import Any
 
 import torch
 
-from ...errors import AnswerFault, AnswerMissing, AnswerProtocol, AnswerRaised, AnswerTimeout
+from ...errors import (
+    AnswerFault,
+    AnswerForbidden,
+    AnswerMissing,
+    AnswerProtocol,
+    AnswerRaised,
+    AnswerTimeout,
+)
 from ...records import Limits
 from ...sandbox import Budget
 from ...sandbox.session import Session
@@ -20,6 +27,7 @@ from ...submission import Answers
 from ...suite.implementation import Gradients, Outcome, Step
 from ...suite.names import names_used
 from . import replies
+from .parts import modules_of, refusal
 from .substitution import Lender
 
 #: after so many dead workers a question is not tried again
@@ -45,8 +53,11 @@ class RemoteImplementation:
         limits: Limits,
         seed: int,
         lender: Lender | None = None,
+        given: tuple[str, ...] = (),
     ) -> None:
+        """`given` are the parts that the exercise may import."""
         self._lender = lender
+        self._given = given
         self._open_worker = open_worker
         self._answers = answers
         self._limits = limits
@@ -55,6 +66,7 @@ class RemoteImplementation:
         self._load_fault: AnswerFault | None = None
         self._budget = Budget.of(limits)
         self._ends: list[AnswerFault] = []
+        self._refusals: dict[str, str | None] = {}
         self.generation = 0
 
     def begin_question(self, question: str) -> None:
@@ -98,6 +110,8 @@ class RemoteImplementation:
         """One request to the worker, on the question's budget."""
         if name in self._answers.broken:
             raise AnswerFault(self._answers.broken[name])
+        if text := self._refusal(name):
+            raise AnswerForbidden(text)
         if self._load_fault is not None:
             raise copy.copy(self._load_fault)
         if len(self._ends) >= _MAX_ENDS:
@@ -113,6 +127,11 @@ class RemoteImplementation:
                 self._make_sure_that_it_was_the_answer()
                 self._ends.append(copy.copy(fault))
             raise
+
+    def _refusal(self, name: str) -> str | None:
+        if name not in self._refusals:
+            self._refusals[name] = refusal(self._answers.text, name, self._given)
+        return self._refusals[name]
 
     def _make_sure_that_it_was_the_answer(self) -> None:
         """A worker ends with its parent too: raises `SandboxError` where that gives no other."""
@@ -142,7 +161,8 @@ class RemoteImplementation:
         self.close()
         self._session = self._open_worker()
         self.generation += 1
-        request = ("load", self._answers.exercise, self._answers.text, self._seed)
+        parts = [(part.name, part.text, list(part.parts)) for part in modules_of(self._given)]
+        request = ("load", self._answers.exercise, self._answers.text, self._seed, parts)
         try:
             self._session.ask(Budget.of_import(self._limits), *request)
             if self._lender is not None:

@@ -16,6 +16,7 @@ from ...errors import UserError
 from ...records import Assignment, Exercise
 from ...submission import Submission
 from ...suite.variants import module_texts
+from .part_texts import part_texts
 
 FORMS = ("module", "notebook")
 
@@ -76,6 +77,8 @@ def cases_of(course: Course, exercise: Exercise, forms: Sequence[str]) -> Iterat
             for variant, text in module_texts(exercise.solution, course.variants(kind, exercise)):
                 fitting = ("", *variant.names)
                 yield Case(kind[:-1], exercise, text, form, variant.question, variant.name, fitting)
+        for question, name, text in part_texts(exercise):
+            yield Case("part", exercise, text, form, question, name)
 
 
 def notebook_of(text: str) -> str:

@@ -134,6 +134,10 @@ def _problem(case: Case, question: QuestionResult) -> str:
         return f"a stub is {question.verdict} with {question.score:g} points"
     if case.kind == "misconception" and question.question == case.question:
         return "survived: it has full marks" if right else ""
+    if case.kind == "part" and question.question == case.question:
+        if question.verdict is Verdict.FORBIDDEN and question.score == 0:
+            return ""
+        return f"a part as an answer is {question.verdict} with {question.score:g} points"
     if case.kind == "combination" and question.question == case.question:
         if right:
             return "survived: it has full marks"
