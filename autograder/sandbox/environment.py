@@ -12,10 +12,7 @@ from pathlib import Path
 
 #: distributions that an answer may import besides the standard library, where installed
 ALLOWED = ("torch", "numpy", "einops")
-_PACKAGE = Path(__file__).resolve().parent.parent
-#: of our own: what runs there, and the parts that exercises import, by the name of the import
-OWN = {"worker": _PACKAGE / "worker", "autograder/parts": _PACKAGE / "parts"}
-PARTS = "autograder.parts"
+WORKER = Path(__file__).resolve().parent.parent / "worker"
 _SYSTEM_LIBRARIES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache")
 
 
@@ -45,8 +42,7 @@ class WorkerEnvironment:
         """The paths that Landlock lets a worker read: beside what is hidden, not through it."""
         paths = [self.python, self.standard_library, *self.libraries]
         parts = {part for path in paths for part in self._around(path.resolve())}
-        ours = (*sorted(parts), *self.packages, *OWN.values())
-        return [*map(str, ours), "/dev/null", "/dev/urandom"]
+        return [*map(str, (*sorted(parts), *self.packages, WORKER)), "/dev/null", "/dev/urandom"]
 
     def listable(self) -> list[str]:
         """The folders around what is hidden: Python lists them to find its modules."""

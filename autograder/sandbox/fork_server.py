@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import SandboxError
 from ..records import Limits, Tier
-from .environment import OWN, PARTS, Libraries, WorkerEnvironment, worker_environment
+from .environment import WORKER, Libraries, WorkerEnvironment, worker_environment
 from .links import Links
 
 if TYPE_CHECKING:  # its import loads torch, for which the parent's start need not wait
@@ -187,7 +187,6 @@ class ForkServer:
             "own_namespaces": self.tier is Tier.A,
             "notebooks": self._libraries.notebooks,
             "modules": self._libraries.modules,
-            "parts": PARTS,
             "listable": environment.listable(),
         }
         library = environment.standard_library
@@ -240,8 +239,5 @@ def _bubblewrap(environment: WorkerEnvironment) -> list[str]:
         command += ["--tmpfs", str(path)]
     for package in environment.packages:
         command += ["--ro-bind", str(package), f"{_PLACE}/{package.name}"]
-    for name, path in OWN.items():
-        for folder in reversed(Path(name).parents[:-1]):
-            command += ["--dir", f"{_PLACE}/{folder}"]
-        command += ["--ro-bind", str(path), f"{_PLACE}/{name}"]
+    command += ["--ro-bind", str(WORKER), f"{_PLACE}/{WORKER.name}"]
     return [*command, "--proc", "/proc", "--dev", "/dev", "--remount-ro", "/"]

@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from .environment import OWN, WorkerEnvironment
+from .environment import WORKER, WorkerEnvironment
 
 
 class Links:
@@ -21,10 +21,8 @@ class Links:
         self._temporary = tempfile.TemporaryDirectory(prefix="autograder-")
         self.folder = Path(self._temporary.name)
         self.folder.chmod(0o755)
-        for name, path in {**{p.name: p for p in environment.packages}, **OWN}.items():
-            link = self.folder / name
-            link.parent.mkdir(mode=0o755, exist_ok=True)
-            link.symlink_to(self._reached(path))
+        for path in (*environment.packages, WORKER):
+            (self.folder / path.name).symlink_to(self._reached(path))
         self.library = self._reached(environment.standard_library)
 
     @property

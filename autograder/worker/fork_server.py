@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import gc
-import importlib
 import json
 import os
 import platform
@@ -29,7 +28,7 @@ def main() -> None:
     control = socket.socket(fileno=settings["control"])
     torch.set_num_threads(1)
     if not settings["notebooks"] or "torch" in settings["modules"]:
-        _warm(settings["parts"])
+        _warm()
     others = _notebook(settings["modules"]) if settings["notebooks"] else {}
     # as the user who started all this: nobody may not even look at some of these paths
     rules = _above_channel(
@@ -56,11 +55,8 @@ def _become_nobody() -> None:
         os.setresuid(confine.NOBODY, confine.NOBODY, confine.NOBODY)
 
 
-def _warm(parts: str) -> None:
-    """Pays for first uses here, once; `parts` is the package of what exercises import."""
-    package = importlib.import_module(parts)
-    for name in package.__all__:
-        getattr(package, name)
+def _warm() -> None:
+    """Pays for first uses here, once."""
     compiler.defer()
     compiler.never_compile()
     layer = nn.Linear(4, 4)

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from autograder import errors
+from autograder.grading.judging.parts import modules_of
 from autograder.suite.traits.layouts import LAYOUTS
 
 
@@ -80,10 +81,10 @@ def test_what_a_worker_allocates_lies_side_by_side(student):
     assert made.call("pages") < 150  # 86 pages hold them all
 
 
-def test_parts_of_other_exercises_can_be_imported_and_nothing_else_of_the_grader(student):
-    made = student(
-        "from autograder.parts import apply_rotary, rotary_angles\n"
+def test_parts_are_there_where_an_exercise_is_given_them_and_nowhere_else(student):
+    text = (
         "def turned(x, places):\n"
+        "    from autograder.parts import apply_rotary, rotary_angles\n"
         "    return apply_rotary(x, rotary_angles(places, x.shape[-1]))\n"
         "def seen(name):\n"
         "    try:\n"
@@ -92,10 +93,13 @@ def test_parts_of_other_exercises_can_be_imported_and_nothing_else_of_the_grader
         "        return False\n"
         "    return True\n"
     )
-    x = torch.tensor([[1.0, 0.0]])
-    turned = made.call("turned", x, torch.ones(1))
+    made = student(text)
+    assert made.call("seen", "autograder.parts") is False
+    given = modules_of(("apply_rotary", "rotary_angles"))
+    parts = [(part.name, part.text, list(part.parts)) for part in given]
+    made.ask("load", "module", text, 7, parts)
+    turned = made.call("turned", torch.tensor([[1.0, 0.0]]), torch.ones(1))
     assert torch.allclose(turned, torch.tensor([[0.5403, 0.8415]]), atol=1e-4)
-    assert made.call("seen", "autograder.parts") is True
     assert not any(made.call("seen", f"autograder.{name}") for name in ("grading", "suite", "cli"))
 
 
