@@ -7,11 +7,16 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from .bounds import check_statements
 from .magic import python_of
 from .statement import Statement, statements_of
 from .text import NOT_PYTHON, fault_of, in_words, parsed
 
-_DEFINITION = re.compile(r"^\s*(?:async\s+)?(?:def|class)\s+([^\W\d]\w*)", re.MULTILINE)
+_DEFINITION = re.compile(
+    r"^[ \t]*+(?:async[ \t]++)?(?:def|class)[ \t]++([^\W\d]\w*)", re.MULTILINE
+)
+#: how often a cell is tried together with the one before, and how long both may be: it is rare
+_MOST_JOINS, _LONGEST_JOIN = 20, 20_000
 
 
 @dataclass(slots=True)
@@ -25,17 +30,30 @@ class CodeCell:
 
 
 def read_cells(sources: Iterable[str]) -> list[CodeCell]:
-    """The cells in their order; a definition that was split across two cells is joined again."""
+    """The cells in their order; a definition that was split across two cells is joined again.
+
+    Raises `SubmissionError` for more statements than people write.
+    """
     cells: list[CodeCell] = []
+    joins = 0
     for source in sources:
         cell = _cell(source)
-        if not cell.is_whole and cells and source.lstrip("\r\n")[:1] in (" ", "\t"):
+        if joins < _MOST_JOINS and cells and _goes_on(cells[-1], cell):
+            joins += 1
             joined = _cell(f"{cells[-1].source}\n{source}")
             if joined.is_whole:
                 cells[-1] = joined
                 continue
         cells.append(cell)
+    check_statements(sum(len(cell.statements) for cell in cells))
     return cells
+
+
+def _goes_on(one: CodeCell, next_: CodeCell) -> bool:
+    """Whether a cell looks like the rest of the one before."""
+    is_indented = next_.source.lstrip("\r\n")[:1] in (" ", "\t")
+    is_short = len(one.source) + len(next_.source) <= _LONGEST_JOIN
+    return is_indented and is_short and not next_.is_whole
 
 
 def _cell(source: str) -> CodeCell:

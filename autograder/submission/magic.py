@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Iterator, Sequence
 
+from .logical import logical_lines
 from .text import NOT_PYTHON, one_line_end, parsed
 
-#: `%magic`, `!shell`, `?help`, `help?`, `files = !ls`, and commands that need no sign in front
-_MAGIC_LINE = re.compile(
-    r"^(\s*)(?:[%!?].*|[\w., \t]+=\s*[%!].*|.*[^#'\"\s]\s*\?{1,2}\s*"
-    r"|(?:pip|conda|mamba|uv|cd|ls|pwd|cat|mkdir|rm|cp|mv)(?:\s+[-\w./~].*)?)$"
+#: `%magic`, `!shell`, `?help`, `files = !ls`, and commands that need no sign in front. No two
+#: parts of it can take the same characters, so that no text makes it go back over them again
+_MAGIC = re.compile(
+    r"[%!?].*|[\w., \t]+=\s*[%!].*"
+    r"|(?:pip|conda|mamba|uv|cd|ls|pwd|cat|mkdir|rm|cp|mv)(?:\s+[-\w./~].*)?"
 )
 #: cell magics whose body is still Python of this notebook
 _TRANSPARENT = ("%%time", "%%timeit", "%%capture", "%%prun")
-_MOST_MAGICS = 100
+#: of magic lines that only Python finds: it reads the whole cell for each
+_MOST_FAULTS = 8
+#: nobody writes a longer magic line
+_LONGEST_MAGIC = 10_000
 
 
 def python_of(source: str) -> str:
@@ -27,33 +33,67 @@ def python_of(source: str) -> str:
         if lines[first].split()[0] not in _TRANSPARENT:
             return ""
         lines[first] = ""
-    for _ in range(_MOST_MAGICS):
-        fault = _fault("\n".join(lines))
-        # only where Python objects: a line that starts with % may also go on an expression
+    # only where Python objects: a line that starts with % may also go on an expression
+    if (fault := _fault(lines)) is not None:
+        lines = _without_magic(lines)
+        fault = _fault(lines)
+    for _ in range(_MOST_FAULTS):
         line = (fault or 0) - 1
-        if not 0 <= line < len(lines) or not _MAGIC_LINE.match(lines[line]):
+        if not 0 <= line < len(lines) or not _is_magic(lines[line]):
             break
-        lines[line] = _MAGIC_LINE.sub(r"\1pass", lines[line])
-    if fault is not None:
-        lines = _settled(lines)
-    return "\n".join(lines)
+        lines[line] = _passed(lines[line])
+        fault = _fault(lines)
+    return "\n".join(lines if fault is None else _valid_after_all(lines))
 
 
-def _settled(lines: list[str]) -> list[str]:
+def _without_magic(lines: Sequence[str]) -> list[str]:
+    """The lines with `pass` for each magic one where a statement may begin."""
+    found = list(lines)
+    for start, end in logical_lines(lines, _is_surely_magic):
+        if _is_surely_magic(lines[start]):
+            found[start : end + 1] = [_passed(lines[start]), *[""] * (end - start)]
+    return found
+
+
+def _is_magic(line: str) -> bool:
+    text = line.strip()
+    if len(text) > _LONGEST_MAGIC:
+        return False
+    return _MAGIC.fullmatch(text) is not None or _asks_for_help(text)
+
+
+def _is_surely_magic(line: str) -> bool:
+    """Whether a line where a statement begins is magic, and no Python by itself."""
+    return _is_magic(line) and _fault([line.strip()]) is not None
+
+
+def _asks_for_help(text: str) -> bool:
+    before = text[:-1].rstrip()
+    return text.endswith("?") and before != "" and before[-1] not in "#'\""
+
+
+def _passed(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())] + "pass"
+
+
+def _valid_after_all(lines: list[str]) -> list[str]:
     """Lines that are valid after all without an indentation, or without all that looks magic."""
-    dedented = textwrap.dedent("\n".join(lines))
-    plain = _MAGIC_LINE.pattern
-    without = "\n".join(re.sub(plain, r"\1pass", line) for line in dedented.split("\n"))
-    for text in (dedented, without):
-        if _fault(text) is None:
-            return text.split("\n")
+    for attempt in _attempts(lines):
+        if _fault(attempt) is None:
+            return attempt
     return lines
 
 
-def _fault(text: str) -> int | None:
+def _attempts(lines: Sequence[str]) -> Iterator[list[str]]:
+    dedented = textwrap.dedent("\n".join(lines)).split("\n")
+    yield dedented
+    yield [_passed(line) if _is_magic(line) else line for line in dedented]
+
+
+def _fault(lines: Sequence[str]) -> int | None:
     """The line at which Python objects, 0 where it does not say; None for valid Python."""
     try:
-        parsed(text)
+        parsed("\n".join(lines))
     except SyntaxError as error:
         return error.lineno or 0
     except NOT_PYTHON:

@@ -12,14 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import SubmissionError
-from .cells import names_defined_in, read_cells
+from .bounds import check_cells, check_code, check_json
+from .cells import CodeCell, names_defined_in, read_cells
 from .closure import needed
 from .similar import hints
 from .text import decoded
-
-_MOST_CODE = 1 << 20
-#: a notebook of nothing but brackets would take forty times its size in memory
-_MOST_BRACKETS = 8_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +37,8 @@ def module_of_notebook(data: bytes, names: Sequence[str]) -> NotebookModule:
     """The module that answers `names`; raises `SubmissionError` for bytes that are no notebook."""
     document, notes = notebook_of(data)
     every = cells_of(document)
-    sources = [source_of(cell) for cell in every if cell.get("cell_type") == "code"]
-    if sum(map(len, sources)) > _MOST_CODE:
-        raise SubmissionError("holds more than 1 MB of code; hand in your own code only")
     try:
-        cells = read_cells(sources)
+        cells = code_cells(document)
         statements = [statement for cell in cells for statement in cell.statements]
         chosen = needed(statements, names)
     except RecursionError as error:
@@ -67,12 +61,21 @@ def module_of_notebook(data: bytes, names: Sequence[str]) -> NotebookModule:
     )
 
 
+def code_cells(document: dict[str, Any]) -> list[CodeCell]:
+    """The code cells of a notebook, read; raises `SubmissionError` for what is out of bounds.
+
+    Also `RecursionError` for code that is nested too deeply.
+    """
+    sources = [source_of(cell) for cell in cells_of(document) if cell.get("cell_type") == "code"]
+    check_code(sources)
+    return read_cells(sources)
+
+
 def notebook_of(data: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The document and notes on how it was read; raises `SubmissionError` for no notebook."""
     if not data.strip():
         raise SubmissionError("is empty; save the notebook in Jupyter and hand it in again")
-    if data.count(b"[") + data.count(b"{") > _MOST_BRACKETS:
-        raise SubmissionError("is no notebook that a person wrote; clear all outputs and save it")
+    check_json(data)
     text, notes = _decoded(data)
     try:
         document = json.loads(text)
@@ -81,8 +84,10 @@ def notebook_of(data: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
             f"is not a notebook, or only a part of one (no valid JSON: {error}); save it in "
             "Jupyter and hand in the .ipynb file"
         ) from error
-    if not isinstance(document, dict) or _cells(document) is None:
+    cells = _cells(document) if isinstance(document, dict) else None
+    if cells is None:
         raise SubmissionError("is not a notebook (it has no cells); hand in the .ipynb file")
+    check_cells(len(cells))
     return document, notes
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ..errors import SubmissionError
 from ..records import Exercise, ExerciseStatus
+from .bounds import MAX_CODE, MAX_NOTEBOOK_BYTES, check_code, check_statements
 from .display import without_display
 from .missing import about_missing
 from .notebook import module_of_notebook
@@ -19,8 +20,6 @@ from .similar import hints
 from .statement import statements_of
 from .text import NOT_PYTHON, decoded, fault_of, in_words, parsed
 
-MAX_MODULE_BYTES = 1 << 20
-MAX_NOTEBOOK_BYTES = 100 << 20
 #: bytes as they are; where the system knows them: no link, no waiting for a pipe, nothing inherited
 _READ = os.O_RDONLY
 for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
@@ -86,17 +85,19 @@ def _read(path: Path, exercise: Exercise, read: Callable[[Path, Exercise], Answe
 
 
 def _module(path: Path, exercise: Exercise) -> Answers:
-    data = read_bytes(path, MAX_MODULE_BYTES)
-    if len(data) >= MAX_MODULE_BYTES:
-        raise SubmissionError("is larger than 1 MB; hand in the code only")
+    data = read_bytes(path, MAX_CODE)
+    if len(data) >= MAX_CODE:
+        raise SubmissionError(f"is larger than {MAX_CODE >> 20} MB; hand in the code only")
     if data.lstrip()[:1] == b"{" and b'"cells"' in data:
         note = f"{path.name} is a notebook, and was read as one; hand it in as .ipynb"
         answers = _notebook(path, exercise)
         return replace(answers, notes=(*answers.notes, note))
     text, said = decoded(data)
+    check_code([text])
     notes = tuple(f"{path.name} {note}" for note in said)
     try:
         tree = parsed(text)
+        check_statements(len(tree.body))
         fault = fault_of(tree.body)
     except NOT_PYTHON as error:
         fault = error
@@ -135,7 +136,8 @@ def _hints(text: str, tree: ast.Module, exercise: Exercise) -> dict[str, str]:
 def _notebook(path: Path, exercise: Exercise) -> Answers:
     data = read_bytes(path, MAX_NOTEBOOK_BYTES)
     if len(data) >= MAX_NOTEBOOK_BYTES:
-        raise SubmissionError("is larger than 100 MB; clear all outputs and save it again")
+        size = MAX_NOTEBOOK_BYTES >> 20
+        raise SubmissionError(f"is larger than {size} MB; clear all outputs and save it again")
     names = [question.name for question in exercise.questions]
     module = module_of_notebook(data, names)
     return Answers(

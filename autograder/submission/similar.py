@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Collection, Iterable, Sequence
 
 _ALIKE = 0.7
+#: names that are looked at, and how long one may be: looking for a likeness takes its time
+_MOST_NAMES, _LONGEST_NAME = 1_000, 100
 
 
 def hints(
@@ -17,20 +19,22 @@ def hints(
     inside another definition, or in a cell that is no code.
     """
     found: dict[str, str] = {}
+    names = [*sorted(others), *sorted(set(elsewhere))]
     for name in missing:
         if name in elsewhere:
             found[name] = (
                 "its definition stands inside another one, or in a cell that is no code cell; "
                 "put it at the outermost level of a code cell or module"
             )
-        elif alike := closest(name, [*sorted(others), *sorted(set(elsewhere))]):
+        elif alike := closest(name, names):
             found[name] = f"found {alike}: is the name wrong?"
     return found
 
 
 def closest(name: str, others: Sequence[str]) -> str | None:
     """The one of `others` that looks most like `name`, if any does."""
-    plain = {_plain(other): other for other in reversed(others)}
+    near = [other for other in others if len(other) <= _LONGEST_NAME][:_MOST_NAMES]
+    plain = {_plain(other): other for other in reversed(near)}
     best = difflib.get_close_matches(_plain(name), plain, n=1, cutoff=_ALIKE)
     return plain[best[0]] if best else None
 

@@ -117,6 +117,8 @@ def _first_line(node: ast.stmt) -> int:
 
 def _segment(lines: Sequence[bytes], node: ast.stmt) -> str:
     decorators = getattr(node, "decorator_list", [])
+    if node.lineno == node.end_lineno and not decorators:  # a long line may hold many
+        return lines[node.lineno - 1][node.col_offset : node.end_col_offset].decode()
     part = [*lines[_first_line(node) - 1 : node.end_lineno]]
     part[-1] = part[-1][: node.end_col_offset]
     part[0] = part[0] if decorators else part[0][node.col_offset :]

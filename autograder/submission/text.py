@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import codecs
 import importlib.util
+import io
+import tokenize
 import warnings
 from collections.abc import Sequence
 
@@ -12,6 +14,8 @@ from ..errors import SubmissionError
 
 #: what Python's compiler raises for text that it does not take
 NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
+#: their time grows with the square of a text
+_NOT_FOR_TEXT = ("punycode", "idna")
 _WIDE = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -29,12 +33,20 @@ def decoded(data: bytes) -> tuple[str, tuple[str, ...]]:
     wide = _wide_encoding(data)
     try:
         if wide is None:
+            _check_encoding(data)
             return importlib.util.decode_source(data), ()
         return one_line_end(data.decode(wide)).removeprefix("\ufeff"), (_saved_as("UTF-16"),)
     except (SyntaxError, UnicodeError, LookupError) as error:
         if b"\0" in data:
             raise SubmissionError("is not a text file; save the code as UTF-8 text") from error
     return one_line_end(data.decode("latin-1")), (_saved_as("UTF-8 nor in what it says"),)
+
+
+def _check_encoding(data: bytes) -> None:
+    """Raises `LookupError` for a coding line with a code for domain names, not for texts."""
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    if codecs.lookup(encoding).name in _NOT_FOR_TEXT:
+        raise LookupError(encoding)
 
 
 def _wide_encoding(data: bytes) -> str | None:
@@ -80,9 +92,9 @@ def in_words(error: Exception) -> str:
     if isinstance(error, SyntaxError):
         line = (error.text or "").strip()
         where = f"line {error.lineno}: " if error.lineno else ""
-        return f"{where}{type(error).__name__}: {error.msg}" + (
+        return f"{where}{type(error).__name__}: {error.msg[:300]}" + (
             f", at: {line[:120]}" if line else ""
         )
     if isinstance(error, RecursionError | MemoryError):
         return "it is nested too deeply"
-    return str(error)
+    return str(error)[:300]

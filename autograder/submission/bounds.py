@@ -1,0 +1,65 @@
+"""What a submitted file may hold: one set of bounds, whoever reads it.
+
+They are far beyond what people write (torch's largest module has 15,000 lines and 145,000 tokens),
+and small enough that a file within them is read in some seconds and in less than a gigabyte.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ..errors import SubmissionError
+
+#: of a module, and of all code cells of a notebook together, in bytes and characters
+MAX_CODE = 2 << 20
+#: of a notebook, in bytes: outputs with pictures are large
+MAX_NOTEBOOK_BYTES = 100 << 20
+#: words, numbers, signs and line ends of all code of a file
+MAX_TOKENS = 200_000
+#: functions, classes and lambdas of all code of a file: Python's compiler compares them all
+MAX_DEFINITIONS = 5_000
+#: at the outermost level of all code of a file
+MAX_STATEMENTS = 10_000
+MAX_CELLS = 20_000
+#: values in the JSON of a notebook: some 60 bytes of memory each
+_MAX_VALUES = 12_000_000
+
+_TOKEN = re.compile(r"\w+|[^\w\s]|\n")
+_DEFINITION = re.compile(r"\b(?:def|class|lambda)\b")
+
+
+def check_code(sources: Sequence[str]) -> None:
+    """Raises `SubmissionError` for more code than people write in one file."""
+    if sum(map(len, sources)) > MAX_CODE:
+        raise _too_much(f"{MAX_CODE >> 20} MB of code")
+    if sum(_count(_TOKEN, source) for source in sources) > MAX_TOKENS:
+        raise _too_much(f"{MAX_TOKENS:,} words and signs of code")
+    if sum(_count(_DEFINITION, source) for source in sources) > MAX_DEFINITIONS:
+        raise _too_much(f"{MAX_DEFINITIONS:,} functions and classes")
+
+
+def check_statements(count: int) -> None:
+    """Raises `SubmissionError` for more statements than people write in one file."""
+    if count > MAX_STATEMENTS:
+        raise _too_much(f"{MAX_STATEMENTS:,} statements")
+
+
+def check_cells(count: int) -> None:
+    """Raises `SubmissionError` for more cells than people write in one notebook."""
+    if count > MAX_CELLS:
+        raise _too_much(f"{MAX_CELLS:,} cells")
+
+
+def check_json(data: bytes) -> None:
+    """Raises `SubmissionError` for a notebook that would take too much memory to be read."""
+    if sum(map(data.count, (b"[", b"{", b","))) > _MAX_VALUES:
+        raise SubmissionError("is no notebook that a person wrote; clear all outputs and save it")
+
+
+def _too_much(what: str) -> SubmissionError:
+    return SubmissionError(f"holds more than {what}; hand in your own code only")
+
+
+def _count(pattern: re.Pattern[str], text: str) -> int:
+    return sum(1 for _ in pattern.finditer(text))

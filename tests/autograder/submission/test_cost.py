@@ -1,0 +1,168 @@
+"""What reading costs grows no faster than a text: no shape makes a reader go back over it."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import inspect
+import json
+import pkgutil
+import re
+import time
+from collections import deque
+from collections.abc import Callable
+
+import pytest
+
+import autograder
+from autograder.errors import SubmissionError
+from autograder.submission import module_of_notebook
+from autograder.submission.bounds import check_code
+from autograder.submission.cells import names_defined_in, read_cells
+from autograder.submission.display import without_display
+from autograder.submission.magic import python_of
+from autograder.submission.text import NOT_PYTHON, decoded, parsed
+
+#: shapes that grow: a text of about that many characters
+SHAPES: dict[str, Callable[[int], str]] = {
+    "spaces": lambda n: " " * n + "(",
+    "tabs": lambda n: "\t" * n + "x",
+    "newlines": lambda n: "\n" * n + "!",
+    "returns": lambda n: "\r" * n + "def",
+    "indented_lines": lambda n: " \n" * (n // 2) + "x",
+    "brackets": lambda n: "(" * n,
+    "closed_brackets": lambda n: "[]" * (n // 2),
+    "minus": lambda n: "-" * n + "1",
+    "quotes": lambda n: '"' * n,
+    "apostrophes": lambda n: "'" * n,
+    "escaped_quotes": lambda n: '"' + '\\"' * (n // 2) + "\\",
+    "triple_quotes": lambda n: '"""' + 'a"" ' * (n // 4),
+    "open_strings": lambda n: "'''" + "\\" * n,
+    "backslashes": lambda n: "\\" * n,
+    "continued_lines": lambda n: "!a \\\n" * (n // 5),
+    "question_marks": lambda n: "a" + " ?" * (n // 2) + "x",
+    "help_with_spaces": lambda n: "a" + " " * n + "?" + " " * n + "x",
+    "words": lambda n: "a, " * (n // 3) + "(",
+    "assigned": lambda n: "a." * (n // 2) + "=" + " " * n + "(",
+    "commands": lambda n: "pip" + " " * n + "(",
+    "magic_lines": lambda n: "%a\n" * (n // 3),
+    "magic_above_code": lambda n: "%a\n" * 100 + "x = x\n" * (n // 6),
+    "magic_in_code": lambda n: "x = 1\n!ls\n" * (n // 10),
+    "assigned_magic": lambda n: "x = !ls\n" * (n // 8),
+    "help_lines": lambda n: "x?\n" * (n // 3),
+    "unclosed": lambda n: "x = 1\n" * (n // 6) + "(",
+    "one_name": lambda n: "x = x\n" * (n // 6),
+    "one_line": lambda n: "x=x;" * (n // 4) + "x",
+    "chain_of_names": lambda n: "".join(f"x{i} = x{i + 1}\n" for i in range(n // 12)),
+    "wrapped": lambda n: "def f(): 0\n" + "f = g(f)\n" * (n // 9),
+    "patched": lambda n: "class f: 0\n" + "f.a = f\n" * (n // 8),
+    "definitions": lambda n: "def f(): f\n" * (n // 11),
+    "words_of_definitions": lambda n: "def " * (n // 4),
+    "spaced_definitions": lambda n: "async" + " " * n + "x",
+    "decorators": lambda n: "@f\n" * (n // 3) + "def f(): 0",
+    "imports": lambda n: "import " + ", ".join(f"a{i}" for i in range(n // 8)),
+    "marks": lambda n: "`*_[" * (n // 4),
+    "markup": lambda n: "<a " * (n // 3),
+    "ends_of_markup": lambda n: "![" * (n // 2) + "](" * (n // 2),
+    "nulls": lambda n: "\0" * n,
+    "digits": lambda n: "1" * n,
+    "zeros_with_point": lambda n: "1." + "0" * n + "e",
+    "equal_signs": lambda n: "=" * n,
+    "tildes": lambda n: "~" * n + "\n" + "~" * n,
+    "identical_lines": lambda n: "ab cd ef\n" * (n // 9),
+}
+
+READERS: dict[str, Callable[[str], object]] = {
+    "python_of": python_of,
+    "names_defined_in": names_defined_in,
+    "read_cells": lambda text: read_cells([text]),
+    "many_cells": lambda text: read_cells([text[at : at + 40] for at in range(0, len(text), 40)]),
+    "check_code": lambda text: check_code([text]),
+    "notebook": lambda text: module_of_notebook(_notebook("code", text), ["f", "A"]),
+    "markdown": lambda text: module_of_notebook(_notebook("markdown", text), ["f", "A"]),
+    "decoded": lambda text: decoded(text.encode()),
+    "punycode": lambda text: decoded(b"# coding: punycode\n" + text.encode()),
+    "display": lambda text: without_display(text, parsed(text).body),
+}
+#: characters of a text, and the CPU seconds within which nothing has gone back over it
+SIZE, SHORT = 16_000, 0.1
+#: a text four times as long may take that many times as long, for noise; squared it would be 16
+MOST_GROWTH = 9.0
+
+
+def _notebook(kind: str, text: str) -> bytes:
+    return json.dumps({"cells": [{"cell_type": kind, "source": text}]}).encode()
+
+
+def _seconds(read: Callable[[str], object], text: str) -> float:
+    """CPU seconds of one reading, whatever comes of it."""
+    gc.disable()
+    before = time.process_time()
+    try:
+        with contextlib.suppress(SubmissionError, *NOT_PYTHON):
+            read(text)
+        return time.process_time() - before
+    finally:
+        gc.enable()
+
+
+def grows_too_fast(read: Callable[[str], object], shape: Callable[[int], str]) -> str:
+    """What shows that a reader takes time that grows with the square of a text; else empty."""
+    for size in (SIZE, 2 * SIZE):  # a second, longer look confirms it
+        long = _seconds(read, shape(size))
+        if long < SHORT or long <= MOST_GROWTH * _seconds(read, shape(size // 4)):
+            return ""
+    return f"{long:.2f} s for {size:,} characters"
+
+
+def _searches() -> dict[str, Callable[[str], object]]:
+    """Every use of a regular expression that a module of the package keeps, by its place."""
+    found: dict[str, Callable[[str], object]] = {}
+    for info in pkgutil.walk_packages(autograder.__path__, "autograder."):
+        if "__main__" in info.name:
+            continue
+        module = importlib.import_module(info.name)
+        for name, kept in vars(module).items():
+            patterns = kept.values() if isinstance(kept, dict) else [kept]
+            if any(isinstance(pattern, re.Pattern) for pattern in patterns):
+                uses = re.findall(rf"\b{name}(?:\[[\w.]+\])?\.(\w+)\b", inspect.getsource(module))
+                found |= {
+                    f"{info.name}.{name}.{use} {number}": _search(pattern, use)
+                    for use in {*uses} - {"pattern"}
+                    for number, pattern in enumerate(patterns)
+                }
+    return found
+
+
+def _search(pattern: re.Pattern[str], use: str) -> Callable[[str], object]:
+    method = getattr(pattern, use)
+    if isinstance(pattern.pattern, bytes):
+        return lambda text: method(text.encode())
+    if use == "finditer":
+        return lambda text: deque(method(text), 0)
+    return (lambda text: method("", text)) if use == "sub" else method
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_no_text_takes_a_reader_time_that_grows_with_its_square(name: str) -> None:
+    found = {shape: grows_too_fast(READERS[name], make) for shape, make in SHAPES.items()}
+    assert not {shape: text for shape, text in found.items() if text}
+
+
+def test_no_text_takes_a_regular_expression_time_that_grows_with_its_square() -> None:
+    searches = _searches()
+    assert len(searches) > 12
+    found = {
+        f"{name} on {shape}": told
+        for name, search in searches.items()
+        for shape, make in SHAPES.items()
+        if (told := grows_too_fast(search, make))
+    }
+    assert not found
+
+
+@pytest.mark.parametrize("pattern", [r"^\s*(?:def|class)", r"(a,? ?)*\(", r".*[^#]\s*\?$"])
+def test_a_pattern_that_goes_back_over_a_text_is_found(pattern: str) -> None:
+    search = re.compile(pattern, re.MULTILINE).search
+    assert any(grows_too_fast(search, make) for make in SHAPES.values())
