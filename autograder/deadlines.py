@@ -26,7 +26,9 @@ _UNITS = {
     "h": timedelta(hours=1),
     "m": timedelta(minutes=1),
 }
-_PART = re.compile(r"(?<!\d)(\d+(?:\.\d+)?)\s*(w(?:eeks?)?|d(?:ays?)?|h(?:ours?)?|m(?:in(?:utes?)?)?)\b")
+_PART = re.compile(
+    r"(?<!\d)(\d+(?:\.\d+)?)\s*(w(?:eeks?)?|d(?:ays?)?|h(?:ours?)?|m(?:in(?:utes?)?)?)\b"
+)
 _LONGEST = timedelta(days=3660)
 
 

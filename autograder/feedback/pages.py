@@ -11,7 +11,6 @@ from ..course import Course
 from ..files import replace_file
 from ..records import (
     ExerciseResult,
-    ExerciseStatus,
     QuestionResult,
     SubmissionResult,
     SubmissionStatus,
@@ -21,12 +20,12 @@ from ..records import (
 from ..results.manual import HumanGrade, HumanWork, with_human_work
 from ..results.review import latest
 from ..results.wording import NEXT_STEPS, VERDICT_WORDS, exercise_advice, readable, shortened
-from ..submission.answers import Answers, read_answers
+from ..submission.bounded import BoundedReader
 from ..submission.names import folder_name, handed_in
+from .code import code_reader, definitions_of
 from .plain_text import arrival_sentence, feedback_text
 from .rendering import render
 
-_LONGEST_CODE = 20_000
 _LONGEST_MESSAGE = 4_000
 
 
@@ -77,18 +76,19 @@ def write_feedback(
     """
     titles = {assignment.name: assignment.title for assignment in course.assignments}
     written: list[Path] = []
-    for result in latest(results):
-        if result.status is SubmissionStatus.GRADED:
-            title = titles.get(result.assignment, readable(result.assignment))
-            parts = (folder_name(result.student), folder_name(result.assignment))
-            submitted = handed_in(class_folder, result.student, result.assignment)
-            work = human or HumanWork()
-            late = (arrivals or {}).get((result.student, result.assignment), Lateness())
-            page = feedback_page(result, title, submitted, work, late)
-            target = class_folder.joinpath("feedback", *parts, "feedback.html")
-            written.append(replace_file(target, page))
-            text = feedback_text(result, title, work, late)
-            replace_file(target.with_suffix(".txt"), text)
+    with code_reader() as reader:
+        for result in latest(results):
+            if result.status is SubmissionStatus.GRADED:
+                title = titles.get(result.assignment, readable(result.assignment))
+                parts = (folder_name(result.student), folder_name(result.assignment))
+                submitted = handed_in(class_folder, result.student, result.assignment)
+                work = human or HumanWork()
+                late = (arrivals or {}).get((result.student, result.assignment), Lateness())
+                page = _page(result, title, submitted, work, late, reader)
+                target = class_folder.joinpath("feedback", *parts, "feedback.html")
+                written.append(replace_file(target, page))
+                text = feedback_text(result, title, work, late)
+                replace_file(target.with_suffix(".txt"), text)
     return written
 
 
@@ -96,8 +96,23 @@ def feedback_page(
     result: SubmissionResult, title: str, submitted: Path, human: HumanWork, late: Lateness
 ) -> str:
     """The page of one submission; `submitted` is where its files are."""
+    with code_reader() as reader:
+        return _page(result, title, submitted, human, late, reader)
+
+
+def _page(
+    result: SubmissionResult,
+    title: str,
+    submitted: Path,
+    human: HumanWork,
+    late: Lateness,
+    reader: BoundedReader,
+) -> str:
     (counted,) = with_human_work([result], human)
-    exercises = [_exercise(counted, exercise, submitted, human) for exercise in counted.exercises]
+    exercises = [
+        _exercise(counted, exercise, definitions_of(submitted, exercise, reader), human)
+        for exercise in counted.exercises
+    ]
     questions = [question for exercise in exercises for question in exercise.questions]
     open_ones = [question for question in questions if question.tone != "right"]
     return render(
@@ -114,20 +129,15 @@ def feedback_page(
 
 
 def _exercise(
-    result: SubmissionResult, exercise: ExerciseResult, submitted: Path, human: HumanWork
+    result: SubmissionResult, exercise: ExerciseResult, code: Mapping[str, str], human: HumanWork
 ) -> _Exercise:
-    answers = (
-        read_answers(submitted, exercise.file)
-        if exercise.status is ExerciseStatus.GRADED
-        else Answers()
-    )
     return _Exercise(
         result=exercise,
         advice=exercise_advice(exercise),
         questions=tuple(
             _question(
                 question,
-                answers,
+                code.get(question.question, ""),
                 human.of(result, exercise.exercise, question.question),
                 f"{exercise.exercise}-{question.question}",
             )
@@ -136,9 +146,7 @@ def _exercise(
     )
 
 
-def _question(
-    question: QuestionResult, answers: Answers, grade: HumanGrade, anchor: str
-) -> _Question:
+def _question(question: QuestionResult, code: str, grade: HumanGrade, anchor: str) -> _Question:
     return _Question(
         result=question,
         anchor=anchor,
@@ -148,7 +156,7 @@ def _question(
         mistake=readable((question.misconception or "").rpartition(".")[2]),
         next_step=NEXT_STEPS[question.verdict],
         tests=_tests(question),
-        code=shortened(answers.definitions.get(question.question, ""), _LONGEST_CODE),
+        code=code,
     )
 
 

@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SubmissionError
-from .cells import read_cells
-from .notebook import cells_of, notebook_of, source_of
-from .read import MAX_NOTEBOOK_BYTES, read_bytes
+from .bounds import MAX_NOTEBOOK_BYTES, check_code
+from .notebook import code_cells, notebook_of, source_of
+from .read import read_bytes
 from .statement import Statement, statements_of
 from .text import NOT_PYTHON, decoded, parsed
 
 __all__ = ["Answers", "read_answers", "same_code", "source_of"]
+
+#: characters that are shown of a file that nobody could read
+_MOST_OF_A_BROKEN_FILE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +47,29 @@ def read_answers(folder: Path, file: str | None) -> Answers:
             return Answers(problem=f"{file} is larger than {MAX_NOTEBOOK_BYTES >> 20} MB")
         return _of_notebook(data) if file.endswith(".ipynb") else _of_module(data, file)
     except SubmissionError as error:
-        return Answers(rest=data.decode("utf-8", "replace"), problem=f"{file} {error}")
+        rest = data[:_MOST_OF_A_BROKEN_FILE].decode("utf-8", "replace")
+        return Answers(rest=rest, problem=f"{file} {error}")
+
+
+def unreadable_answers(folder: Path, file: str | None) -> Answers:
+    """The beginning of a file that grading could not read: nothing reads the whole of it again."""
+    try:
+        data = read_bytes(folder / Path(file or "").name, _MOST_OF_A_BROKEN_FILE)
+    except SubmissionError:
+        data = b""
+    problem = f"{file} could not be read when it was graded"
+    return Answers(rest=data.decode("utf-8", "replace"), problem=problem)
 
 
 def _of_module(data: bytes, file: str) -> Answers:
     if data.lstrip()[:1] == b"{" and b'"cells"' in data:
         return _of_notebook(data)
     text, _ = decoded(data)
+    check_code([text])
     try:
         statements = statements_of(text, parsed(text).body)
     except NOT_PYTHON:
-        return Answers(rest=text, problem=f"{file} is not valid Python")
+        return Answers(rest=text[:_MOST_OF_A_BROKEN_FILE], problem=f"{file} is not valid Python")
     taken = {
         number
         for statement in statements
@@ -68,9 +83,8 @@ def _of_module(data: bytes, file: str) -> Answers:
 
 def _of_notebook(data: bytes) -> Answers:
     document, _ = notebook_of(data)
-    sources = [source_of(c) for c in cells_of(document) if c.get("cell_type") == "code"]
     try:
-        statements = [statement for cell in read_cells(sources) for statement in cell.statements]
+        statements = [statement for cell in code_cells(document) for statement in cell.statements]
     except RecursionError:
         statements = []
     shown = document if isinstance(document.get("cells"), list) else None

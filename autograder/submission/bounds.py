@@ -19,13 +19,18 @@ MAX_NOTEBOOK_BYTES = 100 << 20
 MAX_TOKENS = 200_000
 #: functions, classes and lambdas of all code of a file: Python's compiler compares them all
 MAX_DEFINITIONS = 5_000
-#: at the outermost level of all code of a file
+#: at the outermost level of all code of a notebook
 MAX_STATEMENTS = 10_000
 MAX_CELLS = 20_000
 #: values in the JSON of a notebook: some 60 bytes of memory each
 _MAX_VALUES = 12_000_000
 
-_TOKEN = re.compile(r"\w+|[^\w\s]|\n")
+#: a comment or a string is one token, as it is for Python
+_TOKEN = re.compile(
+    r'''#[^\n]*|"""(?:[^"\\]++|\\.|"(?!""))*+"""|'{3}(?:[^'\\]++|\\.|'(?!''))*+'{3}'''
+    r"""|"(?:[^"\\\n]++|\\.)*+"|'(?:[^'\\\n]++|\\.)*+'|\w+|[^\w\s]|\n""",
+    re.DOTALL,
+)
 _DEFINITION = re.compile(r"\b(?:def|class|lambda)\b")
 
 
@@ -33,14 +38,15 @@ def check_code(sources: Sequence[str]) -> None:
     """Raises `SubmissionError` for more code than people write in one file."""
     if sum(map(len, sources)) > MAX_CODE:
         raise _too_much(f"{MAX_CODE >> 20} MB of code")
-    if sum(_count(_TOKEN, source) for source in sources) > MAX_TOKENS:
+    # an f-string is one token, but has code between its braces
+    if sum(_count(_TOKEN, source) + source.count("{") for source in sources) > MAX_TOKENS:
         raise _too_much(f"{MAX_TOKENS:,} words and signs of code")
     if sum(_count(_DEFINITION, source) for source in sources) > MAX_DEFINITIONS:
         raise _too_much(f"{MAX_DEFINITIONS:,} functions and classes")
 
 
 def check_statements(count: int) -> None:
-    """Raises `SubmissionError` for more statements than people write in one file."""
+    """Raises `SubmissionError` for more statements than people write in one notebook."""
     if count > MAX_STATEMENTS:
         raise _too_much(f"{MAX_STATEMENTS:,} statements")
 

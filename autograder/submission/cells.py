@@ -12,9 +12,7 @@ from .magic import python_of
 from .statement import Statement, statements_of
 from .text import NOT_PYTHON, fault_of, in_words, parsed
 
-_DEFINITION = re.compile(
-    r"^[ \t]*+(?:async[ \t]++)?(?:def|class)[ \t]++([^\W\d]\w*)", re.MULTILINE
-)
+_DEFINITION = re.compile(r"^[ \t]*+(?:async[ \t]++)?(?:def|class)[ \t]++([^\W\d]\w*)", re.MULTILINE)
 #: how often a cell is tried together with the one before, and how long both may be: it is rare
 _MOST_JOINS, _LONGEST_JOIN = 20, 20_000
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cache
 
 from ..errors import SubmissionError
 from .statement import Statement
 
-#: a notebook that people write has some hundred
+#: that answers need; a notebook that people write has some hundred in all
 _MOST_STATEMENTS = 3_000
+#: of a name that is made from itself, as in `f = wrapped(f)`: the one before leads to the others
+_LONGEST_CHAIN = 50
 
 
 def needed(statements: Sequence[Statement], names: Iterable[str]) -> list[Statement]:
@@ -19,8 +22,6 @@ def needed(statements: Sequence[Statement], names: Iterable[str]) -> list[Statem
     keep their order, but what a statement needs to be executed comes before it: cells may stand in
     any order. Raises `SubmissionError` for more statements than a person writes.
     """
-    if len(statements) > _MOST_STATEMENTS:
-        raise SubmissionError(f"holds more than {_MOST_STATEMENTS} statements; hand in your code")
     index = _Index(statements)
     chosen = {i for i, s in enumerate(statements) if s.is_future or s.is_star_import}
     waiting = [*chosen, *(p for name in names for p in index.bindings(name))]
@@ -37,6 +38,8 @@ def needed(statements: Sequence[Statement], names: Iterable[str]) -> list[Statem
             if found not in followed:
                 followed.add(found)
                 waiting += found
+    if len(chosen) > _MOST_STATEMENTS:
+        raise SubmissionError(f"needs more than {_MOST_STATEMENTS} statements; hand in your code")
     return _Order(statements, index, chosen).all()
 
 
@@ -60,8 +63,8 @@ class _Index:
         `before` is the position of a statement that needs it to be executed.
         """
         defining = self._defining(name)
-        earlier = [p for p in defining if before is not None and p < before]
-        last = (earlier or defining)[-1] if defining else None
+        earlier = bisect_left(defining, before) if before is not None else 0
+        last = defining[earlier - 1] if defining else None
         if (name, last) not in self._memo:
             found = self._values(name) if last is None else self._definition(name, defining, last)
             self._memo[name, last] = tuple(found)
@@ -72,9 +75,10 @@ class _Index:
         return [p for p in self._binding.get(name, []) if self._defines(p, name)]
 
     def _definition(self, name: str, defining: list[int], last: int) -> list[int]:
-        end = defining.index(last)
-        start = end
-        while start and name in self._statements[defining[start]].eager:
+        start = end = bisect_left(defining, last)
+        while (
+            start > max(0, end - _LONGEST_CHAIN) and name in self._statements[defining[start]].eager
+        ):
             start -= 1  # `class A(A)`, `f = wrapped(f)`
         patches = [
             p for p in self._patching.get(name, []) if p > defining[start] or p < defining[0]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..errors import SubmissionError
 from ..records import Exercise, ExerciseStatus
-from .bounds import MAX_CODE, MAX_NOTEBOOK_BYTES, check_code, check_statements
+from .bounds import MAX_CODE, MAX_NOTEBOOK_BYTES, check_code
 from .display import without_display
 from .missing import about_missing
 from .notebook import module_of_notebook
@@ -97,7 +97,6 @@ def _module(path: Path, exercise: Exercise) -> Answers:
     notes = tuple(f"{path.name} {note}" for note in said)
     try:
         tree = parsed(text)
-        check_statements(len(tree.body))
         fault = fault_of(tree.body)
     except NOT_PYTHON as error:
         fault = error

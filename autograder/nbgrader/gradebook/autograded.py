@@ -8,26 +8,77 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
-from ...records import ExerciseResult
+from ...errors import SubmissionError
+from ...records import ExerciseResult, ExerciseStatus, SubmissionResult
 from ...results.wording import shortened
-from ...submission.answers import Answers, read_answers, same_code, source_of
+from ...submission.answers import (
+    Answers,
+    read_answers,
+    same_code,
+    source_of,
+    unreadable_answers,
+)
+from ...submission.bounded import BoundedReader
 from .messages import check_output, clean
-from .released import CHECK, ReleasedNotebook
+from .released import CHECK, ReleasedAssignment, ReleasedNotebook
 from .sanitize import Cell, safe_cell
 
 _LONGEST_SOURCE = 200_000
 _LARGEST_NOTEBOOK = 8 << 20
 
 
-def autograded_notebook(
-    released: ReleasedNotebook, exercise: ExerciseResult | None, submitted: Path
+class NotebookMaker:
+    """Makes autograded notebooks in a child with limits. Close it, or use it in a `with`."""
+
+    def __init__(self, releases: Mapping[str, ReleasedAssignment]) -> None:
+        self._releases = releases
+        self._reader = BoundedReader(self._read)
+
+    def text(self, result: SubmissionResult, number: int, submitted: Path) -> str:
+        """The autograded notebook of the exercise of that number in the release."""
+        try:
+            return self._reader(result, number, str(submitted))
+        except SubmissionError as error:
+            released, exercise = self._find(result, number)
+            file = exercise.file if exercise else None
+            return _autograded_notebook(released, exercise, Answers(problem=f"{file} {error}"))
+
+    def __enter__(self) -> NotebookMaker:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._reader.close()
+
+    def _read(self, result: SubmissionResult, number: int, submitted: str) -> str:
+        released, exercise = self._find(result, number)
+        if exercise is not None and exercise.status is ExerciseStatus.UNREADABLE:
+            answers = unreadable_answers(Path(submitted), exercise.file)
+        else:
+            answers = read_answers(Path(submitted), exercise.file if exercise else None)
+        return _autograded_notebook(released, exercise, answers)
+
+    def _find(
+        self, result: SubmissionResult, number: int
+    ) -> tuple[ReleasedNotebook, ExerciseResult | None]:
+        released = self._releases[result.assignment].notebooks[number]
+        exercises = {exercise.exercise: exercise for exercise in result.exercises}
+        return released, exercises.get(released.name)
+
+
+def _autograded_notebook(
+    released: ReleasedNotebook, exercise: ExerciseResult | None, answers: Answers
 ) -> str:
     """The text of the autograded notebook of a student's exercise."""
-    answers = read_answers(submitted, exercise.file if exercise else None)
     notes = list(exercise.notes) if exercise else []
     notes += [answers.problem] if answers.problem else []
     cells = None

@@ -20,7 +20,7 @@ from ...records import SubmissionResult, SubmissionStatus
 from ...results.review import latest
 from ...submission.names import nbgrader_problem
 from ..settings import Settings, load_settings, prepare_class_folder
-from .autograded import autograded_notebook
+from .autograded import NotebookMaker
 from .database import opened, writing
 from .database_errors import without_password
 from .entries import entry_of, questions_of
@@ -91,13 +91,19 @@ def record_into(
     notes += _release_notes(releases, accepted)
     penalty = late_penalty(settings.config)
     allowances = read_allowances(Path(settings.directories.root))
-    with opened(settings.db_url) as engine:
+    with opened(settings.db_url) as engine, NotebookMaker(releases) as maker:
         structures = writing(engine, partial(_structures, settings.course_id, releases))
         done = 0
         for batch in _batches(accepted):
             entries = [
                 _written(
-                    settings, releases[r.assignment], structures[r.assignment], r, allowances, notes
+                    settings,
+                    releases[r.assignment],
+                    structures[r.assignment],
+                    r,
+                    allowances,
+                    maker,
+                    notes,
                 )
                 for r in batch
             ]
@@ -179,6 +185,7 @@ def _written(
     structure: AssignmentRows,
     result: SubmissionResult,
     allowances: Allowances,
+    maker: NotebookMaker,
     notes: list[Note],
 ) -> Entry:
     """Writes a submission's autograded folder; returns what the database is told."""
@@ -187,9 +194,8 @@ def _written(
     arrived = arrival(submitted)
     if arrived.problem:
         notes.append(Note(result.student, result.assignment, arrived.problem))
-    exercises = {exercise.exercise: exercise for exercise in result.exercises}
-    for notebook in released.notebooks:
-        text = autograded_notebook(notebook, exercises.get(notebook.name), submitted)
+    for number, notebook in enumerate(released.notebooks):
+        text = maker.text(result, number, submitted)
         replace_file(folder / f"{notebook.name}.ipynb", text)
     _copy_stamps(submitted, folder, arrived)
     allowed = allowances.of(result.student, result.assignment, released.duedate)

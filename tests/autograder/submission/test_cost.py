@@ -86,7 +86,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "display": lambda text: without_display(text, parsed(text).body),
 }
 #: characters of a text, and the CPU seconds within which nothing has gone back over it
-SIZE, SHORT = 16_000, 0.1
+SIZE, SHORT = 8_000, 0.05
 #: a text four times as long may take that many times as long, for noise; squared it would be 16
 MOST_GROWTH = 9.0
 

@@ -1,0 +1,41 @@
+"""What a student wrote for each question, read in a child with limits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..errors import SubmissionError
+from ..records import ExerciseResult, ExerciseStatus
+from ..results.wording import shortened
+from ..submission.answers import read_answers
+from ..submission.bounded import BoundedReader
+
+_LONGEST_CODE = 20_000
+
+
+def definitions_of(
+    submitted: Path, exercise: ExerciseResult, reader: BoundedReader
+) -> Mapping[str, str]:
+    """The code of each definition by its name; nothing where the file can't be read.
+
+    `reader` is one of `code_reader`.
+    """
+    if exercise.status is not ExerciseStatus.GRADED or exercise.file is None:
+        return {}
+    try:
+        found: Mapping[str, str] = json.loads(reader(str(submitted), exercise.file))
+    except SubmissionError:
+        return {}
+    return found
+
+
+def code_reader() -> BoundedReader:
+    """Reads for `definitions_of`. Close it, or use it as a context manager."""
+    return BoundedReader(_definitions_text)
+
+
+def _definitions_text(folder: str, file: str) -> str:
+    found = read_answers(Path(folder), file).definitions
+    return json.dumps({name: shortened(text, _LONGEST_CODE) for name, text in found.items()})

@@ -1,0 +1,118 @@
+"""Reads what students wrote in a child process, whose time and memory are limited.
+
+Whatever a file does to its reader, the process that asked gets a text that is not too long, or is
+told that there is none.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import traceback
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from types import TracebackType
+from typing import Any
+
+from ..errors import GraderError, SubmissionError
+
+_fork = multiprocessing.get_context("fork")
+#: of one call: CPU and wall seconds, and bytes of memory beyond what the process has at its start
+_CPU_SECONDS, _WALL_SECONDS, _MEMORY = 30, 120.0, 2 << 30
+_MOST_TEXT = 64 << 20
+
+
+class BoundedReader:
+    """Calls a function that gives a text, in a child. Close it, or use it as a context manager.
+
+    The child is forked at the first call, and again where one has ended it.
+    """
+
+    def __init__(self, function: Callable[..., str]) -> None:
+        self._function = function
+        self._process: BaseProcess | None = None
+        self._pipe: Connection | None = None
+
+    def __call__(self, *args: Any) -> str:
+        """The text; raises `SubmissionError` where it takes too much time or memory."""
+        pipe = self._pipe or self._start()
+        pipe.send(args)
+        try:
+            if not pipe.poll(_WALL_SECONDS):
+                raise TimeoutError
+            answer = pipe.recv_bytes(_MOST_TEXT)
+        except (OSError, EOFError) as error:  # it was ended, or what it says is too long
+            self.close()
+            raise SubmissionError("takes too much time or memory to be read") from error
+        kind, text = answer[:1], answer[1:].decode()
+        if kind == b"S":
+            raise SubmissionError(text)
+        if kind == b"G":
+            raise GraderError(text)
+        return text
+
+    def close(self) -> None:
+        """Ends the child."""
+        if self._process is not None and self._pipe is not None:
+            self._pipe.close()
+            self._process.kill()
+            self._process.join()
+        self._process = self._pipe = None
+
+    def __enter__(self) -> BoundedReader:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _start(self) -> Connection:
+        self._pipe, far = _fork.Pipe()
+        self._process = _fork.Process(
+            target=_serve, args=(self._function, far, self._pipe), daemon=True
+        )
+        self._process.start()
+        far.close()
+        return self._pipe
+
+
+def limit_memory(size: int) -> None:
+    """From here on the process may have that many more bytes than it has now."""
+    with open("/proc/self/statm") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + size, hard))
+
+
+def limit_cpu(seconds: int) -> None:
+    """The kernel ends the process when it has used that many more seconds of CPU time."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(
+        resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + seconds + 1, hard)
+    )
+
+
+def _serve(function: Callable[..., str], pipe: Connection, near: Connection) -> None:
+    near.close()
+    limit_memory(_MEMORY)
+    while True:
+        try:
+            args = pipe.recv()
+        except (EOFError, OSError, KeyboardInterrupt):
+            return
+        limit_cpu(_CPU_SECONDS)
+        try:
+            answer = b"T" + function(*args).encode("utf-8", "replace")
+        except SubmissionError as error:
+            answer = b"S" + str(error).encode("utf-8", "replace")
+        except MemoryError:
+            answer = b"Stakes too much memory to be read"
+        except Exception:
+            answer = b"G" + traceback.format_exc().encode("utf-8", "replace")
+        pipe.send_bytes(answer)

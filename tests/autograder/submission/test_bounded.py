@@ -1,0 +1,99 @@
+"""Whatever a file does to its reader, the process that asked goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from autograder.errors import GraderError, SubmissionError
+from autograder.submission import bounded, module_of_notebook
+from autograder.submission.answers import read_answers
+from autograder.submission.bounded import BoundedReader
+from autograder.submission.bounds import MAX_CODE
+
+
+def _obey(what: str) -> str:
+    if what == "compute":
+        while True:
+            pass
+    if what == "allocate":
+        return str(len(bytearray(1 << 40)))
+    if what == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if what == "talk":
+        return "x" * 2_000
+    if what == "refuse":
+        raise SubmissionError("is no good")
+    if what == "break":
+        raise ZeroDivisionError
+    return what
+
+
+@pytest.mark.parametrize("what", ["compute", "allocate", "die", "talk", "refuse"])
+def test_a_reader_that_takes_too_much_costs_its_own_file_only(
+    what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded, "_CPU_SECONDS", 0)
+    monkeypatch.setattr(bounded, "_MOST_TEXT", 1_000)
+    with BoundedReader(_obey) as read:
+        assert read("before") == "before"
+        with pytest.raises(SubmissionError):
+            read(what)
+        assert read("after \ud800") == "after ?"
+
+
+def test_a_fault_of_the_readers_own_is_told_as_one() -> None:
+    with BoundedReader(_obey) as read, pytest.raises(GraderError, match="ZeroDivisionError"):
+        read("break")
+
+
+#: what held up a whole class once: a line of spaces, a million statements, lines of magic
+HOSTILE = {
+    "spaces": " " * 200_000 + "(",
+    "statements": "a\n" * 1_000_000,
+    "magic": "%a\n" * 200 + "x = x\n" * 20_000,
+    "newlines": "\n" * 40_000,
+    "names": "def f(): 0\n" * 4_900,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_grading_and_pages_read_a_file_alike(name: str, tmp_path: Path) -> None:
+    cells = [
+        {"cell_type": kind, "source": text}
+        for kind, text in (("code", HOSTILE[name]), ("markdown", HOSTILE[name]))
+    ]
+    path = tmp_path / "e.ipynb"
+    path.write_text(json.dumps({"cells": cells}))
+    try:
+        module_of_notebook(path.read_bytes(), ["f"])
+    except SubmissionError as error:
+        problem = f"e.ipynb {error}"
+        assert read_answers(tmp_path, path.name).problem == problem
+    else:
+        assert read_answers(tmp_path, path.name).problem is None
+
+
+def test_a_large_notebook_of_an_honest_student_is_read() -> None:
+    lines = "\n".join(
+        f"x{i} = [number * {i} for number in range(3)]  # step {i}" for i in range(40)
+    )
+    cells = [{"cell_type": "code", "source": lines} for _ in range(200)]
+    picture = {"output_type": "display_data", "data": {"image/png": "A" * (30 << 20)}}
+    cells.append({"cell_type": "code", "source": "def f(): return 1", "outputs": [picture]})
+    assert "def f()" in module_of_notebook(json.dumps({"cells": cells}).encode(), ["f"]).text
+
+
+def test_a_module_of_a_megabyte_is_within_the_bounds(tmp_path: Path) -> None:
+    text = (
+        "def f():\n"
+        + "    # a comment of an ordinary length stands here\n" * 20_000
+        + "    return 1"
+    )
+    assert 1_000_000 < len(text) < MAX_CODE
+    (tmp_path / "e.py").write_text(text)
+    assert "f" in read_answers(tmp_path, "e.py").definitions
