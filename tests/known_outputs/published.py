@@ -1,0 +1,98 @@
+"""How numbers that others published are computed again: one function per file in `published/`.
+
+Each goes through the solutions of our questions. Inputs that were drawn stand in the file; nothing
+here knows a published result.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from autograder.suite import load_module
+
+HERE = Path(__file__).parent
+SOLUTIONS = HERE.parents[1] / "solutions" / "decoder_attention"
+
+Inputs = Mapping[str, torch.Tensor]
+
+
+@cache
+def solution(exercise: str) -> ModuleType:
+    """The solution module of an exercise of `decoder_attention`."""
+    return load_module(SOLUTIONS / f"{exercise}.py", f"_published_{exercise}")
+
+
+@cache
+def entries() -> dict[str, dict[str, Any]]:
+    """Every published output by the name of its file."""
+    files = sorted((HERE / "published").glob("*.json"))
+    return {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in files}
+
+
+def computed(name: str) -> torch.Tensor:
+    """A published output, computed again."""
+    given = entries()[name]["inputs"]
+    return RECIPES[name]({key: torch.tensor(value) for key, value in given.items()})
+
+
+def _llama3_frequencies(inputs: Inputs) -> torch.Tensor:
+    angles = solution("rotary_embedding").rotary_angles(torch.tensor([1.0]), 128, 500000.0)
+    return torch.as_tensor(angles[0])
+
+
+def _turned(inputs: Inputs) -> torch.Tensor:
+    module, x = solution("rotary_embedding"), inputs["x"]
+    angles = module.rotary_angles(torch.arange(float(x.shape[0])), x.shape[1])
+    return torch.as_tensor(module.apply_rotary(x, angles))
+
+
+def _padded(values: torch.Tensor) -> torch.Tensor:
+    """Keys that are all alike, of which the first 2 and the first 6 are no padding."""
+    module = solution("cross_attention")
+    mask = module.padding_mask(torch.tensor([2, 6]), 10)[:, None]
+    queries = torch.tensor([[[0.3, -1.2]], [[2.0, 0.7]]])  # any: equal keys give equal weights
+    return torch.as_tensor(module.masked_attention(queries, torch.ones(2, 10, 2), values, mask))
+
+
+def _padded_values(inputs: Inputs) -> torch.Tensor:
+    return _padded(torch.arange(40.0).reshape(1, 10, 4).repeat(2, 1, 1))
+
+
+def _padded_weights(inputs: Inputs) -> torch.Tensor:
+    return _padded(torch.eye(10).expand(2, 10, 10))[:, 0]
+
+
+def _allowed(inputs: Inputs) -> torch.Tensor:
+    return ~torch.as_tensor(solution("kv_cache").decoding_mask(2, 5))
+
+
+def _groups(inputs: Inputs) -> torch.Tensor:
+    """One key whose value is the number of its head: the output is the head that was read."""
+    number = torch.arange(2.0)[None, :, None, None]
+    module = solution("grouped_query_attention")
+    context = module.grouped_query_attention(torch.ones(1, 6, 1, 4), torch.ones(1, 2, 1, 4), number)
+    return torch.as_tensor(context.flatten())
+
+
+def _masked(inputs: Inputs) -> torch.Tensor:
+    attend = solution("cross_attention").masked_attention
+    mask = inputs["forbidden"].bool()
+    return torch.as_tensor(attend(inputs["queries"], inputs["keys"], inputs["values"], mask))
+
+
+RECIPES: dict[str, Callable[[Inputs], torch.Tensor]] = {
+    "cs336-masked-sdpa": _masked,
+    "cs336-rope": _turned,
+    "d2l-dot-product": _padded_values,
+    "d2l-weights": _padded_weights,
+    "flash-bottom-right": _allowed,
+    "flash-groups": _groups,
+    "llama3-freqs": _llama3_frequencies,
+}
