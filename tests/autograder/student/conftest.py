@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ..release.conftest import course, edit, folder, make_wheel, root, solve, wheel
+from ..authoring.conftest import course, edit, folder, make_wheel, root, solve, wheel
 
 __all__ = ["course", "edit", "folder", "make_wheel", "root", "solve", "wheel"]

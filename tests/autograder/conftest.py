@@ -26,7 +26,7 @@ from autograder.records import (
     Verdict,
 )
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 QUESTIONS = {"masking": ("causal_mask", "mask_scores"), "dropout": ("dropout",)}
 
 STUB = '''\
@@ -208,7 +208,7 @@ def submit(class_folder: Path) -> Callable[..., Path]:
 def postgresql() -> Iterator[Callable[[], str]]:
     """Makes a new database in a PostgreSQL of this test run's own; returns its address."""
     server = subprocess.Popen(
-        [sys.executable, str(ROOT / "scripts" / "postgresql.py"), "first"],
+        [sys.executable, str(ROOT / "tools" / "postgresql.py"), "first"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     with server:

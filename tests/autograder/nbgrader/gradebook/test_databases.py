@@ -24,7 +24,7 @@ from autograder.nbgrader import human_work, prepare_class_folder, record
 from autograder.records import SubmissionResult, Tier
 from autograder.sandbox.doctor import examine
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 WRITER = Path(__file__).with_name("writer.py")
 MANY = 160
 

@@ -27,7 +27,7 @@ from autograder.records import ExerciseStatus, SubmissionStatus, Verdict
 from autograder.results.manual import HumanGrade, HumanWork, with_human_work
 
 STAMP = "2026-05-01 12:00:00 UTC"
-REPOSITORY = Path(__file__).resolve().parents[3]
+REPOSITORY = Path(__file__).resolve().parents[4]
 
 
 def url(class_folder: Path) -> str:

@@ -12,7 +12,7 @@ from nbgrader.api import Gradebook
 
 from .conftest import run
 
-REPOSITORY = Path(__file__).resolve().parents[3]
+REPOSITORY = Path(__file__).resolve().parents[4]
 OURS = "simplified_attention"
 
 
