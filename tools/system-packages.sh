@@ -2,8 +2,8 @@
 # Installs a Debian/Ubuntu package where a program is missing and where that may be done without
 # asking; otherwise says what to type.
 #
-#     scripts/system-packages.sh bubblewrap bwrap "isolates what students hand in"
-#     scripts/system-packages.sh PACKAGE    PROGRAMS  WHAT-IT-DOES
+#     tools/system-packages.sh bubblewrap bwrap "isolates what students hand in"
+#     tools/system-packages.sh PACKAGE    PROGRAMS  WHAT-IT-DOES
 #
 # One of PROGRAMS (separated by spaces) is enough.
 #

@@ -1,6 +1,6 @@
 """Whether a mistake has the same points whatever inputs are drawn: students who share it compare.
 
-    python scripts/steady_scores.py [ASSIGNMENT[/EXERCISE] ...] [--seeds 6] [--jobs 2]
+    python tools/steady_scores.py [ASSIGNMENT[/EXERCISE] ...] [--seeds 6] [--jobs 2]
 
 Judges every known mistake, and every combination of two, once with each seed, and lists those whose
 points differ, with the tests that fail now and then.

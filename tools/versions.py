@@ -1,6 +1,6 @@
 """Runs the core tests under other versions of Python, PyTorch and nbgrader.
 
-    .venv/bin/python scripts/versions.py [--only 3.13] [--keep FOLDER]
+    .venv/bin/python tools/versions.py [--only 3.13] [--keep FOLDER]
 
 Each combination gets an environment of its own, with the pinned packages but for those that vary.
 Prints a table, and says which combinations this machine can't give. PyTorch's default build takes
@@ -28,9 +28,11 @@ CONSTRAINTS = ROOT / "constraints.txt"
 #: the example class with its scores, the gradebook, a student's checks, the wall, all suites
 CORE_TESTS = (
     "tests/autograder/grading/test_examples.py",
-    "tests/autograder/gradebook",
+    "tests/autograder/nbgrader/gradebook",
+    "tests/autograder/exports",
+    "tests/autograder/feedback",
     "tests/autograder/student/test_folder.py",
-    "tests/autograder/wall/test_doors.py",
+    "tests/autograder/sandbox/test_doors.py",
     "tests/public",
     "tests/hidden",
     "tests/known_outputs",

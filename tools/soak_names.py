@@ -1,6 +1,6 @@
 """Gives known mistakes to the diagnosis again and again: how often is each named, and wrongly?
 
-    python scripts/soak_names.py [--times 50] [--jobs 2] [--seed S] [NAME...]
+    python tools/soak_names.py [--times 50] [--jobs 2] [--seed S] [NAME...]
 
 Judges the misconceptions that answer by chance (or those named `<exercise>.<name>`), each time with
 other inputs and other random numbers. Ends with 1 where one was called by another's name.

@@ -1,6 +1,6 @@
 """Proves the hidden suites: every small change of a solution fails, or is known to change nothing.
 
-    python scripts/mutation [ASSIGNMENT[/EXERCISE] ...]
+    python tools/mutation [ASSIGNMENT[/EXERCISE] ...]
 
 Mutants run in this process: they are our own solutions with one change. Ends with 1 where a
 mutant survives that tests/mutation/equivalent.toml does not explain, or where one of its entries

@@ -1,6 +1,6 @@
 """Times grading: the example class repeated to many students, and nbgrader beside it.
 
-    .venv/bin/python scripts/bench.py [--students 200] [--jobs 2] [--no-nbgrader]
+    .venv/bin/python benchmarks/grading.py [--students 200] [--jobs 2] [--no-nbgrader]
 
 Prints wall seconds per submission, start-up included, and the peak memory of all processes of the
 run (proportional set size: shared pages count once). nbgrader grades the released notebooks of the

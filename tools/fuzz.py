@@ -1,9 +1,9 @@
 """Coverage-guided fuzzing of everything that reads what a student sends, with atheris.
 
-    python scripts/fuzz.py READER [libFuzzer's options, as -runs=10000 or a file to try again]
+    python tools/fuzz.py READER [libFuzzer's options, as -runs=10000 or a file to try again]
 
 A reader gives a value or says what is wrong with its input; any other exception ends the run, and
-libFuzzer writes the input to a file beside it. `scripts/soak.py` runs all readers.
+libFuzzer writes the input to a file beside it. `tools/soak.py` runs all readers.
 """
 
 from __future__ import annotations

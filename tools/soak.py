@@ -1,8 +1,8 @@
 """What takes too long for the test run: 100,000 inputs for the readers twice over, and 60 kills.
 
-    python scripts/soak.py [--inputs 100000] [--fuzz 100000] [--kills 60] [--seed N]
+    python tools/soak.py [--inputs 100000] [--fuzz 100000] [--kills 60] [--seed N]
 
-The first 100,000 are drawn here; the others come from `scripts/fuzz.py`, which looks for inputs
+The first 100,000 are drawn here; the others come from `tools/fuzz.py`, which looks for inputs
 that reach new code. Every failure names the seed and number, or the file, that bring it back. Exit
 code 1 after any failure.
 """
@@ -36,7 +36,7 @@ from autograder.results.file import read_results  # noqa: E402
 from autograder.submission import module_of_notebook  # noqa: E402
 
 NAMES = ("f", "A")
-#: of `scripts/fuzz.py`, which needs atheris to tell them itself
+#: of `tools/fuzz.py`, which needs atheris to tell them itself
 READERS = ("notebook", "cells", "module", "archive", "members", "reply")
 #: seconds of the wall clock and MiB until an input counts as one that keeps its reader busy
 _LIBFUZZER = ("-timeout=120", "-rss_limit_mb=4096", "-max_len=4096", "-len_control=0")
@@ -154,7 +154,7 @@ def fuzz(count: int, seed: int) -> int:
     failures = 0
     for reader in READERS:
         with tempfile.TemporaryDirectory() as folder:
-            command = [sys.executable, str(ROOT / "scripts" / "fuzz.py"), reader]
+            command = [sys.executable, str(ROOT / "tools" / "fuzz.py"), reader]
             command += [f"-runs={-(-count // len(READERS))}", f"-seed={seed}", *_LIBFUZZER]
             run = subprocess.run(command, cwd=folder, capture_output=True, text=True)
             failures += bool(run.returncode)

@@ -1,6 +1,6 @@
 """Judges everything that is right many times with fresh inputs: not one refusal may come.
 
-    python scripts/soak_verdicts.py [--times 300] [--jobs 2] [--minutes M] [--seed S]
+    python tools/soak_verdicts.py [--times 300] [--jobs 2] [--minutes M] [--seed S]
 
 All solutions and alternatives are judged by the hidden suites in this process, each time with
 other inputs and other random numbers. Ends with 1 at a refusal; its seed is printed, so that it can

@@ -1,6 +1,6 @@
 """Starts a PostgreSQL of its own for tests and measurements: new, empty, on a Unix socket only.
 
-    .venv/bin/python scripts/postgresql.py [DATABASE...]
+    .venv/bin/python tools/postgresql.py [DATABASE...]
 
 Makes the databases, prints an address for each of them (a JSON list, one line), and runs until its
 standard input is closed; then nothing is left. Exit status 3: PostgreSQL is not installed.

@@ -1,6 +1,6 @@
 """Times the gradebook: thousands of results recorded in SQLite and in PostgreSQL.
 
-    .venv/bin/python scripts/bench_gradebook.py [--submissions 5000]
+    .venv/bin/python benchmarks/gradebook.py [--submissions 5000]
 
 The example class is graded once and repeated. Recording a submission writes its autograded
 notebooks and its rows of the database; what is printed is for both together, start-up included, in
@@ -101,7 +101,7 @@ def _recorded(place: Path, address: str, writers: int) -> Measured:
 @contextmanager
 def _postgresql() -> Iterator[list[str]]:
     """The addresses of two new databases; none where PostgreSQL is not installed."""
-    command = [sys.executable, str(ROOT / "scripts" / "postgresql.py"), "one", "two"]
+    command = [sys.executable, str(ROOT / "tools" / "postgresql.py"), "one", "two"]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     with server:
         assert server.stdout is not None

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes .venv ready: a suitable Python, the pinned packages, and this project, editable.
 #
-#     scripts/setup.sh EXTRA...        extras of pyproject.toml: instructor, dev, soak
+#     tools/setup.sh EXTRA...        extras of pyproject.toml: instructor, dev, soak
 #
 # Once everything is there, it returns at once: .venv/.ready-EXTRA holds a checksum of what was asked
 # for. While packages are being installed, .venv/.unfinished stands there, so a run that was broken off
@@ -64,7 +64,7 @@ make_venv() {
     if ! has_venv "$base"; then
         package=$("$base" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')
         # no program to look for: the package has done its work when the module is there
-        scripts/system-packages.sh "$package" "$package" "creates virtual environments" || true
+        tools/system-packages.sh "$package" "$package" "creates virtual environments" || true
         has_venv "$base" || fail "$base can't create a virtual environment." \
             "Install $package (see above), then run the same command again."
     fi
