@@ -12,6 +12,11 @@ PY := .venv/bin/python
 AUTOGRADER := .venv/bin/autograder
 SAY := @printf '==> %s\n'
 
+# branch coverage of the grader, in a whole run only: a part says nothing about the rest
+COVERAGE ?= $(if $(PYTEST),,--cov --cov-branch --cov-report=term:skip-covered --cov-fail-under=$(COVERED))
+# the least that a whole run must cover, in percent
+COVERED := 80
+
 # the class to grade, and how many submissions at a time
 COURSE ?= course
 JOBS ?= 2
@@ -33,12 +38,19 @@ $(COURSE)/submitted:
 	@mkdir -p $(COURSE) && rm -rf $@.part && cp -R examples/submitted $@.part && mv $@.part $@
 
 .PHONY: test
-test: setup-test ## set up, lint, and run all tests
+test: setup-test ## set up, lint, and run all tests (PYTEST passes options, as PYTEST="tests/hidden -x")
 	@lint=0; $(MAKE) lint || lint=$$?; \
 	[ $$lint -eq 0 ] || printf '==> %s\n' "Lint found something (above); the tests run all the same"; \
 	printf '==> %s\n' "Running the tests"; \
-	$(PY) -m pytest --implementation solutions --numprocesses 2 --dist loadfile $(PYTEST); tests=$$?; \
+	$(PY) -m pytest --implementation solutions --numprocesses 2 --dist loadfile $(COVERAGE) $(PYTEST); tests=$$?; \
 	exit $$((tests ? tests : lint))
+
+.PHONY: test-fast
+test-fast: setup-test ## what needs neither torch nor a sandbox, in some 15 seconds
+	@$(PY) -m pytest --quiet --override-ini=addopts= --import-mode=importlib -p no:cacheprovider $(FAST)
+
+FAST := $(addprefix tests/autograder/,test_architecture.py test_deadlines.py classroom collecting \
+	exports feedback)
 
 ##@ Course content
 
@@ -50,16 +62,25 @@ validate: setup-grade ## prove the content: solutions pass, stubs fail, every kn
 release: setup-grade ## write assignments/ and the bundle for students
 	@$(AUTOGRADER) release
 
-##@ The machine itself
+.PHONY: expected
+expected: setup-grade ## write what the example class earns, examples/expected.json, and print what changed
+	@$(PY) tools/expected.py --jobs $(JOBS)
+
+##@ The grader itself
+
+.PHONY: docs
+docs: setup-test ## build the site of docs/ into build/docs
+	@$(PY) -m sphinx --quiet --fail-on-warning --builder html docs build/docs
+	$(SAY) "The site is build/docs/index.html"
 
 .PHONY: bench
 bench: setup-test ## time grading of 200 submissions, nbgrader beside it, and a gradebook of 5,000
-	@$(PY) scripts/bench.py $(BENCH)
-	@$(PY) scripts/bench_gradebook.py $(BENCH_GRADEBOOK)
+	@$(PY) benchmarks/grading.py $(BENCH)
+	@$(PY) benchmarks/gradebook.py $(BENCH_GRADEBOOK)
 
 .PHONY: bench-security
 bench-security: setup-grade build/otter/.ready ## the same attacks and accidents for nbgrader, otter-grader and us (half an hour)
-	@$(PY) scripts/bench_security
+	@$(PY) benchmarks/security
 
 # a peer has an environment of its own; with our torch, which is there already
 build/otter/.ready: constraints.txt
@@ -71,17 +92,17 @@ build/otter/.ready: constraints.txt
 
 .PHONY: soak
 soak: setup-test ## random files, killed graders, right answers 300 times (half an hour and more; SOAK, SOAK_VERDICTS pass options)
-	@MAKE_TARGET=soak scripts/setup.sh instructor dev soak
-	@$(PY) scripts/soak.py $(SOAK)
-	@$(PY) scripts/soak_verdicts.py $(SOAK_VERDICTS)
+	@MAKE_TARGET=soak tools/setup.sh instructor dev soak
+	@$(PY) tools/soak.py $(SOAK)
+	@$(PY) tools/soak_verdicts.py $(SOAK_VERDICTS)
 
 .PHONY: versions
 versions: ## run the core tests with other versions of Python, PyTorch and nbgrader (VERSIONS passes options)
-	@python3 scripts/versions.py $(VERSIONS)
+	@python3 tools/versions.py $(VERSIONS)
 
 .PHONY: mutation
 mutation: setup-grade ## change the solutions in thousands of small ways: the hidden suites notice each
-	@$(PY) scripts/mutation $(MUTATION)
+	@$(PY) tools/mutation $(MUTATION)
 
 .PHONY: lint
 lint: setup-test ## check style, types and who may import whom
@@ -94,10 +115,10 @@ lint: setup-test ## check style, types and who may import whom
 	printf '==> %s\n' "Imports (import-linter)"; \
 	.venv/bin/lint-imports --no-logo --no-cache || failed="$$failed imports"; \
 	[ -z "$$failed" ] || { \
-		echo "lint:$$failed: see above (make format mends most of style and layout)" >&2; exit 1; }
+		echo "lint:$$failed: see above (make format fixes most of style and layout)" >&2; exit 1; }
 
 .PHONY: format
-format: setup-test ## mend what can be mended in style
+format: setup-test ## fix what can be fixed in style
 	@$(PY) -m ruff check --quiet --fix . ; $(PY) -m ruff format --quiet .
 
 ##@ Set-up
@@ -107,22 +128,22 @@ setup: setup-test ## only set up (grade and test do it by themselves)
 
 .PHONY: setup-grade
 setup-grade: ## only what grading needs
-	@scripts/system-packages.sh bubblewrap bwrap "isolates what students hand in" || \
+	@tools/system-packages.sh bubblewrap bwrap "isolates what students hand in" || \
 		echo "    going on without it, in a weaker isolation tier (see: autograder doctor)" >&2
-	@MAKE_TARGET=grade scripts/setup.sh instructor
+	@MAKE_TARGET=grade tools/setup.sh instructor
 
 .PHONY: setup-test
 setup-test:
-	@scripts/system-packages.sh bubblewrap bwrap "isolates what students hand in" || \
+	@tools/system-packages.sh bubblewrap bwrap "isolates what students hand in" || \
 		echo "    going on without it: tests that need it are skipped" >&2
 	@# asked for once only: the tests can do without, and some systems do not have the package
-	@[ -e .venv/.ready-dev ] || scripts/system-packages.sh chromium \
+	@[ -e .venv/.ready-dev ] || tools/system-packages.sh chromium \
 		"chromium chromium-browser google-chrome" "shows pages to the browser tests" || \
 		echo "    going on without it: browser tests are skipped" >&2
-	@[ -e .venv/.ready-dev ] || scripts/system-packages.sh postgresql \
+	@[ -e .venv/.ready-dev ] || tools/system-packages.sh postgresql \
 		"pg_createcluster initdb" "is a database that gradebooks are tested in" || \
 		echo "    going on without it: tests of PostgreSQL are skipped" >&2
-	@MAKE_TARGET=test scripts/setup.sh instructor dev
+	@MAKE_TARGET=test tools/setup.sh instructor dev
 
 .PHONY: clean
 clean: ## remove .venv, caches and builds; a class in course/ is never touched

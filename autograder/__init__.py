@@ -1,6 +1,6 @@
 """Autograded exercises that build the attention mechanism, and their grader.
 
-What the command line does, as functions; each is imported when it is first used:
+What the command line does, as functions; each is imported when it is first used::
 
     import autograder
 
