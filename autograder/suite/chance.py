@@ -12,6 +12,8 @@ from typing import TypeVar
 
 import torch
 
+from .echoes import echo_problem
+
 T = TypeVar("T")
 
 #: standard deviations that a sum over hundreds of draws stays within
@@ -21,6 +23,8 @@ _FAR_SQUARES = 9.0
 #: correlation of two calls of which one repeats the other; two that don't, of 400 entries, have
 #: one of 0.05, and a pattern of 36 entries that all items of a batch share, one of 0.17
 _REPEATED = 0.7
+#: entries of a call below which parts that repeat can't be told from chance
+_ENOUGH = 600
 _ORDINALS = ("first", "second", "third", "fourth")
 #: what is often written in place of 1 / (1 - p), and how it is told
 _FACTORS: Mapping[Callable[[float], float], str] = {
@@ -172,7 +176,7 @@ def repeat_problem(calls: Sequence[torch.Tensor]) -> str | None:
     numbers = {int(call.sum()) for call in calls}
     if len(calls) > 5 and len(numbers) == 1:
         return f"each of {len(calls)} calls dropped exactly {numbers.pop()} entries"
-    return None
+    return echo_problem(calls) if calls[0].numel() >= _ENOUGH else None
 
 
 def causal_dropout_problem(weights: torch.Tensor, p: float) -> str | None:
@@ -189,7 +193,12 @@ def causal_dropout_problem(weights: torch.Tensor, p: float) -> str | None:
     if problem is not None:
         return problem
     together = together_problem(dropped, p, ("calls", "samples", "heads", "queries", "keys"), past)
-    return together or rate_problem(dropped, p, past) or dependence_problem(dropped, past)
+    return (
+        together
+        or rate_problem(dropped, p, past)
+        or dependence_problem(dropped, past)
+        or echo_problem([call[past[0]] for call in dropped])
+    )
 
 
 def _changed_problem(

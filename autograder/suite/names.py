@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 import torch
 
+#: a name looked up by its text: `getattr(torch, "softmax")`, `vars(torch)["soft" + "max"]`
+BY_TEXT = "getattr"
 #: a method called on something that is not a module: `scores.softmax(-1)`
 METHOD_OF_A_VALUE = "Tensor"
 
@@ -18,7 +20,8 @@ def names_used(source: str, answer: str) -> frozenset[str]:
 
     Imports are resolved (`F.softmax` is `torch.nn.functional.softmax`); a method on any other
     value counts as `Tensor.<method>` where tensors have one of that name and no class of the
-    source does. Text that is no valid Python gives no names.
+    source does, and a name that is looked up by its text as `getattr.<name>`. Text that is no valid
+    Python gives no names.
     """
     tree = _parsed(source)
     imports, definitions, methods = _imports(tree), _definitions(tree), _methods(tree)
@@ -26,6 +29,7 @@ def names_used(source: str, answer: str) -> frozenset[str]:
     if answer in imports and answer not in definitions:  # `from torch import softmax`
         found.add(imports[answer])
     for name in definitions_reached(source, answer):
+        found |= {f"{BY_TEXT}.{text}" for text in _looked_up(definitions[name])}
         for dotted in _dotted_names(definitions[name]):
             head, _, rest = dotted.partition(".")
             if head in definitions:
@@ -103,6 +107,33 @@ def _methods(tree: ast.Module) -> frozenset[str]:
         for node in owner.body
         if isinstance(node, ast.FunctionDef)
     )
+
+
+def _looked_up(node: ast.AST) -> Iterator[str]:
+    """The texts by which `getattr`, `vars(...)[...]` and `__dict__[...]` look names up."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call) and len(part.args) > 1:
+            if ast.unparse(part.func).rpartition(".")[2] in ("getattr", "attrgetter"):
+                yield from _text(part.args[1])
+        elif isinstance(part, ast.Call) and ast.unparse(part.func).endswith("attrgetter"):
+            yield from (text.rpartition(".")[2] for arg in part.args for text in _text(arg))
+        elif isinstance(part, ast.Subscript) and _is_namespace(part.value):
+            yield from _text(part.slice)
+
+
+def _is_namespace(node: ast.expr) -> bool:
+    if isinstance(node, ast.Call):
+        return ast.unparse(node.func) in ("vars", "globals", "builtins.vars")
+    return isinstance(node, ast.Attribute) and node.attr == "__dict__"
+
+
+def _text(node: ast.expr) -> Iterator[str]:
+    """The text of an expression of constants, also where it is put together; else nothing."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        for left in _text(node.left):
+            yield from (left + right for right in _text(node.right))
 
 
 def _dotted_names(node: ast.AST) -> Iterable[str]:

@@ -137,7 +137,8 @@ def whole_row_minus_future(weights):
 @alternative("mask_and_renormalize")
 def guarded_sum(weights):
     masked = weights.tril()
-    return masked / (masked.sum(dim=-1, keepdim=True) + 1e-9)
+    tiny = torch.finfo(weights.dtype).tiny  # far below any sum that is judged
+    return masked / (masked.sum(dim=-1, keepdim=True) + tiny)
 
 
 @alternative("mask_and_renormalize")

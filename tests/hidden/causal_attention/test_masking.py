@@ -91,6 +91,11 @@ def test_rows_that_do_not_sum_to_one(expect: Expect, draw: Draw) -> None:
         draw.uniform(5, 5, low=0.5, high=4.0),
         likely="a row is divided by the sum of its weights that are left, whatever it was before",
     )
+    expect.same(
+        "mask_and_renormalize",
+        draw.uniform(4, 4, low=0.5, high=2.0) * 1e-7,
+        likely="small sums count as they are: nothing is added to a divisor, nothing cut off",
+    )
 
 
 @pytest.mark.question("mask_and_renormalize", points=1)

@@ -36,7 +36,7 @@ def test_one_token_and_one_head(expect: Expect, draw: Draw) -> None:
     expect.layer(GPT, config(3, 1, 4)).same(draw.normal(1, 3, 3), likely=likely)
 
 
-@pytest.mark.question(GPT, points=2)
+@pytest.mark.question(GPT, points=1)
 def test_many_heads_in_a_batch(expect: Expect, draw: Draw) -> None:
     expect.layer(GPT, config(12, 4, 5), scale=0.4).same(
         draw.normal(2, 5, 12),
@@ -231,6 +231,46 @@ def test_dropout_on_every_output(expect: Expect, draw: Draw) -> None:
         problem is None,
         got=str(problem),
         expected=f"each output 0 with probability {p}, on its own",
+        likely=likely,
+    )
+
+
+@pytest.mark.question(GPT, points=1)
+def test_both_dropouts_at_once(expect: Expect) -> None:
+    likely = "each of the two dropouts has its own rate, and both work in the same call"
+    num_tokens, p, q = 12, 0.4, 0.2
+    layer = expect.layer(GPT, config(num_tokens, 1, num_tokens, p, q))
+
+    def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
+        if name.startswith("proj"):  # every output is 5 and the weight of one token
+            return torch.eye(shape[0]) if len(shape) == 2 else torch.full(shape, 5.0)
+        if name.startswith("value"):
+            return torch.eye(shape[0]) if len(shape) == 2 else torch.zeros(shape)
+        return torch.full(shape, 0.25)
+
+    layer.fill(weight)
+    x = torch.eye(num_tokens).repeat(40, 1, 1)
+    got = layer.train().result(x, likely=likely)
+    fits = isinstance(got, torch.Tensor) and got.shape == x.shape
+    layer.that(fits, got="another shape", expected=f"{tuple(x.shape)}", likely=likely)
+    shown = got.detach()
+    gone = shown.abs() < 1e-6
+    used = shown * (1 - q) - 5  # (B, T, T), the attention weights where the output is left
+    past = torch.ones_like(gone).tril() & ~gone
+    dropped = used.abs() < 1e-4
+    problem = rate_problem(gone, q) or rate_problem(dropped, p, past)
+    layer.that(
+        problem is None,
+        got=str(problem),
+        expected=f"outputs 0 with probability {q}, attention weights with {p}",
+        likely=likely,
+    )
+    before = 1 / torch.arange(1.0, num_tokens + 1).unsqueeze(-1)
+    right = torch.where(dropped, 0.0, before / (1 - p)).expand_as(used)
+    layer.that(
+        torch.allclose(used[past], right[past], atol=1e-4),
+        got="attention weights that are neither 0 nor divided by 1 - attn_pdrop",
+        expected="one of the two for each",
         likely=likely,
     )
 

@@ -67,7 +67,8 @@ def test_capitals_and_other_marks_stay(expect: Expect, draw: Draw) -> None:
     a, b, c, d = _words(draw, 4)
     expect.same(
         "build_vocabulary",
-        f"{c} {a}-{d} {c.capitalize()} {b}. {b} {d}'s {a}! {c.upper()}",
+        f'{c} {a}-{d} {c.capitalize()} {b}. {b} {d}\'s {a}! {c.upper()} {b}? {d}; {a}: "{c}" '
+        f"({b} {d}) _{a} 3 {c}\u00e9 {b}\u2014{d}",
         likely="only commas are removed: capitals, full stops, hyphens make a different word; "
         "Python's own order of strings is meant (capitals first)",
     )
@@ -78,7 +79,7 @@ def test_any_white_space_separates(expect: Expect, draw: Draw) -> None:
     a, b, c, d = _words(draw, 4)
     expect.same(
         "build_vocabulary",
-        f"  {b}   {d}\t{a}\n{c} \n\n {b} ",
+        f"  {b}   {d}\t{a}\n{c} \n\n {b} \r\n{a}\r\n",
         likely="several spaces, tabs and new lines separate words like one space does, and no "
         "empty word arises from them",
     )

@@ -56,6 +56,10 @@ def test_one_row_of_shares(expect: Expect, draw: Draw) -> None:
     likely = "each score divided by the sum of all scores of its row"
     expect.same("normalize_by_sum", positive(draw, 6), likely=likely)
     expect.same("normalize_by_sum", 100.0 * positive(draw, 3), likely=likely)
+    tiny = (
+        "a row of small numbers is divided by its sum as it is: nothing is added, nothing cut off"
+    )
+    expect.same("normalize_by_sum", 1e-7 * positive(draw, 2, 3), likely=tiny)
 
 
 @pytest.mark.question("normalize_by_sum", points=2)
@@ -203,6 +207,9 @@ def test_precision_of_float64(expect: Expect, draw: Draw) -> None:
 def test_gradient_along_any_dimension(expect: Expect, draw: Draw) -> None:
     expect.gradients("softmax", draw.normal(2, 5, dtype=torch.float64), likely=GRADIENT)
     expect.gradients("softmax", draw.normal(2, 3, 4, dtype=torch.float64), 1, likely=GRADIENT)
+    likely = "where the value is finite the gradient is, too: 0 times infinity is not a number"
+    for row in ([200.0, 0.0, -300.0], [1.0, -INF, 2.0]):
+        expect.gradients("softmax", torch.tensor(row, dtype=torch.float64), likely=likely)
 
 
 @pytest.mark.question("softmax", points=2)

@@ -6,9 +6,25 @@ import torch
 from autograder.suite import Draw, Expect, ExpectLayer, Forbidden
 from autograder.suite.traits import Size, Tensor, Traits, check_trait
 
+#: and the norms that become layer norm when the token is given another shape
 NO_LAYER_NORM = Forbidden(
-    operators=frozenset({"aten::layer_norm", "aten::native_layer_norm"}),
-    names=frozenset({"layer_norm", "LayerNorm", "native_layer_norm"}),
+    operators=frozenset(
+        f"aten::{name}"
+        for name in (
+            *("layer_norm", "native_layer_norm", "_fused_rms_norm", "rms_norm"),
+            *("group_norm", "native_group_norm", "instance_norm", "_instance_norm"),
+            *("batch_norm", "native_batch_norm", "_batch_norm_impl_index", "cudnn_batch_norm"),
+            *("_native_batch_norm_legit", "_batch_norm_with_update", "_batch_norm_no_update"),
+        )
+    ),
+    names=frozenset(
+        {
+            *("layer_norm", "LayerNorm", "native_layer_norm", "rms_norm", "RMSNorm"),
+            *("group_norm", "GroupNorm", "native_group_norm", "instance_norm", "InstanceNorm1d"),
+            *("InstanceNorm2d", "InstanceNorm3d", "batch_norm", "native_batch_norm"),
+            *("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "_native_batch_norm_legit"),
+        }
+    ),
     instead="take mean and variance of every token yourself; that is the whole exercise",
 )
 #: so wide that eps does not show: it has tests of its own, and points must not hang on the draw.
@@ -99,6 +115,10 @@ def test_another_eps(expect: Expect, draw: Draw) -> None:
         0.7,
         likely="the eps that is given counts, and it stands under the root",
     )
+    for eps in (0.0, 3.0):
+        arguments = [draw.normal(2, 4, 6, scale=5.0, dtype=torch.float64) for _ in range(2)]
+        arguments += [draw.normal(6, dtype=torch.float64) for _ in range(2)]
+        expect.same("add_and_norm", *arguments, eps, likely="any eps counts as it is, 0 too")
 
 
 @pytest.mark.question("add_and_norm", points=1)

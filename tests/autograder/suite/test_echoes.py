@@ -1,0 +1,43 @@
+"""Patterns that repeat are told, independent ones are not."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from autograder.suite.echoes import echo_problem
+
+SIZE = 2000
+
+
+def _patterns(seed: int, count: int, p: float = 0.3, size: int = SIZE) -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    return [torch.rand(size, generator=generator) < p for _ in range(count)]
+
+
+@pytest.mark.parametrize("p", [0.2, 0.5, 0.8])
+@pytest.mark.parametrize("size", [600, 2000])
+def test_independent_patterns_are_let_through(p: float, size: int) -> None:
+    assert all(echo_problem(_patterns(seed, 4, p, size)) is None for seed in range(40))
+
+
+def _half_kept(one: torch.Tensor, other: torch.Tensor) -> list[torch.Tensor]:
+    half = torch.arange(SIZE) % 2 == 0
+    return [one, torch.where(half, one, other)]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "what"),
+    [
+        (_half_kept, "repeats that of call 1"),
+        (lambda one, other: [one, one.roll(7)], "moved by 7 entries"),
+        (lambda one, other: [one, one.flip(0)], "turned round"),
+        (lambda one, other: [torch.cat([one[:1000], one[:1000]])], "repeats itself moved by 1000"),
+        (lambda one, other: [one, ~one], "is the opposite of that of call 1"),
+    ],
+)
+def test_patterns_that_repeat_are_told(spoil, what: str) -> None:  # type: ignore[no-untyped-def]
+    one, other = _patterns(1, 2, 0.5)
+    problem = echo_problem(spoil(one, other))
+    assert problem is not None
+    assert what in problem
