@@ -153,7 +153,8 @@ class Session:
         if data_size > self._limits.reply_bytes:
             raise wire.BadFrame(f"{data_size} bytes; the limit is {self._limits.reply_bytes}")
         header = bytes(self._pump(clock, wanted=header_size))
-        return wire.decode(header, self._pump(clock, wanted=data_size))
+        data = self._pump(clock, wanted=data_size)
+        return wire.decode(header, data, most_bytes=self._limits.reply_bytes)
 
     def _pump(self, clock: Clock, sending: memoryview | None = None, wanted: int = 0) -> bytearray:
         """Sends all of `sending` or receives `wanted` bytes; drains the output meanwhile."""

@@ -25,6 +25,8 @@ MAX_ITEMS = 100_000
 #: of a dictionary: keys can be chosen so that each is compared with all before it
 MAX_PAIRS = 2_000
 MAX_DIMENSIONS = 12
+#: tensors of a frame, each counted as often as it is named
+MAX_TENSORS = 10_000
 MAX_HEADER_BYTES = 1 << 20
 #: a frame with less tensor data goes in one part: every part that is sent wakes the other side
 _SMALL = 1 << 16
@@ -59,10 +61,12 @@ def encode(frame_id: int, value: Any, layouts: bool = False) -> Iterator[bytes |
         yield _bytes_of(tensor)
 
 
-def decode(header: bytes, data: bytearray, layouts: bool = False) -> Any:
-    """The value of a frame's header and data; raises `BadFrame`."""
+def decode(
+    header: bytes, data: bytearray, layouts: bool = False, most_bytes: int | None = None
+) -> Any:
+    """The value of a frame; raises `BadFrame`. `most_bytes` counts a tensor at each naming."""
     try:
-        decoder = _Decoder(data, layouts)
+        decoder = _Decoder(data, layouts, most_bytes)
         value = decoder.value(json.loads(header))
     except BadFrame:
         raise
@@ -152,8 +156,9 @@ def memory_of(tensor: torch.Tensor) -> torch.Tensor:
 
 
 class _Decoder:
-    def __init__(self, data: bytearray, layouts: bool) -> None:
-        self._layouts = layouts
+    def __init__(self, data: bytearray, layouts: bool, most_bytes: int | None) -> None:
+        self._layouts, self._most_bytes = layouts, most_bytes
+        self._named = self._named_bytes = 0
         self._view = memoryview(data)
         self.offset = 0
         self._tensors: list[torch.Tensor] = []
@@ -175,6 +180,7 @@ class _Decoder:
                 return self._tensor(content)
             case "M":
                 name, shape = content
+                self._count(0)
                 return torch.empty(_shape(shape), dtype=_dtype(name), device="meta")
             case "L":
                 return [self.value(item, depth + 1) for item in content]
@@ -191,7 +197,16 @@ class _Decoder:
     def _again(self, index: Any) -> torch.Tensor:
         if type(index) is not int or not 0 <= index < len(self._tensors):
             raise BadFrame("refers to no tensor")
+        self._count(_nbytes(self._tensors[index]))
         return self._tensors[index]
+
+    def _count(self, size: int) -> None:
+        """What looks at a reply looks at each tensor as often as it is named."""
+        self._named += 1
+        self._named_bytes += size
+        too_large = self._most_bytes is not None and self._named_bytes > self._most_bytes
+        if self._named > MAX_TENSORS or too_large:
+            raise BadFrame("names too many tensors, or too large ones too often")
 
     def _tensor(self, content: list[Any]) -> torch.Tensor:
         name, shape, strides = content
@@ -204,6 +219,7 @@ class _Decoder:
         size = math.prod(memory) * dtype.itemsize
         if self.offset + size > len(self._view):
             raise BadFrame("tensor data is short")
+        self._count(size)
         part = self._view[self.offset : self.offset + size]
         self.offset += size
         tensor = torch.empty(

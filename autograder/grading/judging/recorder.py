@@ -18,6 +18,8 @@ T = TypeVar("T")
 
 #: bytes of one call's tensors that are remembered: a reply may name one large tensor many times
 _MAX_KEPT = 1 << 20
+#: tensors of one call that are remembered: each is compared with each mistake's
+_MOST_TENSORS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,27 +164,36 @@ def _shapes(weights: Mapping[str, torch.Tensor]) -> dict[str, tuple[int, ...]]:
 
 
 def _kept(answer: tuple[Any, ...]) -> Any:
-    """A copy; of what is too large to keep, a sketch."""
+    """A copy; of what is too large to keep, a sketch; of very many tensors, how many."""
     tensors = [tensor for tensor in tensors_in(answer) if tensor.device.type != "meta"]
+    if len(tensors) > _MOST_TENSORS:
+        return f"{len(tensors)} tensors"
     size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
-    return _copy(answer, None if size <= _MAX_KEPT else _MAX_KEPT // (8 * len(tensors)))
+    return _copy(answer, None if size <= _MAX_KEPT else _MAX_KEPT // (8 * len(tensors)), {})
 
 
-def _copy(value: Any, entries: int | None) -> Any:
+def _copy(value: Any, entries: int | None, memo: dict[int, Any]) -> Any:
     """In the same process a value may be a view of what a later call changes.
 
-    With `entries`, tensors of more become their shape and so many values, at drawn places.
+    With `entries`, tensors of more become their shape and so many values, at drawn places. `memo`
+    holds what became of each tensor: a reply may name one many times.
     """
     if isinstance(value, torch.Tensor):
-        value = value.detach()
-        if entries is None or value.device.type == "meta" or value.numel() <= entries:
-            return value.clone()
-        places = torch.Generator().manual_seed(value.numel())
-        drawn = torch.randint(value.numel(), (entries,), generator=places)
-        return tuple(value.shape), value.flatten()[drawn]
+        if id(value) not in memo:
+            memo[id(value)] = _copied_tensor(value.detach(), entries)
+        return memo[id(value)]
     if isinstance(value, tuple | list):
-        return type(value)(_copy(item, entries) for item in value)
+        return type(value)(_copy(item, entries, memo) for item in value)
     return value
+
+
+def _copied_tensor(value: torch.Tensor, entries: int | None) -> Any:
+    if entries is None or value.device.type == "meta" or value.numel() <= entries:
+        return value.clone()
+    places = torch.Generator().manual_seed(value.numel())
+    drawn = torch.randint(value.numel(), (entries,), generator=places)
+    # not `flatten`, which copies the whole of a tensor that is turned
+    return tuple(value.shape), value[torch.unravel_index(drawn, value.shape)]
 
 
 def _alike(one: Any, other: Any) -> bool:

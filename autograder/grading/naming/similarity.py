@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -24,6 +25,8 @@ _MARGIN = 1.0
 _ROUNDING = 1e-4
 #: with fewer draws of a figure its range says nothing
 _ENOUGH = 5
+#: characters of what is neither a tensor nor made of tensors
+_LONGEST_VALUE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,12 @@ def _outline(value: Any) -> str:
         return f"{value.dtype} of {value.dim()} dimensions on {value.device}"
     if isinstance(value, tuple | list):
         return f"({', '.join(map(_outline, value))})"
-    return str(value)
+    if isinstance(value, dict):
+        pairs = (f"{_outline(key)}: {_outline(item)}" for key, item in value.items())
+        return f"{{{', '.join(pairs)}}}"
+    if isinstance(value, SimpleNamespace):
+        return _outline(vars(value))
+    return str(value)[:_LONGEST_VALUE]
 
 
 def within(answer: Sequence[Event], draws: Sequence[Sequence[Event]]) -> bool:

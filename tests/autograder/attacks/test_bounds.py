@@ -11,9 +11,14 @@ from typing import Any
 import pytest
 import torch
 
+from autograder.grading.judging.recorder import Event, Recorder
+from autograder.grading.naming.similarity import kind_of
 from autograder.submission.display import without_display
 from autograder.suite.compare import describe, difference
+from autograder.suite.implementation import Outcome
+from autograder.suite.local import LocalImplementation
 from autograder.worker import wire
+from autograder.worker.execution import tensors_in
 
 LARGE = torch.zeros(5_000)
 MANY = 5_000
@@ -66,6 +71,52 @@ def test_a_reply_can_not_be_larger_than_its_bytes() -> None:
     header = json.dumps({"T": ["float32", [1 << 30, 1 << 30], [0, 0]]}).encode()
     with pytest.raises(wire.BadFrame):
         wire.decode(header, bytearray(4))
+
+
+def test_a_tensor_counts_as_often_as_it_is_named() -> None:
+    def frame(times: int) -> bytes:
+        again = [{"S": 0}] * times
+        return json.dumps({"L": [{"T": ["float32", [100], None]}, *again]}).encode()
+
+    data = bytearray(400)
+    assert len(wire.decode(frame(99), data, most_bytes=40_000)) == 100
+    with pytest.raises(wire.BadFrame):
+        wire.decode(frame(100), data, most_bytes=40_000)
+    with pytest.raises(wire.BadFrame):
+        wire.decode(frame(wire.MAX_TENSORS), data)
+
+
+def _memory_and_events(value: object) -> tuple[int, Recorder]:
+    """The bytes of the storages that a recorder keeps of one answer."""
+
+    class Answer(LocalImplementation):
+        def call(self, name: str, args: object) -> Outcome:
+            return Outcome(value, ())
+
+    recorder = Recorder(Answer({}))
+    recorder.begin_test("t")
+    recorder.call("f", [])
+    kept = tensors_in(recorder.by_test["", "t"][0].value)
+    storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in kept}
+    return sum(storages.values()), recorder
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_an_answer_that_names_a_tensor_many_times_is_kept_once(turned: bool) -> None:
+    tensor = torch.zeros(500, 400).T if turned else torch.zeros(500, 400)
+    kept, _ = _memory_and_events([tensor] * 400)
+    assert 0 < kept < 2 << 20
+    kept, _ = _memory_and_events([tensor] * 40_000)
+    assert kept == 0
+
+
+def test_the_kind_of_an_answer_prints_no_tensor(monkeypatch: pytest.MonkeyPatch) -> None:
+    def printed(tensor: torch.Tensor) -> str:
+        raise AssertionError("a tensor of a reply was printed")
+
+    monkeypatch.setattr(torch.Tensor, "__repr__", printed)
+    for reply in ({"a": [LARGE] * MANY}, SimpleNamespace(a={"b": LARGE}), [{1: LARGE}]):
+        kind_of("words", [Event("call f", reply)])
 
 
 def test_a_tensor_arrives_on_the_cpu_whatever_device_is_the_default() -> None:
