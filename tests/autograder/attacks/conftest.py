@@ -19,7 +19,9 @@ from typing import Any
 import pytest
 
 from autograder.course import load_course
-from autograder.grading.run import RunOptions, grade_class
+from autograder.grading.options import RunOptions
+from autograder.grading.run import grade_class
+from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import SubmissionResult, Tier
 from autograder.sandbox import ForkServer, examine
 
@@ -162,14 +164,13 @@ class Walled:
         """The results by student. Python keeps no compiled files meanwhile: none are to change."""
         options = RunOptions(submitted=self.submitted, results=self.results, jobs=jobs)
         keeps, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+        engine = SuiteEngine(load_course(self.root), lambda tier: contextlib.nullcontext(parent))
+        events = _Results()
         try:
-            report = grade_class(
-                *(load_course(self.root), options, _Silent()),
-                lambda tier: contextlib.nullcontext(parent),
-            )
+            grade_class([engine], options, events)
         finally:
             sys.dont_write_bytecode = keeps
-        return {result.student: result for result in report.graded}
+        return {result.student: result for result in events.results}
 
     def state(self) -> dict[str, tuple[int, int, float]]:
         """Mode, size and time of every file, which nobody may change."""
@@ -180,12 +181,17 @@ class Walled:
         return found
 
 
-class _Silent:
+class _Results:
+    """Keeps what a run graded."""
+
+    def __init__(self) -> None:
+        self.results: list[SubmissionResult] = []
+
     def starts(self, tier: Tier, to_grade: int, already_graded: int) -> None:
         pass
 
     def graded(self, result: SubmissionResult) -> None:
-        pass
+        self.results.append(result)
 
 
 @pytest.fixture(scope="session")

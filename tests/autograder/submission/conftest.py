@@ -10,7 +10,9 @@ import pytest
 
 from autograder.course import Course, load_course
 from autograder.errors import IsolationUnavailable
-from autograder.grading.run import RunOptions, grade_class
+from autograder.grading.options import RunOptions
+from autograder.grading.run import grade_class
+from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import SubmissionResult, Tier
 from autograder.sandbox import ForkServer, start_fork_server
 
@@ -20,14 +22,17 @@ ROOT = Path(__file__).resolve().parents[3]
 HandedIn = Mapping[str, Mapping[str, bytes]]
 
 
-class Silent:
-    """Events that nobody looks at."""
+class Results:
+    """Keeps what a run graded."""
+
+    def __init__(self) -> None:
+        self.results: list[SubmissionResult] = []
 
     def starts(self, tier: Tier, to_grade: int, already_graded: int) -> None:
         pass
 
     def graded(self, result: SubmissionResult) -> None:
-        pass
+        self.results.append(result)
 
 
 @pytest.fixture(scope="session")
@@ -59,7 +64,10 @@ def graded(
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.write_bytes(data)
         options = RunOptions(folder / "submitted", folder / "results.jsonl", jobs=2)
-        report = grade_class(course, options, Silent(), lambda tier: contextlib.nullcontext(parent))
-        return {result.student: result for result in report.graded}
+        events = Results()
+        grade_class(
+            [SuiteEngine(course, lambda tier: contextlib.nullcontext(parent))], options, events
+        )
+        return {result.student: result for result in events.results}
 
     return grade
