@@ -1,0 +1,241 @@
+"""There and back, platform by platform: collect, give points, export; everybody has their own.
+
+Names of files are made from people's names as the platforms make them. Moodle's `clean_filename`
+leaves out the signs of PARAM_FILE and writes a space for `_`; Canvas's `sanitize_file_name` keeps
+letters, digits and `_` of the sortable name in lower case. What comes back is read by the rule of
+the platform: Moodle's importziplib.php takes the second part between `_` for the participant, Canvas
+the first two parts that are numbers for the user and the attachment.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from autograder.classroom import read_origins, read_roster
+from autograder.collecting import CollectOptions, collect
+from autograder.errors import UserError
+from autograder.exports import Grades, Missing, export
+from autograder.feedback import Recipients, Way, deliver
+from autograder.records import SubmissionResult, SubmissionStatus, Tier
+
+COURSE = {"masks": ("masking",)}
+#: sortable names with commas, quotes, umlauts, CJK, apostrophes; two are called the same, and one
+#: of them twice over
+PEOPLE = [
+    *("Lovelace, Ada", "O'Brien, Seán", 'Doe, "Jo" Ann', "Müller, Chiara", "Müller, Chiara"),
+    *("李, 小龙", "van der Berg, Jan-Piet", "D'Arcy & Sons, Zoë", "Æsir: Þór, Ægir", "Mononym"),
+    *("Gutiérrez_García, María", "Ng, A", "Nga, "),
+]
+
+
+def full_name(person: str) -> str:
+    last, _, first = (part.strip() for part in person.partition(","))
+    return f"{first} {last}".strip()
+
+
+def moodle_name(text: str) -> str:
+    return re.sub(r"""[&<>"`|':\\/]""", "", text.replace("_", " "))
+
+
+def canvas_name(text: str) -> str:
+    return re.sub(r"\W", "", re.sub(r"_(\d+)_", r"\1", text).lower())
+
+
+def result(student: str, score: float) -> SubmissionResult:
+    return SubmissionResult(
+        student, "masks", "sha256:0", "sha256:1", Tier.A, SubmissionStatus.GRADED, score, 99.0,
+        0.1, 1,
+    )  # fmt: skip
+
+
+class Class:
+    """A class of whom everybody wrote their own number into their file."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.archive = folder / "download.zip"
+
+    def collect(self, files: dict[str, str]) -> None:
+        with zipfile.ZipFile(self.archive, "w") as archive:
+            for name, text in files.items():
+                archive.writestr(name, text)
+        target = self.folder / "course" / "submitted"
+        report = collect([self.archive], target, COURSE, CollectOptions("masks"))
+        assert report.missing == ()
+
+    def grades(self) -> Grades:
+        """Points for each student: the number that is in the file."""
+        found = (self.folder / "course" / "submitted").glob("*/masks/masking.py")
+        points = {path.parent.parent.name: float(path.read_text()) for path in found}
+        results = [result(student, score) for student, score in sorted(points.items())]
+        return Grades(tuple(results), missing=Missing.ZERO, zero_for=frozenset({"masks"}))
+
+    def exported(self, kind: str, table: Path) -> list[dict[str, str]]:
+        """The rows that the platform takes back; nobody may be left over."""
+        written = export(kind, self.grades(), self.folder / "back.csv", table)
+        assert not [note for note in written.notes if "has no result" not in note]
+        with written.path.open(encoding="utf-8-sig", newline="") as file:
+            return list(csv.DictReader(file))
+
+    def delivered(self, way: Way) -> dict[str, str]:
+        """The pages in the archive that goes back, by name; each holds its student's points."""
+        course = self.folder / "course"
+        results = self.grades().results
+        for one in results:
+            page = course / "feedback" / one.student / "masks" / "feedback.html"
+            page.parent.mkdir(parents=True, exist_ok=True)
+            page.write_text(f"{one.score:g}")
+            page.with_suffix(".txt").write_text(f"{one.score:g}")
+        to = Recipients(read_origins(course), read_roster(course))
+        packed = deliver(way, course, results, to)
+        assert packed.notes == ()
+        with zipfile.ZipFile(packed.paths[0]) as archive:
+            return {name: archive.read(name).decode() for name in archive.namelist()}
+
+
+@pytest.fixture
+def term(tmp_path: Path) -> Class:
+    return Class(tmp_path)
+
+
+def table(folder: Path, rows: list[list[str]]) -> Path:
+    path = folder / "table.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(rows)
+    return path
+
+
+def test_canvas(term: Class) -> None:
+    numbers = {100 + place: person for place, person in enumerate(PEOPLE)}
+    present = [number for number in numbers if number != 102]
+    term.collect(
+        {
+            f"{canvas_name(numbers[n])}_{'LATE_' if n % 3 == 0 else ''}{n}_{n}77_masking.py": str(n)
+            for n in present
+        }
+    )
+    sheet = [["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Masks (4711)"]]
+    sheet += [["    Points Possible", "", "", "", "", "99"]]
+    sheet += [[person, str(n), "", f"login{n}", "A", ""] for n, person in numbers.items()]
+    rows = term.exported("canvas", table(term.folder, sheet))[1:]
+    assert {row["ID"]: row["Masks (4711)"] for row in rows} == {
+        str(n): str(n) if n in present else "0" for n in numbers
+    }
+    pages = term.delivered(Way.CANVAS)
+    for name, points in pages.items():
+        user, attachment = [part for part in name.split("_") if part.isdigit()][:2]
+        assert (user, attachment) == (points, f"{points}77")
+    assert len(pages) == len(present)
+
+
+@pytest.mark.parametrize("ending", ["", "_"], ids=["4.1", "4.0"])
+def test_moodle(term: Class, ending: str) -> None:
+    numbers = {100 + place: person for place, person in enumerate(PEOPLE)}
+    term.collect(
+        {
+            f"{moodle_name(full_name(person))}_{n}_assignsubmission_file{ending}/masking.py": str(n)
+            for n, person in numbers.items()
+        }
+    )
+    sheet = [["Identifier", "Full name", "Email address", "Status", "Grade", "Maximum Grade"]]
+    sheet += [
+        [f"Participant {n}", full_name(person), f"p{n}@uni.example", "", "", "99.00"]
+        for n, person in numbers.items()
+    ]
+    rows = term.exported("moodle", table(term.folder, sheet))
+    assert {row["Identifier"]: row["Grade"] for row in rows} == {
+        f"Participant {n}": str(n) for n in numbers
+    }
+    pages = term.delivered(Way.MOODLE)
+    for name, points in pages.items():
+        parts = name.split("/")[0].split("_", 4)
+        assert (parts[1], parts[2], parts[3]) == (points, "assignsubmission", "file")
+    assert len(pages) == len(PEOPLE)
+
+
+def test_moodle_with_blind_marking(term: Class) -> None:
+    numbers = range(100, 106)
+    term.collect({f"Participant_{n}_assignsubmission_file/masking.py": str(n) for n in numbers})
+    sheet = [["Identifier", "Status", "Grade", "Maximum Grade"]]
+    sheet += [[f"Participant {n}", "", "", "99.00"] for n in numbers]
+    rows = term.exported("moodle", table(term.folder, sheet))
+    assert [row["Grade"] for row in rows] == [str(n) for n in numbers]
+    assert len(term.delivered(Way.MOODLE)) == len(numbers)
+
+
+def test_moodle_with_groups(term: Class) -> None:
+    groups = {7: "Group A", 8: "Große Gruppe_B"}
+    term.collect(
+        {
+            f"{moodle_name(name)}_{n}_assignsubmission_file/masking.py": str(n)
+            for n, name in groups.items()
+        }
+    )
+    sheet = [["Identifier", "Full name", "Group", "Status", "Grade", "Maximum Grade"]]
+    members = {100: 7, 101: 8, 102: 7}
+    sheet += [
+        [f"Participant {n}", PEOPLE[n - 100], groups[group], "", "", "99.00"]
+        for n, group in members.items()
+    ]
+    rows = term.exported("moodle", table(term.folder, sheet))
+    assert [row["Grade"] for row in rows] == ["7", "8", "7"]
+
+
+def test_gradescope(term: Class) -> None:
+    numbers = {100 + place: person for place, person in enumerate(PEOPLE)}
+    metadata = {
+        f"submission_{n}": {
+            ":submitters": [{":name": full_name(p), ":sid": str(n), ":email": f"p{n}@u.example"}],
+            ":created_at": "2026-03-01 22:59:58 Z",
+        }
+        for n, p in numbers.items()
+    }
+    export_ = "assignment_4711_export"
+    files = {f"{export_}/submission_{n}/masking.py": str(n) for n in numbers}
+    term.collect({**files, f"{export_}/submission_metadata.yml": json.dumps(metadata)})
+    written = export("gradescope", term.grades(), term.folder / "back")
+    for n in numbers:
+        document = json.loads(
+            (written.path / f"p{n}@u.example" / "masks" / "results.json").read_text()
+        )
+        assert document["score"] == n
+    # the same people are found in a gradebook of Canvas
+    sheet = [["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]]
+    sheet += [[person, str(n), "", f"P{n}@u.example", "A"] for n, person in numbers.items()]
+    rows = term.exported("canvas", table(term.folder, sheet))[1:]
+    assert [row["Masks"] for row in rows] == [str(n) for n in numbers]
+
+
+def test_mail_goes_to_whoever_has_an_address_and_names_the_others(term: Class) -> None:
+    term.collect({"ada@u.example/masking.py": "1", "=cmd/masking.py": "2", "ben/masking.py": "3"})
+    (term.folder / "course" / "roster.csv").write_text(
+        "student,name,email\nben,=Ben,ben@u.example\n"
+    )
+    course, results = term.folder / "course", term.grades().results
+    for one in results:
+        page = course / "feedback" / one.student / "masks" / "feedback.html"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text("<p>")
+        page.with_suffix(".txt").write_text("text")
+    packed = deliver(
+        Way.MAIL, course, results, Recipients(read_origins(course), read_roster(course))
+    )
+    with packed.paths[0].open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["email"] for row in rows] == ["ada@u.example", "ben@u.example"]
+    assert rows[1]["name"] == "'=Ben"  # no spreadsheet runs it
+    assert all((packed.paths[0].parent / row["text"]).read_text() == "text" for row in rows)
+    assert packed.notes == ("=cmd: no e-mail address; give the class a roster with one",)
+
+
+@pytest.mark.parametrize("way", list(Way))
+def test_without_pages_there_is_nothing_to_pack(way: Way, tmp_path: Path) -> None:
+    to = Recipients(read_origins(tmp_path), read_roster(tmp_path))
+    with pytest.raises(UserError, match="run autograder feedback first"):
+        deliver(way, tmp_path, [result("ada", 1.0)], to)
