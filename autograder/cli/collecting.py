@@ -166,7 +166,6 @@ def _print_sums(report: CollectReport, submitted: Path) -> None:
         names = ", ".join(repr(plain(student)) for student in report.missing[:10])
         more = f" and {len(report.missing) - 10} more" if len(report.missing) > 10 else ""
         console.print(
-            f"[bold red]files of {len(report.missing)} students were left out:[/] "
-            f"{escape(names)}{more}; see above",
+            f"[bold red]work was left out[/] of {escape(names)}{more}: see above",
             soft_wrap=True,
         )

@@ -57,17 +57,13 @@ def commit(folder: Path, environment: dict[str, str]) -> None:
 
 def repository(folder: Path, environment: dict[str, str]) -> Path:
     """An instructor's copy: what git keeps of this repository, as it is now."""
-    left_out = (
-        ".git",
-        ".venv",
-        "build",
-        "dist",
-        "course",
-        ".*_cache",
-        "__pycache__",
-        ".hypothesis",
-    )
-    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*left_out))
+    everywhere = shutil.ignore_patterns(".*_cache", "__pycache__")
+    at_the_top = {".git", ".venv", "build", "dist", "course", ".hypothesis"}
+
+    def left_out(place: str, names: list[str]) -> set[str]:
+        return everywhere(place, names) | (at_the_top if Path(place) == ROOT else set())
+
+    shutil.copytree(ROOT, folder, ignore=left_out)
     commit(folder, environment)
     return folder
 

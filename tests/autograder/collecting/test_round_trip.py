@@ -3,8 +3,8 @@
 Names of files are made from people's names as the platforms make them. Moodle's `clean_filename`
 leaves out the signs of PARAM_FILE and writes a space for `_`; Canvas's `sanitize_file_name` keeps
 letters, digits and `_` of the sortable name in lower case. What comes back is read by the rule of
-the platform: Moodle's importziplib.php takes the second part between `_` for the participant, Canvas
-the first two parts that are numbers for the user and the attachment.
+the platform: Moodle's importziplib.php takes the second part between `_` for the participant,
+Canvas the first two parts that are numbers for the user and the attachment.
 """
 
 from __future__ import annotations
