@@ -44,3 +44,21 @@ def test_a_walk_through_one_submission_takes_at_most_fifteen_files() -> None:
     text = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
     walk = text.partition("## One submission")[2].partition("\n## ")[0]
     assert 10 <= len(re.findall(r"^\d+\. `", walk, re.MULTILINE)) <= 15
+
+
+def test_the_example_of_grading_from_python_runs(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    place = tmp_path / "submitted" / "ada" / "simplified_attention"
+    place.mkdir(parents=True)
+    (place / "scores.py").write_text(
+        "import torch\n\ndef query_scores(inputs, query):\n    return 0\n"
+    )
+    script = tmp_path / "example.py"
+    script.write_text(f"COURSE = {str(ROOT)!r}\n{code}", encoding="utf-8")
+    ran = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    first, second, *questions = ran.stdout.splitlines()
+    assert first.startswith("1 graded in tier ")
+    assert second == "ada simplified_attention 0 of 100"
+    assert "   query_scores wrong " in questions
