@@ -19,10 +19,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .course import Course
     from .errors import AutograderError, ContentError, GraderError, UserError
+    from .operations.classes import extend, set_roster, withdraw
+    from .operations.collect import collect
     from .operations.content import load_course, release, validate
     from .operations.grade import GradeReport, grade
     from .operations.results import (
         class_results,
+        deliver_feedback,
         export,
         export_formats,
         final_results,
@@ -44,7 +47,10 @@ _HOMES = {
     "UserError": "errors",
     "Verdict": "records",
     "class_results": "operations.results",
+    "collect": "operations.collect",
+    "deliver_feedback": "operations.results",
     "export": "operations.results",
+    "extend": "operations.classes",
     "export_formats": "operations.results",
     "final_results": "operations.results",
     "grade": "operations.grade",
@@ -52,7 +58,9 @@ _HOMES = {
     "record": "operations.results",
     "release": "operations.content",
     "report": "operations.results",
+    "set_roster": "operations.classes",
     "validate": "operations.content",
+    "withdraw": "operations.classes",
     "write_feedback": "operations.results",
     "write_report": "operations.results",
 }
@@ -68,15 +76,20 @@ __all__ = [
     "Verdict",
     "__version__",
     "class_results",
+    "collect",
+    "deliver_feedback",
     "export",
     "export_formats",
+    "extend",
     "final_results",
     "grade",
     "load_course",
     "record",
     "release",
     "report",
+    "set_roster",
     "validate",
+    "withdraw",
     "write_feedback",
     "write_report",
 ]

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.markup import escape
 
-from ..deadlines import duration_text, parse_duration
-from ..operations.courses import course_of_class
+from ..deadlines import duration_text
 from .output import as_json, console, emit, in_course, plain
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def roster(class_folder: Path, file: Path | None, course_folder: Path, as_json: 
     from ..operations.classes import attendance, set_roster
 
     change = set_roster(class_folder, file) if file else None
-    found = attendance(class_folder, course_of_class(course_folder, class_folder))
+    found = attendance(class_folder, course=course_folder)
     if as_json:
         emit(
             {
@@ -86,12 +85,7 @@ def extend(
     """
     from ..operations.classes import extend as give
 
-    try:
-        time = parse_duration(duration)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="DURATION") from error
-    course = course_of_class(course_folder, class_folder)
-    made = give(class_folder, course, student, assignment, time, why)
+    made = give(class_folder, student, assignment, duration, why, course=course_folder)
     until = f"{made.until:%Y-%m-%d %H:%M:%S} UTC" if made.until else None
     if as_json:
         emit(
@@ -104,10 +98,11 @@ def extend(
             }
         )
         return 0
-    whole = f", with grace and extra time {duration_text(made.allowance)}"
+    time = duration_text(made.allowance)
+    whole = f", with grace and extra time {time}" if time != made.decision.decision else ""
     console.print(
         f"{escape(plain(made.decision.student))} has {made.decision.decision} more for "
-        f"{escape(assignment)}{whole if made.allowance != time else ''}: until {until}"
+        f"{escape(assignment)}{whole}: until {until}"
         if until
         else f"{escape(assignment)} has no due date, so nobody is late; the extension is kept",
         soft_wrap=True,
@@ -139,8 +134,7 @@ def withdraw(
     """
     from ..operations.classes import withdraw as take_out
 
-    course = course_of_class(course_folder, class_folder)
-    made = take_out(class_folder, course, student, assignment, why, is_back=back)
+    made = take_out(class_folder, student, assignment, why, is_back=back, course=course_folder)
     if as_json:
         emit({"student": made.student, "assignment": assignment, "state": made.decision})
         return 0

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from rich.markup import escape
 
-from ..course import Course
-from ..deadlines import zone_of
-from ..operations.courses import course_at
+from ..operations.collect import collect as bring
 from .output import as_json, console, emit, in_course, plain
 
 if TYPE_CHECKING:
@@ -74,34 +71,20 @@ def collect(
              autograder collect moodle.zip --times worksheet.csv --zone Europe/Berlin
              autograder collect causal-attention-submissions --roster classroom_roster.csv
     """
-    from ..collecting import CollectOptions, Times, read_logins, read_times
-    from ..collecting import collect as bring
-
-    course = course_at(course_folder)
-    exercises = {a.name: [exercise.name for exercise in a.exercises] for a in course.assignments}
-    options = CollectOptions(
-        assignment,
-        read_logins(roster) if roster else {},
-        read_times(times, _zone(zone, course, assignment)) if times else Times(),
+    report = bring(
+        sources,
+        into=submitted,
+        course=course_folder,
+        assignment=assignment,
+        times=times,
+        zone=zone,
+        roster=roster,
     )
-    report = bring(sources, submitted, exercises, options)
     emit(_document(report)) if as_json else _print(report, submitted)
     return 0 if report.collected and not report.missing else 1
 
 
 COMMANDS = (collect,)
-
-
-def _zone(name: str | None, course: Course, assignment: str | None) -> tzinfo | None:
-    """The zone that was said, else that of the due dates, if they agree on one."""
-    try:
-        if name is not None:
-            return zone_of(name)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--zone") from error
-    own = [a for a in course.assignments if assignment in (None, a.name)]
-    zones = {a.duedate.zone for a in own if a.duedate is not None}
-    return zone_of(zones.pop()) if len(zones) == 1 else None
 
 
 def _document(report: CollectReport) -> dict[str, object]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..classroom import Key, Lateness
 from ..records import QuestionResult, SubmissionResult, SubmissionStatus, Verdict
 from ..results.review import latest, reasons_to_look
 
@@ -26,37 +27,50 @@ class QuestionReport:
 
 @dataclass(frozen=True, slots=True)
 class StudentReport:
-    """One student over all assignments; `look` is why a human should look."""
+    """One student over all assignments; `look` is why a human should look, `late` how late."""
 
     student: str
     score: float
     max_score: float
     assignments: tuple[tuple[str, float, float], ...]
     look: tuple[str, ...]
+    late: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What `autograder report` says of a class."""
+    """What `autograder report` says of a class.
+
+    `missing` are the people of its roster without a submission, by assignment.
+    """
 
     submissions: int
     failed: int
     questions: tuple[QuestionReport, ...]
     students: tuple[StudentReport, ...]
+    missing: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 _Key = tuple[str, str, str]
 
 
-def class_report(results: Iterable[SubmissionResult]) -> Report:
-    """The report of the latest result of each student and assignment."""
+def class_report(
+    results: Iterable[SubmissionResult],
+    arrivals: Mapping[Key, Lateness] | None = None,
+    missing: Mapping[str, Sequence[str]] | None = None,
+) -> Report:
+    """The report of the latest result of each student and assignment.
+
+    `arrivals` say who was late, `missing` who has submitted nothing, by assignment.
+    """
     counted = latest(results)
     graded = [result for result in counted if result.status is SubmissionStatus.GRADED]
     return Report(
         submissions=len(counted),
         failed=len(counted) - len(graded),
         questions=_questions(graded),
-        students=_students(counted),
+        students=_students(counted, arrivals or {}),
+        missing=tuple((name, tuple(people)) for name, people in (missing or {}).items()),
     )
 
 
@@ -87,14 +101,18 @@ def _question(key: _Key, found: Sequence[QuestionResult]) -> QuestionReport:
     )
 
 
-def _students(counted: Sequence[SubmissionResult]) -> tuple[StudentReport, ...]:
+def _students(
+    counted: Sequence[SubmissionResult], arrivals: Mapping[Key, Lateness]
+) -> tuple[StudentReport, ...]:
     by_student: defaultdict[str, list[SubmissionResult]] = defaultdict(list)
     for result in counted:
         by_student[result.student].append(result)
-    return tuple(_student(student, results) for student, results in by_student.items())
+    return tuple(_student(student, own, arrivals) for student, own in by_student.items())
 
 
-def _student(student: str, results: Sequence[SubmissionResult]) -> StudentReport:
+def _student(
+    student: str, results: Sequence[SubmissionResult], arrivals: Mapping[Key, Lateness]
+) -> StudentReport:
     graded = [result for result in results if result.status is SubmissionStatus.GRADED]
     return StudentReport(
         student=student,
@@ -102,4 +120,9 @@ def _student(student: str, results: Sequence[SubmissionResult]) -> StudentReport
         max_score=sum(result.max_score for result in graded),
         assignments=tuple((r.assignment, r.score, r.max_score) for r in graded),
         look=tuple(f"{r.assignment}: {reason}" for r in results for reason in reasons_to_look(r)),
+        late=tuple(
+            f"{result.assignment}: {arrived.text}"
+            for result in results
+            if (arrived := arrivals.get((student, result.assignment))) and arrived.is_late
+        ),
     )

@@ -39,6 +39,7 @@ def report_page(report: Report) -> str:
         "report.html.jinja",
         report=report,
         looks=looks,
+        any_late=any(student.late for student in report.students),
         assignments=[
             (name, [line for line in lines if line.question.assignment == name]) for name in names
         ],

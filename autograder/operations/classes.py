@@ -21,11 +21,13 @@ from ..classroom import (
 )
 from ..classroom import withdraw as keep_withdrawal
 from ..course import Course
+from ..deadlines import parse_duration
 from ..errors import UserError
 from ..records import Assignment, SubmissionResult
 from ..results.file import read_results
 from ..results.review import latest
 from ..submission.find import find_submissions
+from .courses import HERE, course_of_class
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +64,12 @@ def set_roster(class_folder: Path | str, file: Path | str) -> RosterChange:
     return write_roster(folder, Path(file))
 
 
-def attendance(class_folder: Path | str, course: Course) -> Attendance:
+def attendance(class_folder: Path | str, *, course: Path | str = HERE) -> Attendance:
     """Who has submitted what; assignments that nobody submitted are left out."""
     folder = _class_folder(class_folder)
+    of_class = course_of_class(Path(course), folder)
     roster, withdrawn = read_roster(folder), read_withdrawals(folder)
-    keys = [key for key in _submitted(folder, course) if key not in withdrawn]
+    keys = [key for key in _submitted(folder, of_class) if key not in withdrawn]
     by_assignment: dict[str, list[str]] = {}
     for student, assignment in keys:
         by_assignment.setdefault(assignment, []).append(student)
@@ -80,40 +83,57 @@ def attendance(class_folder: Path | str, course: Course) -> Attendance:
 
 def extend(
     class_folder: Path | str,
-    course: Course,
     student: str,
     assignment: str,
-    duration: timedelta,
+    duration: timedelta | str,
     why: str,
+    *,
+    course: Path | str = HERE,
 ) -> Extended:
     """Gives one student more time for one assignment, in the place of an earlier extension.
 
     It is kept with its reason, and set in nbgrader's gradebook, so that its own penalty agrees;
-    nothing is graded again. Raises `UserError` for a student nobody knows, or without a reason.
+    nothing is graded again.
+
+        autograder.extend("course", "ada", "causal_attention", "2d", why="ill")
+
+    Raises `UserError` for a student nobody knows, without a reason, or for another duration.
     """
     folder = _class_folder(class_folder)
-    found = course.assignment(assignment)
-    name = _known_student(folder, course, student)
-    decision = grant_extension(folder, (name, assignment), duration, why)
+    of_class = course_of_class(Path(course), folder)
+    found = of_class.assignment(assignment)
+    name = _known_student(folder, of_class, student)
+    decision = grant_extension(folder, (name, assignment), _duration(duration), why)
     allowance = read_allowances(folder).of(name, assignment, found.duedate) or timedelta()
     until = found.duedate.naive_utc + allowance if found.duedate else None
-    return Extended(decision, allowance, until, _record_extension(folder, course, found, name))
+    return Extended(decision, allowance, until, _record_extension(folder, of_class, found, name))
 
 
 def withdraw(
     class_folder: Path | str,
-    course: Course,
     student: str,
     assignment: str,
     why: str,
     *,
     is_back: bool = False,
+    course: Path | str = HERE,
 ) -> Decision:
-    """Takes a submission out of reports, exports and feedback, or back in; nothing is deleted."""
+    """Takes a submission out of reports, exports and feedback, or back in; nothing is deleted.
+
+    autograder.withdraw("course", "ada", "causal_attention", "left the course")
+    """
     folder = _class_folder(class_folder)
-    course.assignment(assignment)
-    name = _known_student(folder, course, student)
+    of_class = course_of_class(Path(course), folder)
+    of_class.assignment(assignment)
+    name = _known_student(folder, of_class, student)
     return keep_withdrawal(folder, (name, assignment), why, is_back=is_back)
+
+
+def _duration(duration: timedelta | str) -> timedelta:
+    try:
+        return duration if isinstance(duration, timedelta) else parse_duration(duration)
+    except ValueError as error:
+        raise UserError(str(error)) from error
 
 
 def _class_folder(class_folder: Path | str) -> Path:

@@ -66,6 +66,26 @@ def class_grades(
     )
 
 
+def missing_people(
+    class_folder: Path, results: Sequence[SubmissionResult], wanted: Showing
+) -> dict[str, tuple[str, ...]]:
+    """Who of the roster has no result, by assignment; empty texts where names are left out."""
+    roster, selection = read_roster(class_folder), wanted.selection
+    by_assignment: dict[str, list[str]] = {}
+    for result in results if roster.people and selection.student is None else ():
+        if selection.assignment in (None, result.assignment):
+            by_assignment.setdefault(result.assignment, []).append(result.student)
+    missing = {
+        name: tuple(
+            "" if wanted.is_anonymous else person.name or person.student
+            for person in roster.without(students)
+            if selection.fits(person)
+        )
+        for name, students in by_assignment.items()
+    }
+    return {name: people for name, people in missing.items() if people}
+
+
 def _absent(
     class_folder: Path, results: Sequence[SubmissionResult], wanted: Showing
 ) -> tuple[str, ...]:

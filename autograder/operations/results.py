@@ -123,10 +123,13 @@ def report(class_folder: Path | str, showing: Showing | None = None) -> Report:
     print([q.question for q in autograder.report("course").questions])
     """
     from ..feedback import class_report
-    from .grades import class_grades
+    from .grades import Showing, class_grades, missing_people
 
     folder = Path(class_folder)
-    return class_report(class_grades(folder, _counted(folder), showing).results)
+    counted = _counted(folder)
+    grades = class_grades(folder, counted, showing)
+    missing = missing_people(folder, counted, showing or Showing())
+    return class_report(grades.results, grades.arrivals, missing)
 
 
 def write_report(

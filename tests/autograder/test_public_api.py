@@ -51,7 +51,8 @@ PROMISED = {
 #: what a notebook, a service or a script grades a class with
 FACE = {
     *("AutograderError", "ContentError", "Course", "GradeReport", "GraderError"),
-    *("SubmissionResult", "UserError", "Verdict", "__version__", "class_results", "export"),
+    *("SubmissionResult", "UserError", "Verdict", "__version__", "class_results", "collect"),
+    *("deliver_feedback", "export", "extend", "set_roster", "withdraw"),
     *("export_formats", "final_results", "grade", "load_course", "record", "release", "report"),
     *("validate", "write_feedback", "write_report"),
 }

@@ -1,0 +1,61 @@
+"""Brings what platforms give into a class folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..course import Course
+from ..deadlines import zone_of
+from ..errors import UserError
+from .courses import HERE, course_at
+
+if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
+    from ..collecting import CollectReport
+
+
+def collect(
+    sources: Sequence[Path | str],
+    *,
+    into: Path | str = "course/submitted",
+    course: Path | str = HERE,
+    assignment: str | None = None,
+    times: Path | str | None = None,
+    zone: str | None = None,
+    roster: Path | str | None = None,
+) -> CollectReport:
+    """Brings downloads and clones into `<into>/<student>/<assignment>/`.
+
+    `times` is a platform's table with times of submission, `zone` that of times that name none
+    (default: that of the due dates), `roster` GitHub Classroom's: whose login is whose.
+
+        report = autograder.collect(["submissions.zip"], assignment="causal_attention")
+        print(len(report.collected), report.missing)
+
+    Raises `UserError` where nothing can be collected without a doubt; then nothing was.
+    """
+    from ..collecting import CollectOptions, Times, read_logins, read_times
+    from ..collecting import collect as bring
+
+    of_course = course_at(Path(course))
+    exercises = {a.name: [exercise.name for exercise in a.exercises] for a in of_course.assignments}
+    options = CollectOptions(
+        assignment,
+        read_logins(Path(roster)) if roster else {},
+        read_times(Path(times), _zone(zone, of_course, assignment)) if times else Times(),
+    )
+    return bring([Path(source) for source in sources], Path(into), exercises, options)
+
+
+def _zone(name: str | None, course: Course, assignment: str | None) -> tzinfo | None:
+    """The zone that was said, else that of the due dates, if they agree on one."""
+    try:
+        if name is not None:
+            return zone_of(name)
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    own = [a for a in course.assignments if assignment in (None, a.name)]
+    zones = {a.duedate.zone for a in own if a.duedate is not None}
+    return zone_of(zones.pop()) if len(zones) == 1 else None
