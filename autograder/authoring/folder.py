@@ -17,6 +17,7 @@ from ..course.points import points_of
 from ..deadlines import duedate_text
 from ..errors import ContentError
 from ..records import Assignment, Exercise
+from .extras import extras_of
 from .hints import afterwards_of, hints_of
 from .ipynb import notebook_json
 from .nbgrader_release import generate_assignment
@@ -32,12 +33,16 @@ _WORKFLOWS = {".github/workflows/checks.yml": "github.yml", ".gitlab-ci.yml": "g
 
 @dataclass(frozen=True, slots=True)
 class ReleasedAssignment:
-    """The texts of a released assignment by their path in its folder, and nbgrader's sources."""
+    """The texts of a released assignment by their path in its folder, and nbgrader's sources.
+
+    `extras` names the files that belong to no exercise.
+    """
 
     name: str
     files: Mapping[str, str]
     sources: Mapping[str, str]
     points: Mapping[str, Mapping[str, float]]
+    extras: frozenset[str] = frozenset()
 
 
 def released_assignment(
@@ -62,7 +67,9 @@ def released_assignment(
         HINTS: hints_of(course.root, assignment),
         AFTERWARDS: afterwards_of(course.root, assignment),
     }
+    extras = extras_of(course.root, assignment)
     files = {
+        **extras,
         **{f"{name}.ipynb": text for name, text in notebooks.items()},
         **{f"{name}.py": text for name, text in modules.items()},
         **{f"checks/test_{name}.py": text for name, text in checks.items()},
@@ -73,11 +80,13 @@ def released_assignment(
             duedate_text(assignment.duedate) if assignment.duedate else None,
         ),
         **{f"checks/{file}": texts_text(found) for file, found in texts.items() if found},
-        "README.md": _readme(assignment, points),
+        "README.md": _readme(assignment, points, extras),
         "requirements.txt": f"./{wheel_name(course.root)}\n",
         **{place: _template(name) for place, name in _WORKFLOWS.items()},
     }
-    return ReleasedAssignment(assignment.name, dict(sorted(files.items())), sources, points)
+    return ReleasedAssignment(
+        assignment.name, dict(sorted(files.items())), sources, points, frozenset(extras)
+    )
 
 
 def wheel_name(root: Path) -> str:
@@ -175,7 +184,12 @@ def _template(name: str) -> str:
     return resources.files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
 
 
-def _readme(assignment: Assignment, points: Mapping[str, Mapping[str, float]]) -> str:
+def _readme(
+    assignment: Assignment,
+    points: Mapping[str, Mapping[str, float]],
+    extras: Mapping[str, str],
+) -> str:
+    ungraded = [f"`{name}`" for name in extras if name.endswith(".ipynb")]
     rows = [
         f"| {number} | `{exercise.name}` | "
         + ", ".join(f"`{name}` {worth:g}" for name, worth in points[exercise.name].items())
@@ -191,4 +205,5 @@ def _readme(assignment: Assignment, points: Mapping[str, Mapping[str, float]]) -
         total=f"{sum(sum(worth.values()) for worth in points.values()):g}",
         stub=STUB,
         check=f'check("{first.questions[0].name}")',
+        extras=f"Not graded, for when you are done: {', '.join(ungraded)}.\n\n" if ungraded else "",
     )

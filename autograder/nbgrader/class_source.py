@@ -26,7 +26,11 @@ def write_class_source(
     """
     with tempfile.TemporaryDirectory() as scratch:
         made = released_assignment(course, assignment, Path(scratch))
-    files = {name: text for name, text in made.files.items() if _goes_out(name)}
+    files = {
+        name: text
+        for name, text in made.files.items()
+        if _goes_out(name) and name not in made.extras
+    }
     files |= {f"{name}.ipynb": text for name, text in made.sources.items()}
     changed = [name for name, text in files.items() if _text(folder / name) != text]
     other = [name for name in changed if (folder / name).exists()]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .cached_attention import CachedAttention
     from .causal_attention import CausalAttention
+    from .decoder_block import DecoderBlock
     from .feed_forward import FeedForward
     from .multi_head_self_attention import MultiHeadSelfAttention
     from .rotary import apply_rotary, rotary_angles
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "CachedAttention": "cached_attention",
     "CausalAttention": "causal_attention",
+    "DecoderBlock": "decoder_block",
     "FeedForward": "feed_forward",
     "MultiHeadSelfAttention": "multi_head_self_attention",
     "apply_rotary": "rotary",
@@ -29,6 +31,7 @@ _MODULES = {
 __all__ = [
     "CachedAttention",
     "CausalAttention",
+    "DecoderBlock",
     "FeedForward",
     "MultiHeadSelfAttention",
     "apply_rotary",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
@@ -82,3 +82,26 @@ def _box(axes: Axes, place: int, name: str, *, framed: bool) -> None:
     axes.text(
         0.5, place, name, ha="center", va="center", color=INK, bbox=frame if framed else plain
     )
+
+
+def curves(
+    lines: Mapping[str, Sequence[float]], across: str, up: str, title: str = "", step: float = 1.0
+) -> None:
+    """Draws lines over counted points, each with its name at its end.
+
+    Args:
+        lines: the values of each line, by its name.
+        across: what is counted, below the picture.
+        up: what the values are, with their unit, to the left of it.
+        title: stands above the picture.
+        step: how many are counted from one value to the next.
+    """
+    with styled():
+        figure, axes = plt.subplots(figsize=(WIDEST, 2.4), layout="constrained")
+        for (name, values), colour in zip(lines.items(), _GROUPS, strict=False):
+            places = [step * number for number in range(1, len(values) + 1)]
+            axes.plot(places, values, color=colour)
+            axes.annotate(name, (places[-1], values[-1]), color=INK, ha="right", va="bottom")
+        axes.set(xlabel=across, ylabel=up)
+        if title:
+            figure.suptitle(title, color=INK)

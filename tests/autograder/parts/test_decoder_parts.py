@@ -56,6 +56,18 @@ def test_feed_forward_is_that_of_the_solution() -> None:
     torch.testing.assert_close(layer(x), reference(x))
 
 
+def test_block_is_that_of_the_solution() -> None:
+    solution = load_module(SOLUTIONS / "decoder_block.py")
+    block, reference = parts.DecoderBlock(8, 2, 11), solution.DecoderBlock(8, 2, 11)
+    reference.load_state_dict(block.state_dict())
+    past = past_of_reference = None
+    for num_tokens in (3, 1):
+        x = torch.randn(2, num_tokens, 8)
+        out, past = block(x, past)
+        expected, past_of_reference = reference(x, past_of_reference)
+        torch.testing.assert_close((out, *past), (expected, *past_of_reference))
+
+
 def test_an_unknown_part_is_told_with_those_that_there_are() -> None:
     with pytest.raises(ImportError, match="there is no part 'rotary'|cannot import name"):
         from autograder.parts import rotation  # noqa: F401

@@ -1,0 +1,49 @@
+"""A student's own answer, ready to be used: in a notebook that puts to work what was built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from IPython.display import display
+
+from .. import parts
+from ..course.manifest import read_manifest
+from ..errors import AutograderError, UserError
+from .answers import answer_of, execute
+from .display import notice
+from .folder import check_folder
+from .questions import questions_of
+from .results import Standing
+
+
+def own_or_part(question: str) -> Any:
+    """The answer to a question from the file that counts, if it passes its checks; else the part.
+
+    Shows which of the two it is. Raises `UserError` where there is neither.
+    """
+    try:
+        return _own(question, Path.cwd())
+    except AutograderError as error:
+        part = getattr(parts, question, None)
+        if part is None:
+            raise UserError(f"{error}; and there is no part of that name") from error
+        text = f"{question}: not yours yet, a ready-made one that does the same ({error})"
+        display(notice("○", text))  # type: ignore[no-untyped-call]  # IPython leaves it without types
+        return part
+
+
+def _own(question: str, folder: Path) -> Any:
+    """The answer; raises `UserError` that says why there is none that can be used."""
+    manifest = read_manifest(folder)
+    (checked,) = check_folder(folder, [question])
+    (result,) = [item for item in checked.questions if item.question == question]
+    if result.standing is not Standing.PASSED:
+        raise UserError(f"run  autograder check {question}  to see what your answer lacks")
+    questions = questions_of(folder, manifest)[checked.exercise]
+    answer = answer_of(folder, checked.exercise, questions, manifest.stubs.get(checked.exercise))
+    if answer is None:
+        raise UserError(f"{checked.exercise} has no answer")
+    text = f"{question}: your own, from {answer.path.name}"
+    display(notice("✓", text))  # type: ignore[no-untyped-call]  # as above
+    return execute(answer).namespace[question]

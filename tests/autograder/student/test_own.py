@@ -1,0 +1,97 @@
+"""A notebook that puts a student's answer to work uses it once it is right, else the part."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import matplotlib.pyplot as plt
+import pytest
+import torch
+
+from autograder.authoring.parts import split_module
+from autograder.course import load_course
+from autograder.errors import UserError
+from autograder.parts import DecoderBlock
+from autograder.student.own import own_or_part
+
+ROOT = Path(__file__).parents[3]
+SOLUTION = ROOT / "solutions" / "decoder_attention" / "decoder_block.py"
+#: in place of what trains and writes for a minute
+SHORTER = {"steps = 600": "steps = 6", ", 400,": ", 40,", ", 230": ", 5", ", 200)": ", 5)"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The released assignment, with the untouched stubs; the place where a notebook runs."""
+    released = ROOT / "assignments" / "decoder_attention"
+    copy = Path(shutil.copytree(released, tmp_path / "decoder_attention"))
+    monkeypatch.chdir(copy)
+    return copy
+
+
+def answer_in_notebook(folder: Path) -> None:
+    """Writes the solution into the notebook's cell, as a student would."""
+    exercises = load_course(ROOT).assignment("decoder_attention").exercises
+    (exercise,) = [exercise for exercise in exercises if exercise.name == "decoder_block"]
+    notebook = folder / "decoder_block.ipynb"
+    document = json.loads(notebook.read_text(encoding="utf-8"))
+    (cell,) = [cell for cell in document["cells"] if cell["id"] == "DecoderBlock"]
+    cell["source"] = split_module(exercise).definitions["DecoderBlock"]
+    notebook.write_text(json.dumps(document), encoding="utf-8")
+
+
+def test_the_part_stands_in_for_a_stub(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert own_or_part("DecoderBlock") is DecoderBlock
+    assert "not yours yet" in capsys.readouterr().out
+
+
+def test_a_right_answer_is_taken_from_the_file_that_counts(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer_in_notebook(folder)
+    assert own_or_part("DecoderBlock") is not DecoderBlock
+    assert "your own, from decoder_block.ipynb" in capsys.readouterr().out
+    shutil.copy(SOLUTION, folder / "decoder_block.py")
+    assert own_or_part("DecoderBlock").__module__ == "_answer_decoder_block"
+    assert "your own, from decoder_block.py" in capsys.readouterr().out
+
+
+def test_a_wrong_answer_is_not_used(folder: Path) -> None:
+    wrong = SOLUTION.read_text(encoding="utf-8").replace("h = x + attended", "h = attended")
+    (folder / "decoder_block.py").write_text(wrong, encoding="utf-8")
+    assert own_or_part("DecoderBlock") is DecoderBlock
+
+
+def test_a_question_without_a_part_is_told(folder: Path) -> None:
+    with pytest.raises(UserError, match="no exercise or question is called 'Block'"):
+        own_or_part("Block")
+
+
+@pytest.mark.parametrize("solved", [False, True])
+@pytest.mark.filterwarnings("error")
+def test_the_capstone_runs_from_top_to_bottom(
+    folder: Path, solved: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    matplotlib.use("agg")
+    if solved:
+        answer_in_notebook(folder)
+    document = json.loads((folder / "capstone.ipynb").read_text(encoding="utf-8"))
+    code = "\n".join(
+        "".join(cell["source"]) for cell in document["cells"] if cell["cell_type"] == "code"
+    )
+    for long, short in SHORTER.items():
+        assert long in code
+        code = code.replace(long, short)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    threads = torch.get_num_threads()
+    with torch.random.fork_rng(devices=[]):
+        exec(compile(code, "capstone.ipynb", "exec"), names)
+    torch.set_num_threads(threads)
+    plt.close("all")
+    printed = capsys.readouterr().out
+    assert ("your own, from decoder_block.ipynb" in printed) == solved
+    assert "the same text both times: True" in printed
