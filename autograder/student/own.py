@@ -28,8 +28,7 @@ def own_or_part(question: str) -> Any:
         part = getattr(parts, question, None)
         if part is None:
             raise UserError(f"{error}; and there is no part of that name") from error
-        text = f"{question}: not yours yet, a ready-made one that does the same ({error})"
-        display(notice("○", text))  # type: ignore[no-untyped-call]  # IPython leaves it without types
+        _say("○", f"{question}: not yours yet, a ready-made one that does the same ({error})")
         return part
 
 
@@ -44,6 +43,9 @@ def _own(question: str, folder: Path) -> Any:
     answer = answer_of(folder, checked.exercise, questions, manifest.stubs.get(checked.exercise))
     if answer is None:
         raise UserError(f"{checked.exercise} has no answer")
-    text = f"{question}: your own, from {answer.path.name}"
-    display(notice("✓", text))  # type: ignore[no-untyped-call]  # as above
+    _say("✓", f"{question}: your own, from {answer.path.name}")
     return execute(answer).namespace[question]
+
+
+def _say(sign: str, text: str) -> None:
+    display(notice(sign, text))  # type: ignore[no-untyped-call]  # IPython has no types
