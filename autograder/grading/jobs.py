@@ -1,6 +1,7 @@
 """Grades a whole class: jobs are forks of one warm grader, and share one worker parent.
 
-A job that dies costs the submission it was at, which is tried once more; the run goes on.
+A job that dies costs the submission it was at, which is tried again; the run goes on. Where a
+student's file or answer ended it (`watch`), that is left out and the rest is graded.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ..records import Assignment, SubmissionResult
 from ..sandbox import ForkServer
 from ..submission import Submission
 from .submissions import OnResult
+from .watch import Ends, Watch
 
 _fork = multiprocessing.get_context("fork")
 #: beyond its questions' limits a submission may take so long before its job is given up
@@ -40,8 +42,16 @@ class Grader(Protocol):
     def parent(self) -> ForkServer:
         """Where workers come from."""
 
-    def grade(self, submission: Submission, assignment: Assignment) -> SubmissionResult:
-        """The result of one submission; raises only for the grader's own faults."""
+    def grade(
+        self,
+        submission: Submission,
+        assignment: Assignment,
+        watch: Watch | None = None,
+    ) -> SubmissionResult:
+        """The result of one submission; raises only for the grader's own faults.
+
+        `watch` is told where grading is, and knows what is to be left out.
+        """
 
 
 Failed = Callable[[Submission, str], SubmissionResult]
@@ -51,6 +61,7 @@ Failed = Callable[[Submission, str], SubmissionResult]
 class _Job:
     process: BaseProcess
     pipe: Connection
+    watch: Watch
     task: _Task | None = None
     deadline: float = 0.0
 
@@ -61,6 +72,7 @@ class _Task:
     assignment: Assignment
     tries: int = 0
     losses: int = 0
+    ends: Ends = field(default_factory=Ends)
 
 
 class _Lost(str):
@@ -94,10 +106,12 @@ class ClassGrader:
     def _start(self) -> _Job:
         near, far = _fork.Pipe()
         others = [job.pipe for job in self._running]
-        process = _fork.Process(target=_work, args=(self.grader, far, [near, *others]), daemon=True)
+        watch = Watch()
+        args = (self.grader, far, [near, *others], watch)
+        process = _fork.Process(target=_work, args=args, daemon=True)
         process.start()
         far.close()
-        return _Job(process, near)
+        return _Job(process, near, watch)
 
     def _feed(self, waiting: list[_Task]) -> None:
         for job in self._running:
@@ -105,7 +119,8 @@ class ClassGrader:
                 job.task = waiting.pop()
                 job.task.tries += 1
                 job.deadline = time.monotonic() + _patience(job.task.assignment)
-                job.pipe.send((job.task.submission, job.task.assignment))
+                task = (job.task.submission, job.task.assignment, job.task.ends.left_out)
+                job.pipe.send(task)
 
     def _collect(self, waiting: list[_Task]) -> None:
         busy = [job for job in self._running if job.task]
@@ -143,7 +158,11 @@ class ClassGrader:
         _stop(job)
         self._running.remove(job)
         self._running.append(self._start())
-        self._again(task, waiting, reason)
+        out_of_time = job.process.exitcode == -signal.SIGXCPU
+        if task.ends.count(job.watch.place(), out_of_time):
+            waiting.append(task)
+        else:
+            self._again(task, waiting, reason)
 
     def _start_anew(self, waiting: list[_Task], reason: str) -> None:
         """The worker parent is gone: a new one, and jobs that know it."""
@@ -173,19 +192,20 @@ def _patience(assignment: Assignment) -> float:
     return 2 * questions * assignment.limits.wall_seconds + _PATIENCE_SECONDS
 
 
-def _work(grader: Grader, pipe: Connection, not_mine: Sequence[Connection]) -> None:
+def _work(grader: Grader, pipe: Connection, not_mine: Sequence[Connection], watch: Watch) -> None:
     """A job's process: grades what it is sent until the pipe closes."""
     _end_with_the_grader()
+    watch.begin()
     for other in not_mine:
         other.close()
     gc.freeze()  # torch and the suites stay: looking through them for garbage takes 0.1 s each time
     while True:
         try:
-            submission, assignment = pipe.recv()
+            submission, assignment, watch.left_out = pipe.recv()
         except (EOFError, OSError, KeyboardInterrupt):
             return
         try:
-            answer: SubmissionResult | str = grader.grade(submission, assignment)
+            answer: SubmissionResult | str = grader.grade(submission, assignment, watch)
         except KeyboardInterrupt:
             return
         except SandboxError:

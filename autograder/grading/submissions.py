@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ..errors import AnswerTimeout
 from ..records import (
     Assignment,
     Exercise,
@@ -20,7 +21,7 @@ from ..records import (
     Verdict,
 )
 from ..sandbox import ForkServer
-from ..submission import Answers, Submission, read_exercise, submission_digest
+from ..submission import Answers, Submission, read_exercise, submission_digest, unreadable
 from .judging.parts import parts_given
 from .judging.recorder import Recorder
 from .judging.remote import RemoteImplementation
@@ -28,7 +29,12 @@ from .judging.substitution import Lender, to_lend
 from .judging.suites import SuiteRunner
 from .judging.verdicts import MAX_MESSAGE
 from .naming.diagnosis import Diagnosis
+from .watch import CPU_SECONDS, Place, Watch
 
+_TOO_LONG = (
+    f"judging what this answer gives back takes more than {CPU_SECONDS} s of computing time; "
+    "return what the docstring says, and nothing else"
+)
 _UNGRADED = {ExerciseStatus.MISSING: Verdict.MISSING, ExerciseStatus.UNREADABLE: Verdict.ERROR}
 
 
@@ -55,16 +61,23 @@ class SubmissionGrader:
         """Where workers come from."""
         return self._parent
 
-    def grade(self, submission: Submission, assignment: Assignment) -> SubmissionResult:
+    def grade(
+        self,
+        submission: Submission,
+        assignment: Assignment,
+        watch: Watch | None = None,
+    ) -> SubmissionResult:
         """The result of one submission; raises only for the grader's own faults."""
         start = time.perf_counter()
         digest = submission_digest(submission.folder, assignment.exercises)
         suite_digest = self._suite_digests[assignment.name]
         seed = self._seed if self._seed is not None else seed_of(digest, suite_digest)
+        watch = watch or Watch()
         exercises = tuple(
-            self._exercise(submission.folder, assignment, exercise, seed)
+            self._exercise(submission.folder, assignment, exercise, seed, watch)
             for exercise in assignment.exercises
         )
+        watch.leave()
         return SubmissionResult(
             student=submission.student,
             assignment=assignment.name,
@@ -80,9 +93,13 @@ class SubmissionGrader:
         )
 
     def _exercise(
-        self, folder: Path, assignment: Assignment, exercise: Exercise, seed: int
+        self, folder: Path, assignment: Assignment, exercise: Exercise, seed: int, watch: Watch
     ) -> ExerciseResult:
-        answers = read_exercise(folder, exercise)
+        watch.enter(Place(exercise.name))
+        if Place(exercise.name) in watch.left_out:
+            answers = unreadable(exercise, folder)
+        else:
+            answers = read_exercise(folder, exercise)
         if answers.status is not ExerciseStatus.GRADED:
             return self._ungraded(exercise, answers)
 
@@ -94,13 +111,26 @@ class SubmissionGrader:
             worker = RemoteImplementation(
                 lambda: self._parent.open(limits, count), answers, limits, seed, lender, given
             )
-            recorder = Recorder(worker, worker.begin_question)
+
+            def begin(question: str) -> None:
+                place = Place(exercise.name, question)
+                watch.enter(place)
+                worker.begin_question(question)
+                if place in watch.left_out:
+                    worker.refuse(AnswerTimeout(_TOO_LONG))
+
+            recorder = Recorder(worker, begin)
             try:
                 judged = self._runner.judge(exercise.hidden_suite, recorder, seed, recorder, only)
             finally:
                 worker.close()
             diagnosis = self._diagnoses[exercise.hidden_suite]
-            return tuple(diagnosis.explain(result, recorder, seed) for result in judged)
+
+            def explained(result: QuestionResult) -> QuestionResult:
+                watch.enter(Place(exercise.name, result.question))
+                return diagnosis.explain(result, recorder, seed)
+
+            return tuple(map(explained, judged))
 
         results, notes = list(judge()), list(answers.notes)
         for number, result in enumerate(results):

@@ -2,7 +2,7 @@
 
 from .find import Found, Skipped, Submission, find_submissions
 from .notebook import module_of_notebook
-from .read import Answers, read_exercise, submission_digest
+from .read import Answers, read_exercise, submission_digest, unreadable
 
 __all__ = [
     "Answers",
@@ -13,4 +13,5 @@ __all__ = [
     "module_of_notebook",
     "read_exercise",
     "submission_digest",
+    "unreadable",
 ]

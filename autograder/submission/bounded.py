@@ -98,6 +98,12 @@ def limit_cpu(seconds: int) -> None:
     )
 
 
+def lift_cpu_limit() -> None:
+    """Takes back what `limit_cpu` did."""
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (hard, hard))
+
+
 def _serve(function: Callable[..., str], pipe: Connection, near: Connection) -> None:
     near.close()
     limit_memory(_MEMORY)

@@ -20,6 +20,7 @@ from .similar import hints
 from .statement import statements_of
 from .text import NOT_PYTHON, decoded, fault_of, in_words, parsed
 
+_CLEAR = "clear all outputs and hand in your own code only"
 #: bytes as they are; where the system knows them: no link, no waiting for a pipe, nothing inherited
 _READ = os.O_RDONLY
 for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
@@ -63,6 +64,14 @@ def read_exercise(folder: Path, exercise: Exercise) -> Answers:
     return Answers(exercise.name, ExerciseStatus.MISSING, notes=about_missing(folder, exercise))
 
 
+def unreadable(exercise: Exercise, folder: Path) -> Answers:
+    """An exercise whose file has ended its reader: which one it was does not matter."""
+    files = (f"{exercise.name}.py", f"{exercise.name}.ipynb")
+    file = next((name for name in files if _is_file(folder / name)), None)
+    note = f"{file}: takes too much time or memory to be read; {_CLEAR}"
+    return Answers(exercise.name, ExerciseStatus.UNREADABLE, file, notes=(note,))
+
+
 def submission_digest(folder: Path, exercises: Sequence[Exercise]) -> str:
     """A digest of everything in a submission that can count: names and bytes of its files."""
     digest = hashlib.sha256()
@@ -79,6 +88,9 @@ def submission_digest(folder: Path, exercises: Sequence[Exercise]) -> str:
 def _read(path: Path, exercise: Exercise, read: Callable[[Path, Exercise], Answers]) -> Answers:
     try:
         return read(path, exercise)
+    except MemoryError:
+        note = f"{path.name}: takes too much memory to be read; {_CLEAR}"
+        return Answers(exercise.name, ExerciseStatus.UNREADABLE, path.name, notes=(note,))
     except SubmissionError as error:
         note = f"{path.name}: {error}"
         return Answers(exercise.name, ExerciseStatus.UNREADABLE, path.name, notes=(note,))

@@ -76,6 +76,10 @@ class RemoteImplementation:
         if self._session is not None and not self._session.settled:
             self.close()
 
+    def refuse(self, fault: AnswerFault) -> None:
+        """Nothing is asked for the question that has begun: each call raises this."""
+        self._ends = [fault] * _MAX_ENDS
+
     def call(self, name: str, args: Sequence[Any]) -> Outcome:
         """See `Implementation.call`."""
         return replies.outcome(self.ask(name, "call", name, list(args)), len(args))

@@ -19,7 +19,7 @@ from ...records import QuestionResult
 from ...suite.expect import Expect
 from ...suite.implementation import Implementation
 from ...suite.plugin import SOLUTIONS, draw_for
-from .verdicts import TestOutcome, judge
+from .verdicts import TestOutcome, blamed, judge
 
 _FIXTURES = frozenset({"expect", "draw", "implementation", "solution"})
 _PLUGINS_NOT_NEEDED = (
@@ -149,7 +149,7 @@ class SuiteRunner:
         except (GraderError, OSError):  # no answer causes the latter: descriptors, memory, disk
             raise
         except (Exception, pytest.fail.Exception) as raised:
-            failure = raised
+            failure = blamed(raised)
         return TestOutcome(test.item.name, test.points, expect.failures.first or failure)
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ...errors import AnswerFault
+from ...errors import AnswerFault, AnswerMemory
 from ...records import QuestionResult, TestResult, Verdict
 from ...suite.failures import told_once
 
@@ -27,6 +27,13 @@ _DOMINANT = (
 #: verdicts that cost all points of a question: a rule was broken, or something else than the
 #: answer spoke to the grader, and what was earned before that may be its own making
 _COSTS_ALL = frozenset({Verdict.FORBIDDEN, Verdict.PROTOCOL})
+
+
+def blamed(raised: BaseException) -> BaseException:
+    """What failed a test; where looking at a reply took all memory, that is the answer's doing."""
+    if isinstance(raised, MemoryError) or "can't allocate memory" in str(raised)[:1000]:
+        return AnswerMemory("what it gives back takes more memory to be judged than there is")
+    return raised
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import UserError
+from ...grading.watch import Watch
 from ...records import Assignment, SubmissionResult, SubmissionStatus, Tier
 from ...sandbox import ForkServer, start_fork_server
 from ...submission import Submission
@@ -29,7 +30,12 @@ class NotebookGrader:
     parent: ForkServer
     digests: Mapping[str, str]
 
-    def grade(self, submission: Submission, assignment: Assignment) -> SubmissionResult:
+    def grade(
+        self,
+        submission: Submission,
+        assignment: Assignment,
+        watch: Watch | None = None,
+    ) -> SubmissionResult:
         """The result of one submission; raises only for the grader's own faults."""
         start = time.perf_counter()
         outcome = autograde(self.course, self.parent, submission)

@@ -1,0 +1,80 @@
+"""Where a job is in a submission, told so that its end does not take it along; one clock for each.
+
+What is done for one place (a file that is read, a question that is judged and named) has a limit of
+CPU time. A place that ends its job is left out when the submission is graded again: it costs its
+student that question, not the submission, and not the class its time.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections import Counter
+from dataclasses import dataclass, field
+
+from ..submission.bounded import lift_cpu_limit, limit_cpu, limit_memory
+
+#: CPU seconds of the grader for one place; some tenths are usual
+CPU_SECONDS = 30
+#: bytes of memory that a job may need beyond what it has at its start
+_MEMORY = 3 << 30
+_SIZE = 4096
+#: times that a place may end its job before it is left out: the first time may be a machine's fault
+_MOST_ENDS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An exercise that is read, or one of its questions that is judged."""
+
+    exercise: str
+    question: str = ""
+
+
+class Watch:
+    """One job's place, in memory that it shares with the process that started it."""
+
+    def __init__(self) -> None:
+        #: what ended a job on this submission before
+        self.left_out: frozenset[Place] = frozenset()
+        self._memory = mmap.mmap(-1, _SIZE)
+        self._is_job = False
+
+    def begin(self) -> None:
+        """Called once in the job: its memory is limited from here on."""
+        self._is_job = True
+        limit_memory(_MEMORY)
+
+    def enter(self, place: Place) -> None:
+        """What is done next is for this place, and has a full clock where this is a job."""
+        data = f"{place.exercise}\n{place.question}".encode()[: _SIZE - 1]
+        self._memory[: len(data) + 1] = data + b"\0"
+        if self._is_job:
+            limit_cpu(CPU_SECONDS)
+
+    def leave(self) -> None:
+        """What is done next is for no place: whatever ends it is the grader's own fault."""
+        self._memory[:1] = b"\0"
+        if self._is_job:
+            lift_cpu_limit()
+
+    def place(self) -> Place | None:
+        """Where the job is, or was when it ended; None between two places."""
+        exercise, _, question = self._memory[:].partition(b"\0")[0].decode().partition("\n")
+        return Place(exercise, question) if exercise else None
+
+
+@dataclass(slots=True)
+class Ends:
+    """Where jobs ended on one submission, and what is to be left out of it."""
+
+    left_out: frozenset[Place] = frozenset()
+    _times: Counter[Place] = field(default_factory=Counter)
+
+    def count(self, place: Place | None, out_of_time: bool) -> bool:
+        """Whether to go on without giving the submission up; `out_of_time` is surely its doing."""
+        if place is None or place in self.left_out:
+            return False
+        self._times[place] += 1
+        if out_of_time or self._times[place] >= _MOST_ENDS:
+            self.left_out |= {place}
+        return True

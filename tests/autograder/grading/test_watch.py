@@ -1,0 +1,82 @@
+"""What ends a job is left out, told as its student's doing, and costs nobody else."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.errors import AnswerMemory
+from autograder.grading import submissions
+from autograder.grading.judging.recorder import Recorder
+from autograder.grading.judging.verdicts import blamed
+from autograder.records import Exercise, SubmissionStatus
+from autograder.submission import Answers, read_exercise
+
+from .conftest import ASSIGNMENT, ROOT, ClassFolder
+
+#: ways to end a job: too much of the grader's own CPU time, or what only looks like a machine's end
+ENDINGS: dict[str, Callable[[], object]] = {
+    "time": lambda: signal.raise_signal(signal.SIGXCPU),
+    "crash": lambda: os.kill(os.getpid(), signal.SIGKILL),
+}
+MARK = "# ends the job"
+
+
+@pytest.fixture
+def hostile(a_class: ClassFolder) -> ClassFolder:
+    """A class of one who is right, and one whose file ends whatever looks at it."""
+    solution = (ROOT / "solutions" / ASSIGNMENT / "scores.py").read_text()
+    a_class.hand_in("mallory", scores=f"{solution}\ndef query_scores(*args): return 7  {MARK}\n")
+    a_class.hand_in("zoe")
+    return a_class
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_an_answer_that_ends_its_job_costs_its_own_question(
+    ending: str, hostile: ClassFolder, monkeypatch: pytest.MonkeyPatch, questions: Any
+) -> None:
+    call = Recorder.call
+
+    def ends(self: Recorder, name: str, args: Any) -> Any:
+        outcome = call(self, name, args)
+        if outcome.value == 7:
+            ENDINGS[ending]()
+        return outcome
+
+    monkeypatch.setattr(Recorder, "call", ends)
+    mallory, zoe = sorted(hostile.grade(jobs=1).graded, key=lambda result: result.student)
+    assert mallory.status is SubmissionStatus.GRADED
+    assert questions(mallory)["query_scores"] == "timeout"
+    assert "correct" in questions(mallory).values()
+    assert zoe.score == zoe.max_score
+    assert hostile.grade(jobs=1, resume=True).already_graded == 2
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_file_that_ends_its_reader_is_unreadable(
+    ending: str, hostile: ClassFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ends(folder: Path, exercise: Exercise) -> Answers:
+        answers = read_exercise(folder, exercise)
+        if MARK in answers.text:
+            ENDINGS[ending]()
+        return answers
+
+    monkeypatch.setattr(submissions, "read_exercise", ends)
+    mallory, zoe = sorted(hostile.grade(jobs=1).graded, key=lambda result: result.student)
+    assert [e.exercise for e in mallory.exercises if e.status == "unreadable"] == ["scores"]
+    assert mallory.score > 0
+    assert zoe.score == zoe.max_score
+
+
+def test_memory_that_a_reply_takes_to_be_judged_is_the_answers() -> None:
+    assert isinstance(blamed(MemoryError()), AnswerMemory)
+    assert isinstance(
+        blamed(RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried")), AnswerMemory
+    )
+    assert isinstance(blamed(AssertionError("wrong")), AssertionError)
