@@ -158,7 +158,7 @@ def test_a_parent_that_dies_during_a_call_costs_no_student_anything(
     marker = tmp_path / "killed-once"
     grade = submissions.SubmissionGrader.grade
 
-    def loses_its_parent(self, submission, assignment):
+    def loses_its_parent(self, submission, assignment, watch):
         if submission.student == "cid" and not marker.exists():
             marker.touch()
             opened = self._parent.open
@@ -176,7 +176,7 @@ def test_a_parent_that_dies_during_a_call_costs_no_student_anything(
                 return session
 
             monkeypatch.setattr(self._parent, "open", dying)
-        return grade(self, submission, assignment)
+        return grade(self, submission, assignment, watch)
 
     monkeypatch.setattr(submissions.SubmissionGrader, "grade", loses_its_parent)
     options = RunOptions(class_of_four.submitted, class_of_four.results)

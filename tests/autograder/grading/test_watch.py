@@ -44,7 +44,7 @@ def test_an_answer_that_ends_its_job_costs_its_own_question(
 
     def ends(self: Recorder, name: str, args: Any) -> Any:
         outcome = call(self, name, args)
-        if outcome.value == 7:
+        if type(outcome.value) is int:
             ENDINGS[ending]()
         return outcome
 
