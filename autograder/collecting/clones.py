@@ -121,7 +121,7 @@ def _answers(folder: Path, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     with contextlib.suppress(OSError), os.scandir(folder) as found:
         for entry in sorted(found, key=lambda entry: entry.name):
             own = (*path, entry.name)
-            if entry.name.startswith(".") or entry.name in _NOT_ANSWERS or name_problem(own[-1:]):
+            if entry.name.startswith(".") or entry.name in _NOT_ANSWERS or name_problem(own):
                 continue
             if entry.is_dir(follow_symlinks=False):
                 yield from _answers(Path(entry.path), own)

@@ -9,6 +9,8 @@ MAX_FILE_BYTES = 100 << 20
 #: of one submission
 MAX_FILES = 1_000
 MAX_BYTES = 200 << 20
+#: deeper than anybody files their work, and shallow enough for a walk that calls itself
+MAX_FOLDERS = 100
 _NOISE = ("__MACOSX", ".ipynb_checkpoints", "__pycache__", ".git", ".DS_Store", "Thumbs.db")
 #: what a system puts there is nobody's work
 OF_A_SYSTEM = "made by a system, not by a student"
@@ -78,6 +80,8 @@ def name_problem(parts: tuple[str, ...]) -> str | None:
     """Why no file of this path is taken; None where nothing is wrong with it."""
     if not parts:
         return "no name"
+    if len(parts) > MAX_FOLDERS:
+        return f"more than {MAX_FOLDERS} folders deep"
     if any(part in _NOISE or part.startswith("._") for part in parts):
         return OF_A_SYSTEM
     for part in parts:

@@ -82,7 +82,7 @@ def _in_folder(folder: Path, path: tuple[str, ...]) -> Iterator[Entry | Refused]
         return
     for entry in entries:
         own = (*path, entry.name)
-        if reason := name_problem(own[-1:]):
+        if reason := name_problem(own):
             yield Refused("/".join(own), reason)
         elif entry.is_symlink():
             yield Refused("/".join(own), "a link: links are not followed")

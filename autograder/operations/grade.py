@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..classroom import lateness_lines, read_allowances
 from ..grading.options import RunOptions
 from ..records import SubmissionResult, Tier
 from .courses import HERE, Courses, find_courses
@@ -88,14 +89,16 @@ def grade(
         assignment=assignment,
         tier=tier,
     )
+    wanted = submitted.resolve().name == "submitted" if gradebook is None else gradebook
+    if wanted:
+        read_allowances(class_folder)  # a table that can't be read is told before hours of grading
     with _engines(courses, options) as engines:
         from ..grading.run import grade_class
 
         run = grade_class(engines, options, events or SilentEvents())
     last = _last_results(run, options.results)
-    lateness = _lateness(courses, class_folder, last)
+    lateness = _lateness(courses, class_folder, last) if wanted else ()
     tell_lateness(lateness)
-    wanted = submitted.resolve().name == "submitted" if gradebook is None else gradebook
     recorded = _record(courses, class_folder, last, wanted)
     return GradeReport(run, options.results, last, recorded, lateness)
 
@@ -136,7 +139,6 @@ def _lateness(
     keys = [(r.student, r.assignment) for r in results if r.assignment in names]
     if not keys:
         return ()
-    from ..classroom import lateness_lines
     from ..nbgrader import class_lateness
 
     return lateness_lines(own, class_lateness(class_folder, keys, own))

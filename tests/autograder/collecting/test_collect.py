@@ -168,6 +168,18 @@ def test_a_folder_is_collected_like_an_archive(tmp_path: Path) -> None:
     assert "regular" in reasons["ada/pipe"]
 
 
+def test_folders_without_end_cost_nobody_else_anything(tmp_path: Path) -> None:
+    place = tmp_path / "download"
+    deep = place / "ada" / "/".join("d" * 900)
+    deep.mkdir(parents=True)
+    (place / "zoe").mkdir()
+    (place / "zoe" / "softmax.py").write_bytes(b"hers")
+    report = collect([place], tmp_path / "submitted", COURSE)
+    assert tree(tmp_path / "submitted") == {"zoe/simplified_attention/softmax.py": b"hers"}
+    assert ["folders deep" in item.reason for item in report.skipped] == [True]
+    assert report.missing == ("ada",)
+
+
 def test_the_newest_of_several_uploads_counts(
     bring: Callable[..., CollectReport], tmp_path: Path
 ) -> None:

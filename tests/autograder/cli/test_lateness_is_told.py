@@ -1,0 +1,44 @@
+"""`grade` says due dates and who is late before the gradebook takes anything off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograder.course import Course
+from autograder.errors import UserError
+from autograder.operations.courses import Courses
+from autograder.operations.grade import _lateness, grade
+
+
+def test_due_date_and_late_students_are_sentences(
+    make_course: Callable[..., Course], make_result: Callable, tmp_path: Path
+) -> None:
+    course = make_course(tmp_path / "term", duedate="2026-05-01 Europe/Berlin")
+    place = tmp_path / "term" / "course" / "submitted" / "ada" / "masks"
+    place.mkdir(parents=True)
+    (place / "timestamp.txt").write_text("2026-05-02 01:00:00 UTC")
+    told = _lateness(Courses(course, None), tmp_path / "term" / "course", [make_result("ada")])
+    assert told == (
+        "masks is due Friday, 2026-05-01 23:59:59 Europe/Berlin; 1 of 1 are late",
+        "late for masks: ada by 3 h 1 min",
+    )
+
+
+def test_without_a_due_date_nothing_is_said(
+    course: Course, class_folder: Path, make_result: Callable
+) -> None:
+    assert _lateness(Courses(course, None), class_folder, [make_result("ada")]) == ()
+
+
+def test_a_roster_that_cant_be_read_is_told_before_the_first_submission_is_graded(
+    course: Course, class_folder: Path
+) -> None:
+    place = class_folder / "submitted" / "ada" / "masks"
+    place.mkdir(parents=True)
+    (class_folder / "roster.csv").write_text("student,extra_time\nada,soon\n")
+    with pytest.raises(UserError, match=r"roster\.csv: extra time of 'ada': 'soon' is no duration"):
+        grade(class_folder / "submitted", course=course.root)
+    assert not (class_folder / "results.jsonl").exists()
