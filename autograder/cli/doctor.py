@@ -17,9 +17,9 @@ def doctor(as_json: bool) -> int:
     \b
     Example: autograder doctor
     """
-    from ..sandbox.doctor import REMEDY, examine
+    from ..sandbox.doctor import examine_all, remedy_of
 
-    findings = [examine(tier) for tier in (Tier.A, Tier.B, Tier.C)]
+    findings = examine_all()
     best = next((finding.tier for finding in findings if finding.works), Tier.NONE)
     if as_json:
         tiers = {f.tier.value: {"works": f.works, "reason": f.reason} for f in findings}
@@ -29,7 +29,7 @@ def doctor(as_json: bool) -> int:
             mark = "[green]works[/]" if finding.works else "[red]does not[/]"
             console.print(f"tier {finding.tier}: {mark}: {escape(finding.reason)}", soft_wrap=True)
             if not finding.works:
-                console.print(f"  remedy: {REMEDY[finding.tier]}")
+                console.print(f"  remedy: {remedy_of(finding.tier)}")
         console.print(
             f"submissions are graded in tier [bold]{best}[/]"
             if best is not Tier.NONE

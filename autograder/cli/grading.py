@@ -45,7 +45,11 @@ _MOST_ROWS = 60
 @click.option("--shard", default="1/1", metavar="I/N", help="Grade only the I-th of N parts.")
 @click.option("--resume", is_flag=True, help="Grade only what has no line with the same digests.")
 @click.option("--assignment", help="The assignment, where the folder's name does not say it.")
-@click.option("--tier", type=click.Choice(["A", "B", "C"]), help="Insist on an isolation tier.")
+@click.option(
+    "--tier",
+    type=click.Choice([tier.value for tier in Tier if tier is not Tier.NONE]),
+    help="Insist on an isolation tier.",
+)
 @click.option(
     "--gradebook/--no-gradebook",
     default=None,

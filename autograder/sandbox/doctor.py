@@ -11,6 +11,7 @@ from ..records import Limits, Tier
 from .clock import Budget
 from .environment import Libraries
 from .fork_server import ForkServer
+from .levels import LEVELS
 
 _PROBE = """
 import os, torch
@@ -32,12 +33,6 @@ def probe():
     return torch.ones(1), os.getuid(), denied
 """
 _EXPECTED = ["listing /", "reading /etc/passwd", "a new process", "a socket", "chmod"]
-_TIERS = (Tier.A, Tier.B, Tier.C)
-REMEDY = {
-    Tier.A: "install bubblewrap (apt-get install bubblewrap) and allow user namespaces",
-    Tier.B: "install bubblewrap (apt-get install bubblewrap)",
-    Tier.C: "a kernel with Landlock (5.13 or newer), and a Python that every user may read",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +54,16 @@ def examine(tier: Tier) -> Finding:
         return _examined(parent)
 
 
+def examine_all() -> tuple[Finding, ...]:
+    """What `examine` finds for each level, the strongest first."""
+    return tuple(examine(tier) for tier in LEVELS)
+
+
+def remedy_of(tier: Tier) -> str:
+    """What to do where a level does not work."""
+    return LEVELS[tier].remedy if tier in LEVELS else "choose another tier"
+
+
 def start_fork_server(wanted: Tier | None = None, libraries: Libraries | None = None) -> ForkServer:
     """A probed worker parent of the best tier that works here, or of the wanted one.
 
@@ -74,7 +79,7 @@ def fork_server_ahead(wanted: Tier | None = None) -> Iterator[Callable[[Tier | N
     What the caller does meanwhile - import torch, for one - costs no time of its own.
     """
     begun: dict[Tier, ForkServer] = {}
-    tier = wanted or _TIERS[0]
+    tier = wanted or next(iter(LEVELS))
     with contextlib.suppress(AutograderError):  # told by the second attempt
         begun[tier] = ForkServer(tier)
     try:
@@ -86,7 +91,7 @@ def fork_server_ahead(wanted: Tier | None = None) -> Iterator[Callable[[Tier | N
 
 def _best(wanted: Tier | None, start: Callable[[Tier], ForkServer]) -> ForkServer:
     findings = []
-    for tier in (wanted,) if wanted else _TIERS:
+    for tier in (wanted,) if wanted else LEVELS:
         try:
             parent = start(tier)
         except AutograderError as error:
@@ -98,8 +103,7 @@ def _best(wanted: Tier | None, start: Callable[[Tier], ForkServer]) -> ForkServe
         parent.close()
         findings.append(finding)
     reasons = "\n".join(
-        f"  tier {f.tier}: {f.reason}\n    remedy: {REMEDY.get(f.tier, 'choose another tier')}"
-        for f in findings
+        f"  tier {f.tier}: {f.reason}\n    remedy: {remedy_of(f.tier)}" for f in findings
     )
     raise IsolationUnavailable(f"no isolation on this machine, so nothing is graded:\n{reasons}")
 

@@ -5,24 +5,21 @@ from __future__ import annotations
 import json
 import math
 import os
-import shutil
 import socket
 import subprocess
 import tempfile
 from dataclasses import asdict
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ..errors import SandboxError
 from ..records import Limits, Tier
-from .environment import WORKER, Libraries, WorkerEnvironment, worker_environment
-from .links import Links
+from .environment import Libraries, WorkerEnvironment, worker_environment
+from .levels import LEVELS, Launch
 
 if TYPE_CHECKING:  # its import loads torch, for which the parent's start need not wait
     from .session import Session
 
-_PLACE = Path("/worker")
 _START_SECONDS = 60.0
 _ENDING_SECONDS = 1.0
 _BOOT = """
@@ -38,8 +35,6 @@ main()
 """
 #: before any package keeps an `open` of its own
 _FILES_FIRST = "from worker.data_files import DATA_FILES; DATA_FILES.install()"
-#: where malloc looks whether the system has huge pages
-_HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage"
 #: as measured: fork of the warm parent takes 6 ms with these of malloc, 22 ms without
 _ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
@@ -65,7 +60,7 @@ class ForkServer:
     """
 
     def __init__(self, tier: Tier, libraries: Libraries | None = None) -> None:
-        if tier is Tier.NONE:
+        if tier not in LEVELS:
             raise SandboxError("student code does not run without an isolation tier")
         self.tier = tier
         self._libraries = libraries or Libraries()
@@ -89,14 +84,14 @@ class ForkServer:
         return True
 
     def _start(self) -> None:
-        self._links: Links | None = None
+        self._launch: Launch | None = None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - kept open
         self._control, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             command = self._command(worker_environment(self._libraries.distributions), far.fileno())
             self._process = subprocess.Popen(
                 command,
-                pass_fds=[far.fileno(), *(self._links.descriptors if self._links else ())],
+                pass_fds=[far.fileno(), *(self._launch.kept if self._launch else ())],
                 start_new_session=True,  # an interrupt at the terminal is the grader's business
                 env=_ENVIRONMENT,
                 cwd="/",
@@ -162,8 +157,8 @@ class ForkServer:
             self._process.kill()
             self._process.wait()
         self._errors.close()
-        if self._links is not None:
-            self._links.close()
+        if self._launch is not None and self._launch.links is not None:
+            self._launch.links.close()
 
     def __enter__(self) -> ForkServer:
         return self
@@ -183,61 +178,25 @@ class ForkServer:
     def _command(self, environment: WorkerEnvironment, control: int) -> list[str]:
         settings: dict[str, object] = {
             "control": control,
-            "kept": [],
-            "own_namespaces": self.tier is Tier.A,
+            "own_namespaces": LEVELS[self.tier].own_namespaces,
             "notebooks": self._libraries.notebooks,
             "modules": self._libraries.modules,
             "listable": environment.listable(),
         }
-        library = environment.standard_library
-        if self.tier is Tier.C:
-            self._links = Links(environment)
-            settings["kept"] = self._links.descriptors
-            settings["readable"] = [*environment.readable(), str(self._links.folder)]
-            return _python(environment, settings, self._links.library, self._links.folder)
-        if shutil.which("bwrap") is None:
-            raise SandboxError("bubblewrap is not installed: apt-get install bubblewrap")
-        settings["readable"] = [*environment.readable(), str(_PLACE)]
-        return [*_bubblewrap(environment), *_python(environment, settings, library, _PLACE)]
+        launch = self._launch = LEVELS[self.tier].launch(environment)
+        settings["kept"] = launch.kept
+        settings["readable"] = [*environment.readable(), str(launch.place)]
+        return [*launch.command, *_python(environment, settings, launch)]
 
 
 def _python(
-    environment: WorkerEnvironment, settings: dict[str, object], library: Path, place: Path
+    environment: WorkerEnvironment, settings: dict[str, object], launch: Launch
 ) -> list[str]:
-    """The parent's command; `library` is where it finds the standard library once it runs."""
+    """The fork server's own command."""
     boot = _BOOT.format(
         library=str(environment.standard_library),
-        reached=str(library),
-        place=str(place),
+        reached=str(launch.library),
+        place=str(launch.place),
         first=_FILES_FIRST if settings["notebooks"] else "",
     )
     return [str(environment.python), "-P", "-s", "-S", "-B", "-c", boot, json.dumps(settings)]
-
-
-def _bubblewrap(environment: WorkerEnvironment) -> list[str]:
-    command = ["bwrap", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]
-    command += ["--unshare-cgroup-try", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
-    if os.getuid() == 0:  # the parent itself becomes nobody, with these two and no more
-        command += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
-    else:
-        command += ["--unshare-user", "--uid", "65534", "--gid", "65534"]
-    # older torch wants a temporary folder when it is imported; Landlock keeps it from workers
-    command += ["--tmpfs", "/tmp"]
-    targets = [*environment.libraries, environment.standard_library, environment.python]
-    for folder in sorted({parent for path in targets for parent in path.parents}):
-        command += ["--dir", str(folder)]  # by itself bubblewrap makes them for root's eyes only
-    command += ["--dir", str(_PLACE)]
-    command += ["--ro-bind-try", _HUGE_PAGES, _HUGE_PAGES]
-    for path in environment.libraries:
-        if path.is_symlink():
-            command += ["--symlink", os.readlink(path), str(path)]
-        else:
-            command += ["--ro-bind", str(path), str(path)]
-    for path in (environment.standard_library, environment.python):
-        command += ["--ro-bind", str(path), str(path)]
-    for path in environment.hidden:
-        command += ["--tmpfs", str(path)]
-    for package in environment.packages:
-        command += ["--ro-bind", str(package), f"{_PLACE}/{package.name}"]
-    command += ["--ro-bind", str(WORKER), f"{_PLACE}/{WORKER.name}"]
-    return [*command, "--proc", "/proc", "--dev", "/dev", "--remount-ro", "/"]

@@ -1,0 +1,117 @@
+"""The isolation levels, strongest first: how each is started, and what a machine lacks for it.
+
+Another level is one more row of `LEVELS`, and a member of `records.Tier`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import SandboxError
+from ..records import Tier
+from .environment import WORKER, WorkerEnvironment
+from .links import Links
+
+_PLACE = Path("/worker")
+#: where malloc looks whether the system has huge pages
+_HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage"
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What stands around a fork server: the command in front of its Python, and what it finds.
+
+    `library` is the standard library as it sees it, `place` holds what a worker imports. `links`
+    are to be closed when it has ended.
+    """
+
+    command: list[str]
+    library: Path
+    place: Path
+    links: Links | None = None
+
+    @property
+    def kept(self) -> list[int]:
+        """Descriptors that the fork server and its workers inherit."""
+        return self.links.descriptors if self.links else []
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One level. `launch` raises `SandboxError` where the machine lacks what it needs."""
+
+    tier: Tier
+    launch: Callable[[WorkerEnvironment], Launch]
+    #: whether each worker gets a pid, mount and network namespace of its own
+    own_namespaces: bool
+    remedy: str
+
+
+def _in_bubblewrap(environment: WorkerEnvironment) -> Launch:
+    if shutil.which("bwrap") is None:
+        raise SandboxError("bubblewrap is not installed: apt-get install bubblewrap")
+    return Launch(_bubblewrap(environment), environment.standard_library, _PLACE)
+
+
+def _among_links(environment: WorkerEnvironment) -> Launch:
+    links = Links(environment)
+    return Launch([], links.library, links.folder, links)
+
+
+#: what `autograder doctor` tries, in this order
+LEVELS = {
+    level.tier: level
+    for level in (
+        Level(
+            Tier.A,
+            _in_bubblewrap,
+            own_namespaces=True,
+            remedy="install bubblewrap (apt-get install bubblewrap) and allow user namespaces",
+        ),
+        Level(
+            Tier.B,
+            _in_bubblewrap,
+            own_namespaces=False,
+            remedy="install bubblewrap (apt-get install bubblewrap)",
+        ),
+        Level(
+            Tier.C,
+            _among_links,
+            own_namespaces=False,
+            remedy="a kernel with Landlock (5.13 or newer), and a Python that every user may read",
+        ),
+    )
+}
+
+
+def _bubblewrap(environment: WorkerEnvironment) -> list[str]:
+    command = ["bwrap", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]
+    command += ["--unshare-cgroup-try", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+    if os.getuid() == 0:  # the fork server itself becomes nobody, with these two and no more
+        command += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+    else:
+        command += ["--unshare-user", "--uid", "65534", "--gid", "65534"]
+    # older torch wants a temporary folder when it is imported; Landlock keeps it from workers
+    command += ["--tmpfs", "/tmp"]
+    targets = [*environment.libraries, environment.standard_library, environment.python]
+    for folder in sorted({parent for path in targets for parent in path.parents}):
+        command += ["--dir", str(folder)]  # by itself bubblewrap makes them for root's eyes only
+    command += ["--dir", str(_PLACE)]
+    command += ["--ro-bind-try", _HUGE_PAGES, _HUGE_PAGES]
+    for path in environment.libraries:
+        if path.is_symlink():
+            command += ["--symlink", os.readlink(path), str(path)]
+        else:
+            command += ["--ro-bind", str(path), str(path)]
+    for path in (environment.standard_library, environment.python):
+        command += ["--ro-bind", str(path), str(path)]
+    for path in environment.hidden:
+        command += ["--tmpfs", str(path)]
+    for package in environment.packages:
+        command += ["--ro-bind", str(package), f"{_PLACE}/{package.name}"]
+    command += ["--ro-bind", str(WORKER), f"{_PLACE}/{WORKER.name}"]
+    return [*command, "--proc", "/proc", "--dev", "/dev", "--remount-ro", "/"]
