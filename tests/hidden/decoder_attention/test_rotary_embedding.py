@@ -19,7 +19,7 @@ APPLY = "apply_rotary"
 
 @pytest.mark.question(ANGLES, points=0.5)
 def test_positions_in_order(expect: Expect) -> None:
-    for num_tokens, head_dim in ((1, 2), (6, 8), (3, 6), (6, 8), (128, 64)):
+    for num_tokens, head_dim in ((6, 8), (1, 2), (3, 6), (6, 8), (128, 64)):
         expect.same(
             ANGLES,
             torch.arange(num_tokens).float(),
@@ -89,6 +89,12 @@ def _angles(draw: Draw, num_tokens: int, head_dim: int, dtype: torch.dtype) -> t
     return torch.where(draw.normal(num_tokens, head_dim // 2) < 0, -size, size)
 
 
+def _turns(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    """Many turns in float64: what is computed in float32 there is far off, in every draw."""
+    high = 900.0 if dtype == torch.float64 else 3.0
+    return draw.uniform(*shape, low=-high, high=high, dtype=dtype)
+
+
 def _turned(
     draw: Draw, *shape: int, dtype: torch.dtype = torch.float32
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -129,7 +135,8 @@ def test_any_angles_count(expect: Expect, draw: Draw) -> None:
 def test_double_precision(expect: Expect, draw: Draw) -> None:
     expect.same(
         APPLY,
-        *_turned(draw, 2, 3, 7, 10, dtype=torch.float64),
+        draw.normal(2, 3, 7, 10, dtype=torch.float64),
+        _turns(draw, (7, 5), torch.float64),
         likely="cosine and sine are taken in the dtype of the input, and so is everything else",
     )
 
@@ -173,7 +180,7 @@ def test_angles_in_general(expect: Expect, trait: str) -> None:
 
 APPLY_TRAITS = Traits(
     APPLY,
-    [Tensor("... T 2*p"), Tensor("T p")],
+    [Tensor("... T 2*p"), Tensor("T p", _turns)],
     own={
         "gradients": "test_gradient_flows_back_to_the_input",
         "float64": "test_double_precision",
