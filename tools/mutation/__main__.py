@@ -23,6 +23,7 @@ from pathlib import Path
 from types import FrameType
 
 import torch
+from behaviours import behaviours, restore
 from equivalent import Equivalent, read_equivalents
 from mutants import Mutant, mutants_of
 
@@ -30,10 +31,13 @@ from autograder.course import Course, find_root, load_course
 from autograder.grading.judging.suites import SuiteRunner, collect_suites
 from autograder.records import Exercise
 from autograder.suite.local import LocalImplementation
+from autograder.suite.traits import declarations
 
 #: CPU time of a mutant, and memory of the process: a changed bound may loop or allocate for ever
 _SECONDS, _BYTES = 20.0, 8 << 30
 _SEED = 1
+#: small changes of a solution's text, and defects of behaviour around a right one
+KINDS = ("text", "behaviour")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +58,22 @@ def main(arguments: Sequence[str]) -> int:
     exercises = [e for a in course.assignments for e in a.exercises if _wanted(e, options.names)]
     known = read_equivalents(root / "tests" / "mutation" / "equivalent.toml")
     modules = {f"{e.assignment}/{e.name}" for e in exercises}
+    kinds = frozenset([options.only] if options.only else KINDS)
+    known = tuple(item for item in known if _kind_of(item) in kinds)
     start = time.perf_counter()
-    figures = list(_run(course, exercises, options.jobs))
+    figures = list(_run(course, exercises, kinds, options.jobs))
     print(
         f"{time.perf_counter() - start:.0f} s with {options.jobs} jobs, "
         f"{sum(f.seconds for f in figures):.0f} s of CPU time"
     )
-    return _report(figures, [item for item in known if item.module in modules])
+    return _report(figures, [item for item in known if item.module in {*modules, "*"}])
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make mutation", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="ASSIGNMENT[/EXERCISE]")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", choices=KINDS, help="only changes of the text, or of behaviour")
     return parser.parse_args(arguments)
 
 
@@ -75,28 +82,44 @@ def _wanted(exercise: Exercise, names: Sequence[str]) -> bool:
     return not names or any(name in own for name in names)
 
 
-def _run(course: Course, exercises: Sequence[Exercise], jobs: int) -> Iterator[Figures]:
+def _run(
+    course: Course, exercises: Sequence[Exercise], kinds: frozenset[str], jobs: int
+) -> Iterator[Figures]:
     torch.set_num_threads(1)
     fork = multiprocessing.get_context("fork")
+    tasks = [(course.root, exercise, kinds) for exercise in exercises]
     with ProcessPoolExecutor(jobs, mp_context=fork) as pool:
-        for figures in pool.map(_exercise, [course.root] * len(exercises), exercises):
+        for figures in pool.map(_exercise, *zip(*tasks, strict=True)):
             killed = figures.mutants - len(figures.survivors)
             print(f"{figures.exercise}: {killed} of {figures.mutants} mutants fail", flush=True)
             yield figures
 
 
-def _exercise(root: Path, exercise: Exercise) -> Figures:
+def _exercise(root: Path, exercise: Exercise, kinds: frozenset[str]) -> Figures:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")  # what torch says about a mutant
     resource.setrlimit(resource.RLIMIT_AS, (_BYTES, _BYTES))
     signal.signal(signal.SIGPROF, _too_long)
     start = time.process_time()
     questions = frozenset(question.name for question in exercise.questions)
-    mutants = list(mutants_of(exercise.solution, questions))
+    mutants = [*mutants_of(exercise.solution, questions)] if "text" in kinds else []
+    mutants += [*_behaving(exercise)] if "behaviour" in kinds else []
     runner = collect_suites(root, [exercise.hidden_suite])
     survivors = tuple(m for m in mutants if _survives(runner, exercise.hidden_suite, m))
     name = f"{exercise.assignment}/{exercise.name}"
     return Figures(name, len(mutants), survivors, time.process_time() - start)
+
+
+def _behaving(exercise: Exercise) -> Iterator[Mutant]:
+    source = exercise.solution.read_text(encoding="utf-8")
+    module = f"{exercise.assignment}/{exercise.name}"
+    for traits in declarations(exercise.hidden_suite):
+        for name, text in behaviours(traits, source):
+            yield Mutant(module, traits.question, "behaviour", "", name, text)
+
+
+def _kind_of(item: Equivalent) -> str:
+    return "behaviour" if item.operator == "behaviour" else "text"
 
 
 def _survives(runner: SuiteRunner, suite: Path, mutant: Mutant) -> bool:
@@ -110,6 +133,7 @@ def _survives(runner: SuiteRunner, suite: Path, mutant: Mutant) -> bool:
     except TimeoutError:
         return False
     finally:
+        restore()
         signal.setitimer(signal.ITIMER_PROF, 0.0)
 
 

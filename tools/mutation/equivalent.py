@@ -15,7 +15,10 @@ _TEXTS = ("module", "question", "operator", "before", "reason")
 
 @dataclass(frozen=True, slots=True)
 class Equivalent:
-    """One mutant that no test can, or should, tell from the solution; lines before and after."""
+    """One mutant that no test can, or should, tell from the solution; lines before and after.
+
+    `*` for module or question stands for each: a defect of behaviour that is none anywhere.
+    """
 
     module: str
     question: str
@@ -26,7 +29,9 @@ class Equivalent:
 
     def fits(self, mutant: Mutant) -> bool:
         """Whether this explains the mutant."""
-        return mutant.key == (self.module, self.question, self.operator, self.before, self.after)
+        module, question, *change = mutant.key
+        where = self.module in (module, "*") and self.question in (question, "*")
+        return where and change == [self.operator, self.before, self.after]
 
 
 def read_equivalents(path: Path) -> tuple[Equivalent, ...]:

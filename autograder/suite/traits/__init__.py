@@ -3,7 +3,7 @@
 from .declaration import TRAITS, Traits
 from .general import check_trait
 from .inputs import Ids, Input, Made, Pair, Rate, Size, Sizes, Tensor, normal, positive, rows
-from .table import Row, traits_of
+from .table import Row, declarations, traits_of
 
 __all__ = [
     "TRAITS",
@@ -18,6 +18,7 @@ __all__ = [
     "Tensor",
     "Traits",
     "check_trait",
+    "declarations",
     "normal",
     "positive",
     "rows",

@@ -22,8 +22,9 @@ _USUAL: Mapping[str, int] = {"B": 2, "H": 3, "T": 5, "S": 7, "d": 4}
 _OTHERS = (6, 9, 8, 10, 11)
 _LARGEST: Mapping[str, int] = {"B": 17, "H": 16, "T": 128, "S": 128}
 _LARGEST_VECTOR = 67
-#: leading dimensions that are tried in turn: from none to three, with one in every place
-_LEADS: tuple[tuple[int, ...], ...] = ((), (1, 3), (2, 1, 3), (3, 1), (2,))
+#: leading dimensions that are tried in turn, with one in every place; of five dimensions; all one
+_LEADS: tuple[tuple[int, ...], ...] = ((), (1, 3), (3, 1))
+_FIVE, _ONES = (2, 1, 3, 2), (1, 1)
 
 #: of a layer's weights, by name and shape
 Weights = Callable[[Draw, str, tuple[int, ...]], torch.Tensor]
@@ -108,19 +109,35 @@ class Traits:
         ]
 
     def varied(self, letters: Sequence[str], base: Sizes) -> list[Sizes]:
-        """The calls of the trait of sizes: `extremes`, with all numbers of leading dimensions."""
+        """The calls of the trait of sizes: `extremes`, with all numbers of leading dimensions.
+
+        And one with five dimensions, and one in which everything is 1.
+        """
         extremes = self.extremes(letters) if letters else [{}]
-        leads = _LEADS if self.has_leading else ((),)
-        return [
+        leads = self._leads() if self.has_leading else ((),)
+        calls = [
             base.but(extremes[i % len(extremes)], leads[i % len(leads)])
             for i in range(max(len(extremes), len(leads)))
         ]
+        if self.has_leading:
+            calls.append(base.but({}, _FIVE[: 5 - self._least_dimensions()]))
+        return [*calls, base.but({x: self.smallest.get(x, 1) for x in letters}, _ONES)]
+
+    def _leads(self) -> tuple[tuple[int, ...], ...]:
+        """Where one dimension follows, the last leading one is a length."""
+        last = (self._largest("T"),) if self._least_dimensions() == 1 else (2,)
+        return (*_LEADS, last)
 
     def other(self, base: Sizes) -> Sizes:
         """Other sizes for what may change from call to call: shorter by one, longer by two."""
         letters = self.call_letters()
         changes = (-1, 2)
         return base.but({x: base.letters[x] + changes[i % 2] for i, x in enumerate(letters)})
+
+    def _least_dimensions(self) -> int:
+        """Of the shapes that begin with `...`, what stands after it in the shortest."""
+        shapes = [item.shape.split() for item in self.inputs if isinstance(item, Tensor)]
+        return min(len(shape) - 1 for shape in shapes if LEADING in shape)
 
     def _largest(self, letter: str) -> int:
         return self.largest.get(letter, _LARGEST.get(letter, _LARGEST_VECTOR))

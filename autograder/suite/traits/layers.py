@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ..compare import difference
 from ..expect import Expect
 from ..layers import ExpectLayer
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
@@ -20,6 +21,7 @@ _MODES = (
     "whatever mode it was in before"
 )
 _EVAL = "in eval mode nothing is dropped, also after a call in train mode"
+_TRAIN = "dropout works in train mode, also after a call in eval mode"
 _WEIGHTS = (
     "the weights of this very moment count: training changes them, and what was computed from "
     "them in an earlier call, or when the layer was built, is out of date"
@@ -70,7 +72,8 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
     """Every size once 1 and once large: those that the class is built with, those of a call."""
     usual = traits.usual()
     built = traits.built_letters()
-    builds = [usual.but(extreme) for extreme in (traits.extremes(built) if built else [{}])]
+    extremes = [*traits.extremes(built), dict.fromkeys(built, 1)] if built else [{}]
+    builds = [usual.but(extreme) for extreme in extremes]
     for index, built_with in enumerate(builds):
         layer = _built(expect, traits, built_with)
         calls = traits.varied(traits.call_letters(), built_with)
@@ -109,8 +112,15 @@ def _with_dropout(expect: Expect, traits: Traits) -> None:
     layer = _built(expect, traits, sizes)
     first = _arguments(expect, traits, sizes)
     layer.train().result(*first, likely=_EVAL)
-    layer.eval().same(*first, likely=_EVAL)
+    right = layer.eval().same(*first, likely=_EVAL)
     layer.same(*_arguments(expect, traits, sizes), likely=_EVAL)
+    got = layer.train().result(*first, likely=_TRAIN)
+    layer.that(
+        difference(got, right) is not None,
+        got="the output of eval mode, though the layer is in train mode again",
+        expected=f"another one: with a rate of {_RATE} what is kept is doubled",
+        likely=_TRAIN,
+    )
 
 
 def gradients(expect: Expect, traits: Traits, likely: str) -> None:

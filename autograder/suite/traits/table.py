@@ -37,12 +37,25 @@ def traits_of(suite: Path) -> tuple[tuple[Row, ...], tuple[str, ...]]:
 
     A question may have several declarations. Raises what the suite's file raises.
     """
-    module = load_module(suite, f"_traits_{suite.parent.name}_{suite.stem}")
-    declared = [value for value in vars(module).values() if isinstance(value, Traits)]
+    module = _loaded(suite)
+    declared = _declared(module)
     tests = list(_tests(module))
     questions = dict.fromkeys(question for question, _, _ in tests)
     rows = tuple(_row(question, declared, tests) for question in questions)
     return rows, tuple(problem for row in rows for problem in _problems(row, tests))
+
+
+def declarations(suite: Path) -> tuple[Traits, ...]:
+    """All declarations of a suite, in its order. Raises what the suite's file raises."""
+    return tuple(_declared(_loaded(suite)))
+
+
+def _loaded(suite: Path) -> ModuleType:
+    return load_module(suite, f"_traits_{suite.parent.name}_{suite.stem}")
+
+
+def _declared(module: ModuleType) -> list[Traits]:
+    return [value for value in vars(module).values() if isinstance(value, Traits)]
 
 
 def _row(question: str, declared: list[Traits], tests: list[tuple[str, str, Any]]) -> Row:
