@@ -50,7 +50,7 @@ test-fast: setup-test ## what needs neither torch nor a sandbox, in some 15 seco
 	@$(PY) -m pytest --quiet --override-ini=addopts= --import-mode=importlib -p no:cacheprovider $(FAST)
 
 FAST := $(addprefix tests/autograder/,test_architecture.py test_deadlines.py classroom collecting \
-	exports feedback)
+	exports feedback results)
 
 ##@ Course content
 

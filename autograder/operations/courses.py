@@ -80,14 +80,11 @@ def _names(course: Course | None) -> set[str]:
 def _suggest_folder(submitted: Path, known: Collection[str]) -> None:
     """Raises `UserError` for a class's folder in the place of the submissions in it."""
     below = submitted / "submitted"
-    if not below.is_dir():
-        return
-    with contextlib.suppress(UserError):
-        if find_submissions(below, known).submissions:
-            raise UserError(
-                f"{submitted} is the folder of a class; its submissions are one level below: "
-                f"autograder grade {below}"
-            ) from None
+    if below.is_dir() and find_submissions(below, known).submissions:
+        raise UserError(
+            f"{submitted} is the folder of a class; its submissions are one level below: "
+            f"autograder grade {below}"
+        )
 
 
 def _own_course(course_folder: Path, class_folder: Path | None) -> Course | None:

@@ -1,0 +1,22 @@
+"""`autograder grade` before it grades: folders that are one level off."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import autograder
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_a_class_folder_in_the_place_of_its_submissions_is_told_as_such(tmp_path: Path) -> None:
+    (tmp_path / "submitted" / "ada" / "simplified_attention").mkdir(parents=True)
+    with pytest.raises(autograder.UserError, match="autograder grade .*submitted"):
+        autograder.grade(tmp_path, course=ROOT)
+
+
+def test_a_folder_without_submissions_says_what_is_expected(tmp_path: Path) -> None:
+    with pytest.raises(autograder.UserError, match="expected <student>/<assignment>/"):
+        autograder.grade(tmp_path, course=ROOT)

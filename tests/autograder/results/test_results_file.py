@@ -1,0 +1,68 @@
+"""A damaged results file: one line says what is wrong; nothing is written from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import autograder
+from autograder.errors import UserError
+from autograder.records import SubmissionResult
+from autograder.results.file import ResultsFile, read_results
+
+MakeResult = Callable[..., SubmissionResult]
+
+
+@pytest.fixture
+def results(tmp_path: Path, make_result: MakeResult) -> Path:
+    path = tmp_path / "results.jsonl"
+    with ResultsFile(path) as file:
+        file.append(make_result("ada"))
+        file.append(make_result("ben"))
+    return path
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"\xff\xfe\x00bytes", b"[" * 100_000, b"{}", b"[]", b"3", b'{"schema": "another/v9"}', b"nan"],
+)
+def test_a_line_that_is_not_a_result_is_told_in_one_line(line: bytes, results: Path) -> None:
+    results.write_bytes(results.read_bytes() + line + b"\n")
+    with pytest.raises(UserError, match=r"results\.jsonl:3 is not a line of results") as error:
+        read_results(results)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 1000
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        autograder.class_results,
+        autograder.final_results,
+        autograder.report,
+        autograder.write_report,
+        lambda folder: autograder.export("csv", folder),
+        lambda folder: autograder.record(folder),
+        lambda folder: autograder.write_feedback(folder),
+    ],
+)
+def test_an_unfinished_last_line_is_refused_with_the_command_that_repairs_it(
+    use: Callable[[Path], object], results: Path, class_folder: Path
+) -> None:
+    whole = results.read_bytes()
+    (class_folder / "results.jsonl").write_bytes(whole[:-20])
+    with pytest.raises(UserError, match=r"grade again: autograder grade .*submitted --resume"):
+        use(class_folder)
+    assert not list(class_folder.glob("*.csv"))
+
+
+def test_a_truncated_line_is_set_aside_by_the_next_run(results: Path) -> None:
+    whole = results.read_bytes()
+    results.write_bytes(whole[:-20])
+    with ResultsFile(results) as file:
+        assert file.truncated is not None
+        assert file.truncated.read_bytes().startswith(b'{"schema"')
+        assert {student for student, *_ in file.graded()} == {"ada"}
+    assert len(read_results(results)) == 1
