@@ -155,11 +155,11 @@ def test_a_job_that_is_killed_costs_nothing(a_class, monkeypatch, tmp_path):
     marker = tmp_path / "killed-once"
     grade = submissions.SubmissionGrader.grade
 
-    def dies_once(self, submission, assignment):
+    def dies_once(self, submission, assignment, watch):
         if submission.student == "bob" and not marker.exists():
             marker.touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        return grade(self, submission, assignment)
+        return grade(self, submission, assignment, watch)
 
     monkeypatch.setattr(submissions.SubmissionGrader, "grade", dies_once)
     for student in ("ada", "bob", "cid"):
@@ -173,10 +173,10 @@ def test_a_job_that_is_killed_costs_nothing(a_class, monkeypatch, tmp_path):
 def test_a_submission_on_which_the_grader_dies_again_and_again_is_failed(a_class, monkeypatch):
     grade = submissions.SubmissionGrader.grade
 
-    def dies(self, submission, assignment):
+    def dies(self, submission, assignment, watch):
         if submission.student == "bob":
             os.kill(os.getpid(), signal.SIGKILL)
-        return grade(self, submission, assignment)
+        return grade(self, submission, assignment, watch)
 
     monkeypatch.setattr(submissions.SubmissionGrader, "grade", dies)
     for student in ("ada", "bob"):
