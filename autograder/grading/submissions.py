@@ -20,8 +20,10 @@ from ..records import (
     Tier,
     Verdict,
 )
+from ..results.review import LOOK
 from ..sandbox import ForkServer
 from ..submission import Answers, Submission, read_exercise, submission_digest, unreadable
+from ..suite.evasions import evasions
 from .judging.parts import parts_given
 from .judging.recorder import Recorder
 from .judging.remote import RemoteImplementation
@@ -130,8 +132,10 @@ class SubmissionGrader:
                 watch.enter(Place(exercise.name, result.question))
                 return diagnosis.explain(result, recorder, seed)
 
+            ruled.update(worker.ruled)
             return tuple(map(explained, judged))
 
+        ruled: set[str] = set()
         results, notes = list(judge()), list(answers.notes)
         for number, result in enumerate(results):
             names = to_lend(exercise, answers.text, results, result)
@@ -141,6 +145,8 @@ class SubmissionGrader:
                 if again.score > result.score:
                     results[number] = again
                     notes.append(_about_lending(result.question, names))
+        if ruled and (ways := evasions(answers.text)):
+            notes.append(_about_evasions(sorted(ruled), ways))
         return _result(exercise, replace(answers, notes=tuple(notes)), tuple(results))
 
     def _ungraded(self, exercise: Exercise, answers: Answers) -> ExerciseResult:
@@ -212,6 +218,14 @@ def _about_lending(question: str, names: Sequence[str]) -> str:
     return (
         f"{question} calls {', '.join(names)}, which is not right yet; it was judged with a right "
         "one in its place, so that each mistake costs its own question only"
+    )
+
+
+def _about_evasions(questions: Sequence[str], ways: Sequence[str]) -> str:
+    """Why a person should look at code that may go round a rule."""
+    return (
+        f"{LOOK}{', '.join(questions)}: some calls are not allowed there, and the code has "
+        f"{', '.join(ways)}, which can hide a call"
     )
 
 

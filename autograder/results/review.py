@@ -15,6 +15,9 @@ _LOOK: dict[Verdict, str] = {
     Verdict.PROTOCOL: "answered with something that is no answer",
 }
 
+#: how a note of an exercise begins that is a reason to look, whatever the verdict
+LOOK = "look at "
+
 
 def latest(results: Iterable[SubmissionResult]) -> tuple[SubmissionResult, ...]:
     """The last result of each student and assignment, in the order of student, then assignment."""
@@ -36,3 +39,4 @@ def _of_exercise(exercise: ExerciseResult) -> Iterator[str]:
     for question in exercise.questions:
         if question.verdict in _LOOK:
             yield f"{exercise.exercise}/{question.question}: {_LOOK[question.verdict]}"
+    yield from (f"{exercise.exercise}: {note}" for note in exercise.notes if note.startswith(LOOK))

@@ -24,7 +24,8 @@ from .forking import CHANNEL, Forking, Operations
 
 def main() -> None:
     """Reads the settings from argv, warms torch, and forks workers until the grader hangs up."""
-    settings = json.loads(sys.argv[1])
+    settings = json.loads(sys.argv.pop())
+    sys.orig_argv.clear()  # paths of this machine are no worker's business
     control = socket.socket(fileno=settings["control"])
     torch.set_num_threads(1)
     if not settings["notebooks"] or "torch" in settings["modules"]:

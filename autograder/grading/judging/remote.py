@@ -7,6 +7,7 @@ others with it.
 from __future__ import annotations
 
 import copy
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -61,13 +62,15 @@ class RemoteImplementation:
         self._open_worker = open_worker
         self._answers = answers
         self._limits = limits
-        self._seed = seed % (1 << 31)
+        # not itself: a worker does not learn the seed of its inputs
+        self._seed = int.from_bytes(hashlib.sha256(f"worker {seed}".encode()).digest()[:4], "big")
         self._session: Session | None = None
         self._load_fault: AnswerFault | None = None
         self._budget = Budget.of(limits)
         self._ends: list[AnswerFault] = []
         self._refusals: dict[str, str | None] = {}
         self.generation = 0
+        self.ruled: set[str] = set()  # questions with a rule: a test asks for names that they use
 
     def begin_question(self, question: str) -> None:
         """A question starts with a full budget, and without what the one before left running."""
@@ -101,6 +104,7 @@ class RemoteImplementation:
 
     def names_used(self, name: str) -> frozenset[str]:
         """See `Implementation.names_used`."""
+        self.ruled.add(name)
         return names_used(self._answers.text, name)
 
     def build(self, name: str, args: Sequence[Any]) -> RemoteLayer:

@@ -6,8 +6,11 @@ so that no two answers can stand on each other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
+
+import torch
 
 from ...errors import AnswerFault, AnswerRaised
 from ...records import Exercise, QuestionResult, Verdict
@@ -15,8 +18,10 @@ from ...suite.implementation import Implementation
 from ...suite.names import definitions_reached
 from ...worker.execution import tensors_in
 
-_MAX_ELEMENTS, _MAX_SIZE = 50_000, 512
-_NOT_JUDGED_AGAIN = (Verdict.CORRECT, Verdict.FORBIDDEN, Verdict.MISSING)
+#: of arguments together, of one dimension or number, and of what may come of them
+_MAX_ELEMENTS, _MAX_SIZE, _MAX_RESULT = 50_000, 512, 26_000_000
+#: what spoke to the grader without being an answer gets no second try
+_NOT_JUDGED_AGAIN = (Verdict.CORRECT, Verdict.FORBIDDEN, Verdict.MISSING, Verdict.PROTOCOL)
 
 
 class Lender:
@@ -43,14 +48,34 @@ class Lender:
     def _is_fair(self, name: str, args: Sequence[Any]) -> bool:
         """Small enough that the grader's own memory and time are safe."""
         tensors = tensors_in(list(args))
-        sizes = [size for tensor in tensors for size in tensor.shape]
-        sizes += [arg for arg in args if isinstance(arg, int)]
         return (
             name in self.names
-            and sum(tensor.numel() for tensor in tensors) <= _MAX_ELEMENTS
-            and all(size <= _MAX_SIZE for size in sizes)
             and all(tensor.device.type == "cpu" for tensor in tensors)
+            and sum(tensor.numel() for tensor in tensors) <= _MAX_ELEMENTS
+            and all(size <= _MAX_SIZE for tensor in tensors for size in tensor.shape)
+            and all(number <= _MAX_SIZE for number in _whole_numbers(args))
+            and _largest_result(tensors) <= _MAX_RESULT
         )
+
+
+def _whole_numbers(args: Sequence[Any]) -> Iterator[int]:
+    """Whatever may become a size: numbers at any depth, and tensors that stand for one."""
+    for arg in args:
+        if isinstance(arg, int):
+            yield arg
+        elif isinstance(arg, torch.Tensor):
+            if arg.numel() == 1 and not arg.is_floating_point() and not arg.is_complex():
+                yield int(arg)
+        elif isinstance(arg, tuple | list):
+            yield from _whole_numbers(arg)
+
+
+def _largest_result(tensors: Sequence[torch.Tensor]) -> int:
+    """Elements of what comes of tensors that are broadcast, and then multiplied as matrices."""
+    ranks = max((tensor.dim() for tensor in tensors), default=0)
+    shapes = [(1,) * (ranks - tensor.dim()) + tuple(tensor.shape) for tensor in tensors]
+    largest: list[int] = [max(sizes) for sizes in zip(*shapes, strict=True)]
+    return math.prod(largest) * max(largest[-2:], default=1)
 
 
 def to_lend(

@@ -12,9 +12,13 @@ import pytest
 import torch
 
 from autograder.grading.judging.recorder import Event, Recorder
+from autograder.grading.judging.substitution import Lender
 from autograder.grading.naming.similarity import kind_of
+from autograder.records import ExerciseResult, ExerciseStatus
+from autograder.results.review import LOOK, _of_exercise
 from autograder.submission.display import without_display
 from autograder.suite.compare import describe, difference
+from autograder.suite.evasions import evasions
 from autograder.suite.implementation import Outcome
 from autograder.suite.local import LocalImplementation
 from autograder.worker import wire
@@ -126,3 +130,40 @@ def test_a_tensor_arrives_on_the_cpu_whatever_device_is_the_default() -> None:
         assert wire.decode(header, bytearray(4)).device.type == "cpu"
     finally:
         torch.set_default_device(None)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        [30_000],
+        [torch.tensor(30_000)],
+        [[30_000]],
+        [torch.zeros(180, 1, 100, 1), torch.zeros(1, 180, 100, 1)],
+        [torch.zeros(60_000)],
+    ],
+    ids=["number", "tensor_for_a_number", "list_of_numbers", "broadcast", "large"],
+)
+def test_what_takes_the_grader_much_memory_is_not_substituted(args: Any) -> None:
+    class Solution(LocalImplementation):
+        def call(self, name: str, args: object) -> Outcome:
+            raise AssertionError("the solution was asked")
+
+    lender = Lender(Solution({}), ["f"])
+    assert lender.answer(("call", "f", args))[0] == "raised"
+
+
+def test_what_a_suite_asks_is_substituted() -> None:
+    lender = Lender(LocalImplementation({"f": lambda x, n: x @ x.mT * n}), ["f"])
+    kind, value = lender.answer(("call", "f", [torch.ones(2, 4, 70, 64), 3]))
+    assert kind == "ok"
+    assert value.shape == (2, 4, 70, 70)
+
+
+def test_what_can_lead_round_a_rule_is_a_reason_to_look() -> None:
+    code = "import threading\ndef f(x): return getattr(torch, 'soft' + 'max')(x)"
+    assert evasions(code) == ("getattr", "threading")
+    assert evasions("import torch\ndef f(x): return torch.exp(x) / x.sum()") == ()
+    exercise = ExerciseResult(
+        "e", "e.py", ExerciseStatus.GRADED, 1, 1, (), (f"{LOOK}f: it", "other")
+    )
+    assert list(_of_exercise(exercise)) == [f"e: {LOOK}f: it"]

@@ -40,13 +40,20 @@ ATTEMPTS = [
     "os.setpriority(os.PRIO_USER, os.getuid(), 19)",
     "os.sched_setaffinity(0, {0})",
     "os.setuid(0)",
+    "__import__('socket').socket(fileno=os.dup(3)).getsockopt(1, 77, 4)",  # SO_PEERPIDFD
+    "__import__('socket').socket(fileno=os.dup(3)).getsockopt(1, 17, 12)",  # SO_PEERCRED
+    "syscall(206 if os.uname().machine == 'x86_64' else 0, 8, ctypes.byref(ctypes.c_ulong()))",
+    "syscall(324 if os.uname().machine == 'x86_64' else 283, 1, 0, 0)",  # membarrier
 ]
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS)
 def test_a_student_can_not(student, attempt):
     text = (
-        "import fcntl, os\n"
+        "import ctypes, fcntl, os\n"
+        "def syscall(*args):\n"
+        "    if ctypes.CDLL(None, use_errno=True).syscall(*args) < 0:\n"
+        "        raise OSError(ctypes.get_errno(), 'refused')\n"
         "def answer():\n"
         "    try:\n"
         f"        {attempt}\n"
@@ -55,6 +62,11 @@ def test_a_student_can_not(student, attempt):
         "    return 'done'\n"
     )
     assert student(text).call("answer") != "done"
+
+
+def test_a_worker_sees_no_path_of_the_machine_in_its_arguments(student):
+    made = student("import sys, torch\ndef answer():\n    return sys.argv + sys.orig_argv")
+    assert not any("/" in text for text in made.call("answer"))
 
 
 def test_an_honest_student_can(student):
