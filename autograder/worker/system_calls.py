@@ -1,4 +1,4 @@
-"""The system calls that a worker may not make, by their numbers; `seccomp` makes a filter of them."""
+"""The system calls that a worker may not make, by number; `seccomp` makes a filter of them."""
 
 from __future__ import annotations
 
