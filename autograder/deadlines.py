@@ -43,7 +43,7 @@ def parse_duedate(text: str) -> DueDate:
     match = _WHOLE.fullmatch(" ".join(text.split()))
     if match is None:
         raise ValueError(
-            f"{text!r} can be read in more than one way, or is no date: year-month-day is not"
+            f"{text!r} can be read in more than one way, or is not a date: year-month-day is not"
         )
     if not match["zone"]:
         raise ValueError(f"{text!r} names no time zone")
@@ -91,7 +91,7 @@ def parse_duration(text: str) -> timedelta:
         return timedelta()
     parts = _PART.findall(rest)
     if not parts or _PART.sub("", rest).strip(" ,"):
-        raise ValueError(f"{text!r} is no duration: write 2d, 36h, 90min, or 1d 12h")
+        raise ValueError(f"{text!r} is not a duration: write 2d, 36h, 90min, or 1d 12h")
     found = sum((float(number) * _UNITS[unit[0]] for number, unit in parts), timedelta())
     if found > _LONGEST:
         raise ValueError(f"{text!r} is longer than ten years")

@@ -57,7 +57,7 @@ class Person:
 
     @property
     def extra(self) -> timedelta:
-        """The extra time; raises `ValueError` for a text that is no duration."""
+        """The extra time; raises `ValueError` for a text that is not a duration."""
         return parse_duration(self.extra_time) if self.extra_time else timedelta()
 
 

@@ -93,7 +93,7 @@ def _in_folder(folder: Path, path: tuple[str, ...]) -> Iterator[Entry | Refused]
 
 
 def file_reader(path: Path, most: int = MAX_FILE_BYTES) -> Callable[[], bytes]:
-    """Reads a regular file of at most so many bytes when it is called; else raises `Unsafe`."""
+    """Reads a regular file of at most that many bytes when it is called; else raises `Unsafe`."""
 
     def read() -> bytes:
         try:

@@ -23,9 +23,9 @@ _NOT_TO_SAY = "the time of a submission is not its student's to say"
 _COPY = re.compile(r"(?: \(\d+\)|-\d+)(?=\.[^.]+$)")
 #: a file of these endings, or an archive that is read as a folder, may be an answer
 _ANSWERS = (".py", ".ipynb", ".zip")
-#: so many lines about one person's files; the others are counted
+#: that many lines about one person's files; the others are counted
 _LINES = 20
-#: so many equal names side by side are students, not versions of one student's work
+#: that many equal names side by side are students, not versions of one student's work
 _MANY = 3
 
 Rank = tuple[int, int, int]

@@ -75,7 +75,7 @@ def test_a_new_list_keeps_extra_time_and_says_who_came_and_went(tmp_path: Path) 
     [
         ("a,b\n1,2\n", "no list of people"),
         ("student\nada\nada\n", "twice"),
-        ("student,extra_time\nada,soon\n", "no duration"),
+        ("student,extra_time\nada,soon\n", "not a duration"),
         ("", "no list of people"),
     ],
 )
@@ -139,7 +139,7 @@ def test_a_table_of_something_else_is_told(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"extensions\.csv: expected the columns student"):
         read_extensions(tmp_path)
     (tmp_path / "extensions.csv").write_text("student,assignment,decision\nada,masks,soon\n")
-    with pytest.raises(UserError, match=r"extensions\.csv: 'soon' is no duration"):
+    with pytest.raises(UserError, match=r"extensions\.csv: 'soon' is not a duration"):
         read_extensions(tmp_path)
 
 

@@ -39,6 +39,8 @@ def test_a_roster_that_cant_be_read_is_told_before_the_first_submission_is_grade
     place = class_folder / "submitted" / "ada" / "masks"
     place.mkdir(parents=True)
     (class_folder / "roster.csv").write_text("student,extra_time\nada,soon\n")
-    with pytest.raises(UserError, match=r"roster\.csv: extra time of 'ada': 'soon' is no duration"):
+    with pytest.raises(
+        UserError, match=r"roster\.csv: extra time of 'ada': 'soon' is not a duration"
+    ):
         grade(class_folder / "submitted", course=course.root)
     assert not (class_folder / "results.jsonl").exists()

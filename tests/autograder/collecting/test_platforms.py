@@ -382,3 +382,17 @@ def test_who_is_not_on_the_roster_is_noted(bring: Callable, tmp_path: Path) -> N
     (tmp_path / "course" / "roster.csv").write_text('student,name\nada,"Lovelace, Ada"\n')
     report = bring({"lovelaceada_1_2_softmax.py": b"1", "stranger_3_4_softmax.py": b"2"})
     assert report.notes == ("not on the class's roster: 'stranger'",)
+
+
+def test_nbgraders_own_time_counts_in_its_own_place_only(tmp_path: Path, there: Callable) -> None:
+    stamp = b"2026-03-01 12:00:00 UTC\n"
+    download = tmp_path / "submitted"
+    for name in (f"ada/{SIMPLE}/timestamp.txt", f"ben/{SIMPLE}/work/timestamp.txt"):
+        path = download / name
+        path.parent.mkdir(parents=True)
+        path.write_bytes(stamp)
+        (path.parent / "softmax.py").write_bytes(b"1")
+    report = collect([download], tmp_path / "course" / "submitted", COURSE)
+    assert there()[f"ada/{SIMPLE}/timestamp.txt"] == stamp
+    assert f"ben/{SIMPLE}/timestamp.txt" not in there()
+    assert "not its student's to say" in reasons(report)[f"ben/{SIMPLE}/work/timestamp.txt"]

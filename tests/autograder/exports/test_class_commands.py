@@ -119,7 +119,7 @@ def test_an_extension_granted_before_the_first_grading_counts_then(
     [
         (("benn", "masks", "2h"), "'benn' has submitted nothing.*close to it: 'ben'"),
         (("ben", "mask", "2h"), "no assignment is called 'mask'"),
-        (("ben", "masks", "soon"), "'soon' is no duration"),
+        (("ben", "masks", "soon"), "'soon' is not a duration"),
     ],
 )
 def test_an_extension_that_nobody_could_mean_is_refused(
