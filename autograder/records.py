@@ -81,7 +81,10 @@ class TestResult:
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """One question's score, verdict and tests."""
+    """One question's score, verdict and tests.
+
+    `behaviour` is equal for wrong answers that behave alike when they are asked the same.
+    """
 
     question: str
     score: float
@@ -90,6 +93,7 @@ class QuestionResult:
     misconception: str | None = None
     hint: str | None = None
     tests: tuple[TestResult, ...] = ()
+    behaviour: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +175,7 @@ def _question(document: dict[str, Any]) -> QuestionResult:
         misconception=document["misconception"],
         hint=document["hint"],
         tests=tuple(TestResult(**item) for item in document["tests"]),
+        behaviour=document.get("behaviour"),
     )
 
 

@@ -3,7 +3,7 @@
     python tools/soak_names.py [--times 50] [--jobs 2] [--seed S] [NAME...]
 
 Judges the misconceptions that answer by chance (or those named `<exercise>.<name>`), each time with
-other inputs and other random numbers. Ends with 1 where one was called by another's name.
+other random numbers. Ends with 1 where one was called by another's name.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _counted(
 ) -> Iterator[Named]:
     for variant in diagnosis.variants:
         name = f"{exercise.name}.{variant.name}"
-        if name in names if names else diagnosis.by_chance(variant, seeds[0]):
+        if name in names if names else diagnosis.by_chance(variant):
             counter = Counter(diagnosis.named(variant, seed) or "" for seed in seeds)
             yield Named(name, counter)
 

@@ -105,9 +105,9 @@ class SubmissionGrader:
         if answers.status is not ExerciseStatus.GRADED:
             return self._ungraded(exercise, answers)
 
-        def judge(
-            lender: Lender | None = None, only: str | None = None
-        ) -> tuple[QuestionResult, ...]:
+        def ask(
+            lender: Lender | None, only: str | None, seed: int
+        ) -> tuple[tuple[QuestionResult, ...], Recorder]:
             limits, count = assignment.limits, len(exercise.questions)
             given = parts_given(exercise.solution.read_text(encoding="utf-8"))
             worker = RemoteImplementation(
@@ -126,14 +126,23 @@ class SubmissionGrader:
                 judged = self._runner.judge(exercise.hidden_suite, recorder, seed, recorder, only)
             finally:
                 worker.close()
+            ruled.update(worker.ruled)
+            return judged, recorder
+
+        def judge(
+            lender: Lender | None = None, only: str | None = None
+        ) -> tuple[QuestionResult, ...]:
+            def probe(question: str, seed: int) -> tuple[QuestionResult, Recorder]:
+                (result,), recorder = ask(lender, question, seed)
+                return result, recorder
+
             diagnosis = self._diagnoses[exercise.hidden_suite]
 
             def explained(result: QuestionResult) -> QuestionResult:
                 watch.enter(Place(exercise.name, result.question))
-                return diagnosis.explain(result, recorder, seed)
+                return diagnosis.explain(result, probe, answers.text)
 
-            ruled.update(worker.ruled)
-            return tuple(map(explained, judged))
+            return tuple(map(explained, ask(lender, only, seed)[0]))
 
         ruled: set[str] = set()
         results, notes = list(judge()), list(answers.notes)

@@ -186,7 +186,7 @@ def told_once(messages: Sequence[tuple[str, str, str]]) -> list[str]:
         if not cause or counts[cause] < 2:
             texts.append(text)
         elif cause in first:
-            texts.append(f"The same as in {first[cause]!r}.\n{_in_short(text)}")
+            texts.append(f"The same as in {first[cause]!r}.\n{in_short(text)}")
         else:
             first[cause] = title
             more = counts[cause] - 1
@@ -194,13 +194,9 @@ def told_once(messages: Sequence[tuple[str, str, str]]) -> list[str]:
     return texts
 
 
-def _in_short(text: str) -> str:
-    """A message without what relates, rows of numbers, and what to do."""
+def in_short(text: str) -> str:
+    """A message without what relates and without what to do."""
     lines = text.splitlines()
     start = next((number for number, line in enumerate(lines) if line.endswith(":")), 0)
-    kept = [
-        line
-        for line in lines[start:]
-        if not line.startswith(("remember: ", "next step: ", "likely: "))
-    ]
+    kept = (line for line in lines[start:] if not line.startswith((*STEPS, "(the same in ")))
     return "\n".join(kept)

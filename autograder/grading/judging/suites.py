@@ -124,6 +124,10 @@ class SuiteRunner:
                 return outcome
         return None
 
+    def tests(self, suite: Path, question: str) -> tuple[str, ...]:
+        """The names of a question's tests, in the order of the suite."""
+        return tuple(self._suites[suite][question])
+
     def run_test(
         self, suite: Path, question: str, test: str, implementation: Implementation, seed: int
     ) -> TestOutcome:

@@ -1,29 +1,33 @@
-"""Names the known mistake whose answers a student's equal, on every call of the hidden suite.
+"""Names the one known mistake that explains a wrong answer.
 
-The suite's inputs tell right from wrong, and mostly one wrong from another: so each misconception
-of the question is asked the same, and the only one that answers alike names the mistake. A
-combination of two mistakes answers like neither.
+A wrong question is asked once more, with inputs that depend on the suite alone (the probe). What
+each known mistake answers to the same is known; the one that answers alike on every call gives
+its name. Where none of the catalogue does, a family may: changes of the solution, one at a time.
+A combination of two mistakes answers like neither.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from ...records import Exercise, QuestionResult, Verdict
 from ...suite.variants import Variant
-from ..judging.recorder import Event, Recorder
+from ..judging.recorder import Recorder
 from ..judging.suites import SuiteRunner
-from .samples import Draw, Mistakes
-from .similarity import within
+from .answered import Answered, answered, behaviour_of
+from .known import KnownMistakes, Mistake
+
+#: judges a question once more, with inputs drawn from a seed
+Ask = Callable[[str, int], tuple[QuestionResult, Recorder]]
+#: what was answered in each test
+Answers = Mapping[str, Answered]
 
 _DIAGNOSED = (Verdict.WRONG, Verdict.PARTIAL, Verdict.ERROR)
 #: how often a misconception that answers by chance is asked the same: a kind of answer that it
 #: gives with probability q is met before with 1 - (1 - q)^n
 _DRAWS = 8
-#: the same where not the words differ, but one passes the test and the other fails it
-_DRAWS_THAT_DECIDE = 3
 #: the same before figures are called too far off
 _MORE_DRAWS = 40
 
@@ -33,103 +37,101 @@ class Diagnosis:
 
     def __init__(self, runner: SuiteRunner, exercise: Exercise, misconceptions: Path) -> None:
         self._exercise = exercise
-        self._mistakes = Mistakes(runner, exercise, misconceptions)
+        self._known = KnownMistakes(runner, exercise, misconceptions)
 
     @property
     def variants(self) -> tuple[Variant, ...]:
         """The misconceptions that can be named."""
-        return self._mistakes.variants
+        return self._known.variants
 
-    def explain(self, result: QuestionResult, recorder: Recorder, seed: int) -> QuestionResult:
-        """The result with the one known mistake that fits what was recorded, if it is one."""
+    def explain(self, result: QuestionResult, ask: Ask, text: str) -> QuestionResult:
+        """The result with the name of the mistake that fits, if there is one, and its behaviour.
+
+        `text` is the module that answers: what a name says of its code must be there.
+        """
         if result.verdict not in _DIAGNOSED:
             return result
-        found = self._fitting(result, recorder, seed)
-        if len(found) == 1:
-            name = f"{self._exercise.name}.{found[0].name}"
-            return replace(result, misconception=name, hint=hint_of(found[0]))
-        hints = {variant.hint for variant in found}
-        return replace(result, hint=hints.pop()) if len(hints) == 1 else result
+        probed, recorder = ask(result.question, self._known.seed)
+        answers = {
+            test.name: answered(test, recorder.by_test.get((result.question, test.name), ()))
+            for test in probed.tests
+        }
+        name, hint = self._name(result.question, answers, text)
+        self._known.save()
+        behaviour = behaviour_of(answers)
+        return replace(result, misconception=name, hint=hint, behaviour=behaviour)
 
-    def alike(self, question: str, name: str, seed: int) -> tuple[Variant, ...]:
-        """The misconceptions whose answers equal those of the one of that name, itself included."""
-        variant = next(v for v in self.variants if (v.question, v.name) == (question, name))
-        result, recorder = self._mistakes.judged(variant, seed)
-        return self._fitting(result, recorder, seed)
+    def alike(self, question: str, name: str) -> tuple[tuple[str, ...], bool]:
+        """Names of the misconceptions that answer as this one does; whether all share a hint."""
+        answers = self._answers(self._mistake(question, name), 0)
+        found = self._fitting(self._known.catalogue(question), answers)
+        return tuple(m.name for m in found), len({m.hint for m in found}) == 1
 
-    def named(self, variant: Variant, seed: int) -> str | None:
-        """The name that a student's answer would get that is this misconception."""
-        result, recorder = self._mistakes.judged(variant, seed)
-        return self.explain(result, recorder, seed).misconception
+    def named(self, variant: Variant, time: int = 0) -> str | None:
+        """The name that this misconception gets, asked for the `time`-th time."""
+        mistake = self._mistake(variant.question, variant.name)
+        return self._name(variant.question, self._answers(mistake, time))[0]
 
-    def by_chance(self, variant: Variant, seed: int) -> bool:
+    def by_chance(self, variant: Variant) -> bool:
         """Whether a misconception, asked the same twice, answers differently."""
-        result, _ = self._mistakes.judged(variant, seed)
-        tests = [test.name for test in result.tests]
-        one, other = (
-            [self._mistakes.draw(variant, test, seed, n) for test in tests] for n in range(2)
-        )
-        return not all(a.equals(b) for a, b in zip(one, other, strict=True))
+        mistake = self._mistake(variant.question, variant.name)
+        tests = self._known.tests(variant.question)
+        return any(self._known.is_by_chance(mistake, test) for test in tests)
 
-    def _fitting(
-        self, result: QuestionResult, recorder: Recorder, seed: int
-    ) -> tuple[Variant, ...]:
-        return tuple(
-            variant
-            for variant in self.variants
-            if variant.question == result.question
-            and self._fits(variant, result, recorder.by_test, seed)
-        )
+    def _mistake(self, question: str, name: str) -> Mistake:
+        return next(m for m in self._known.catalogue(question) if m.name == name)
 
-    def _fits(
-        self,
-        variant: Variant,
-        result: QuestionResult,
-        recorded: Mapping[tuple[str, str], Sequence[Event]],
-        seed: int,
-    ) -> bool:
-        # failed tests first: most misconceptions part there
-        tests = sorted(result.tests, key=lambda test: test.passed)
-        draws = [Draw(test, recorded.get((result.question, test.name), ())) for test in tests]
-        by_chance = []
-        for draw in draws:
-            own = self._mistakes.draw(variant, draw.test.name, seed)
-            if own.equals(draw):
-                continue
-            if not self._is_of_a_kind(variant, draw, seed):
-                return False
-            by_chance.append(draw)
-        return all(self._is_within(variant, draw, seed) for draw in by_chance)
+    def _answers(self, mistake: Mistake, time: int) -> Answers:
+        tests = self._known.tests(mistake.question)
+        return {test: self._known.answered(mistake, test, time) for test in tests}
 
-    def _is_of_a_kind(self, variant: Variant, draw: Draw, seed: int) -> bool:
-        """Whether a misconception answers by chance, and may fail or pass the test like this."""
-        test = draw.test.name
-        if self._mistakes.is_steady(variant, test, seed):
+    def _name(
+        self, question: str, answers: Answers, text: str | None = None
+    ) -> tuple[str | None, str | None]:
+        """Name and hint: of one entry of the catalogue, else of one family."""
+        if all(answer.passed for answer in answers.values()):
+            return None, None
+        found = self._fitting(self._known.catalogue(question), answers)
+        if text is not None:
+            found = [m for m in found if not m.code or any(word in text for word in m.code)]
+        if not found and _holds_a_value(answers):
+            members = self._fitting(self._known.family_members(question), answers)
+            found = [m for m in members if m.is_known_step] or members
+        names, hints = {mistake.name for mistake in found}, {mistake.hint for mistake in found}
+        name = f"{self._exercise.name}.{names.pop()}" if len(names) == 1 else None
+        return name, hints.pop() if len(hints) == 1 else None
+
+    def _fitting(self, mistakes: Iterable[Mistake], answers: Answers) -> Sequence[Mistake]:
+        # failed tests first: most mistakes part there
+        tests = sorted(answers, key=lambda test: answers[test].passed)
+        return [m for m in mistakes if all(self._fits(m, test, answers[test]) for test in tests)]
+
+    def _fits(self, mistake: Mistake, test: str, answer: Answered) -> bool:
+        own = self._known.answered(mistake, test)
+        if own.equals(answer):
+            return True
+        if answer.passed and own.differs_in_errors_only(answer):
+            return True  # an edge that the student handles right, and the mistake as written not
+        return mistake.by_chance and self._may_be_a_draw(mistake, test, answer)
+
+    def _may_be_a_draw(self, mistake: Mistake, test: str, answer: Answered) -> bool:
+        """Whether a mistake that answers by chance may have given this answer."""
+        if not self._known.is_by_chance(mistake, test):
             return False
-        decided = True
-        for time in range(_DRAWS):
-            own = self._mistakes.draw(variant, test, seed, time)
-            if own.kind == draw.kind:
-                return True
-            decided = decided and own.test.passed != draw.test.passed
-            if decided and time + 1 == _DRAWS_THAT_DECIDE:
+        for times in (_DRAWS, _MORE_DRAWS):
+            draws = [self._known.answered(mistake, test, n) for n in range(times)]
+            if all(draw.kind != answer.kind for draw in draws):
                 return False
+            if answer.is_among(draws):
+                return True
         return False
 
-    def _is_within(self, variant: Variant, draw: Draw, seed: int) -> bool:
-        """Whether the figures of an answer by chance are those of a misconception's."""
-        return any(
-            within(
-                draw.events,
-                [
-                    self._mistakes.draw(variant, draw.test.name, seed, n).events
-                    for n in range(times)
-                ],
-            )
-            for times in (_DRAWS, _MORE_DRAWS)
-        )
 
-
-def hint_of(variant: Variant) -> str:
-    """What a student reads: what seems to be confused, and a question that leads on."""
-    return f"It looks like this mistake: {variant.confuses}. {variant.hint}".replace("..", ".")
+def _holds_a_value(answers: Answers) -> bool:
+    """Whether something came that is wrong: errors alone say little of what was meant."""
+    return any(
+        call.form and not call.raised
+        for answer in answers.values()
+        if not answer.passed
+        for call in answer.calls
+    )

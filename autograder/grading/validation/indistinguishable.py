@@ -5,11 +5,10 @@ Only the ones that were not named need a look: a name is given where no other on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...course import Course
-from ...suite.variants import Variant
 from ..judging.suites import collect_suites
 from ..naming.diagnosis import Diagnosis
 from .cases import Case
@@ -27,7 +26,7 @@ class Group:
         return f"{self.place}: {', '.join(self.names)}"
 
 
-def groups_alike(course: Course, not_named: Iterable[Case], seed: int) -> tuple[Group, ...]:
+def groups_alike(course: Course, not_named: Iterable[Case]) -> tuple[Group, ...]:
     """The groups of misconceptions to which cases belong that were not named."""
     cases = {(case.exercise.hidden_suite, case.question, case.name): case for case in not_named}
     suites = sorted({suite for suite, _, _ in cases})
@@ -40,12 +39,11 @@ def groups_alike(course: Course, not_named: Iterable[Case], seed: int) -> tuple[
         )
         for case in cases.values()
     }
-    groups = (_group(diagnoses[case.exercise.hidden_suite], case, seed) for case in cases.values())
+    groups = (_group(diagnoses[case.exercise.hidden_suite], case) for case in cases.values())
     return tuple(dict.fromkeys(group for group in groups if len(group.names) > 1))
 
 
-def _group(diagnosis: Diagnosis, case: Case, seed: int) -> Group:
-    found: Sequence[Variant] = diagnosis.alike(case.question, case.name, seed)
+def _group(diagnosis: Diagnosis, case: Case) -> Group:
+    names, share_a_hint = diagnosis.alike(case.question, case.name)
     place = f"{case.exercise.assignment}/{case.exercise.name}/{case.question}"
-    names = tuple(variant.name for variant in found)
-    return Group(place, names, len({variant.hint for variant in found}) == 1)
+    return Group(place, names, share_a_hint)

@@ -167,7 +167,7 @@ def _with_pairs(
     course: Course, report: ValidationReport, verdicts: Sequence[Judged], seed: int
 ) -> ValidationReport:
     not_named = [item.case for item in _targets(verdicts) if not _is_named(item)]
-    groups = groups_alike(course, not_named, seed)
+    groups = groups_alike(course, not_named)
     apart = [
         f"misconceptions {group}: no call of the suite tells them apart, so they must share a hint"
         for group in groups

@@ -6,8 +6,8 @@ import ast
 import copy
 from collections.abc import Callable, Iterator, Mapping
 
-import expressions
-from expressions import Scope, plus
+from . import expressions
+from .expressions import Scope, plus
 
 #: gives the nodes that may take a node's place; None takes a statement away
 Operator = Callable[[ast.AST, Scope], Iterator[ast.AST | None]]

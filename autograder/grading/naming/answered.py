@@ -1,0 +1,201 @@
+"""What one test saw of an answer, small enough to keep and to compare with many others.
+
+A tensor is known by its shape and dtype, by some of its values and by two sums of all of them with
+random signs and sizes: answers that differ anywhere differ there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import torch
+
+from ...records import TestResult
+from ...suite.compare import FLOAT32, FLOAT64
+from ...suite.failures import in_short
+from ..judging.recorder import Event
+
+_PLACES, _SUMS = 8, 2
+#: tensors of one call that are looked at: a reply may name one many times
+_MOST_TENSORS = 100
+_MOST_CHARACTERS = 4000
+#: rounding of a share, and draws of which the range says something
+_ROUNDING, _ENOUGH = 1e-4, 5
+#: the student's own line, below what was raised
+_LINE_OF_CODE = re.compile(r"\nin \w+: [^\n]*")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf")
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call: what was asked, the form of what came, and its figures with their bounds.
+
+    `shares` are figures that answers by the same chance have in common: how many zeros, how large,
+    how much of it along each dimension.
+    """
+
+    operation: str
+    raised: str
+    form: str
+    figures: tuple[float, ...]
+    bounds: tuple[float, ...]
+    shares: tuple[float, ...] = ()
+
+    def equals(self, other: Call) -> bool:
+        """Whether the same came, within what rounding may change."""
+        return (
+            (self.operation, self.raised, self.form) == (other.operation, other.raised, other.form)
+            and len(self.figures) == len(other.figures)
+            and all(
+                abs(one - another) <= bound
+                for one, another, bound in zip(
+                    self.figures, other.figures, self.bounds, strict=True
+                )
+            )
+        )
+
+
+@dataclass(frozen=True)
+class Answered:
+    """One test of an answer: how it went, in words without numbers, and every call."""
+
+    passed: bool
+    words: str
+    calls: tuple[Call, ...]
+
+    def equals(self, other: Answered) -> bool:
+        """Whether both answered alike on every call."""
+        return (
+            self.passed == other.passed
+            and len(self.calls) == len(other.calls)
+            and all(a.equals(b) for a, b in zip(self.calls, other.calls, strict=True))
+        )
+
+    @cached_property
+    def kind(self) -> tuple[object, ...]:
+        """What is left when the figures are taken away: equal for answers by the same chance."""
+        forms = tuple((call.operation, call.raised, call.form) for call in self.calls)
+        return self.passed, self.words, forms
+
+    def is_among(self, draws: Sequence[Answered]) -> bool:
+        """Whether its shares lie in or near the range of those that others of its kind have."""
+        alike = [draw for draw in draws if draw.kind == self.kind]
+        return bool(alike) and all(
+            _near(call.shares, [draw.calls[number].shares for draw in alike])
+            for number, call in enumerate(self.calls)
+        )
+
+    def differs_in_errors_only(self, other: Answered) -> bool:
+        """Whether every call that returned in both returned the same."""
+        return len(self.calls) == len(other.calls) and all(
+            a.equals(b) or (a.operation == b.operation and a.raised != b.raised)
+            for a, b in zip(self.calls, other.calls, strict=True)
+        )
+
+
+def answered(test: TestResult, events: Sequence[Event]) -> Answered:
+    """The record of one test from its result and from what was asked in it."""
+    words = _NUMBER.sub("#", _LINE_OF_CODE.sub("", in_short(test.message)))
+    return Answered(test.passed, words, tuple(map(_call, events)))
+
+
+def _near(shares: Sequence[float], draws: Sequence[Sequence[float]]) -> bool:
+    """Whether each figure is at most as far outside the range of the draws as that is wide."""
+    if len(draws) < _ENOUGH:
+        return True
+    for figure, *drawn in zip(shares, *draws, strict=False):
+        low, high = min(drawn), max(drawn)
+        margin = high - low + _ROUNDING * max(abs(low), abs(high), 1e-2)
+        if not low - margin <= figure <= high + margin:
+            return False
+    return True
+
+
+def behaviour_of(tests: Mapping[str, Answered]) -> str:
+    """A digest that is equal for answers that behave alike, but for the last digits."""
+    digest = hashlib.sha256()
+    for name in sorted(tests):
+        digest.update(repr((name, tests[name].passed)).encode())
+        for call in tests[name].calls:
+            sums = [f"{figure:.2g}" for figure in call.figures[-_SUMS:]]
+            digest.update(repr((call.operation, call.raised, call.form, sums)).encode())
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _call(event: Event) -> Call:
+    tensors: list[torch.Tensor] = []
+    form = _form(event.value, tensors)[:_MOST_CHARACTERS]
+    pairs = [pair for tensor in tensors[:_MOST_TENSORS] for pair in _figures(tensor)]
+    figures, bounds = tuple(figure for figure, _ in pairs), tuple(bound for _, bound in pairs)
+    shares = tuple(share for tensor in tensors[:_MOST_TENSORS] for share in _shares(tensor))
+    return Call(event.operation, event.raised, form, figures, bounds, shares)
+
+
+def _form(value: Any, tensors: list[torch.Tensor]) -> str:
+    """A value without its numbers, which go to `tensors`."""
+    if isinstance(value, torch.Tensor):
+        if value.device.type != "meta":
+            tensors.append(value)
+        return f"{value.dtype} {tuple(value.shape)} {value.device.type}"
+    if isinstance(value, float):
+        tensors.append(torch.tensor(value))
+        return "float"
+    if isinstance(value, tuple | list):
+        return f"{type(value).__name__}({', '.join(_form(item, tensors) for item in value)})"
+    if isinstance(value, dict):
+        items = sorted(value.items(), key=lambda item: str(item[0]))
+        return "{" + ", ".join(f"{key!r}: {_form(item, tensors)}" for key, item in items) + "}"
+    return repr(value)
+
+
+def _figures(tensor: torch.Tensor) -> Iterator[tuple[float, float]]:
+    """Figures of a tensor, each with how far rounding may move it."""
+    if tensor.numel() == 0:
+        return
+    values = tensor.detach().flatten().double()
+    finite = values.isfinite()
+    if not bool(finite.all()):
+        odd = torch.stack([values.isnan(), values == torch.inf, values == -torch.inf]).double()
+        yield from ((figure, 1e-6) for figure in (odd @ _directions(len(values))[0]).tolist())
+        values = values.where(finite, torch.zeros_like(values))
+    bound = FLOAT64 if tensor.dtype == torch.float64 else FLOAT32
+    size = max(1.0, float(values.abs().max()))
+    far = bound.atol * size + bound.rtol * values.abs()
+    places = _places(len(values))
+    yield from zip(values[places].tolist(), far[places].tolist(), strict=True)
+    for direction in _directions(len(values)):
+        yield float(values @ direction), 3 * float((far * direction).norm()) + 1e-9
+
+
+def _shares(tensor: torch.Tensor) -> Iterator[float]:
+    """What draws of one mistake have in common, roughly."""
+    if tensor.numel() == 0 or not tensor.dtype.is_floating_point:
+        return
+    values = tensor.detach().double().nan_to_num(0.0, 0.0, 0.0)
+    yield float((values == 0).double().mean())
+    yield float(values.mean())
+    yield float(values.abs().mean())
+    yield float(values.square().mean().sqrt())
+    for dim in range(values.dim()):
+        if values.shape[dim] > 1:
+            yield float(values.mean(dim).square().mean().sqrt())
+            yield float((values == 0).all(dim).double().mean())
+
+
+@lru_cache(maxsize=512)
+def _directions(size: int) -> tuple[torch.Tensor, ...]:
+    draws = torch.Generator().manual_seed(size)
+    return tuple(torch.randn(_SUMS, size, generator=draws, dtype=torch.float64))
+
+
+@lru_cache(maxsize=512)
+def _places(size: int) -> torch.Tensor:
+    if size <= _PLACES:
+        return torch.arange(size)
+    draws = torch.Generator().manual_seed(size)
+    return torch.randint(size, (_PLACES,), generator=draws)

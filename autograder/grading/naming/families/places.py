@@ -1,0 +1,96 @@
+"""Where a definition can be changed: its nodes between the solution markers, and their scope."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator
+
+from .expressions import Scope
+
+BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+
+#: the path to a node from the root: fields, and positions in lists
+Place = tuple[str | int, ...]
+
+
+def solution_lines(text: str) -> frozenset[int]:
+    """The numbers of the lines between the markers."""
+    lines, inside, found = text.splitlines(), False, set()
+    for number, line in enumerate(lines, start=1):
+        inside = (inside or line.strip() == BEGIN) and line.strip() != END
+        if inside:
+            found.add(number)
+    return frozenset(found)
+
+
+def places(
+    node: ast.AST, place: Place = (), scope: Scope | None = None
+) -> Iterator[tuple[Place, ast.AST, Scope]]:
+    """Every node below one, with the path to it and the names in its reach."""
+    scope = scope or Scope((), ())
+    if isinstance(node, ast.AnnAssign) and node.value is None:
+        return  # a declaration for the type checker
+    yield place, node, scope
+    if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
+        return  # a number with its sign is one
+    if isinstance(node, ast.ClassDef):
+        scope = Scope((), _attributes(node))
+    if isinstance(node, ast.FunctionDef):
+        scope = Scope(_names(node), scope.attributes)
+    for field, value in ast.iter_fields(node):
+        if field in ("annotation", "returns") or (isinstance(node, ast.Raise) and field == "exc"):
+            continue
+        if isinstance(value, ast.AST):
+            yield from places(value, (*place, field), scope)
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                if isinstance(item, ast.AST):
+                    yield from places(item, (*place, field, index), scope)
+
+
+def _names(function: ast.FunctionDef) -> tuple[str, ...]:
+    """Arguments and local names, `self` apart."""
+    names = [arg.arg for arg in function.args.args if arg.arg != "self"]
+    stored = (
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )
+    return tuple(dict.fromkeys([*names, *stored]))
+
+
+def _attributes(owner: ast.ClassDef) -> tuple[str, ...]:
+    return tuple(
+        dict.fromkeys(
+            node.attr
+            for node in ast.walk(owner)
+            if isinstance(node, ast.Attribute)
+            and isinstance(node.ctx, ast.Store)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "self"
+        )
+    )
+
+
+def changed(tree: ast.AST, place: Place, other: ast.AST | None) -> ast.AST:
+    """A tree with another node in one place; None takes a statement away.
+
+    Shares with the old tree all that lies beside the path to that place.
+    """
+    if not place:
+        return other or ast.Pass()
+    result, (field, *rest) = copy.copy(tree), place
+    old = getattr(tree, str(field))
+    if rest and isinstance(rest[0], int):
+        index, items = rest[0], list(old)
+        items[index] = _located(old[index], changed(old[index], tuple(rest[1:]), other))
+        setattr(result, str(field), items)
+    else:
+        setattr(result, str(field), _located(old, changed(old, tuple(rest), other)))
+    return result
+
+
+def _located(old: ast.AST, new: ast.AST) -> ast.AST:
+    """The new node with a place in the text, which compiling asks for."""
+    return ast.fix_missing_locations(ast.copy_location(new, old))
