@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import torch
 
 from ...errors import AnswerFault, AnswerRaised
-from ...suite.compare import difference
 from ...suite.implementation import Gradients, Implementation, Layer, Outcome, Step
 from ...worker.execution import tensors_in
 from .suites import Observer
@@ -29,12 +28,6 @@ class Event:
     operation: str
     value: Any = None
     raised: str = ""
-
-    def equals(self, other: Event) -> bool:
-        """Whether both answered alike, values within the contract's tolerance."""
-        if (self.operation, self.raised) != (other.operation, other.raised):
-            return False
-        return _alike(self.value, other.value)
 
 
 class Recorder(Observer):
@@ -194,25 +187,3 @@ def _copied_tensor(value: torch.Tensor, entries: int | None) -> Any:
     drawn = torch.randint(value.numel(), (entries,), generator=places)
     # not `flatten`, which copies the whole of a tensor that is turned
     return tuple(value.shape), value[torch.unravel_index(drawn, value.shape)]
-
-
-def _alike(one: Any, other: Any) -> bool:
-    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
-        if one.shape != other.shape or one.dtype != other.dtype or one.device != other.device:
-            return False
-        return one.device.type == "meta" or _same_values(one, other)
-    if isinstance(one, tuple | list) and isinstance(other, tuple | list):
-        return len(one) == len(other) and all(map(_alike, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_alike(one[key], other[key]) for key in one)
-    return type(one) is type(other) and bool(one == other)
-
-
-def _same_values(one: torch.Tensor, other: torch.Tensor) -> bool:
-    # a mistake may well give nan: two that do are alike
-    if one.is_floating_point():
-        nans = one.isnan()
-        if not torch.equal(nans, other.isnan()):
-            return False
-        one, other = one.nan_to_num(nan=0.0), other.nan_to_num(nan=0.0)
-    return difference(one, other) is None

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -23,7 +24,11 @@ from ..judging.recorder import Event
 _PLACES, _SUMS = 8, 2
 #: tensors of one call that are looked at: a reply may name one many times
 _MOST_TENSORS = 100
+#: of one tensor; a larger one is known by its shape
+_MOST_NUMBERS = 1 << 18
 _MOST_CHARACTERS = 4000
+#: of what is neither a tensor nor made of tensors
+_LONGEST_VALUE = 200
 #: rounding of a share, and draws of which the range says something
 _ROUNDING, _ENOUGH = 1e-4, 5
 #: the student's own line, below what was raised
@@ -148,14 +153,25 @@ def _form(value: Any, tensors: list[torch.Tensor]) -> str:
     if isinstance(value, tuple | list):
         return f"{type(value).__name__}({', '.join(_form(item, tensors) for item in value)})"
     if isinstance(value, dict):
-        items = sorted(value.items(), key=lambda item: str(item[0]))
-        return "{" + ", ".join(f"{key!r}: {_form(item, tensors)}" for key, item in items) + "}"
-    return repr(value)
+        return "{" + ", ".join(_item(key, value[key], tensors) for key in value) + "}"
+    if isinstance(value, SimpleNamespace):
+        return _form(vars(value), tensors)
+    return repr(value)[:_LONGEST_VALUE]
+
+
+def _item(key: Any, item: Any, tensors: list[torch.Tensor]) -> str:
+    return f"{_form(key, tensors)}: {_form(item, tensors)}"
+
+
+def _is_plain(tensor: torch.Tensor) -> bool:
+    """Whether there are numbers to look at, and not too many."""
+    dense = tensor.layout == torch.strided and not tensor.is_quantized
+    return dense and not tensor.is_complex() and 0 < tensor.numel() <= _MOST_NUMBERS
 
 
 def _figures(tensor: torch.Tensor) -> Iterator[tuple[float, float]]:
     """Figures of a tensor, each with how far rounding may move it."""
-    if tensor.numel() == 0:
+    if not _is_plain(tensor):
         return
     values = tensor.detach().flatten().double()
     finite = values.isfinite()
@@ -174,7 +190,7 @@ def _figures(tensor: torch.Tensor) -> Iterator[tuple[float, float]]:
 
 def _shares(tensor: torch.Tensor) -> Iterator[float]:
     """What draws of one mistake have in common, roughly."""
-    if tensor.numel() == 0 or not tensor.dtype.is_floating_point:
+    if not _is_plain(tensor) or not tensor.dtype.is_floating_point:
         return
     values = tensor.detach().double().nan_to_num(0.0, 0.0, 0.0)
     yield float((values == 0).double().mean())
@@ -187,13 +203,13 @@ def _shares(tensor: torch.Tensor) -> Iterator[float]:
             yield float((values == 0).all(dim).double().mean())
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=64)
 def _directions(size: int) -> tuple[torch.Tensor, ...]:
     draws = torch.Generator().manual_seed(size)
     return tuple(torch.randn(_SUMS, size, generator=draws, dtype=torch.float64))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=64)
 def _places(size: int) -> torch.Tensor:
     if size <= _PLACES:
         return torch.arange(size)

@@ -13,8 +13,9 @@ import torch
 
 from autograder.grading.judging.recorder import Event, Recorder
 from autograder.grading.judging.substitution import Lender
-from autograder.grading.naming.similarity import kind_of
+from autograder.grading.naming.answered import answered
 from autograder.records import ExerciseResult, ExerciseStatus
+from autograder.records import TestResult as Result
 from autograder.results.review import LOOK, _of_exercise
 from autograder.submission.display import without_display
 from autograder.suite.compare import describe, difference
@@ -120,7 +121,7 @@ def test_the_kind_of_an_answer_prints_no_tensor(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(torch.Tensor, "__repr__", printed)
     for reply in ({"a": [LARGE] * MANY}, SimpleNamespace(a={"b": LARGE}), [{1: LARGE}]):
-        kind_of("words", [Event("call f", reply)])
+        answered(Result("test", False, 0.0, 1.0), [Event("call f", reply)])
 
 
 def test_a_tensor_arrives_on_the_cpu_whatever_device_is_the_default() -> None:
