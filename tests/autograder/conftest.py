@@ -27,6 +27,16 @@ from autograder.records import (
 )
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What known mistakes answer is kept for this run of the tests only."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 QUESTIONS = {"masking": ("causal_mask", "mask_scores"), "dropout": ("dropout",)}
 
 STUB = '''\

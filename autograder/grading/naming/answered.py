@@ -103,10 +103,13 @@ class Answered:
         )
 
 
-def answered(test: TestResult, events: Sequence[Event]) -> Answered:
-    """The record of one test from its result and from what was asked in it."""
+def answered(test: TestResult, events: Sequence[Event], with_shares: bool = True) -> Answered:
+    """The record of one test from its result and from what was asked in it.
+
+    Only answers by chance are compared by their shares.
+    """
     words = _NUMBER.sub("#", _LINE_OF_CODE.sub("", in_short(test.message)))
-    return Answered(test.passed, words, tuple(map(_call, events)))
+    return Answered(test.passed, words, tuple(_call(event, with_shares) for event in events))
 
 
 def _near(shares: Sequence[float], draws: Sequence[Sequence[float]]) -> bool:
@@ -132,12 +135,13 @@ def behaviour_of(tests: Mapping[str, Answered]) -> str:
     return f"sha256:{digest.hexdigest()}"
 
 
-def _call(event: Event) -> Call:
+def _call(event: Event, with_shares: bool) -> Call:
     tensors: list[torch.Tensor] = []
     form = _form(event.value, tensors)[:_MOST_CHARACTERS]
     pairs = [pair for tensor in tensors[:_MOST_TENSORS] for pair in _figures(tensor)]
     figures, bounds = tuple(figure for figure, _ in pairs), tuple(bound for _, bound in pairs)
-    shares = tuple(share for tensor in tensors[:_MOST_TENSORS] for share in _shares(tensor))
+    measured = tensors[:_MOST_TENSORS] if with_shares else []
+    shares = tuple(share for tensor in measured for share in _shares(tensor))
     return Call(event.operation, event.raised, form, figures, bounds, shares)
 
 

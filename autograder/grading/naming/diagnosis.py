@@ -8,6 +8,7 @@ A combination of two mistakes answers like neither.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,8 @@ _DIAGNOSED = (Verdict.WRONG, Verdict.PARTIAL, Verdict.ERROR)
 #: how often a misconception that answers by chance is asked the same: a kind of answer that it
 #: gives with probability q is met before with 1 - (1 - q)^n
 _DRAWS = 8
+#: for finding out what mistakes answer that no table holds yet, for one answer
+_CPU_SECONDS = 8.0
 #: the same before figures are called too far off
 _MORE_DRAWS = 40
 
@@ -67,10 +70,10 @@ class Diagnosis:
         found = self._fitting(self._known.catalogue(question), answers)
         return tuple(m.name for m in found), len({m.hint for m in found}) == 1
 
-    def named(self, variant: Variant, time: int = 0) -> str | None:
-        """The name that this misconception gets, asked for the `time`-th time."""
+    def named(self, variant: Variant, draw: int = 0) -> str | None:
+        """The name that this misconception gets, as its `draw`-th draw."""
         mistake = self._mistake(variant.question, variant.name)
-        return self._name(variant.question, self._answers(mistake, time))[0]
+        return self._name(variant.question, self._answers(mistake, draw))[0]
 
     def by_chance(self, variant: Variant) -> bool:
         """Whether a misconception, asked the same twice, answers differently."""
@@ -81,9 +84,9 @@ class Diagnosis:
     def _mistake(self, question: str, name: str) -> Mistake:
         return next(m for m in self._known.catalogue(question) if m.name == name)
 
-    def _answers(self, mistake: Mistake, time: int) -> Answers:
+    def _answers(self, mistake: Mistake, draw: int) -> Answers:
         tests = self._known.tests(mistake.question)
-        return {test: self._known.answered(mistake, test, time) for test in tests}
+        return {test: self._known.answered(mistake, test, draw) for test in tests}
 
     def _name(
         self, question: str, answers: Answers, text: str | None = None
@@ -104,7 +107,13 @@ class Diagnosis:
     def _fitting(self, mistakes: Iterable[Mistake], answers: Answers) -> Sequence[Mistake]:
         # failed tests first: most mistakes part there
         tests = sorted(answers, key=lambda test: answers[test].passed)
-        return [m for m in mistakes if all(self._fits(m, test, answers[test]) for test in tests)]
+        found, start = [], time.process_time()
+        for mistake in mistakes:
+            if time.process_time() - start > _CPU_SECONDS:
+                return ()  # what was found out so far is kept for the next answer
+            if all(self._fits(mistake, test, answers[test]) for test in tests):
+                found.append(mistake)
+        return found
 
     def _fits(self, mistake: Mistake, test: str, answer: Answered) -> bool:
         own = self._known.answered(mistake, test)

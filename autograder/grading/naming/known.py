@@ -152,7 +152,7 @@ class KnownMistakes:
         with _silence():
             outcome = self._runner.run_test(suite, mistake.question, test, recorder, self.seed)
         events = recorder.by_test[mistake.question, test]
-        return answered(test_result(outcome), events), recorder.random
+        return answered(test_result(outcome), events, mistake.by_chance), recorder.random
 
     @cached_property
     def _namespace(self) -> Mapping[str, Any]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,12 @@ class Table:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._answers: dict[Key, tuple[Answered, bool]] = dict(_read(path)) if path else {}
         self._new: list[str] = []
+
+    @cached_property
+    def _answers(self) -> dict[Key, tuple[Answered, bool]]:
+        """Read when it is first asked: most runs need the tables of few questions."""
+        return dict(_read(self._path)) if self._path else {}
 
     def get(self, key: Key) -> tuple[Answered, bool] | None:
         """What was answered, and whether random numbers were drawn; None if it was never asked."""
@@ -76,10 +81,18 @@ def _read(path: Path) -> Iterator[tuple[Key, tuple[Answered, bool]]]:
 
 def _plain(answer: Answered) -> list[Any]:
     calls = [
-        [call.operation, call.raised, call.form, call.figures, call.bounds, call.shares]
+        [
+            *(call.operation, call.raised, call.form),
+            *(_short(call.figures, 10), _short(call.bounds, 3), _short(call.shares, 6)),
+        ]
         for call in answer.calls
     ]
     return [answer.passed, answer.words, calls]
+
+
+def _short(figures: Sequence[float], digits: int) -> list[float]:
+    """More digits than rounding leaves would make a large file."""
+    return [float(f"{figure:.{digits}g}") for figure in figures]
 
 
 def _record(plain: Any) -> Answered:
