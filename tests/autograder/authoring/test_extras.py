@@ -1,0 +1,54 @@
+"""What stands in `extras/` goes out with an assignment: notebooks without questions, and files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from autograder.authoring.extras import extras_of
+from autograder.course import load_course
+from autograder.errors import ContentError
+
+ASSIGNMENT = load_course(Path(__file__).parents[3]).assignment("decoder_attention")
+
+
+@pytest.fixture
+def extras(tmp_path: Path) -> Path:
+    """The folder of extras of a course that has nothing else."""
+    folder = tmp_path / "source" / ASSIGNMENT.name / "extras"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def test_markdown_becomes_a_notebook_and_other_files_stay(tmp_path: Path, extras: Path) -> None:
+    (extras / "tour.md").write_text("# Tour\n\n```{code-cell} ipython3\n1 + 1\n```\n")
+    (extras / "words.txt").write_text("one two")
+    released = extras_of(tmp_path, ASSIGNMENT)
+    assert sorted(released) == ["tour.ipynb", "words.txt"]
+    assert released["words.txt"] == "one two"
+    cells = json.loads(released["tour.ipynb"])["cells"]
+    assert [(cell["cell_type"], "".join(cell["source"])) for cell in cells] == [
+        ("markdown", "# Tour"),
+        ("code", "1 + 1"),
+    ]
+
+
+def test_an_assignment_without_extras_has_none(tmp_path: Path) -> None:
+    assert extras_of(tmp_path, ASSIGNMENT) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("decoder_block.md", b"# Again", "an exercise has this name"),
+        ("words.txt", b"\xff\xfe", "not UTF-8"),
+    ],
+)
+def test_what_cannot_go_out_is_told(
+    tmp_path: Path, extras: Path, name: str, content: bytes, problem: str
+) -> None:
+    (extras / name).write_bytes(content)
+    with pytest.raises(ContentError, match=problem):
+        extras_of(tmp_path, ASSIGNMENT)
