@@ -129,7 +129,7 @@ def rows_of_weights_alone(weights, values, p, training=True):
     return weights * F.dropout(torch.ones_like(weights[..., :1]), p, training)
 
 
-@intended("dropout", "p is the rate that is kept")
+@intended("dropout", "p is the rate that is kept", "0")
 def p_is_kept(x, p, training=True):
     if not 0 <= p <= 1:
         raise ValueError("p")
@@ -138,7 +138,7 @@ def p_is_kept(x, p, training=True):
     return x * (torch.rand_like(x) < p) / p
 
 
-@intended("dropout", "kept entries stay as they are")
+@intended("dropout", "kept entries stay as they are", "kept_as_they_were")
 def not_scaled(x, p, training=True):
     if not 0 <= p <= 1:
         raise ValueError("p")
@@ -147,7 +147,7 @@ def not_scaled(x, p, training=True):
     return x * (torch.rand_like(x) >= p)
 
 
-@intended("dropout", "kept entries divided by p")
+@intended("dropout", "kept entries divided by p", "divided_by_p")
 def divided_by_p(x, p, training=True):
     if not 0 <= p <= 1:
         raise ValueError("p")
@@ -156,7 +156,7 @@ def divided_by_p(x, p, training=True):
     return x * (torch.rand_like(x) >= p) / p
 
 
-@intended("dropout", "always training")
+@intended("dropout", "always training", "training_not_asked")
 def always_training(x, p, training=True):
     if not 0 <= p <= 1:
         raise ValueError("p")
@@ -165,7 +165,7 @@ def always_training(x, p, training=True):
     return x * (torch.rand_like(x) >= p) / (1 - p)
 
 
-@intended("dropout", "no error for a p that is no probability")
+@intended("dropout", "no error for a p that is no probability", "not_checked")
 def no_error(x, p, training=True):
     if not training or p == 0:
         return x
@@ -174,7 +174,7 @@ def no_error(x, p, training=True):
     return x * (torch.rand_like(x) >= p) / (1 - p)
 
 
-@intended("dropout", "nan for p = 1")
+@intended("dropout", "nan for p = 1", "not_a_number_at_one")
 def nan_for_one(x, p, training=True):
     if not 0 <= p <= 1:
         raise ValueError("p")
@@ -183,7 +183,7 @@ def nan_for_one(x, p, training=True):
     return x * (torch.rand_like(x) >= p) / (1 - torch.tensor(p, dtype=x.dtype))
 
 
-@intended("dropout", "the same numbers in every call")
+@intended("dropout", "the same numbers in every call", "2")
 def seeded(x, p, training=True):
     if not 0 <= p <= 1:
         raise ValueError("p")
@@ -195,7 +195,7 @@ def seeded(x, p, training=True):
     return x * (torch.rand_like(x) >= p) / (1 - p)
 
 
-@intended("dropout", "whole rows fall together")
+@intended("dropout", "whole rows fall together", "whole_rows")
 def rows_fall_together(x, p, training=True):
     if not 0 <= p <= 1:
         raise ValueError("p")
@@ -206,7 +206,7 @@ def rows_fall_together(x, p, training=True):
     return x * (torch.rand_like(x[..., :1]) >= p) / (1 - p)
 
 
-@intended("dropout", "noise, nothing becomes zero")
+@intended("dropout", "noise, nothing becomes zero", "0")
 def noise(x, p, training=True):
     if not 0 <= p <= 1:
         raise ValueError("p")
@@ -217,27 +217,27 @@ def noise(x, p, training=True):
     return x * torch.rand_like(x) / (1 - p)
 
 
-@intended("dropout_attention_weights", "the output is dropped")
+@intended("dropout_attention_weights", "the output is dropped", "context_dropped")
 def output_dropped(weights, values, p, training=True):
     return F.dropout(weights @ values, p, training)
 
 
-@intended("dropout_attention_weights", "the values are dropped")
+@intended("dropout_attention_weights", "the values are dropped", "values_dropped")
 def values_dropped(weights, values, p, training=True):
     return weights @ F.dropout(values, p, training)
 
 
-@intended("dropout_attention_weights", "rows made to sum to one afterwards")
+@intended("dropout_attention_weights", "rows made to sum to one afterwards", "0")
 def rows_made_one(weights, values, p, training=True):
     kept = F.dropout(weights, p, training)
     return kept / kept.sum(-1, keepdim=True).clamp(min=1e-9) @ values
 
 
-@intended("dropout_attention_weights", "training is not handed on")
+@intended("dropout_attention_weights", "training is not handed on", "mode_not_passed_on")
 def training_not_handed_on(weights, values, p, training=True):
     return F.dropout(weights, p) @ values
 
 
-@intended("dropout_attention_weights", "no dropout at all")
+@intended("dropout_attention_weights", "no dropout at all", "no_dropout")
 def no_dropout(weights, values, p, training=True):
     return weights @ values

@@ -24,88 +24,98 @@ def not_scaled_and_detached(queries, keys, values):
     return torch.softmax((queries @ keys.mT).detach(), dim=-1) @ values
 
 
-@intended("scale_scores", "divided by the root of the number of keys")
+@intended(
+    "scale_scores",
+    "divided by the root of the number of keys",
+    "divided_by_the_root_of_the_number_of_keys",
+)
 def root_of_keys(scores, d_k):
     return scores / scores.shape[-1] ** 0.5
 
 
-@intended("scale_scores", "divided by the logarithm")
+@intended("scale_scores", "divided by the logarithm", "divided_by_the_logarithm")
 def by_logarithm(scores, d_k):
     return scores / math.log(d_k + 1)
 
 
-@intended("scale_scores", "divided by half")
+@intended("scale_scores", "divided by half", "divided_by_half")
 def by_half(scores, d_k):
     return scores / (d_k / 2)
 
 
-@intended("scale_scores", "softmax too early")
+@intended("scale_scores", "softmax too early", "softmax_taken_too")
 def softmax_too_early(scores, d_k):
     return torch.softmax(scores / d_k**0.5, -1)
 
 
-@intended("attention_weights", "no scale")
+@intended("attention_weights", "no scale", "not_scaled")
 def no_scale(queries, keys):
     return torch.softmax(queries @ keys.mT, -1)
 
 
-@intended("attention_weights", "divided by the root of the number of keys")
+@intended(
+    "attention_weights", "divided by the root of the number of keys", "scaled_by_the_number_of_keys"
+)
 def root_of_number_of_keys(queries, keys):
     return torch.softmax(queries @ keys.mT / keys.shape[-2] ** 0.5, -1)
 
 
-@intended("attention_weights", "columns sum to one")
+@intended("attention_weights", "columns sum to one", "softmax_over_queries")
 def columns_sum_to_one(queries, keys):
     return torch.softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, -2)
 
 
-@intended("attention_weights", "scaled after softmax")
+@intended("attention_weights", "scaled after softmax", "scaled_after_the_softmax")
 def scaled_after(queries, keys):
     return torch.softmax(queries @ keys.mT, -1) / keys.shape[-1] ** 0.5
 
 
-@intended("attention_weights", "log-softmax")
+@intended("attention_weights", "log-softmax", "logarithms")
 def log_softmax(queries, keys):
     return torch.log_softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, -1)
 
 
-@intended("attention_weights", "divided by the sum, no exponential")
+@intended("attention_weights", "divided by the sum, no exponential", "divided_by_the_sum")
 def no_exponential(queries, keys):
     scores = queries @ keys.mT / keys.shape[-1] ** 0.5
     return scores / scores.sum(-1, keepdim=True)
 
 
-@intended("scaled_dot_product_attention", "the root of the values' size")
+@intended(
+    "scaled_dot_product_attention", "the root of the values' size", "scaled_by_the_size_of_values"
+)
 def root_of_value_size(queries, keys, values):
     return torch.softmax(queries @ keys.mT / values.shape[-1] ** 0.5, -1) @ values
 
 
-@intended("scaled_dot_product_attention", "output and weights")
+@intended("scaled_dot_product_attention", "output and weights", "weights_returned_too")
 def output_and_weights(queries, keys, values):
     weights = torch.softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, -1)
     return weights @ values, weights
 
 
-@intended("scaled_dot_product_attention", "no values")
+@intended("scaled_dot_product_attention", "no values", "weights_returned")
 def no_values(queries, keys, values):
     return torch.softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, -1)
 
 
-@intended("scaled_dot_product_attention", "keys as values")
+@intended("scaled_dot_product_attention", "keys as values", "keys_mixed")
 def keys_as_values(queries, keys, values):
     return torch.softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, -1) @ keys
 
 
-@intended("scaled_dot_product_attention", "divided by the size, not its root")
+@intended(
+    "scaled_dot_product_attention", "divided by the size, not its root", "context_scaled_by_size"
+)
 def by_the_size(queries, keys, values):
     return torch.softmax(queries @ keys.mT / keys.shape[-1], -1) @ values
 
 
-@intended("scaled_dot_product_attention", "the result scaled, not the scores")
+@intended("scaled_dot_product_attention", "the result scaled, not the scores", "result_scaled")
 def result_scaled(queries, keys, values):
     return torch.softmax(queries @ keys.mT, -1) @ values / keys.shape[-1] ** 0.5
 
 
-@intended("scaled_dot_product_attention", "no softmax")
+@intended("scaled_dot_product_attention", "no softmax", "context_without_softmax")
 def no_softmax(queries, keys, values):
     return queries @ keys.mT / keys.shape[-1] ** 0.5 @ values

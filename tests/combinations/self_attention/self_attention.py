@@ -22,35 +22,39 @@ class _V2(nn.Module):
         self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
 
 
-@intended("SelfAttentionV1", "values by the keys' weights")
+@intended("SelfAttentionV1", "values by the keys' weights", "KeysAsValues")
 class values_by_keys(_V1):
     def forward(self, x):
         queries, keys, values = x @ self.W_query, x @ self.W_key, x @ self.W_key
         return torch.softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, -1) @ values
 
 
-@intended("SelfAttentionV1", "the root of the input size")
+@intended("SelfAttentionV1", "the root of the input size", "ScaledByInputSize")
 class root_of_input_size(_V1):
     def forward(self, x):
         queries, keys, values = x @ self.W_query, x @ self.W_key, x @ self.W_value
         return torch.softmax(queries @ keys.mT / x.shape[-1] ** 0.5, -1) @ values
 
 
-@intended("SelfAttentionV1", "the root of the number of tokens")
+@intended("SelfAttentionV1", "the root of the number of tokens", "ScaledByNumberOfTokens")
 class root_of_tokens(_V1):
     def forward(self, x):
         queries, keys, values = x @ self.W_query, x @ self.W_key, x @ self.W_value
         return torch.softmax(queries @ keys.mT / x.shape[-2] ** 0.5, -1) @ values
 
 
-@intended("SelfAttentionV1", "softmax along dimension 0")
+@intended(
+    "SelfAttentionV1",
+    "softmax along dimension 0",
+    "softmax_runs_along_another_dimension_than_the_one_asked_for",
+)
 class softmax_along_zero(_V1):
     def forward(self, x):
         queries, keys, values = x @ self.W_query, x @ self.W_key, x @ self.W_value
         return torch.softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, 0) @ values
 
 
-@intended("SelfAttentionV1", "super().__init__() forgotten")
+@intended("SelfAttentionV1", "super().__init__() forgotten", "0")
 class super_forgotten(nn.Module):
     def __init__(self, d_in, d_out):
         self.W_query = nn.Parameter(torch.rand(d_in, d_out))
@@ -61,7 +65,7 @@ class super_forgotten(nn.Module):
         return x
 
 
-@intended("SelfAttentionV1", "tensors that are not trained")
+@intended("SelfAttentionV1", "tensors that are not trained", "PlainTensors")
 class plain_tensors(nn.Module):
     def __init__(self, d_in, d_out):
         super().__init__()
@@ -74,7 +78,7 @@ class plain_tensors(nn.Module):
         return torch.softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, -1) @ values
 
 
-@intended("SelfAttentionV2", "a bias by default")
+@intended("SelfAttentionV2", "a bias by default", "BiasByDefault")
 class bias_by_default(_V2):
     def __init__(self, d_in, d_out, qkv_bias=True):
         super().__init__(d_in, d_out, qkv_bias)
@@ -84,7 +88,7 @@ class bias_by_default(_V2):
         return torch.softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, -1) @ values
 
 
-@intended("SelfAttentionV2", "the argument qkv_bias is not used")
+@intended("SelfAttentionV2", "the argument qkv_bias is not used", "BiasNever")
 class bias_not_used(_V2):
     def __init__(self, d_in, d_out, qkv_bias=False):
         super().__init__(d_in, d_out)
@@ -94,20 +98,20 @@ class bias_not_used(_V2):
         return torch.softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, -1) @ values
 
 
-@intended("SelfAttentionV2", "no scale")
+@intended("SelfAttentionV2", "no scale", "ScaleForgotten")
 class no_scale_here(_V2):
     def forward(self, x):
         return torch.softmax(self.W_query(x) @ self.W_key(x).mT, -1) @ self.W_value(x)
 
 
-@intended("SelfAttentionV2", "keys ask, queries answer")
+@intended("SelfAttentionV2", "keys ask, queries answer", "LayersOfQueryAndKeyExchanged")
 class roles_swapped(_V2):
     def forward(self, x):
         queries, keys, values = self.W_query(x), self.W_key(x), self.W_value(x)
         return torch.softmax(keys @ queries.mT / keys.shape[-1] ** 0.5, -1) @ values
 
 
-@intended("SelfAttentionV2", "a causal mask")
+@intended("SelfAttentionV2", "a causal mask", "LaterTokensMasked")
 class with_causal_mask(_V2):
     def forward(self, x):
         queries, keys, values = self.W_query(x), self.W_key(x), self.W_value(x)
@@ -116,7 +120,11 @@ class with_causal_mask(_V2):
         return torch.softmax(scores.masked_fill(future, -torch.inf), -1) @ values
 
 
-@intended("SelfAttentionV2", "the input added")
+@intended(
+    "SelfAttentionV2",
+    "the input added",
+    "something_is_added_to_the_result_that_does_not_belong_there",
+)
 class residual(_V2):
     def forward(self, x):
         queries, keys, values = self.W_query(x), self.W_key(x), self.W_value(x)

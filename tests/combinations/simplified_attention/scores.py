@@ -5,42 +5,42 @@ import torch
 from autograder.suite import intended
 
 
-@intended("query_scores", "scores without their sign")
+@intended("query_scores", "scores without their sign", "sign_lost")
 def absolute(inputs, query):
     return (inputs @ query).abs()
 
 
-@intended("query_scores", "products that are not summed")
+@intended("query_scores", "products that are not summed", "products_not_summed")
 def products(inputs, query):
     return inputs * query
 
 
-@intended("query_scores", "squared distances with a minus")
+@intended("query_scores", "squared distances with a minus", "negative_distance")
 def distances(inputs, query):
     return -((inputs - query) ** 2).sum(-1)
 
 
-@intended("query_scores", "sums over the tokens")
+@intended("query_scores", "sums over the tokens", "0")
 def sums_over_tokens(inputs, query):
     return (inputs * query).sum(0)
 
 
-@intended("query_scores", "the mean of the products")
+@intended("query_scores", "the mean of the products", "mean_of_products")
 def mean_of_products(inputs, query):
     return (inputs * query).mean(-1)
 
 
-@intended("query_scores", "two decimals")
+@intended("query_scores", "two decimals", "numbers_are_rounded_on_the_way")
 def two_decimals(inputs, query):
     return torch.round(inputs @ query, decimals=2)
 
 
-@intended("query_scores", "a column, not a row of numbers")
+@intended("query_scores", "a column, not a row of numbers", "column_of_scores")
 def column(inputs, query):
     return inputs @ query.unsqueeze(-1)
 
 
-@intended("query_scores", "a loop that leaves out the last token")
+@intended("query_scores", "a loop that leaves out the last token", "last_token_left_out")
 def last_token_left_out(inputs, query):
     scores = torch.zeros(inputs.shape[0], dtype=inputs.dtype)
     for i in range(inputs.shape[0] - 1):
@@ -48,7 +48,7 @@ def last_token_left_out(inputs, query):
     return scores
 
 
-@intended("query_scores", "a return inside the loop")
+@intended("query_scores", "a return inside the loop", "0")
 def returned_too_early(inputs, query):
     scores = torch.zeros(inputs.shape[0], dtype=inputs.dtype)
     for i, token in enumerate(inputs):
@@ -56,36 +56,36 @@ def returned_too_early(inputs, query):
         return scores
 
 
-@intended("attention_scores", "keys times queries")
+@intended("attention_scores", "keys times queries", "transposed")
 def keys_times_queries(queries, keys):
     return torch.einsum("...sd,...td->...st", keys, queries)
 
 
-@intended("attention_scores", "scores that are scaled")
+@intended("attention_scores", "scores that are scaled", "scores_scaled_already")
 def scaled(queries, keys):
     return queries @ keys.mT / queries.shape[-1] ** 0.5
 
 
-@intended("attention_scores", "distances")
+@intended("attention_scores", "distances", "0")
 def distances_of_all(queries, keys):
     return ((queries.unsqueeze(-2) - keys.unsqueeze(-3)) ** 2).sum(-1).sqrt()
 
 
-@intended("attention_scores", "queries with queries")
+@intended("attention_scores", "queries with queries", "keys_ignored")
 def queries_with_queries(queries, keys):
     return queries @ queries.mT
 
 
-@intended("attention_scores", "softmax of the scores")
+@intended("attention_scores", "softmax of the scores", "weights_instead")
 def softmax_of_scores(queries, keys):
     return torch.softmax(queries @ keys.mT, dim=-1)
 
 
-@intended("attention_scores", "numpy in between: no gradient")
+@intended("attention_scores", "numpy in between: no gradient", "gradient_cut")
 def through_numpy(queries, keys):
     return torch.from_numpy(queries.detach().numpy() @ keys.detach().mT.numpy())
 
 
-@intended("attention_scores", "the mean of the products")
+@intended("attention_scores", "the mean of the products", "0")
 def mean_of_products_of_all(queries, keys):
     return queries @ keys.mT / keys.shape[-1]

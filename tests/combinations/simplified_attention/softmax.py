@@ -17,108 +17,112 @@ def cut_and_detached(scores, dim=-1):
     return numbers / numbers.sum(dim=dim, keepdim=True)
 
 
-@intended("normalize_by_sum", "divided by the largest")
+@intended("normalize_by_sum", "divided by the largest", "divided_by_the_largest")
 def by_the_largest(scores):
     return scores / scores.max(dim=-1, keepdim=True).values
 
 
-@intended("normalize_by_sum", "columns that sum to one")
+@intended("normalize_by_sum", "columns that sum to one", "columns_sum_to_one")
 def columns(scores):
     return scores / scores.sum(dim=0, keepdim=True)
 
 
-@intended("normalize_by_sum", "divided by the sum of absolute values")
+@intended("normalize_by_sum", "divided by the sum of absolute values", "absolute_values_summed")
 def by_absolute_values(scores):
     return scores / scores.abs().sum(dim=-1, keepdim=True)
 
 
-@intended("normalize_by_sum", "a small constant below")
+@intended("normalize_by_sum", "a small constant below", "a_small_constant_is_added_to_the_divisor")
 def constant_below(scores):
     return scores / (scores.sum(dim=-1, keepdim=True) + 1e-3)
 
 
-@intended("normalize_by_sum", "the smallest taken away first")
+@intended("normalize_by_sum", "the smallest taken away first", "0")
 def smallest_taken_away(scores):
     scores = scores - scores.min(dim=-1, keepdim=True).values
     return scores / scores.sum(dim=-1, keepdim=True)
 
 
-@intended("normalize_by_sum", "everything together sums to one")
+@intended("normalize_by_sum", "everything together sums to one", "total_of_everything")
 def all_together(scores):
     return scores / scores.sum()
 
 
-@intended("naive_softmax", "powers of two")
+@intended("naive_softmax", "powers of two", "powers_of_two")
 def powers_of_two(scores):
     powers = 2.0**scores
     return powers / powers.sum(-1, keepdim=True)
 
 
-@intended("naive_softmax", "divided by the largest exponential")
+@intended("naive_softmax", "divided by the largest exponential", "largest_exponential_is_one")
 def by_largest_exponential(scores):
     powers = torch.exp(scores)
     return powers / powers.max(-1, keepdim=True).values
 
 
-@intended("naive_softmax", "summed over the rows' axis")
+@intended("naive_softmax", "summed over the rows' axis", "over_the_first_dimension")
 def summed_down(scores):
     powers = torch.exp(scores)
     return powers / powers.sum(0)
 
 
-@intended("naive_softmax", "exponentials that are not divided")
+@intended(
+    "naive_softmax",
+    "exponentials that are not divided",
+    "a_step_on_the_way_is_returned_not_the_last_one",
+)
 def exponentials(scores):
     return torch.exp(scores)
 
 
-@intended("naive_softmax", "a minus in the exponent")
+@intended("naive_softmax", "a minus in the exponent", "low_scores_win")
 def minus_in_the_exponent(scores):
     powers = torch.exp(-scores)
     return powers / powers.sum(-1, keepdim=True)
 
 
-@intended("softmax", "the argument dim is not used")
+@intended("softmax", "the argument dim is not used", "dim_ignored")
 def dim_not_used(scores, dim=-1):
     powers = torch.exp(scores - scores.amax(-1, keepdim=True))
     return powers / powers.sum(-1, keepdim=True)
 
 
-@intended("softmax", "divided by the largest, not shifted")
+@intended("softmax", "divided by the largest, not shifted", "divided_by_the_maximum")
 def divided_by_the_largest(scores, dim=-1):
     powers = torch.exp(scores / scores.amax(dim, keepdim=True))
     return powers / powers.sum(dim, keepdim=True)
 
 
-@intended("softmax", "shifted by the mean")
+@intended("softmax", "shifted by the mean", "mean_taken_off")
 def shifted_by_the_mean(scores, dim=-1):
     powers = torch.exp(scores - scores.mean(dim, keepdim=True))
     return powers / powers.sum(dim, keepdim=True)
 
 
-@intended("softmax", "scores cut at 50")
+@intended("softmax", "scores cut at 50", "cut_at_a_bound")
 def cut_at_fifty(scores, dim=-1):
     powers = torch.exp(scores.clamp(-50, 50))
     return powers / powers.sum(dim, keepdim=True)
 
 
-@intended("softmax", "a temperature of two")
+@intended("softmax", "a temperature of two", "1")
 def temperature(scores, dim=-1):
     powers = torch.exp((scores - scores.amax(dim, keepdim=True)) / 2)
     return powers / powers.sum(dim, keepdim=True)
 
 
-@intended("softmax", "the tuple that max returns")
+@intended("softmax", "the tuple that max returns", "0")
 def tuple_of_max(scores, dim=-1):
     powers = torch.exp(scores - scores.max(dim, keepdim=True))
     return powers / powers.sum(dim, keepdim=True)
 
 
-@intended("softmax", "keepdim forgotten")
+@intended("softmax", "keepdim forgotten", "0")
 def keepdim_forgotten(scores, dim=-1):
     powers = torch.exp(scores - scores.amax(dim))
     return powers / powers.sum(dim)
 
 
-@intended("softmax", "logarithms")
+@intended("softmax", "logarithms", "logarithm_of_softmax")
 def logarithms(scores, dim=-1):
     return scores - torch.logsumexp(scores, dim, keepdim=True)

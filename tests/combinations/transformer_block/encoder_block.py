@@ -26,53 +26,53 @@ def _normed(total, weight, bias, eps):
     return weight * (total - mean) / torch.sqrt(variance + eps) + bias
 
 
-@intended("add_and_norm", "the unbiased variance")
+@intended("add_and_norm", "the unbiased variance", "unbiased_variance")
 def unbiased(x, sublayer_output, weight, bias, eps=1e-5):
     total = x + sublayer_output
     root = torch.sqrt(total.var(-1, keepdim=True) + eps)
     return weight * (total - total.mean(-1, keepdim=True)) / root + bias
 
 
-@intended("add_and_norm", "eps outside the root")
+@intended("add_and_norm", "eps outside the root", "eps_beside_the_root")
 def eps_outside(x, sublayer_output, weight, bias, eps=1e-5):
     total = x + sublayer_output
     root = total.std(-1, keepdim=True, unbiased=False) + eps
     return weight * (total - total.mean(-1, keepdim=True)) / root + bias
 
 
-@intended("add_and_norm", "no residual")
+@intended("add_and_norm", "no residual", "no_residual")
 def no_residual(x, sublayer_output, weight, bias, eps=1e-5):
     return _normed(sublayer_output, weight, bias, eps)
 
 
-@intended("add_and_norm", "norm first, then added")
+@intended("add_and_norm", "norm first, then added", "norm_before_add")
 def normed_then_added(x, sublayer_output, weight, bias, eps=1e-5):
     return x + _normed(sublayer_output, weight, bias, eps)
 
 
-@intended("add_and_norm", "no weight and no bias")
+@intended("add_and_norm", "no weight and no bias", "weight_and_bias_not_used")
 def not_affine(x, sublayer_output, weight, bias, eps=1e-5):
     return _normed(x + sublayer_output, 1.0, 0.0, eps)
 
 
-@intended("add_and_norm", "bias before weight")
+@intended("add_and_norm", "bias before weight", "bias_scaled_by_the_weight")
 def bias_before_weight(x, sublayer_output, weight, bias, eps=1e-5):
     return weight * (_normed(x + sublayer_output, 1.0, 0.0, eps) + bias)
 
 
-@intended("add_and_norm", "eps is 1e-5 whatever is asked for")
+@intended("add_and_norm", "eps is 1e-5 whatever is asked for", "eps_always_the_same")
 def eps_built_in(x, sublayer_output, weight, bias, eps=1e-5):
     return _normed(x + sublayer_output, weight, bias, 1e-5)
 
 
-@intended("add_and_norm", "divided by the variance")
+@intended("add_and_norm", "divided by the variance", "divided_by_the_variance")
 def divided_by_variance(x, sublayer_output, weight, bias, eps=1e-5):
     total = x + sublayer_output
     variance = total.var(-1, keepdim=True, unbiased=False) + eps
     return weight * (total - total.mean(-1, keepdim=True)) / variance + bias
 
 
-@intended("add_and_norm", "the mean is not taken away")
+@intended("add_and_norm", "the mean is not taken away", "one_step_is_left_out")
 def mean_kept(x, sublayer_output, weight, bias, eps=1e-5):
     total = x + sublayer_output
     return weight * total / torch.sqrt(total.var(-1, keepdim=True, unbiased=False) + eps) + bias
@@ -87,56 +87,56 @@ class _Block(nn.Module):
         self.norm2 = nn.LayerNorm(d_model)
 
 
-@intended("EncoderBlock", "norm before each sublayer")
+@intended("EncoderBlock", "norm before each sublayer", "pre_norm")
 class norm_before(_Block):
     def forward(self, x):
         x = x + self.attention(self.norm1(x))
         return x + self.feed_forward(self.norm2(x))
 
 
-@intended("EncoderBlock", "one norm twice")
+@intended("EncoderBlock", "one norm twice", "first_norm_used_twice")
 class one_norm_twice(_Block):
     def forward(self, x):
         x = self.norm1(x + self.attention(x))
         return self.norm1(x + self.feed_forward(x))
 
 
-@intended("EncoderBlock", "no residuals")
+@intended("EncoderBlock", "no residuals", "no_residual_at_all")
 class no_residuals(_Block):
     def forward(self, x):
         x = self.norm1(self.attention(x))
         return self.norm2(self.feed_forward(x))
 
 
-@intended("EncoderBlock", "the second residual is the input")
+@intended("EncoderBlock", "the second residual is the input", "second_residual_from_the_input")
 class second_residual_from_input(_Block):
     def forward(self, x):
         y = self.norm1(x + self.attention(x))
         return self.norm2(x + self.feed_forward(y))
 
 
-@intended("EncoderBlock", "the norms change places")
+@intended("EncoderBlock", "the norms change places", "norms_swapped")
 class norms_swapped(_Block):
     def forward(self, x):
         x = self.norm2(x + self.attention(x))
         return self.norm1(x + self.feed_forward(x))
 
 
-@intended("EncoderBlock", "feed forward first")
+@intended("EncoderBlock", "feed forward first", "network_before_attention")
 class feed_forward_first(_Block):
     def forward(self, x):
         x = self.norm1(x + self.feed_forward(x))
         return self.norm2(x + self.attention(x))
 
 
-@intended("EncoderBlock", "no norm at the end")
+@intended("EncoderBlock", "no norm at the end", "no_second_norm")
 class no_last_norm(_Block):
     def forward(self, x):
         x = self.norm1(x + self.attention(x))
         return x + self.feed_forward(x)
 
 
-@intended("EncoderBlock", "eps of 1e-6")
+@intended("EncoderBlock", "eps of 1e-6", "1")
 class another_eps(_Block):
     def __init__(self, d_model, num_heads, hidden_dim):
         super().__init__(d_model, num_heads, hidden_dim)

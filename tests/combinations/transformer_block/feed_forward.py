@@ -13,37 +13,37 @@ class _Layers(nn.Module):
         self.linear2 = nn.Linear(hidden_dim, d_model)
 
 
-@intended("FeedForward", "no ReLU")
+@intended("FeedForward", "no ReLU", "no_activation")
 class no_relu(_Layers):
     def forward(self, x):
         return self.linear2(self.linear1(x))
 
 
-@intended("FeedForward", "GELU for ReLU")
+@intended("FeedForward", "GELU for ReLU", "gelu")
 class gelu(_Layers):
     def forward(self, x):
         return self.linear2(nn.functional.gelu(self.linear1(x)))
 
 
-@intended("FeedForward", "ReLU at the end")
+@intended("FeedForward", "ReLU at the end", "relu_on_the_result")
 class relu_at_the_end(_Layers):
     def forward(self, x):
         return torch.relu(self.linear2(self.linear1(x)))
 
 
-@intended("FeedForward", "ReLU twice")
+@intended("FeedForward", "ReLU twice", "relu_after_both_layers")
 class relu_twice(_Layers):
     def forward(self, x):
         return torch.relu(self.linear2(torch.relu(self.linear1(x))))
 
 
-@intended("FeedForward", "the input added")
+@intended("FeedForward", "the input added", "residual_inside")
 class input_added(_Layers):
     def forward(self, x):
         return x + self.linear2(torch.relu(self.linear1(x)))
 
 
-@intended("FeedForward", "layers under other names")
+@intended("FeedForward", "layers under other names", "0")
 class other_names(nn.Module):
     def __init__(self, d_model, hidden_dim):
         super().__init__()
@@ -54,7 +54,7 @@ class other_names(nn.Module):
         return self.fc2(torch.relu(self.fc1(x)))
 
 
-@intended("FeedForward", "sizes turned round")
+@intended("FeedForward", "sizes turned round", "two_things_change_places")
 class sizes_turned(nn.Module):
     def __init__(self, d_model, hidden_dim):
         super().__init__()
@@ -65,7 +65,7 @@ class sizes_turned(nn.Module):
         return self.linear2(torch.relu(self.linear1(x)))
 
 
-@intended("FeedForward", "a leaky ReLU")
+@intended("FeedForward", "a leaky ReLU", "leaky_relu")
 class leaky(_Layers):
     def forward(self, x):
         return self.linear2(nn.functional.leaky_relu(self.linear1(x)))
