@@ -9,6 +9,7 @@ import torch
 
 from autograder.suite import Draw, Expect
 from autograder.suite.compare import FROM_PRINTED
+from autograder.suite.traits import Size, Tensor, Traits, check_by_itself, rows
 
 #: the words of "My shoes are small, my feet are big." as vectors of 2, from the course's notes
 SENTENCE = torch.tensor(
@@ -167,4 +168,27 @@ def test_slices_by_hand(expect: Expect) -> None:
         ),
         torch.tensor([[1.0, 2, 3, 4], [6, 7, 8, 9], [22, 24, 26, 28]]),
         likely="2 slices of 2 columns, both weighted by the same rows, which need not sum to one",
+    )
+
+
+@pytest.mark.question("project_heads", points=0)
+def test_project_heads_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(expect, Traits("project_heads", [Tensor("T d_in"), Tensor("H d_out d_in")]))
+
+
+@pytest.mark.question("per_head_attention", points=0)
+def test_per_head_attention_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect,
+        Traits(
+            "per_head_attention",
+            [Tensor("T d_in"), Tensor("H d_k d_in"), Tensor("H d_k d_in"), Tensor("H d_v d_in")],
+        ),
+    )
+
+
+@pytest.mark.question("slice_value_heads", points=0)
+def test_slice_value_heads_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect, Traits("slice_value_heads", [Tensor("T S", rows), Tensor("S H*d+1"), Size("H")])
     )

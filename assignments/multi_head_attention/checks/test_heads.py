@@ -9,6 +9,7 @@ import torch
 
 from autograder.suite import Draw, Expect
 from autograder.suite.compare import EXACT, FROM_PRINTED
+from autograder.suite.traits import Size, Tensor, Traits, check_by_itself
 
 #: two heads over the three words "The cat sleeps", as printed in the course's notes
 QUERIES = [
@@ -178,4 +179,22 @@ def test_first_token_keeps_its_value(expect: Expect, draw: Draw) -> None:
         got="another context for the first token",
         expected="its own value: there is nothing before it to attend to",
         likely="is the future hidden, and is the first token allowed to see itself?",
+    )
+
+
+@pytest.mark.question("split_heads", points=0)
+def test_split_heads_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(expect, Traits("split_heads", [Tensor("B T H*d"), Size("H")]))
+
+
+@pytest.mark.question("merge_heads", points=0)
+def test_merge_heads_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(expect, Traits("merge_heads", [Tensor("B H T d")]))
+
+
+@pytest.mark.question("causal_head_attention", points=0)
+def test_causal_head_attention_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect,
+        Traits("causal_head_attention", [Tensor("B H T d"), Tensor("B H T d"), Tensor("B H T d")]),
     )

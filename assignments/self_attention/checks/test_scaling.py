@@ -9,6 +9,7 @@ import torch
 
 from autograder.suite import Expect
 from autograder.suite.compare import FROM_PRINTED
+from autograder.suite.traits import Size, Tensor, Traits, check_by_itself
 
 #: how "journey" scores the six words of "Your journey starts with one step", with keys of size 2
 SCORES = torch.tensor([[1.2705, 1.8524, 1.8111, 1.0795, 0.5577, 1.5440]])
@@ -151,4 +152,25 @@ def test_equal_values_come_out_unchanged(expect: Expect) -> None:
         (torch.stack([KEYS[:3], -KEYS[:3]]), torch.stack([KEYS, KEYS]), value.expand(2, 8, 2)),
         value.expand(2, 3, 2),
         likely="the weights of a query sum to one, so a mix of equal values is that value",
+    )
+
+
+@pytest.mark.question("scale_scores", points=0)
+def test_scale_scores_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(expect, Traits("scale_scores", [Tensor("... T S"), Size("d_k")]))
+
+
+@pytest.mark.question("attention_weights", points=0)
+def test_attention_weights_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(expect, Traits("attention_weights", [Tensor("... T d"), Tensor("... S d")]))
+
+
+@pytest.mark.question("scaled_dot_product_attention", points=0)
+def test_scaled_dot_product_attention_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect,
+        Traits(
+            "scaled_dot_product_attention",
+            [Tensor("... T d"), Tensor("... S d"), Tensor("... S d_v")],
+        ),
     )

@@ -9,6 +9,7 @@ import torch
 
 from autograder.suite import Expect
 from autograder.suite.compare import FROM_PRINTED
+from autograder.suite.traits import Size, Tensor, Traits, check_by_itself
 
 V1 = "SelfAttentionV1"
 V2 = "SelfAttentionV2"
@@ -187,4 +188,20 @@ def test_two_sentences_give_two_results_linear(expect: Expect) -> None:
         got=f"shape {shape}",
         expected="shape (2, 6, 2)",
         likely="with a batch in front, only the last two dimensions of the keys change places",
+    )
+
+
+@pytest.mark.question("SelfAttentionV1", points=0)
+def test_self_attention_v1_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect,
+        Traits("SelfAttentionV1", [Tensor("... T d_in")], build=[Size("d_in"), Size("d_out")]),
+    )
+
+
+@pytest.mark.question("SelfAttentionV2", points=0)
+def test_self_attention_v2_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect,
+        Traits("SelfAttentionV2", [Tensor("... T d_in")], build=[Size("d_in"), Size("d_out")]),
     )

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect, Tolerance
+from autograder.suite.traits import Size, Tensor, Traits, check_by_itself
 
 # computed from numbers that were rounded to four decimals
 FROM_PRINTED = Tolerance(atol=5e-4, rtol=0.0)
@@ -70,3 +71,8 @@ def test_documented_sentence(expect: Expect) -> None:
         likely="linear1, then ReLU, then linear2",
         tolerance=FROM_PRINTED,
     )
+
+
+@pytest.mark.question("FeedForward", points=0)
+def test_feed_forward_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(expect, Traits("FeedForward", [Tensor("... D")], build=[Size("D"), Size("F")]))

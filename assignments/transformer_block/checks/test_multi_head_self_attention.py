@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect, Tolerance
+from autograder.suite.traits import Size, Tensor, Traits, check_by_itself
 
 # numbers are given to four decimals
 PRINTED = Tolerance(atol=6e-5, rtol=0.0)
@@ -109,4 +110,12 @@ def test_documented_sentence(expect: Expect) -> None:
         likely="these heads are one column wide, so the scores are divided by 1; which layer makes "
         "queries, keys and values?",
         tolerance=PRINTED,
+    )
+
+
+@pytest.mark.question("MultiHeadSelfAttention", points=0)
+def test_multi_head_self_attention_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect,
+        Traits("MultiHeadSelfAttention", [Tensor("B T H*d")], build=[Size("H*d"), Size("H")]),
     )

@@ -3,6 +3,7 @@
 from .declaration import TRAITS, Traits
 from .general import check_trait
 from .inputs import Ids, Input, Made, Pair, Rate, Size, Sizes, Tensor, normal, positive, rows
+from .itself import check_by_itself
 from .table import Row, declarations, traits_of
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Sizes",
     "Tensor",
     "Traits",
+    "check_by_itself",
     "check_trait",
     "declarations",
     "normal",

@@ -7,6 +7,7 @@ import torch
 
 from autograder.suite import Draw, Expect
 from autograder.suite.compare import FROM_PRINTED
+from autograder.suite.traits import Rate, Size, Tensor, Traits, check_by_itself
 
 NAME = "CausalAttention"
 
@@ -146,4 +147,16 @@ def test_too_many_tokens(expect: Expect, draw: Draw) -> None:
         draw.normal(1, 3, 3),
         error=ValueError,
         likely="compare the number of tokens with context_length before all else",
+    )
+
+
+@pytest.mark.question("CausalAttention", points=0)
+def test_causal_attention_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect,
+        Traits(
+            "CausalAttention",
+            [Tensor("B T d_in")],
+            build=[Size("d_in"), Size("d_out"), Size("T+3"), Rate()],
+        ),
     )

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from autograder.suite import Expect, Forbidden
+from autograder.suite.traits import Made, Tensor, Traits, check_by_itself, rows
 
 X = torch.tensor([[1.5, -2.0, 0.5], [3.0, 0.0, -1.0]])
 WEIGHTS = torch.tensor([[0.5, 0.5, 0.0], [0.25, 0.25, 0.5]])
@@ -115,4 +116,20 @@ def test_context_is_made_of_the_weights_that_are_kept(expect: Expect) -> None:
         got="one entry of a value without the other",
         expected="a value with all of its entries, or not at all",
         likely="a dropped weight takes its whole value out of this context vector",
+    )
+
+
+@pytest.mark.question("dropout_attention_weights", points=0)
+def test_dropout_attention_weights_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect,
+        Traits(
+            "dropout_attention_weights",
+            [
+                Tensor("... T S", rows),
+                Tensor("... S d"),
+                Made(lambda draw, sizes: 0.4),
+                Made(lambda draw, sizes: False),
+            ],
+        ),
     )

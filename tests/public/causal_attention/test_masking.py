@@ -7,6 +7,7 @@ import torch
 
 from autograder.suite import Expect
 from autograder.suite.compare import FROM_PRINTED
+from autograder.suite.traits import Tensor, Traits, check_by_itself, rows
 
 INF = float("inf")
 #: exp(LOG_3) is 3, so that quarters come out
@@ -202,4 +203,23 @@ def test_later_keys_change_nothing(expect: Expect) -> None:
         got="other rows 0 and 1 after a change of the last key" if fits else "another shape",
         expected="shape (3, 3), and rows 0 and 1 as before",
         likely="the weights of tokens 0 and 1 must not depend on token 2, their future",
+    )
+
+
+@pytest.mark.question("mask_and_renormalize", points=0)
+def test_mask_and_renormalize_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(expect, Traits("mask_and_renormalize", [Tensor("... T T", rows)]))
+
+
+@pytest.mark.question("mask_scores", points=0)
+def test_mask_scores_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect, Traits("mask_scores", [Tensor("... T T")], after=lambda masked: masked.softmax(-1))
+    )
+
+
+@pytest.mark.question("causal_attention_weights", points=0)
+def test_causal_attention_weights_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect, Traits("causal_attention_weights", [Tensor("... T d"), Tensor("... T d")])
     )

@@ -7,6 +7,7 @@ import torch
 
 from autograder.suite import Draw, Expect
 from autograder.suite.compare import FROM_PRINTED
+from autograder.suite.traits import Rate, Size, Tensor, Traits, check_by_itself
 
 MHA = "MultiHeadAttention"
 #: "The cat sleeps", the weights that a seed gave the layers of the course's notes, and the two
@@ -145,4 +146,16 @@ def test_eight_columns_between_three_heads(expect: Expect) -> None:
         3,
         error=ValueError,
         likely="say so with `raise ValueError(...)` in `__init__`; `assert` raises another error",
+    )
+
+
+@pytest.mark.question("MultiHeadAttention", points=0)
+def test_multi_head_attention_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect,
+        Traits(
+            "MultiHeadAttention",
+            [Tensor("B T d_in")],
+            build=[Size("d_in"), Size("H*d"), Size("T+3"), Rate(), Size("H")],
+        ),
     )

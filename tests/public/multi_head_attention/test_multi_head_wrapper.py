@@ -7,6 +7,7 @@ import torch
 
 from autograder.suite import Draw, Expect
 from autograder.suite.compare import PRINTED
+from autograder.suite.traits import Rate, Size, Tensor, Traits, check_by_itself
 
 WRAPPER = "MultiHeadAttentionWrapper"
 #: one row for each word of "Your journey starts with one step"
@@ -108,4 +109,16 @@ def test_samples_of_a_batch_are_apart(expect: Expect, draw: Draw) -> None:
         got="another result for a sample in a batch than for the sample alone",
         expected="the same result",
         likely="every head takes the whole batch; nothing is joined or added across samples",
+    )
+
+
+@pytest.mark.question("MultiHeadAttentionWrapper", points=0)
+def test_multi_head_attention_wrapper_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect,
+        Traits(
+            "MultiHeadAttentionWrapper",
+            [Tensor("B T d_in")],
+            build=[Size("d_in"), Size("d"), Size("T+3"), Rate(), Size("H")],
+        ),
     )

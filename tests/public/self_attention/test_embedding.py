@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from autograder.suite import Expect
+from autograder.suite.traits import Ids, Tensor, Traits, check_by_itself
 
 SENTENCE = "My shoes are small, my feet are big."
 VOCABULARY = {"My": 0, "are": 2, "big.": 3, "feet": 4, "my": 5, "shoes": 6, "small": 7}
@@ -134,3 +135,8 @@ def test_table_can_be_learned(expect: Expect) -> None:
         expected="[[0, 0], [2, 2], [1, 1]]: row 1 is used twice, row 2 once, row 0 never",
         likely="read the rows out of the table itself, not out of a copy",
     )
+
+
+@pytest.mark.question("embed", points=0)
+def test_embed_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(expect, Traits("embed", [Ids("T", below="V"), Tensor("V d")]))

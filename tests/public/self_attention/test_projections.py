@@ -9,6 +9,7 @@ import torch
 
 from autograder.suite import Expect
 from autograder.suite.compare import FROM_PRINTED
+from autograder.suite.traits import Tensor, Traits, check_by_itself
 
 #: one row for each word of "Your journey starts with one step"
 INPUTS = torch.tensor(
@@ -179,4 +180,26 @@ def test_shapes_of_a_batch_weights_left(expect: Expect) -> None:
         got=f"tensors of shapes {shapes}",
         expected="tensors of shapes (3, 8, 3), (3, 8, 3), (3, 8, 4)",
         likely="three sentences of eight words stay three sentences of eight words",
+    )
+
+
+@pytest.mark.question("project_qkv", points=0)
+def test_project_qkv_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect,
+        Traits(
+            "project_qkv",
+            [Tensor("... T d_in"), Tensor("d_in d_k"), Tensor("d_in d_k"), Tensor("d_in d_v")],
+        ),
+    )
+
+
+@pytest.mark.question("project_qkv_left", points=0)
+def test_project_qkv_left_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect,
+        Traits(
+            "project_qkv_left",
+            [Tensor("... T d_in"), Tensor("d_k d_in"), Tensor("d_k d_in"), Tensor("d_v d_in")],
+        ),
     )

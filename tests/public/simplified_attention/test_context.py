@@ -7,6 +7,7 @@ import torch
 
 from autograder.suite import Expect
 from autograder.suite.compare import FROM_PRINTED, PRINTED
+from autograder.suite.traits import Tensor, Traits, check_by_itself
 
 #: one row for each word of "Your journey starts with one step"
 INPUTS = torch.tensor(
@@ -133,3 +134,18 @@ def test_batch_of_two_sentences(expect: Expect) -> None:
         "words of one sentence do not see the other",
         tolerance=PRINTED,
     )
+
+
+@pytest.mark.question("context_vector", points=0)
+def test_context_vector_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(expect, Traits("context_vector", [Tensor("S"), Tensor("S d")]))
+
+
+@pytest.mark.question("context_vectors", points=0)
+def test_context_vectors_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(expect, Traits("context_vectors", [Tensor("... T S"), Tensor("... S d")]))
+
+
+@pytest.mark.question("simplified_self_attention", points=0)
+def test_simplified_self_attention_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(expect, Traits("simplified_self_attention", [Tensor("... T d")]))

@@ -7,6 +7,7 @@ import torch
 
 from autograder.suite import Expect
 from autograder.suite.compare import PRINTED
+from autograder.suite.traits import Tensor, Traits, check_by_itself
 
 #: one row for each word of "Your journey starts with one step"
 INPUTS = torch.tensor(
@@ -120,3 +121,13 @@ def test_batch_of_heads_keeps_its_place(expect: Expect) -> None:
         expected="0.4753",
         likely="queries of the second head are scored with keys of the second head only",
     )
+
+
+@pytest.mark.question("query_scores", points=0)
+def test_query_scores_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(expect, Traits("query_scores", [Tensor("T d"), Tensor("d")]))
+
+
+@pytest.mark.question("attention_scores", points=0)
+def test_attention_scores_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(expect, Traits("attention_scores", [Tensor("... T d"), Tensor("... S d")]))

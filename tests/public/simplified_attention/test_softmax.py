@@ -7,6 +7,7 @@ import torch
 
 from autograder.suite import Expect, Forbidden
 from autograder.suite.compare import FROM_PRINTED
+from autograder.suite.traits import Tensor, Traits, check_by_itself, positive
 
 #: the scores of "journey" with the words of "Your journey starts with one step"
 SCORES = torch.tensor([0.9544, 1.4950, 1.4754, 0.8434, 0.7070, 1.0865])
@@ -154,3 +155,18 @@ def test_no_softmax_of_torch(expect: Expect) -> None:
     expect.result("softmax", SCORES)
     # by name only: listening to operators makes torch write to a notebook's stderr
     NOT_FROM_TORCH.check("softmax", frozenset(), expect.implementation.names_used("softmax"))
+
+
+@pytest.mark.question("normalize_by_sum", points=0)
+def test_normalize_by_sum_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(expect, Traits("normalize_by_sum", [Tensor("... S", positive)]))
+
+
+@pytest.mark.question("naive_softmax", points=0)
+def test_naive_softmax_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(expect, Traits("naive_softmax", [Tensor("... S")]))
+
+
+@pytest.mark.question("softmax", points=0)
+def test_softmax_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(expect, Traits("softmax", [Tensor("... S")]))

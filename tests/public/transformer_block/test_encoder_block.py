@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect, ExpectLayer, Tolerance
+from autograder.suite.traits import Size, Tensor, Traits, check_by_itself
 
 # numbers are given to four decimals
 PRINTED = Tolerance(atol=6e-5, rtol=0.0)
@@ -147,4 +148,19 @@ def test_plain_norms_give_tokens_with_mean_0(expect: Expect, draw: Draw) -> None
         got=f"tokens with means up to {means:.4f}",
         expected="tokens with mean 0, as a norm with weight 1 and bias 0 gives them",
         likely="in this block a norm is the last step",
+    )
+
+
+@pytest.mark.question("add_and_norm", points=0)
+def test_add_and_norm_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect, Traits("add_and_norm", [Tensor("... D"), Tensor("... D"), Tensor("D"), Tensor("D")])
+    )
+
+
+@pytest.mark.question("EncoderBlock", points=0)
+def test_encoder_block_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect,
+        Traits("EncoderBlock", [Tensor("B T H*d")], build=[Size("H*d"), Size("H"), Size("F")]),
     )
