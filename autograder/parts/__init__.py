@@ -10,12 +10,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .angles import rotary_angles
     from .cached_attention import CachedAttention
     from .causal_attention import CausalAttention
     from .decoder_block import DecoderBlock
     from .feed_forward import FeedForward
     from .multi_head_self_attention import MultiHeadSelfAttention
-    from .rotary import apply_rotary, rotary_angles
+    from .turning import apply_rotary
 
 #: the module of each part
 _MODULES = {
@@ -24,8 +25,8 @@ _MODULES = {
     "DecoderBlock": "decoder_block",
     "FeedForward": "feed_forward",
     "MultiHeadSelfAttention": "multi_head_self_attention",
-    "apply_rotary": "rotary",
-    "rotary_angles": "rotary",
+    "apply_rotary": "turning",
+    "rotary_angles": "angles",
 }
 
 __all__ = [

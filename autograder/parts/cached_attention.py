@@ -6,7 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .rotary import apply_rotary, rotary_angles
+from .angles import rotary_angles
+from .turning import apply_rotary
 
 #: keys and values of all positions so far, (B, H, P, d) each
 Past = tuple[torch.Tensor, torch.Tensor]

@@ -72,4 +72,4 @@ def test_a_part_is_no_answer_however_it_is_handed_in(course: Course) -> None:
 
 def test_a_worker_gets_the_modules_that_a_part_needs_first() -> None:
     names = [module.name for module in modules_of(("CachedAttention",))]
-    assert names == ["rotary", "cached_attention"]
+    assert names == ["angles", "turning", "cached_attention"]

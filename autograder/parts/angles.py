@@ -1,4 +1,4 @@
-"""Rotary position embedding as a part: angles, and the turn of queries and keys by them."""
+"""Angles of rotary position embedding, as a part."""
 
 from __future__ import annotations
 
@@ -19,13 +19,3 @@ def rotary_angles(positions: torch.Tensor, head_dim: int, base: float = 10000.0)
         0, 1 / half - 1, half, base=base, dtype=positions.dtype, device=positions.device
     )
     return torch.outer(positions, speeds)
-
-
-def apply_rotary(x: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
-    """Turns coordinate i together with coordinate i + d/2: (..., T, d), (T, d/2) -> (..., T, d)."""
-    cosine, sine = angles.cos(), angles.sin()
-    turn = torch.stack(
-        (torch.stack((cosine, -sine)), torch.stack((sine, cosine)))
-    )  # (to, from, T, d/2)
-    pairs = torch.stack(x.chunk(2, dim=-1), dim=-2)  # (..., T, from, d/2)
-    return torch.einsum("oftp,...tfp->...top", turn, pairs).flatten(-2)
