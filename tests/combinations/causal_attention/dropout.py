@@ -129,7 +129,7 @@ def rows_of_weights_alone(weights, values, p, training=True):
     return weights * F.dropout(torch.ones_like(weights[..., :1]), p, training)
 
 
-@intended("dropout", "p is the rate that is kept", "0")
+@intended("dropout", "p is the rate that is kept")
 def p_is_kept(x, p, training=True):
     if not 0 <= p <= 1:
         raise ValueError("p")
@@ -183,7 +183,7 @@ def nan_for_one(x, p, training=True):
     return x * (torch.rand_like(x) >= p) / (1 - torch.tensor(p, dtype=x.dtype))
 
 
-@intended("dropout", "the same numbers in every call", "2")
+@intended("dropout", "the same numbers in every call")
 def seeded(x, p, training=True):
     if not 0 <= p <= 1:
         raise ValueError("p")
@@ -206,7 +206,7 @@ def rows_fall_together(x, p, training=True):
     return x * (torch.rand_like(x[..., :1]) >= p) / (1 - p)
 
 
-@intended("dropout", "noise, nothing becomes zero", "0")
+@intended("dropout", "noise, nothing becomes zero")
 def noise(x, p, training=True):
     if not 0 <= p <= 1:
         raise ValueError("p")
@@ -227,7 +227,7 @@ def values_dropped(weights, values, p, training=True):
     return weights @ F.dropout(values, p, training)
 
 
-@intended("dropout_attention_weights", "rows made to sum to one afterwards", "0")
+@intended("dropout_attention_weights", "rows made to sum to one afterwards")
 def rows_made_one(weights, values, p, training=True):
     kept = F.dropout(weights, p, training)
     return kept / kept.sum(-1, keepdim=True).clamp(min=1e-9) @ values

@@ -67,7 +67,7 @@ def mean_of_heads(x):
     return x.mean(1)
 
 
-@intended("merge_heads", "the sum of the heads", "0")
+@intended("merge_heads", "the sum of the heads")
 def sum_of_heads(x):
     return x.sum(1)
 
@@ -113,7 +113,7 @@ def root_of_heads(queries, keys, values):
     return _weights(queries, keys, keys.shape[1] ** 0.5) @ values
 
 
-@intended("causal_head_attention", "heads attend to heads", "0")
+@intended("causal_head_attention", "heads attend to heads")
 def heads_attend_to_heads(queries, keys, values):
     q, k, v = queries.transpose(1, 2), keys.transpose(1, 2), values.transpose(1, 2)
     return (_weights(q, k, k.shape[-1] ** 0.5) @ v).transpose(1, 2)

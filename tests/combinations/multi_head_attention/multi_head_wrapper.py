@@ -31,7 +31,7 @@ class heads_in_time(_Wrapper):
         return torch.cat([head(x) for head in self.heads], dim=1)
 
 
-@intended("MultiHeadAttentionWrapper", "heads stacked", "1")
+@intended("MultiHeadAttentionWrapper", "heads stacked")
 class heads_stacked(_Wrapper):
     def forward(self, x):
         return torch.stack([head(x) for head in self.heads], dim=1)
@@ -72,7 +72,7 @@ class d_out_for_all(_Wrapper):
         return torch.cat([head(x) for head in self.heads], dim=-1)
 
 
-@intended("MultiHeadAttentionWrapper", "one head many times", "4")
+@intended("MultiHeadAttentionWrapper", "one head many times")
 class one_head_many_times(_Wrapper):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__(d_in, d_out, context_length, dropout, 1, qkv_bias)

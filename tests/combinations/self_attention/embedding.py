@@ -65,7 +65,7 @@ def floating_ids(sentence, vocabulary):
     return torch.Tensor([vocabulary[word] for word in sentence.replace(",", "").split()])
 
 
-@intended("encode", "sorted words", "0")
+@intended("encode", "sorted words")
 def sorted_words(sentence, vocabulary):
     return torch.tensor([vocabulary[word] for word in sorted(sentence.replace(",", "").split())])
 
@@ -103,7 +103,7 @@ def ids_from_one(token_ids, table):
     return table[token_ids - 1]
 
 
-@intended("embed", "one-hot rows", "0")
+@intended("embed", "one-hot rows")
 def one_hot(token_ids, table):
     return F.one_hot(token_ids, table.shape[0]).to(table.dtype)
 

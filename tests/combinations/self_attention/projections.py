@@ -56,7 +56,7 @@ def values_by_key_weights(inputs, W_query, W_key, W_value):
     return inputs @ W_query.T, inputs @ W_key.T, inputs @ W_key.T
 
 
-@intended("project_qkv_left", "one query for all: summed over the tokens", "0")
+@intended("project_qkv_left", "one query for all: summed over the tokens")
 def summed_over_tokens(inputs, W_query, W_key, W_value):
     total = inputs.sum(-2, keepdim=True)
     return total @ W_query.T, inputs @ W_key.T, inputs @ W_value.T

@@ -20,7 +20,7 @@ def distances(inputs, query):
     return -((inputs - query) ** 2).sum(-1)
 
 
-@intended("query_scores", "sums over the tokens", "0")
+@intended("query_scores", "sums over the tokens")
 def sums_over_tokens(inputs, query):
     return (inputs * query).sum(0)
 
@@ -48,7 +48,7 @@ def last_token_left_out(inputs, query):
     return scores
 
 
-@intended("query_scores", "a return inside the loop", "0")
+@intended("query_scores", "a return inside the loop")
 def returned_too_early(inputs, query):
     scores = torch.zeros(inputs.shape[0], dtype=inputs.dtype)
     for i, token in enumerate(inputs):
@@ -66,7 +66,7 @@ def scaled(queries, keys):
     return queries @ keys.mT / queries.shape[-1] ** 0.5
 
 
-@intended("attention_scores", "distances", "0")
+@intended("attention_scores", "distances")
 def distances_of_all(queries, keys):
     return ((queries.unsqueeze(-2) - keys.unsqueeze(-3)) ** 2).sum(-1).sqrt()
 
@@ -86,6 +86,6 @@ def through_numpy(queries, keys):
     return torch.from_numpy(queries.detach().numpy() @ keys.detach().mT.numpy())
 
 
-@intended("attention_scores", "the mean of the products", "0")
+@intended("attention_scores", "the mean of the products")
 def mean_of_products_of_all(queries, keys):
     return queries @ keys.mT / keys.shape[-1]

@@ -37,7 +37,7 @@ def constant_below(scores):
     return scores / (scores.sum(dim=-1, keepdim=True) + 1e-3)
 
 
-@intended("normalize_by_sum", "the smallest taken away first", "0")
+@intended("normalize_by_sum", "the smallest taken away first")
 def smallest_taken_away(scores):
     scores = scores - scores.min(dim=-1, keepdim=True).values
     return scores / scores.sum(dim=-1, keepdim=True)
@@ -105,19 +105,19 @@ def cut_at_fifty(scores, dim=-1):
     return powers / powers.sum(dim, keepdim=True)
 
 
-@intended("softmax", "a temperature of two", "1")
+@intended("softmax", "a temperature of two")
 def temperature(scores, dim=-1):
     powers = torch.exp((scores - scores.amax(dim, keepdim=True)) / 2)
     return powers / powers.sum(dim, keepdim=True)
 
 
-@intended("softmax", "the tuple that max returns", "0")
+@intended("softmax", "the tuple that max returns")
 def tuple_of_max(scores, dim=-1):
     powers = torch.exp(scores - scores.max(dim, keepdim=True))
     return powers / powers.sum(dim, keepdim=True)
 
 
-@intended("softmax", "keepdim forgotten", "0")
+@intended("softmax", "keepdim forgotten")
 def keepdim_forgotten(scores, dim=-1):
     powers = torch.exp(scores - scores.amax(dim))
     return powers / powers.sum(dim)

@@ -136,7 +136,7 @@ class no_last_norm(_Block):
         return x + self.feed_forward(x)
 
 
-@intended("EncoderBlock", "eps of 1e-6", "1")
+@intended("EncoderBlock", "eps of 1e-6")
 class another_eps(_Block):
     def __init__(self, d_model, num_heads, hidden_dim):
         super().__init__(d_model, num_heads, hidden_dim)

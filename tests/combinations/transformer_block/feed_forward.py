@@ -43,7 +43,7 @@ class input_added(_Layers):
         return x + self.linear2(torch.relu(self.linear1(x)))
 
 
-@intended("FeedForward", "layers under other names", "0")
+@intended("FeedForward", "layers under other names")
 class other_names(nn.Module):
     def __init__(self, d_model, hidden_dim):
         super().__init__()
