@@ -123,6 +123,7 @@ class SubmissionResult:
     max_score: float
     seconds: float
     seed: int
+    attempt: int = 1
     exercises: tuple[ExerciseResult, ...] = ()
     notes: tuple[str, ...] = ()
     error: str | None = None
@@ -148,6 +149,7 @@ class SubmissionResult:
             max_score=document["max_score"],
             seconds=document["seconds"],
             seed=document["seed"],
+            attempt=document.get("attempt", 1),
             exercises=tuple(_exercise(item) for item in document["exercises"]),
             notes=tuple(document["notes"]),
             error=document.get("error"),

@@ -56,6 +56,11 @@ _MOST_ROWS = 60
     help="Write nbgrader's gradebook and "
     "autograded/ (default: where SUBMITTED is called 'submitted').",
 )
+@click.option(
+    "--secret",
+    type=click.Path(path_type=Path),
+    help="The class's secret, which shards share (default: secret.key beside the results).",
+)
 @in_course
 @as_json
 def grade(
@@ -67,6 +72,7 @@ def grade(
     assignment: str | None,
     tier: str | None,
     gradebook: bool | None,
+    secret: Path | None,
     course_folder: Path,
     as_json: bool,
 ) -> int:
@@ -89,6 +95,7 @@ def grade(
             assignment=assignment,
             tier=Tier(tier) if tier else None,
             gradebook=gradebook,
+            secret=secret,
             events=RunProgress(progress),
             tell_lateness=(lambda _: None) if as_json else _print_lateness,
         )

@@ -42,6 +42,9 @@ class Grader(Protocol):
     def parent(self) -> ForkServer:
         """Where workers come from."""
 
+    def prepare(self, assignments: Sequence[Assignment]) -> None:
+        """Does ahead what every job would have to do for itself."""
+
     def grade(
         self,
         submission: Submission,

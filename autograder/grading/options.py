@@ -10,7 +10,10 @@ from ..records import Tier
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What a grading run is asked to do. `shard` is (index from 1, count)."""
+    """What a grading run is asked to do. `shard` is (index from 1, count).
+
+    `secret` is the file with the class's secret; by default it lies beside the results.
+    """
 
     submitted: Path
     results: Path
@@ -19,3 +22,4 @@ class RunOptions:
     resume: bool = False
     assignment: str | None = None
     tier: Tier | None = None
+    secret: Path | None = None

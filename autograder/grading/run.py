@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from ..records import Assignment, SubmissionResult, SubmissionStatus, Tier
-from ..results.file import GradedKey, ResultsFile
+from ..results.file import GradedKey, History, ResultsFile
 from ..sandbox import ForkServer
 from ..submission import Found, Submission, find_submissions
 from .jobs import ClassGrader, Grader
 from .options import RunOptions
+from .secret import FILE_NAME, class_secret
 from .submissions import failed
 
 Task = tuple[Submission, Assignment]
@@ -46,6 +47,7 @@ class Engine(Protocol):
         fork_server: ForkServer,
         assignments: Sequence[Assignment],
         suite_digests: Mapping[str, str],
+        secret: bytes,
     ) -> Grader:
         """What grades one submission after the other; jobs are forks of it."""
 
@@ -83,9 +85,9 @@ def grade_class(engines: Sequence[Engine], options: RunOptions, events: RunEvent
     found = found.or_refuse(options.submitted)
     mine = [s for s in found.submissions if _is_in_shard(s, options.shard)]
     with ResultsFile(options.results) as file:
-        already = file.graded() if options.resume else frozenset()
+        history = file.history()
         parts = [
-            _grade_part(engine, of_engine, already, options, file, events)
+            _grade_part(engine, of_engine, history, options, file, events)
             for engine in engines
             if (of_engine := [s for s in mine if s.assignment in engine.names]) or not mine
         ]
@@ -111,7 +113,7 @@ class _Part:
 def _grade_part(
     engine: Engine,
     submissions: Sequence[Submission],
-    already: Collection[GradedKey],
+    history: History,
     options: RunOptions,
     file: ResultsFile,
     events: RunEvents,
@@ -121,8 +123,12 @@ def _grade_part(
     }
     digests = {name: engine.suite_digest(a) for name, a in assignments.items()}
     with engine.start_sandbox(options.tier, list(assignments.values())) as fork_server:
-        tasks = [(s, assignments[s.assignment]) for s in submissions]
-        tasks = [task for task in tasks if _key(engine, task, digests, already) not in already]
+        tasks = [
+            (replace(s, attempt=_attempt(engine, s, assignments[s.assignment], history)), a)
+            for s in submissions
+            for a in [assignments[s.assignment]]
+            if not options.resume or _key(engine, (s, a), digests, history) not in history.graded
+        ]
         events.starts(fork_server.tier, len(tasks), len(submissions) - len(tasks))
         part = _Part(fork_server.tier)
 
@@ -132,7 +138,9 @@ def _grade_part(
             part.failed += result.status is SubmissionStatus.FAILED
             events.graded(result)
 
-        grade_submissions(engine, tasks, fork_server, digests, options.jobs, on_result)
+        if tasks:
+            secret = class_secret(options.secret or options.results.with_name(FILE_NAME))
+            grade_submissions(engine, tasks, fork_server, digests, options.jobs, on_result, secret)
     return part
 
 
@@ -143,29 +151,42 @@ def grade_submissions(
     suite_digests: Mapping[str, str],
     jobs: int,
     on_result: Callable[[SubmissionResult], None],
+    secret: bytes = b"",
 ) -> None:
-    """Starts the jobs, and hands on every result as it comes."""
+    """Starts the jobs, and hands on every result as it comes; `secret` is the class's."""
     if not tasks:
         return
     by_name = {assignment.name: assignment for _, assignment in tasks}
-    grader = engine.grader(fork_server, list(by_name.values()), suite_digests)
+    grader = engine.grader(fork_server, list(by_name.values()), suite_digests, secret)
 
     def on_failed(submission: Submission, reason: str) -> SubmissionResult:
         name = submission.assignment
         return failed(submission, by_name[name], suite_digests[name], fork_server.tier, reason)
 
+    if jobs > 1:
+        grader.prepare(list(by_name.values()))
     ClassGrader(grader, on_failed, on_result, jobs).run(tasks)
 
 
 def _key(
-    engine: Engine, task: Task, digests: Mapping[str, str], already: Collection[GradedKey]
+    engine: Engine, task: Task, digests: Mapping[str, str], history: History
 ) -> GradedKey | None:
     """What makes a submission the same as one that was graded; None where none was."""
-    if not already:
+    if not history.graded:
         return None
     submission, assignment = task
     digest = engine.submission_digest(submission, assignment)
     return submission.student, submission.assignment, digest, digests[assignment.name]
+
+
+def _attempt(
+    engine: Engine, submission: Submission, assignment: Assignment, history: History
+) -> int:
+    return history.attempt(
+        submission.student,
+        submission.assignment,
+        lambda: engine.submission_digest(submission, assignment),
+    )
 
 
 def _is_in_shard(submission: Submission, shard: tuple[int, int]) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..errors import AnswerTimeout
 from ..records import (
     Assignment,
     Exercise,
@@ -20,23 +20,14 @@ from ..records import (
     Tier,
     Verdict,
 )
-from ..results.review import LOOK
 from ..sandbox import ForkServer
 from ..submission import Answers, Submission, read_exercise, submission_digest, unreadable
-from ..suite.evasions import evasions
-from .judging.parts import parts_given
-from .judging.recorder import Recorder
-from .judging.remote import RemoteImplementation
-from .judging.substitution import Lender, to_lend
+from .exercises import ExerciseGrader
 from .judging.suites import SuiteRunner
 from .judging.verdicts import MAX_MESSAGE
 from .naming.diagnosis import Diagnosis
-from .watch import CPU_SECONDS, Place, Watch
+from .watch import Place, Watch
 
-_TOO_LONG = (
-    f"judging what this answer gives back takes more than {CPU_SECONDS} s of computing time; "
-    "return what the docstring says, and nothing else"
-)
 _UNGRADED = {ExerciseStatus.MISSING: Verdict.MISSING, ExerciseStatus.UNREADABLE: Verdict.ERROR}
 
 
@@ -49,14 +40,16 @@ class SubmissionGrader:
         parent: ForkServer,
         suite_digests: Mapping[str, str],
         diagnoses: Mapping[Path, Diagnosis],
+        secret: bytes,
         seed: int | None = None,
     ) -> None:
-        """`seed` is one for all submissions; by default each has its own."""
+        """`seed` is one for all attempts; by default the class's secret makes one for each."""
+        self._secret = secret
         self._seed = seed
         self._runner = runner
-        self._diagnoses = diagnoses
         self._parent = parent
         self._suite_digests = suite_digests
+        self._exercises = ExerciseGrader(runner, parent, diagnoses)
 
     @property
     def parent(self) -> ForkServer:
@@ -73,7 +66,7 @@ class SubmissionGrader:
         start = time.perf_counter()
         digest = submission_digest(submission.folder, assignment.exercises)
         suite_digest = self._suite_digests[assignment.name]
-        seed = self._seed if self._seed is not None else seed_of(digest, suite_digest)
+        seed = self._seed_of(suite_digest, submission.attempt)
         watch = watch or Watch()
         exercises = tuple(
             self._exercise(submission.folder, assignment, exercise, seed, watch)
@@ -91,8 +84,20 @@ class SubmissionGrader:
             max_score=sum(exercise.max_score for exercise in exercises),
             seconds=round(time.perf_counter() - start, 4),
             seed=seed,
+            attempt=submission.attempt,
             exercises=exercises,
         )
+
+    def prepare(self, assignments: Sequence[Assignment]) -> None:
+        """Finds out ahead what first attempts are asked: for all jobs, before they are forked."""
+        for assignment in assignments:
+            seed = self._seed_of(self._suite_digests[assignment.name], 1)
+            self._exercises.prepare(assignment.exercises, seed)
+
+    def _seed_of(self, suite_digest: str, attempt: int) -> int:
+        if self._seed is not None:
+            return self._seed
+        return seed_of(self._secret, suite_digest, attempt)
 
     def _exercise(
         self, folder: Path, assignment: Assignment, exercise: Exercise, seed: int, watch: Watch
@@ -105,58 +110,8 @@ class SubmissionGrader:
         if answers.status is not ExerciseStatus.GRADED:
             return self._ungraded(exercise, answers)
 
-        def ask(
-            lender: Lender | None, only: str | None, seed: int
-        ) -> tuple[tuple[QuestionResult, ...], Recorder]:
-            limits, count = assignment.limits, len(exercise.questions)
-            given = parts_given(exercise.solution.read_text(encoding="utf-8"))
-            worker = RemoteImplementation(
-                lambda: self._parent.open(limits, count), answers, limits, seed, lender, given
-            )
-
-            def begin(question: str) -> None:
-                place = Place(exercise.name, question)
-                watch.enter(place)
-                worker.begin_question(question)
-                if place in watch.left_out:
-                    worker.refuse(AnswerTimeout(_TOO_LONG))
-
-            recorder = Recorder(worker, begin)
-            try:
-                judged = self._runner.judge(exercise.hidden_suite, recorder, seed, recorder, only)
-            finally:
-                worker.close()
-            ruled.update(worker.ruled)
-            return judged, recorder
-
-        def judge(
-            lender: Lender | None = None, only: str | None = None
-        ) -> tuple[QuestionResult, ...]:
-            def probe(question: str, seed: int) -> tuple[QuestionResult, Recorder]:
-                (result,), recorder = ask(lender, question, seed)
-                return result, recorder
-
-            diagnosis = self._diagnoses[exercise.hidden_suite]
-
-            def explained(result: QuestionResult) -> QuestionResult:
-                watch.enter(Place(exercise.name, result.question))
-                return diagnosis.explain(result, probe, answers.text)
-
-            return tuple(map(explained, ask(lender, only, seed)[0]))
-
-        ruled: set[str] = set()
-        results, notes = list(judge()), list(answers.notes)
-        for number, result in enumerate(results):
-            names = to_lend(exercise, answers.text, results, result)
-            if names:
-                lender = Lender(self._runner.solution(exercise.hidden_suite), names)
-                (again,) = judge(lender, result.question)
-                if again.score > result.score:
-                    results[number] = again
-                    notes.append(_about_lending(result.question, names))
-        if ruled and (ways := evasions(answers.text)):
-            notes.append(_about_evasions(sorted(ruled), ways))
-        return _result(exercise, replace(answers, notes=tuple(notes)), tuple(results))
+        results, notes = self._exercises.results(assignment, exercise, answers, seed, watch)
+        return _result(exercise, replace(answers, notes=(*answers.notes, *notes)), results)
 
     def _ungraded(self, exercise: Exercise, answers: Answers) -> ExerciseResult:
         points = self._runner.points(exercise.hidden_suite)
@@ -182,14 +137,18 @@ def failed(
         max_score=0.0,
         seconds=0.0,
         seed=0,
+        attempt=submission.attempt,
         error=error[-MAX_MESSAGE:],
     )
 
 
-def seed_of(submission_digest: str, suite_digest: str) -> int:
-    """The seed of a submission's drawn inputs: the same whenever and wherever it is graded."""
-    text = f"{submission_digest}/{suite_digest}".encode()
-    return int.from_bytes(hashlib.sha256(text).digest()[:6], "big")
+def seed_of(secret: bytes, suite_digest: str, attempt: int) -> int:
+    """The seed of an attempt's drawn inputs: one for a class, and on every machine of its secret.
+
+    So equal mistakes get equal points, and what was learnt of one attempt does not answer the next.
+    """
+    text = f"{suite_digest}/{attempt}".encode()
+    return int.from_bytes(hmac.digest(secret, text, "sha256")[:6], "big")
 
 
 def suite_digest(root: Path, assignment: Assignment) -> str:
@@ -219,22 +178,6 @@ def _result(
         max_score=sum(question.max_score for question in questions),
         questions=questions,
         notes=answers.notes,
-    )
-
-
-def _about_lending(question: str, names: Sequence[str]) -> str:
-    """Why a question has points although it calls something that is wrong."""
-    return (
-        f"{question} calls {', '.join(names)}, which is not right yet; it was judged with a right "
-        "one in its place, so that each mistake costs its own question only"
-    )
-
-
-def _about_evasions(questions: Sequence[str], ways: Sequence[str]) -> str:
-    """Why a person should look at code that may go round a rule."""
-    return (
-        f"{LOOK}{', '.join(questions)}: some calls are not allowed there, and the code has "
-        f"{', '.join(ways)}, which can hide a call"
     )
 
 

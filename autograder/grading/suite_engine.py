@@ -24,7 +24,7 @@ Start = Callable[[Tier | None], AbstractContextManager[ForkServer]]
 class SuiteEngine:
     """Grades the assignments of a course by their suites; see `grading.run.Engine`.
 
-    `seed` is one for all submissions; by default each has its own.
+    `seed` is one for all attempts; by default the class's secret makes one for each.
     """
 
     course: Course
@@ -59,6 +59,7 @@ class SuiteEngine:
         fork_server: ForkServer,
         assignments: Sequence[Assignment],
         suite_digests: Mapping[str, str],
+        secret: bytes,
     ) -> SubmissionGrader:
         """Collects the suites, and is ready to grade."""
         torch.set_num_threads(1)  # before anything is forked: forks of more threads may hang
@@ -70,4 +71,4 @@ class SuiteEngine:
             )
             for exercise in exercises
         }
-        return SubmissionGrader(runner, fork_server, suite_digests, diagnoses, self.seed)
+        return SubmissionGrader(runner, fork_server, suite_digests, diagnoses, secret, self.seed)

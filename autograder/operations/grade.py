@@ -61,6 +61,7 @@ def grade(
     assignment: str | None = None,
     tier: Tier | None = None,
     gradebook: bool | None = None,
+    secret: Path | str | None = None,
     events: RunEvents | None = None,
     tell_lateness: Callable[[Sequence[str]], None] = lambda _: None,
 ) -> GradeReport:
@@ -69,7 +70,8 @@ def grade(
     `course` is the instructor's folder (default: here or above). Lines are appended to `results`
     (default: results.jsonl beside `submitted`). nbgrader's gradebook is written where `gradebook`
     says so (default: where the folder is called `submitted`); before that `tell_lateness` is told
-    due dates and who is late, in sentences. `shard` is (index from 1, count).
+    due dates and who is late, in sentences. `secret` is the class's file, which
+    shards share (default: secret.key beside the results). `shard` is (index from 1, count).
 
         report = autograder.grade("course/submitted", jobs=2, resume=True)
         print(report.run.graded, [result.score for result in report.results])
@@ -88,6 +90,7 @@ def grade(
         resume=resume,
         assignment=assignment,
         tier=tier,
+        secret=Path(secret) if secret else None,
     )
     wanted = submitted.resolve().name == "submitted" if gradebook is None else gradebook
     if wanted:

@@ -6,18 +6,51 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
+from typing import Any, TypeVar
 
 from ..errors import GraderError, UserError
 from ..records import SubmissionResult, SubmissionStatus
+
+T = TypeVar("T")
 
 MAX_LINE_BYTES = 256 * 1024
 _SHORT_MESSAGE = 300
 
 #: of a graded submission: student, assignment, and the digests of submission and suite
 GradedKey = tuple[str, str, str, str]
+
+
+class History:
+    """What the lines of a results file say to have been graded."""
+
+    def __init__(self) -> None:
+        self.graded: set[GradedKey] = set()
+        #: of each student and assignment the digests that were submitted, in order
+        self._submitted: dict[tuple[str, str], list[str]] = {}
+
+    def add(self, key: GradedKey | None) -> None:
+        """Takes one line."""
+        if key is None:
+            return
+        self.graded.add(key)
+        student, assignment, digest, _ = key
+        digests = self._submitted.setdefault((student, assignment), [])
+        if digest not in digests:
+            digests.append(digest)
+
+    def attempt(self, student: str, assignment: str, digest: Callable[[], str]) -> int:
+        """The number of an attempt, from 1: other files are another attempt.
+
+        `digest` is that of what was submitted; it is not asked for where there is no line.
+        """
+        before = self._submitted.get((student, assignment))
+        if not before:
+            return 1
+        own = digest()
+        return before.index(own) + 1 if own in before else len(before) + 1
 
 
 class ResultsFile:
@@ -48,13 +81,12 @@ class ResultsFile:
             raise UserError(f"another grader is writing {path}; wait for it") from error
         self._set_truncated_line_aside()
 
-    def graded(self) -> frozenset[GradedKey]:
-        """What needs no grading again."""
-        return frozenset(
-            (r.student, r.assignment, r.submission_digest, r.suite_digest)
-            for r in iterate_results(self.path)
-            if r.status is SubmissionStatus.GRADED
-        )
+    def history(self) -> History:
+        """What was graded before."""
+        history = History()
+        for number, line in _lines(self.path):
+            history.add(_parsed(self.path, number, line, _key_of))
+        return history
 
     def append(self, result: SubmissionResult) -> None:
         """Writes one line and makes it last; raises `GraderError` for a full disk."""
@@ -118,6 +150,12 @@ def read_results(path: Path) -> list[SubmissionResult]:
 
 def iterate_results(path: Path) -> Iterator[SubmissionResult]:
     """As `read_results`, a line at a time."""
+    for number, line in _lines(path):
+        yield _parsed(path, number, line, SubmissionResult.from_json)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file that are not empty, with their numbers."""
     if not path.is_file():
         return
     with open(path, "rb") as file:
@@ -128,18 +166,28 @@ def iterate_results(path: Path) -> Iterator[SubmissionResult]:
                     f"it, grade again: autograder grade {path.parent / 'submitted'} --resume"
                 )
             if line.strip():
-                yield _result(path, number, line)
+                yield number, line
 
 
-def _result(path: Path, number: int, line: bytes) -> SubmissionResult:
+def _parsed(path: Path, number: int, line: bytes, of: Callable[[Any], T]) -> T:
     try:
-        return SubmissionResult.from_json(json.loads(line))
+        return of(json.loads(line))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         what = f"{type(error).__name__}: {error}"
         raise UserError(
             f"{path}:{number} is not a line of results ({what[:200]}); move the file away and "
             "grade again"
         ) from error
+
+
+def _key_of(document: dict[str, Any]) -> GradedKey | None:
+    """What a line says to have been graded; None for a failed one."""
+    if SubmissionStatus(document["status"]) is not SubmissionStatus.GRADED:
+        return None
+    return (
+        *(str(document["student"]), str(document["assignment"])),
+        *(str(document["submission_digest"]), str(document["suite_digest"])),
+    )
 
 
 def _line(result: SubmissionResult) -> bytes:

@@ -10,14 +10,19 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NoReturn, TypeVar
 
 from ..errors import AnswerCrashed, AnswerOutputLimit, AnswerProtocol, AnswerTimeout, SandboxError
 from ..records import Limits
 from ..worker import wire
-from .clock import Budget, Clock
+from .batch import Batch, RawReplies, RawReply
+from .clock import Budget, Clock, pid_of
+from .output import Output
 from .replies import fault_of, value_of
+
+T = TypeVar("T")
 
 _LOOK_AT_CPU_SECONDS = 0.1
 _CONFINED_SECONDS = 30.0
@@ -40,9 +45,7 @@ class Session:
         self._limits = limits
         self._channel = channel
         self._status = status
-        self._output = output
-        self._printed = 0
-        self._last_words = b""
+        self._output = Output(output, limits.output_bytes)
         self._frame = 0
         self._pidfd: int | None = None
         self._pid = 0
@@ -62,19 +65,12 @@ class Session:
         for end in (channel, far_channel):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SOCKET_BUFFER)
         channel.setblocking(False)
-        os.set_blocking(output, False)
         session = cls(limits, channel, status, output)
         return session, [far_channel.detach(), far_status.detach(), far_output]
 
     def ask(self, budget: Budget, operation: str, *args: Any) -> Any:
         """One call of the worker; returns its decoded value."""
-        if not self.alive:
-            raise AnswerCrashed("the process of the submission has ended")
-        self._wait_until_confined()
-        self._frame = secrets.randbits(32)  # a reply that was written ahead does not know it
-        self.interrupted = False
-        clock = Clock(budget, self._pid)
-        try:
+        with self._asking(budget) as clock:
             for part in wire.encode(self._frame, (operation, *args), layouts=True):
                 self._pump(clock, sending=memoryview(part))
             reply = self._receive(clock)
@@ -84,6 +80,26 @@ class Session:
                     self._pump(clock, sending=memoryview(part))
                 reply = self._receive(clock)
             return value_of(reply)
+
+    def ask_several(self, budget: Budget, batch: Batch) -> list[RawReply]:
+        """All calls of a batch at once; returns their replies as they came, not yet decoded."""
+        with self._asking(budget) as clock:
+            replies = RawReplies(self._frame, batch.count, self._limits.reply_bytes)
+            self._pump(clock, sending=memoryview(batch.with_id(self._frame)))
+            while not replies.complete:
+                replies.feed(self._some(clock))
+            return replies.found
+
+    @contextlib.contextmanager
+    def _asking(self, budget: Budget) -> Iterator[Clock]:
+        if not self.alive:
+            raise AnswerCrashed("the process of the submission has ended")
+        self._wait_until_confined()
+        self._frame = secrets.randbits(32)  # a reply that was written ahead does not know it
+        self.interrupted = False
+        clock = Clock(budget, self._pid)
+        try:
+            yield clock
         except wire.BadFrame as error:
             self.kill()
             raise AnswerProtocol(f"the reply is no answer: {error}") from None
@@ -119,7 +135,7 @@ class Session:
         self.kill()
         self._channel.close()
         self._status.close()
-        os.close(self._output)
+        self._output.close()
         if self._pidfd is not None:
             os.close(self._pidfd)
 
@@ -135,13 +151,13 @@ class Session:
             reason = message[1:].decode(errors="replace") or "the worker parent is gone"
             raise SandboxError(f"no worker came: {reason}")
         self._pidfd = descriptors[0]
-        self._pid = _pid_of(self._pidfd)
+        self._pid = pid_of(self._pidfd)
         readable, _, _ = select.select([self._channel], [], [], _CONFINED_SECONDS)
         # no student's code has run yet: what goes wrong until this byte is our own fault
         if not readable or self._channel.recv(1) != b"C":
             time.sleep(0.05)  # its last words are still on the way
             self._drain()
-            said = self._last_words.decode(errors="replace")
+            said = self._output.end.decode(errors="replace")
             self.kill()
             raise SandboxError(f"a worker could not be confined:\n{said}")
 
@@ -160,36 +176,43 @@ class Session:
         """Sends all of `sending` or receives `wanted` bytes; drains the output meanwhile."""
         buffer = bytearray(wanted)
         view = sending if sending is not None else memoryview(buffer)
-        poll = None
         while view:
-            # first try without waiting: most calls are answered at once
-            try:
-                done = (
-                    self._channel.send(view)
-                    if sending is not None
-                    else self._channel.recv_into(view)
-                )
-                if done == 0:
-                    self._ended()
-                view = view[done:]
-                continue
+            if sending is not None:
+                done = self._tried(clock, select.POLLOUT, partial(self._channel.send, view))
+            else:
+                done = self._tried(clock, select.POLLIN, partial(self._channel.recv_into, view))
+            if not done:
+                self._ended()
+            view = view[done:]
+        return buffer
+
+    def _some(self, clock: Clock) -> bytes:
+        """The next bytes that come, all that are there."""
+        part = self._tried(clock, select.POLLIN, lambda: self._channel.recv(_SOCKET_BUFFER))
+        if not part:
+            self._ended()
+        return part
+
+    def _tried(self, clock: Clock, event: int, attempt: Callable[[], T]) -> T:
+        """Does what the channel may not be ready for, waiting as often as it takes."""
+        poll = None
+        while True:
+            try:  # first without waiting: most calls are answered at once
+                return attempt()
             except BlockingIOError:
                 pass
             except ConnectionError:
                 self._ended()
             if poll is None:
                 poll = select.poll()
-                poll.register(
-                    self._channel, select.POLLOUT if sending is not None else select.POLLIN
-                )
-                poll.register(self._output, select.POLLIN)
+                poll.register(self._channel, event)
+                poll.register(self._output.descriptor, select.POLLIN)
             self._wait(poll, clock)
-        return buffer
 
     def _wait(self, poll: select.poll, clock: Clock) -> None:
-        events = poll.poll(_LOOK_AT_CPU_SECONDS * 1000)
-        if any(descriptor == self._output for descriptor, _ in events) and not self._drain():
-            poll.unregister(self._output)
+        events = dict(poll.poll(_LOOK_AT_CPU_SECONDS * 1000))
+        if self._output.descriptor in events and not self._drain():
+            poll.unregister(self._output.descriptor)
         self._check_time(clock)
 
     def _check_time(self, clock: Clock) -> None:
@@ -203,23 +226,16 @@ class Session:
 
     def _drain(self) -> bool:
         """Reads what was printed; False when the output is closed."""
-        while True:
-            try:
-                part = os.read(self._output, 1 << 16)
-            except BlockingIOError:
-                return True
-            if not part:
-                return False
-            self._printed += len(part)
-            self._last_words = (self._last_words + part)[-2000:]
-            if self._printed > self._limits.output_bytes:
-                self.kill()
-                raise AnswerOutputLimit(
-                    f"printed more than {self._limits.output_bytes} bytes: "
-                    "remove the print from the loop"
-                )
+        open_still = self._output.drain()
+        if self._output.size > self._limits.output_bytes:
+            self.kill()
+            raise AnswerOutputLimit(
+                f"printed more than {self._limits.output_bytes} bytes: "
+                "remove the print from the loop"
+            )
+        return open_still
 
-    def _ended(self) -> None:
+    def _ended(self) -> NoReturn:
         """The channel is closed: finds out how the worker ended, and raises it."""
         self._drain()
         self._status.settimeout(0.5)
@@ -232,8 +248,3 @@ class Session:
             raise AnswerProtocol("the submission closed the grader's channel")
         code, cpu, _ = self._exit = json.loads(report)
         raise fault_of(int(code), float(cpu), self._limits)
-
-
-def _pid_of(pidfd: int) -> int:
-    with open(f"/proc/self/fdinfo/{pidfd}") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("Pid:"))

@@ -12,11 +12,12 @@ from ..errors import UserError
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """One student's folder of one assignment."""
+    """One student's folder of one assignment; `attempt` counts from 1."""
 
     student: str
     assignment: str
     folder: Path
+    attempt: int = 1
 
 
 @dataclass(frozen=True, slots=True)

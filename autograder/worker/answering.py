@@ -36,14 +36,18 @@ class Worker:
         self,
         exchange: substitution.Exchange,
         others: Mapping[str, Callable[..., Any]] | None = None,
+        names: Mapping[str, Any] | None = None,
     ) -> None:
-        """`others` are operations besides those on a module."""
+        """`others` are operations besides those on a module, `names` what that has at first."""
         self._exchange = exchange
         self._module = ModuleType("submission")
-        self._layers: list[Any] = []
-        self._builds: list[Callable[[], Any]] = []
+        vars(self._module).update(names or {})
+        #: by the numbers that the grader gives them
+        self._layers: dict[int, Any] = {}
+        self._builds: dict[int, Callable[[], Any]] = {}
         self.operations: dict[str, Callable[..., Any]] = {
             "load": self._load,
+            "seed": lambda seed: (torch.default_generator.manual_seed(seed), None)[1],
             "call": lambda name, args: execution.call(self._get(name), args),
             "gradients": lambda name, *rest: execution.gradients(self._get(name), *rest),
             "steps": lambda name, calls: execution.steps(self._get(name), calls),
@@ -56,7 +60,7 @@ class Worker:
             "load_weights": lambda layer, values: execution.load(self._layers[layer], values),
             "train": lambda layer, mode: (self._layers[layer].train(mode), None)[1],
             "move": self._move,
-            "copy": lambda layer: self._keep(copy.deepcopy(self._layers[layer]), layer),
+            "copy": self._copy,
             "restore": self._restore,
             "borrow": self._borrow,
             **(others or {}),
@@ -101,21 +105,23 @@ class Worker:
         except KeyError:
             raise NotDefined(name) from None
 
-    def _build(self, name: str, args: list[Any]) -> int:
+    def _build(self, layer: int, name: str, args: list[Any]) -> None:
         def build() -> Any:
             return self._get(name)(*args)
 
-        self._layers.append(build())
-        self._builds.append(build)
-        return len(self._layers) - 1
+        self._keep(layer, build, build)
 
-    def _keep(self, layer: Any, like: int) -> int:
-        self._layers.append(layer)
-        self._builds.append(self._builds[like])
-        return len(self._layers) - 1
+    def _copy(self, layer: int, other: int) -> None:
+        self._keep(other, lambda: copy.deepcopy(self._layers[layer]), self._builds[layer])
 
-    def _restore(self, layer: int) -> int:
-        return self._keep(execution.restored(self._layers[layer], self._builds[layer]), layer)
+    def _restore(self, layer: int, other: int) -> None:
+        build = self._builds[layer]
+        self._keep(other, lambda: execution.restored(self._layers[layer], build), build)
+
+    def _keep(self, number: int, make: Callable[[], Any], build: Callable[[], Any]) -> None:
+        self._layers.pop(number, None)  # what fails to be made is not there
+        self._layers[number] = make()
+        self._builds[number] = build
 
     def _move(self, layer: int, dtype: str | None, device: str | None) -> None:
         kind = getattr(torch, dtype) if dtype else None
@@ -178,13 +184,25 @@ def serve(channel: socket.socket, others: Mapping[str, Callable[..., Any]] | Non
     worker = Worker(exchange, others)
     while True:
         frame_id, request = _receive(channel)
-        try:
-            operation, *args = request
-            parts = list(wire.encode(frame_id, ("ok", worker.operations[operation](*args))))
-        except BaseException as error:
-            parts = list(wire.encode(frame_id, _failure(error)))
-        for part in parts:
+        for part in _answers(worker, frame_id, request):
             channel.sendall(part)
+
+
+def _answers(worker: Worker, frame_id: int, request: Any) -> list[bytes | memoryview]:
+    """The frames of the replies: to `several` requests one each, in one part."""
+    if request[0] != "several":
+        return answer(worker, frame_id, request)
+    # each is written at once: a later call may change what an earlier one returned
+    return [b"".join([b"".join(answer(worker, frame_id, one)) for one in request[1]])]
+
+
+def answer(worker: Worker, frame_id: int, request: Any) -> list[bytes | memoryview]:
+    """The frame of the reply to one request: its value, or what failed."""
+    try:
+        operation, *args = request
+        return list(wire.encode(frame_id, ("ok", worker.operations[operation](*args))))
+    except BaseException as error:
+        return list(wire.encode(frame_id, _failure(error)))
 
 
 def _failure(error: BaseException) -> tuple[Any, ...]:

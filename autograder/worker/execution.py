@@ -15,7 +15,7 @@ from torch.autograd import profiler_legacy
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from .devices import second_device
-from .wire import memory_of
+from .layout import memory_of
 
 
 def error_text(error: BaseException) -> str:

@@ -39,7 +39,9 @@ def main() -> None:
     seccomp.prepared(platform.machine())
     nest = confine.pid_namespaces() if settings["own_namespaces"] else None
     confine.hide()
+    confine.ignore_signals()
     gc.freeze()  # with what garbage there is: looking for it takes longer than it ever costs
+    heap.gather()
     heap.close_holes()
     gc.enable()
     if len(os.listdir("/proc/self/task")) != 1:

@@ -9,15 +9,16 @@ expanded. What it receives is contiguous, so that no reply is larger than its by
 
 from __future__ import annotations
 
-import ctypes
 import json
 import math
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import torch
+
+from .layout import DTYPES, NAMES, SMALL_BYTES, bytes_of, is_plain, memory_of, span_of
 
 HEAD = struct.Struct("<IIQ")
 MAX_DEPTH = 20
@@ -28,17 +29,6 @@ MAX_DIMENSIONS = 12
 #: tensors of a frame, each counted as often as it is named
 MAX_TENSORS = 10_000
 MAX_HEADER_BYTES = 1 << 20
-#: a frame with less tensor data goes in one part: every part that is sent wakes the other side
-_SMALL = 1 << 16
-
-_DTYPES: dict[str, torch.dtype] = {
-    str(dtype).removeprefix("torch."): dtype
-    for dtype in (
-        *(torch.float16, torch.bfloat16, torch.float32, torch.float64),
-        *(torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8, torch.bool),
-        *(torch.complex64, torch.complex128),
-    )
-}
 
 
 class BadFrame(Exception):
@@ -53,12 +43,12 @@ def encode(frame_id: int, value: Any, layouts: bool = False) -> Iterator[bytes |
     encoder = _Encoder(layouts)
     header = json.dumps(encoder.node(value)).encode()
     start = HEAD.pack(frame_id, len(header), encoder.size) + header
-    if encoder.size < _SMALL:
-        yield b"".join([start, *map(_bytes_of, encoder.tensors)])
+    if encoder.size < SMALL_BYTES:  # in one part: every part that is sent wakes the other side
+        yield b"".join([start, *map(bytes_of, encoder.tensors)])
         return
     yield start
     for tensor in encoder.tensors:
-        yield _bytes_of(tensor)
+        yield bytes_of(tensor)
 
 
 def decode(
@@ -75,17 +65,6 @@ def decode(
     if decoder.offset != len(data):
         raise BadFrame("bytes left over")
     return value
-
-
-def _bytes_of(tensor: torch.Tensor) -> memoryview:
-    """The memory of a contiguous tensor; the view keeps the tensor alive."""
-    memory = (ctypes.c_char * _nbytes(tensor)).from_address(tensor.data_ptr())
-    memory.owner = tensor  # type: ignore[attr-defined]
-    return memoryview(memory).cast("B")
-
-
-def _nbytes(tensor: torch.Tensor) -> int:
-    return tensor.numel() * tensor.element_size()
 
 
 class _Encoder:
@@ -121,45 +100,40 @@ class _Encoder:
     def _tensor(self, value: torch.Tensor) -> dict[str, Any]:
         if id(value) in self._index:
             return {"S": self._index[id(value)]}
+        if is_plain(value):
+            return self._added(value, value, list(value.shape), None)
         with torch._C.DisableTorchFunctionSubclass():
             if value.layout != torch.strided:
                 raise BadFrame(f"a tensor of layout {value.layout} can't cross")
             plain = value.detach().as_subclass(torch.Tensor)
-            name = str(plain.dtype).removeprefix("torch.")
-            if name not in _DTYPES:
+            if plain.dtype not in NAMES:
+                name = str(plain.dtype).removeprefix("torch.")
                 raise BadFrame(f"a tensor of dtype {name} can't cross")
-            shape = list(plain.shape)
             if plain.device.type == "meta":
-                return {"M": [name, shape]}
-            strides = None
+                return {"M": [NAMES[plain.dtype], list(plain.shape)]}
+            shape, strides = list(plain.shape), None
             if self._layouts and not plain.is_contiguous():
                 strides, plain = list(plain.stride()), memory_of(plain)
             plain = plain.resolve_conj().resolve_neg().contiguous().cpu()
+        return self._added(value, plain, shape, strides)
+
+    def _added(
+        self, value: Any, plain: torch.Tensor, shape: list[int], strides: list[int] | None
+    ) -> dict[str, Any]:
+        """The node of a tensor, of which `plain` crosses; the value itself may be a liar."""
         self._index[id(value)] = self._count
         self._count += 1
-        self.size += _nbytes(plain)
+        self.size += plain.nbytes
         if plain.numel():
             self.tensors.append(plain)
-        return {"T": [name, shape, strides]}
-
-
-def span_of(shape: Sequence[int], strides: Sequence[int]) -> int:
-    """How many elements of memory lie between the first and the last of a tensor."""
-    if 0 in shape:
-        return 0
-    return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
-
-
-def memory_of(tensor: torch.Tensor) -> torch.Tensor:
-    """The memory that a tensor lies in, as one row: every element once, and what is between."""
-    return tensor.as_strided((span_of(tensor.shape, tensor.stride()),), (1,))
+        return {"T": [NAMES[plain.dtype], shape, strides]}
 
 
 class _Decoder:
     def __init__(self, data: bytearray, layouts: bool, most_bytes: int | None) -> None:
         self._layouts, self._most_bytes = layouts, most_bytes
         self._named = self._named_bytes = 0
-        self._view = memoryview(data)
+        self._data = data
         self.offset = 0
         self._tensors: list[torch.Tensor] = []
 
@@ -197,7 +171,7 @@ class _Decoder:
     def _again(self, index: Any) -> torch.Tensor:
         if type(index) is not int or not 0 <= index < len(self._tensors):
             raise BadFrame("refers to no tensor")
-        self._count(_nbytes(self._tensors[index]))
+        self._count(self._tensors[index].nbytes)
         return self._tensors[index]
 
     def _count(self, size: int) -> None:
@@ -217,18 +191,19 @@ class _Decoder:
                 raise BadFrame("bad strides")
             memory = [span_of(shape, strides)]
         size = math.prod(memory) * dtype.itemsize
-        if self.offset + size > len(self._view):
+        start, self.offset = self.offset, self.offset + size
+        if self.offset > len(self._data):
             raise BadFrame("tensor data is short")
         self._count(size)
-        part = self._view[self.offset : self.offset + size]
-        self.offset += size
-        tensor = torch.empty(
-            memory, dtype=dtype, device="cpu"
-        )  # whatever a module made the default
-        if size:
-            if dtype is torch.bool and max(part) > 1:
+        if not size:
+            tensor = torch.empty(memory, dtype=dtype, device="cpu")  # whatever became the default
+        else:
+            if dtype is torch.bool and max(memoryview(self._data)[start : self.offset]) > 1:
                 raise BadFrame("a bool that is neither 0 nor 1")
-            ctypes.memmove(tensor.data_ptr(), (ctypes.c_char * size).from_buffer(part), size)
+            row = torch.frombuffer(
+                self._data, dtype=dtype, count=size // dtype.itemsize, offset=start
+            )
+            tensor = row.view(memory).clone()  # aligned, and apart from its neighbours
         if strides is not None:
             tensor = tensor.as_strided(shape, strides)
         self._tensors.append(tensor)
@@ -236,9 +211,9 @@ class _Decoder:
 
 
 def _dtype(name: Any) -> torch.dtype:
-    if type(name) is not str or name not in _DTYPES:
+    if type(name) is not str or name not in DTYPES:
         raise BadFrame("unknown dtype")
-    return _DTYPES[name]
+    return DTYPES[name]
 
 
 def _shape(shape: Any) -> list[int]:

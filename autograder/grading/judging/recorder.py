@@ -37,9 +37,11 @@ class Recorder(Observer):
         self,
         implementation: Implementation,
         begin_question: Callable[[str], None] = lambda question: None,
+        begin_test: Callable[[str], None] = lambda test: None,
     ) -> None:
         self._implementation = implementation
         self._begin_question = begin_question
+        self._begin_test = begin_test
         self._question = ""
         self._events: list[Event] = []
         self.by_test: dict[tuple[str, str], list[Event]] = {}
@@ -52,6 +54,7 @@ class Recorder(Observer):
     def begin_test(self, test: str) -> None:
         """See `Observer`."""
         self._events = self.by_test[self._question, test] = []
+        self._begin_test(test)
 
     def call(self, name: str, args: Sequence[Any]) -> Outcome:
         """See `Implementation.call`."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,10 @@ class Observer:
 
     def begin_test(self, test: str) -> None:
         """The next calls are this test's."""
+
+    def judged(self, run: Callable[[], TestOutcome]) -> TestOutcome:
+        """The outcome of the test that has begun; `run` runs it."""
+        return run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +115,7 @@ class SuiteRunner:
             outcomes = []
             for test in tests.values():
                 observer.begin_test(test.item.name)
-                outcomes.append(self._run(test, implementation, seed))
+                outcomes.append(observer.judged(partial(self._run, test, implementation, seed)))
             results.append(judge(question, outcomes))
         return tuple(results)
 

@@ -30,6 +30,9 @@ class NotebookGrader:
     parent: ForkServer
     digests: Mapping[str, str]
 
+    def prepare(self, assignments: Sequence[Assignment]) -> None:
+        """There is nothing that jobs could share."""
+
     def grade(
         self,
         submission: Submission,
@@ -51,6 +54,7 @@ class NotebookGrader:
             max_score=sum(exercise.max_score for exercise in exercises),
             seconds=round(time.perf_counter() - start, 4),
             seed=0,
+            attempt=submission.attempt,
             exercises=exercises,
             notes=(*outcome.notes, *waiting(exercises)),
         )
@@ -105,8 +109,9 @@ class NotebookEngine:
         fork_server: ForkServer,
         assignments: Sequence[Assignment],
         suite_digests: Mapping[str, str],
+        secret: bytes,
     ) -> NotebookGrader:
-        """What grades one submission after the other."""
+        """What grades one submission after the other; its numbers do not hang on a secret."""
         return NotebookGrader(self._course, fork_server, suite_digests)
 
 

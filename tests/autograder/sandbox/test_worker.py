@@ -150,7 +150,8 @@ def test_a_layer_takes_weights_by_name_and_gives_their_gradients(student):
         "    def forward(self, x):\n"
         "        return self.linear(x)\n"
     )
-    handle = made.ask("build", "Layer", [2])
+    handle = 0
+    made.ask("build", handle, "Layer", [2])
     weights = {"linear.weight": torch.eye(2), "linear.bias": torch.ones(2)}
     made.ask("load_weights", handle, weights)
     value, _ = made.ask("forward", handle, [torch.tensor([[3.0, 4.0]])])

@@ -1,0 +1,174 @@
+"""Judges one exercise: all questions at once, then again those that stood on a fault of another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from ..errors import AnswerTimeout
+from ..records import Assignment, Exercise, QuestionResult
+from ..results.review import LOOK
+from ..sandbox import ForkServer
+from ..sandbox.session import Session
+from ..submission import Answers
+from ..suite.evasions import evasions
+from .judging.judgement import Judgement, Memory
+from .judging.parts import parts_given
+from .judging.plan import Plans
+from .judging.planned import PlannedImplementation
+from .judging.recorder import Recorder
+from .judging.remote import RemoteImplementation
+from .judging.substitution import Lender, to_lend
+from .judging.suites import SuiteRunner
+from .judging.verdicts import TestOutcome
+from .naming.diagnosis import Diagnosis
+from .watch import CPU_SECONDS, Place, Watch
+
+_TOO_LONG = (
+    f"judging what this answer gives back takes more than {CPU_SECONDS} s of computing time; "
+    "return what the docstring says, and nothing else"
+)
+
+
+class ExerciseGrader:
+    """Judges exercises with collected suites; remembers what it has judged, for all submissions."""
+
+    def __init__(
+        self, runner: SuiteRunner, parent: ForkServer, diagnoses: Mapping[Path, Diagnosis]
+    ) -> None:
+        self._runner = runner
+        self._parent = parent
+        self._diagnoses = diagnoses
+        self._plans = Plans(runner)
+        self._outcomes: Memory[TestOutcome] = Memory()
+        self._given: dict[Path, tuple[str, ...]] = {}
+
+    def prepare(self, exercises: Sequence[Exercise], seed: int) -> None:
+        """Makes the plans of exercises ahead, for all processes that are to be forked."""
+        for exercise in exercises:
+            self._plans.of(exercise.hidden_suite, seed)
+
+    def results(
+        self,
+        assignment: Assignment,
+        exercise: Exercise,
+        answers: Answers,
+        seed: int,
+        watch: Watch,
+    ) -> tuple[tuple[QuestionResult, ...], tuple[str, ...]]:
+        """The result of each question, and notes for the student; tells `watch` where it is."""
+        task = _Task(assignment, exercise, answers, seed, watch, set())
+        results, notes = [self._named(task, r) for r in self._planned(task)], []
+        for number, result in enumerate(results):
+            names = to_lend(exercise, answers.text, results, result)
+            if names:
+                lender = Lender(self._runner.solution(exercise.hidden_suite), names)
+                again, _ = self._ask(task, result.question, seed, lender)
+                again = self._named(task, again, lender)
+                if again.score > result.score:
+                    results[number] = again
+                    notes.append(_about_lending(result.question, names))
+        if task.ruled and (ways := evasions(answers.text)):
+            notes.append(_about_evasions(sorted(task.ruled), ways))
+        return tuple(results), tuple(notes)
+
+    def _planned(self, task: _Task) -> Sequence[QuestionResult]:
+        """All questions, asked at once."""
+        suite, seed = task.exercise.hidden_suite, task.seed
+        plan = self._plans.of(suite, seed)
+        worker = PlannedImplementation(
+            lambda: self._open(task),
+            task.answers,
+            task.assignment.limits,
+            seed,
+            plan,
+            self._given_to(task.exercise),
+        )
+        begin = partial(task.begin, worker)
+        judgement = Judgement(suite, plan, worker, self._outcomes, begin)
+        try:
+            return self._runner.judge(suite, worker, seed, judgement)
+        finally:
+            worker.close()
+            task.ruled.update(worker.ruled)
+
+    def _named(
+        self, task: _Task, result: QuestionResult, lender: Lender | None = None
+    ) -> QuestionResult:
+        """The result with its mistake's name, for which it is asked once more."""
+        task.watch.enter(Place(task.exercise.name, result.question))
+        diagnosis = self._diagnoses[task.exercise.hidden_suite]
+        return diagnosis.explain(
+            result,
+            lambda question, seed: self._ask(task, question, seed, lender),
+            task.answers.text,
+        )
+
+    def _ask(
+        self, task: _Task, question: str, seed: int, lender: Lender | None
+    ) -> tuple[QuestionResult, Recorder]:
+        """One question call by call, in a fresh worker; what is lent stands for wrong answers."""
+        worker = RemoteImplementation(
+            lambda: self._open(task),
+            task.answers,
+            task.assignment.limits,
+            seed,
+            lender,
+            self._given_to(task.exercise),
+        )
+        recorder = Recorder(worker, partial(task.begin, worker), worker.begin_test)
+        suite = task.exercise.hidden_suite
+        try:
+            (result,) = self._runner.judge(suite, recorder, seed, recorder, question)
+        finally:
+            worker.close()
+            task.ruled.update(worker.ruled)
+        return result, recorder
+
+    def _open(self, task: _Task) -> Session:
+        return self._parent.open(task.assignment.limits, len(task.exercise.questions))
+
+    def _given_to(self, exercise: Exercise) -> tuple[str, ...]:
+        """The parts that an exercise may import."""
+        suite = exercise.hidden_suite
+        if suite not in self._given:
+            self._given[suite] = parts_given(exercise.solution.read_text(encoding="utf-8"))
+        return self._given[suite]
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """One exercise of one submission; `ruled` takes the questions that have a rule."""
+
+    assignment: Assignment
+    exercise: Exercise
+    answers: Answers
+    seed: int
+    watch: Watch
+    ruled: set[str]
+
+    def begin(self, worker: RemoteImplementation, question: str) -> None:
+        """The next calls are this question's; nothing is asked where it is to be left out."""
+        place = Place(self.exercise.name, question)
+        self.watch.enter(place)
+        worker.begin_question(question)
+        if place in self.watch.left_out:
+            worker.refuse(AnswerTimeout(_TOO_LONG))
+
+
+def _about_lending(question: str, names: Sequence[str]) -> str:
+    """Why a question has points although it calls something that is wrong."""
+    return (
+        f"{question} calls {', '.join(names)}, which is not right yet; it was judged with a right "
+        "one in its place, so that each mistake costs its own question only"
+    )
+
+
+def _about_evasions(questions: Sequence[str], ways: Sequence[str]) -> str:
+    """Why a person should look at code that may go round a rule."""
+    return (
+        f"{LOOK}{', '.join(questions)}: some calls are not allowed there, and the code has "
+        f"{', '.join(ways)}, which can hide a call"
+    )

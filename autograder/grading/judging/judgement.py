@@ -1,0 +1,95 @@
+"""The tests of one exercise are run over its answers; answers that were judged before are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from .plan import Plan
+from .planned import OffPlan, PlannedImplementation
+from .suites import Observer
+from .verdicts import TestOutcome
+
+T = TypeVar("T")
+
+#: of each kind of thing that is remembered; a message has up to 2,000 characters
+_MAX_REMEMBERED = 4096
+
+
+class Memory(Generic[T]):
+    """Remembers so many things, the latest that were asked for."""
+
+    def __init__(self, size: int = _MAX_REMEMBERED) -> None:
+        self._size = size
+        self._known: dict[Hashable, T] = {}
+
+    def get(self, key: Hashable) -> T | None:
+        """What is known by that key."""
+        if key not in self._known:
+            return None
+        value = self._known[key] = self._known.pop(key)
+        return value
+
+    def put(self, key: Hashable, value: T) -> None:
+        """Remembers; what was not asked for the longest is forgotten."""
+        self._known[key] = value
+        if len(self._known) > self._size:
+            del self._known[next(iter(self._known))]
+
+
+class Judgement(Observer):
+    """Watches a suite judge planned answers; the same replies to a test are judged once."""
+
+    def __init__(
+        self,
+        suite: Path,
+        plan: Plan,
+        answers: PlannedImplementation,
+        known: Memory[TestOutcome],
+        begin_question: Callable[[str], None],
+    ) -> None:
+        """`begin_question` tells the answers which question comes."""
+        self._suite = suite
+        self._plan = plan
+        self._answers = answers
+        self._known = known
+        self._begin_question = begin_question
+        self._question = self._test = ""
+
+    def begin_question(self, question: str) -> None:
+        """See `Observer`."""
+        self._question = question
+        self._begin_question(question)
+
+    def begin_test(self, test: str) -> None:
+        """See `Observer`."""
+        self._test = test
+        self._answers.begin_test(test)
+
+    def judged(self, run: Callable[[], TestOutcome]) -> TestOutcome:
+        """See `Observer`."""
+        digest = self._answers.digest()
+        key = self._suite, self._plan.seed, self._question, self._test, digest
+        known = self._known.get(key) if digest is not None else None
+        if known is not None:
+            return known
+        try:
+            outcome = run()
+        except OffPlan:
+            self._answers.begin_test(self._test)
+            self._answers.leave_plan()
+            return run()
+        if digest is not None:
+            self._known.put(key, _without_traces(outcome))
+        return outcome
+
+
+def _without_traces(outcome: TestOutcome) -> TestOutcome:
+    """An outcome whose exception holds on to nothing but its text."""
+    if outcome.failure is None:
+        return outcome
+    failure = outcome.failure.with_traceback(None)
+    failure.__context__ = failure.__cause__ = None
+    return replace(outcome, failure=failure)

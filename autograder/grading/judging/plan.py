@@ -1,0 +1,137 @@
+"""What a suite asks with one seed: found out once with the solution, then asked of all at once.
+
+A test may ask what depends on an earlier answer. So each request of a test is kept as it was: where
+a submission's test asks anything else, the plan ends for that test.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ...sandbox.batch import Batch
+from ...sandbox.replies import value_of
+from ...suite.local import LocalImplementation
+from ...worker import wire
+from ...worker.answering import Worker, answer
+from .remote import question_seed
+from .requests import AskedImplementation
+from .suites import Observer, SuiteRunner
+
+#: a test that asks for more bytes than this is asked call by call
+_MAX_BYTES = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class TestPlan:
+    """The requests of one test: where their replies begin in the batch, and each one's bytes.
+
+    `asks` are the answers that it asks, `names` those of which it looks at the names that they use.
+    """
+
+    start: int
+    requests: tuple[bytes, ...]
+    asks: frozenset[str]
+    names: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one suite asks with one seed. `cpu_seconds` is what the solution needs for it."""
+
+    seed: int
+    batch: Batch
+    tests: Mapping[tuple[str, str], TestPlan]
+    cpu_seconds: float
+
+
+def plan_of(runner: SuiteRunner, suite: Path, seed: int) -> Plan:
+    """Runs a suite against its solution, and notes what it asks."""
+    solution = runner.solution(suite)
+    assert isinstance(solution, LocalImplementation)
+    rehearsal = _Rehearsal(solution, seed)
+    start = time.process_time()
+    with torch.random.fork_rng(devices=[]):
+        runner.judge(suite, rehearsal, seed, rehearsal)
+    return rehearsal.plan(time.process_time() - start)
+
+
+def bytes_of(request: tuple[Any, ...]) -> bytes:
+    """A request as it crosses."""
+    return b"".join(wire.encode(0, request, layouts=True))
+
+
+class _Rehearsal(AskedImplementation, Observer):
+    """The solution, asked as a worker would be; notes the requests of each test."""
+
+    def __init__(self, solution: LocalImplementation, seed: int) -> None:
+        super().__init__()
+        self._solution = solution
+        self._worker = Worker(lambda request: None, names=solution.namespace)
+        self._seed = seed
+        self._question = ""
+        self._requests: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
+        self._noted: list[tuple[Any, ...]] = []
+        self._asks: dict[tuple[str, str], set[str]] = {}
+        self._names: dict[tuple[str, str], set[str]] = {}
+
+    def begin_question(self, question: str) -> None:
+        self._question = question
+
+    def begin_test(self, test: str) -> None:
+        super().begin_test(test)
+        self._test = self._question, test
+        self._noted = self._requests[self._test] = []
+
+    def ask(self, name: str, *request: Any) -> Any:
+        self._noted.append(request)
+        self._asks.setdefault(self._test, set()).add(name)
+        frame = b"".join(answer(self._worker, 0, request))
+        _, header_size, _ = wire.HEAD.unpack_from(frame)
+        middle = wire.HEAD.size + header_size
+        return value_of(wire.decode(frame[wire.HEAD.size : middle], bytearray(frame[middle:])))
+
+    def names_used(self, name: str) -> frozenset[str]:
+        self._names.setdefault(self._test, set()).add(name)
+        return self._solution.names_used(name)
+
+    def plan(self, cpu_seconds: float) -> Plan:
+        """All that was noted, in one batch: each question begins with its seed."""
+        asked: list[tuple[Any, ...]] = []
+        tests: dict[tuple[str, str], TestPlan] = {}
+        seeded = None
+        for (question, test), requests in self._requests.items():
+            in_bytes = tuple(map(bytes_of, requests))
+            if sum(map(len, in_bytes)) > _MAX_BYTES:
+                continue
+            if question != seeded:
+                seeded = question
+                asked.append(("seed", question_seed(self._seed, question)))
+            key = question, test
+            tests[key] = TestPlan(
+                len(asked),
+                in_bytes,
+                frozenset(self._asks.get(key, ())),
+                frozenset(self._names.get(key, ())),
+            )
+            asked += requests
+        return Plan(self._seed, Batch.of(asked), tests, cpu_seconds)
+
+
+class Plans:
+    """The plans of a run's suites, by seed; each is made when it is first asked for."""
+
+    def __init__(self, runner: SuiteRunner) -> None:
+        self._runner = runner
+        self._plans: dict[tuple[Path, int], Plan] = {}
+
+    def of(self, suite: Path, seed: int) -> Plan:
+        """The plan of one suite."""
+        if (suite, seed) not in self._plans:
+            self._plans[suite, seed] = plan_of(self._runner, suite, seed)
+        return self._plans[suite, seed]

@@ -1,0 +1,131 @@
+"""One exercise of a submission, asked all at once; its tests then run over the recorded replies.
+
+What the plan does not foresee is asked call by call, as without a plan: a worker that fails the
+batch in any way is given up, and a test that asks something else begins again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...errors import AnswerFault
+from ...records import Limits
+from ...sandbox import Budget
+from ...sandbox.batch import RawReply
+from ...sandbox.replies import value_of
+from ...sandbox.session import Session
+from ...submission import Answers
+from ...worker import wire
+from .plan import Plan, TestPlan, bytes_of
+from .remote import RemoteImplementation
+
+#: CPU seconds that all questions together may take beside what the solution took, times this many
+_CPU_SECONDS, _TIMES = 0.1, 4.0
+#: replies that depend on nothing but what was asked and the code: others speak of a limit, or get
+#: a hint about the submission
+_PLAIN = (b'{"U": ["ok", ', b'{"U": ["raised", ')
+
+
+class OffPlan(BaseException):
+    """A test asks what is not in the plan; it must run again, and be asked call by call."""
+
+
+class PlannedImplementation(RemoteImplementation):
+    """The answers of one exercise, which a plan asks for. Close it."""
+
+    def __init__(
+        self,
+        open_worker: Callable[[], Session],
+        answers: Answers,
+        limits: Limits,
+        seed: int,
+        plan: Plan,
+        given: tuple[str, ...] = (),
+    ) -> None:
+        """`given` are the parts that the exercise may import."""
+        super().__init__(open_worker, answers, limits, seed, given=given)
+        self._plan = plan
+        self._replies: Sequence[RawReply] | None = None
+        self._asked = False
+        self._test: TestPlan | None = None
+        self._next = 0
+
+    def begin_question(self, question: str) -> None:
+        """See `RemoteImplementation.begin_question`."""
+        if not self._asked:
+            self._asked = True
+            self._replies = self._all_replies()
+        super().begin_question(question)
+
+    def begin_test(self, test: str) -> None:
+        """The next calls are this test's."""
+        super().begin_test(test)
+        self._next = 0
+        self._test = None
+        if self._replies is not None and not self._ends:
+            self._test = self._plan.tests.get((self._question, test))
+
+    def leave_plan(self) -> None:
+        """The test that has begun is asked call by call."""
+        self._test = None
+
+    def digest(self) -> bytes | None:
+        """What the outcome of the test depends on; None where it is not known beforehand."""
+        if self._test is None or self._replies is None or any(map(self._fails, self._test.asks)):
+            return None
+        digest = hashlib.blake2b(digest_size=16)
+        start = self._test.start
+        for header, data in self._replies[start : start + len(self._test.requests)]:
+            if not header.startswith(_PLAIN):
+                return None
+            digest.update(header)
+            digest.update(data)
+        for name in sorted(self._test.names):
+            digest.update(repr(sorted(self.names_used(name))).encode())
+        return digest.digest()
+
+    def _fails(self, name: str) -> bool:
+        try:
+            self._refuse(name)
+        except AnswerFault:
+            return True
+        return False
+
+    def ask(self, name: str, *request: Any) -> Any:
+        """See `AskedImplementation.ask`."""
+        if self._test is None or self._replies is None:
+            return super().ask(name, *request)
+        self._refuse(name)
+        at, self._next = self._next, self._next + 1
+        if at >= len(self._test.requests) or bytes_of(request) != self._test.requests[at]:
+            raise OffPlan
+        header, data = self._replies[self._test.start + at]
+        try:
+            most = self._limits.reply_bytes
+            return value_of(wire.decode(header, bytearray(data), most_bytes=most))
+        except wire.BadFrame:  # who writes such a thing is asked again, by a fresh worker
+            self.close()
+            self._replies = None
+            raise OffPlan from None
+        except AnswerFault as fault:
+            self._advise(name, fault)
+            raise
+
+    def _all_replies(self) -> Sequence[RawReply] | None:
+        """The replies to the whole plan; None where anything is out of the ordinary."""
+        cpu = _CPU_SECONDS + _TIMES * self._plan.cpu_seconds
+        try:
+            session = self._ready()
+            replies = session.ask_several(
+                Budget(self._limits.wall_seconds, min(cpu, self._limits.cpu_seconds)),
+                self._plan.batch,
+            )
+        except AnswerFault:
+            self.close()
+            return None
+        if session.settled:
+            return replies
+        self.close()
+        return None

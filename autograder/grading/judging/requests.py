@@ -1,0 +1,128 @@
+"""An implementation whose answers are asked for by requests: operations and arguments as data."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from ...errors import AnswerFault, AnswerProtocol
+from ...suite.implementation import Gradients, Outcome, Step
+from . import replies
+
+
+class AskedImplementation(ABC):
+    """Every call becomes a request; see `Implementation`.
+
+    Layers have numbers, which the one who asks gives them, and which begin anew with each test: so
+    a test asks the same whatever others before it asked. `generation` tells which process has them.
+    """
+
+    generation = 0
+
+    def __init__(self) -> None:
+        self._built = 0
+
+    @abstractmethod
+    def ask(self, name: str, *request: Any) -> Any:
+        """The value that answers a request about the answer of that name; raises `AnswerFault`."""
+
+    @abstractmethod
+    def names_used(self, name: str) -> frozenset[str]:
+        """See `Implementation.names_used`."""
+
+    def begin_test(self, test: str) -> None:
+        """The next calls are this test's, which has no layer yet."""
+        self._built = 0
+
+    def new_number(self) -> int:
+        """The number of a layer that is to be made."""
+        self._built += 1
+        return self._built - 1
+
+    def call(self, name: str, args: Sequence[Any]) -> Outcome:
+        """See `Implementation.call`."""
+        return replies.outcome(self.ask(name, "call", name, list(args)), len(args))
+
+    def gradients(self, name: str, args: Sequence[Any], cotangent: Any) -> Gradients:
+        """See `Implementation.gradients`."""
+        return replies.gradients(self.ask(name, "gradients", name, list(args), cotangent), args)
+
+    def steps(self, name: str, steps: Sequence[Step]) -> tuple[Any, ...]:
+        """See `Implementation.steps`."""
+        return replies.values(self.ask(name, "steps", name, replies.calls(steps)), len(steps))
+
+    def operators(self, name: str, args: Sequence[Any]) -> frozenset[str]:
+        """See `Implementation.operators`."""
+        reply = self.ask(name, "operators", name, list(args))
+        if not isinstance(reply, list) or not all(isinstance(item, str) for item in reply):
+            raise AnswerProtocol("the reply is no list of operators")
+        return frozenset(reply)
+
+    def build(self, name: str, args: Sequence[Any]) -> AskedLayer:
+        """See `Implementation.build`."""
+        number = self.new_number()
+        self.ask(name, "build", number, name, list(args))
+        return AskedLayer(self, name, number)
+
+
+class AskedLayer:
+    """A layer that lives where the answers are. See `Layer`."""
+
+    def __init__(self, implementation: AskedImplementation, name: str, number: int) -> None:
+        self._implementation = implementation
+        self._name = name
+        self._number = number
+        self._generation = implementation.generation
+
+    def forward(self, args: Sequence[Any]) -> Outcome:
+        """See `Layer.forward`."""
+        return replies.outcome(self._ask("forward", list(args)), len(args))
+
+    def gradients(self, args: Sequence[Any], cotangent: Any) -> Gradients:
+        """See `Layer.gradients`."""
+        return replies.gradients(self._ask("layer_gradients", list(args), cotangent), args)
+
+    def steps(self, steps: Sequence[Step]) -> tuple[Any, ...]:
+        """See `Layer.steps`."""
+        return replies.values(self._ask("layer_steps", replies.calls(steps)), len(steps))
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        """See `Layer.weights`."""
+        reply = self._ask("weights")
+        if not replies.is_named_tensors(reply):
+            raise AnswerProtocol("the reply is no table of weights")
+        return dict(reply)
+
+    def load(self, weights: Mapping[str, torch.Tensor]) -> None:
+        """See `Layer.load`."""
+        self._ask("load_weights", dict(weights))
+
+    def train(self, mode: bool) -> None:
+        """See `Layer.train`."""
+        self._ask("train", mode)
+
+    def move(self, *, dtype: torch.dtype | None = None, device: str | None = None) -> None:
+        """See `Layer.move`."""
+        name = None if dtype is None else str(dtype).removeprefix("torch.")
+        self._ask("move", name, device)
+
+    def copied(self) -> AskedLayer:
+        """See `Layer.copied`."""
+        return self._other("copy")
+
+    def restored(self) -> AskedLayer:
+        """See `Layer.restored`."""
+        return self._other("restore")
+
+    def _other(self, operation: str) -> AskedLayer:
+        other = self._implementation.new_number()
+        self._ask(operation, other)
+        return AskedLayer(self._implementation, self._name, other)
+
+    def _ask(self, operation: str, *args: Any) -> Any:
+        if self._generation != self._implementation.generation:
+            raise AnswerFault("the layer ended with its process")
+        return self._implementation.ask(self._name, operation, self._number, *args)

@@ -1,0 +1,47 @@
+"""The secret of a class: what makes its inputs, so that a suite alone does not tell them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import tempfile
+from pathlib import Path
+
+from ..errors import UserError
+
+#: its place beside the results file
+FILE_NAME = "secret.key"
+_BYTES = 32
+
+
+def class_secret(path: Path) -> bytes:
+    """The secret in a file, made at first use; raises `UserError` where there can't be one."""
+    try:
+        if not path.exists():
+            _make(path)
+        secret = path.read_bytes().strip()
+    except OSError as error:
+        raise UserError(
+            f"{path}, the secret of the class, can't be read or made ({error.strerror}); "
+            "say --secret FILE"
+        ) from error
+    if len(secret) < _BYTES:
+        raise UserError(
+            f"{path} holds {len(secret)} bytes, which is no secret of a class; restore it, or move "
+            "it away: a new one gives all students other numbers"
+        )
+    return secret
+
+
+def _make(path: Path) -> None:
+    """Writes a new secret in one step: other shards may do the same at the same moment."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".secret-")  # of mode 600
+    try:
+        with open(descriptor, "w") as file:
+            file.write(secrets.token_hex(_BYTES) + "\n")
+        with contextlib.suppress(FileExistsError):
+            os.link(name, path)
+    finally:
+        os.unlink(name)

@@ -1,0 +1,74 @@
+"""Many requests in one frame, and the frames of their replies: one exchange in place of many.
+
+Every exchange of a worker and its grader meets cold caches on both sides: as measured, 0.18 ms
+where the same frames take 0.02 in a loop, and a submission has a hundred of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..worker import wire
+
+#: header and data of one reply, as they came
+RawReply = tuple[bytes, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Requests that are asked at once; the same bytes for every worker."""
+
+    frame: bytes
+    count: int
+
+    @classmethod
+    def of(cls, requests: Sequence[tuple[Any, ...]]) -> Batch:
+        """Encodes requests, each an operation and its arguments."""
+        request = ("several", list(requests))
+        parts = wire.encode(0, request, layouts=True)
+        return cls(b"".join(parts), len(requests))
+
+    def with_id(self, frame: int) -> bytes:
+        """The frame as it is sent under this number."""
+        _, header_size, data_size = wire.HEAD.unpack_from(self.frame)
+        return wire.HEAD.pack(frame, header_size, data_size) + self.frame[wire.HEAD.size :]
+
+
+class RawReplies:
+    """Takes the replies to a batch out of what comes; all together are as large as one may be."""
+
+    def __init__(self, frame: int, count: int, limit: int) -> None:
+        self._frame = frame
+        self._count = count
+        self._left = limit
+        self._buffer = bytearray()
+        self.found: list[RawReply] = []
+
+    @property
+    def complete(self) -> bool:
+        """Whether every request has its reply."""
+        return len(self.found) == self._count
+
+    def feed(self, part: bytes) -> None:
+        """Takes the next bytes; raises `BadFrame` where they can't be replies to this batch."""
+        self._buffer += part
+        at = 0
+        while not self.complete and len(self._buffer) - at >= wire.HEAD.size:
+            frame, header_size, data_size = wire.HEAD.unpack_from(self._buffer, at)
+            if frame != self._frame or header_size > wire.MAX_HEADER_BYTES:
+                raise wire.BadFrame("a frame that nobody asked for")
+            if data_size > self._left:
+                raise wire.BadFrame(f"{data_size} bytes; {self._left} are left")
+            middle = at + wire.HEAD.size + header_size
+            end = middle + data_size
+            if len(self._buffer) < end:
+                break
+            header = bytes(self._buffer[at + wire.HEAD.size : middle])
+            self.found.append((header, bytes(self._buffer[middle:end])))
+            self._left -= data_size
+            at = end
+        del self._buffer[:at]
+        if self.complete and self._buffer:
+            raise wire.BadFrame("bytes left over")

@@ -1,0 +1,118 @@
+"""What a class is asked: the same for all first attempts, at once, and other numbers later."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+
+import pytest
+import torch
+
+from autograder.errors import UserError
+from autograder.grading.judging import planned
+from autograder.grading.judging.plan import plan_of
+from autograder.grading.judging.suites import collect_suites
+from autograder.grading.secret import class_secret
+from autograder.records import QuestionResult, SubmissionResult
+
+from .conftest import ROOT
+
+#: wrong answers that tell how far they were asked: in values, errors, endings and time
+FILES = {
+    "scores": (
+        "import torch\n"
+        "def attention_scores(queries, keys):\n"
+        "    return (queries @ keys.transpose(-2, -1)) * 1.5\n"
+        "def attention_score(query, key):\n"
+        "    raise ValueError('not today')\n"
+    ),
+    "softmax": (
+        "import os, torch\n"
+        "def naive_softmax(scores, dim=-1):\n"
+        "    return torch.rand_like(scores)\n"
+        "def normalize_by_sum(scores):\n"
+        "    os._exit(3)\n"
+        "def softmax(scores, dim=-1):\n"
+        "    while True:\n"
+        "        pass\n"
+    ),
+}
+
+
+def _questions(result: SubmissionResult) -> list[QuestionResult]:
+    return [question for exercise in result.exercises for question in exercise.questions]
+
+
+@pytest.fixture(scope="module")
+def runner(course):
+    suites = [e.hidden_suite for e in course.assignment("multi_head_attention").exercises]
+    return collect_suites(ROOT, suites)
+
+
+def test_what_is_asked_at_once_is_judged_as_what_is_asked_call_by_call(a_class, monkeypatch):
+    at_once = a_class.grade_one(**FILES)
+    monkeypatch.setattr(planned.PlannedImplementation, "_all_replies", lambda self: None)
+    (one_by_one,) = a_class.grade().graded
+    assert _questions(at_once) == _questions(one_by_one)
+    verdicts = {question.verdict.value for question in _questions(at_once)}
+    assert {"crashed", "timeout", "correct"} <= verdicts
+
+
+def test_a_plan_depends_on_the_seed_alone_and_holds_each_test(runner, course):
+    suite = course.assignment("multi_head_attention").exercises[-1].hidden_suite
+    before = torch.default_generator.get_state()
+    one, same, other = (plan_of(runner, suite, seed) for seed in (1, 1, 2))
+    assert one.batch == same.batch
+    assert one.batch.frame != other.batch.frame
+    assert {question for question, _ in one.tests} == set(runner.points(suite))
+    assert torch.equal(before, torch.default_generator.get_state())
+
+
+def test_equal_mistakes_get_equal_points_and_a_second_attempt_other_numbers(a_class):
+    mistake = {"scores": "def attention_scores(queries, keys):\n    return queries\n"}
+    a_class.hand_in("ada", **mistake)
+    a_class.hand_in("ben", scores=mistake["scores"] + "# in other words\n")
+    ada, ben = a_class.grade().graded
+    assert (ada.attempt, ben.attempt) == (1, 1)
+    assert ada.seed == ben.seed
+    assert _questions(ada) == _questions(ben)
+    assert ada.submission_digest != ben.submission_digest
+
+    shutil.rmtree(a_class.submitted / "ada")
+    a_class.hand_in("ada")
+    (again,) = a_class.grade(resume=True).graded
+    assert (again.student, again.attempt) == ("ada", 2)
+    assert again.seed != ada.seed
+    shutil.rmtree(a_class.submitted / "ada")
+    a_class.hand_in("ada", **mistake)
+    first = next(line for line in a_class.grade().graded if line.student == "ada")
+    assert (first.attempt, first.seed) == (1, ada.seed)
+
+
+def test_shards_that_share_the_secret_ask_the_same(a_class, tmp_path):
+    for name in ("ada", "ben", "cem", "dai"):
+        a_class.hand_in(name)
+    secret = tmp_path / "elsewhere" / "secret.key"
+    parts = [
+        a_class.grade(shard=(n, 2), results=tmp_path / f"{n}.jsonl", secret=secret).graded
+        for n in (1, 2)
+    ]
+    assert all(parts)
+    assert len({line.seed for part in parts for line in part}) == 1
+    assert not (tmp_path / "secret.key").exists()
+
+
+def test_a_secret_is_made_once_and_for_its_owner_alone(tmp_path):
+    path = tmp_path / "class" / "secret.key"
+    made = class_secret(path)
+    assert class_secret(path) == made
+    assert class_secret(tmp_path / "other.key") != made
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [p.name for p in path.parent.iterdir()] == ["secret.key"]
+
+
+def test_what_is_no_secret_is_refused(tmp_path):
+    path = tmp_path / "secret.key"
+    path.write_text("short\n")
+    with pytest.raises(UserError, match="5 bytes"):
+        class_secret(path)

@@ -1,0 +1,93 @@
+"""Many requests in one frame: what comes back, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from autograder.errors import AnswerFault, AnswerProtocol
+from autograder.sandbox import Budget
+from autograder.sandbox.batch import Batch, RawReplies
+from autograder.sandbox.replies import value_of
+from autograder.worker import wire
+
+from .conftest import LIMITS
+
+MODULE = (
+    "import torch\n"
+    "kept = torch.zeros(2)\n"
+    "def count():\n"
+    "    kept.add_(1)\n"
+    "    return kept\n"
+    "def fail():\n"
+    "    raise KeyError('x')\n"
+    "def noise():\n"
+    "    return torch.rand(3)\n"
+)
+
+
+def _values(made, *requests):
+    values = []
+    for header, data in made.session.ask_several(Budget.of(LIMITS), Batch.of(requests)):
+        try:
+            values.append(value_of(wire.decode(header, bytearray(data))))
+        except AnswerFault as fault:
+            values.append(str(fault))
+    return values
+
+
+def test_each_reply_is_written_before_the_next_call_changes_it(student):
+    made = student(MODULE)
+    (one, _), (two, _) = _values(made, ("call", "count", []), ("call", "count", []))
+    assert (one.tolist(), two.tolist()) == ([1.0, 1.0], [2.0, 2.0])
+
+
+def test_a_failure_is_one_reply_and_the_others_come(student):
+    first, failed, missing, last = _values(
+        student(MODULE),
+        ("call", "count", []),
+        ("call", "fail", []),
+        ("call", "nothing", []),
+        ("call", "count", []),
+    )
+    assert "KeyError" in failed
+    assert "not defined" in missing
+    assert last[0].tolist() == [2.0, 2.0]
+
+
+def test_random_numbers_begin_anew_with_a_seed(student):
+    seeded = ("seed", 5), ("call", "noise", [])
+    _, (one, _), _, (two, _) = _values(student(MODULE), *seeded, *seeded)
+    assert torch.equal(one, two)
+
+
+@pytest.mark.parametrize(
+    ("reply", "about"),
+    [
+        (wire.HEAD.pack(8, 2, 0) + b"{}", "nobody asked for"),
+        (wire.HEAD.pack(7, wire.MAX_HEADER_BYTES + 1, 0), "nobody asked for"),
+        (wire.HEAD.pack(7, 2, 101) + b"{}", "100 are left"),
+        (wire.HEAD.pack(7, 2, 60) + b"{}" + bytes(60) + wire.HEAD.pack(7, 2, 60), "40 are left"),
+        (2 * (wire.HEAD.pack(7, 2, 0) + b"{}") + b"more", "left over"),
+    ],
+)
+def test_bytes_that_are_no_replies_are_refused(reply, about):
+    replies = RawReplies(7, 2, 100)
+    with pytest.raises(wire.BadFrame, match=about):
+        replies.feed(reply)
+
+
+def test_replies_may_come_in_pieces():
+    frames = b"".join(b"".join(wire.encode(7, ("ok", torch.ones(n)))) for n in (1, 2))
+    replies = RawReplies(7, 2, 100)
+    for byte in frames:
+        assert not replies.complete
+        replies.feed(bytes([byte]))
+    assert [len(data) for _, data in replies.found] == [4, 8]
+
+
+def test_a_worker_that_writes_what_nobody_asked_for_is_ended(student):
+    made = student("import os\ndef spoil():\n    os.write(3, b'x' * 100)\n    return 1\n")
+    with pytest.raises(AnswerProtocol):
+        _values(made, ("call", "spoil", []), ("call", "spoil", []))
+    assert not made.session.alive
