@@ -1,4 +1,4 @@
-"""Inputs drawn fresh for every submission and test, from a recorded seed."""
+"""Inputs drawn for every test, from a recorded seed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 
 class Draw:
-    """A stream of random inputs that depends on the submission's seed and the test's name only."""
+    """A stream of random inputs that depends on the attempt's seed and the test's name only."""
 
     def __init__(self, seed: int, test: str) -> None:
         digest = hashlib.sha256(f"{seed}/{test}".encode()).digest()
