@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
-from .drawing import INK, QUIET, WIDEST, styled
+from .drawing import INK, QUIET, WIDEST, styled, wrapped
 
 _GROUPS = ("#4c78a8", "#e8a33d", "#59a14f", "#b279a2", "#9c755f", "#e45756", "#72b7b2", "#bab0ac")
 _SUBLAYER, _NORM, _ARROW = "#dfe8f2", "#f6e7db", "#4c78a8"
@@ -71,7 +71,7 @@ def residual_roads(steps: Sequence[str], roads: Sequence[tuple[int, int]], title
         axes.set(xlim=(0, 1.25), ylim=(-0.5, last + 0.5))
         axes.axis("off")
         if title:
-            figure.suptitle(title, color=INK)
+            figure.suptitle(wrapped(title, 3.6), color=INK)
 
 
 def _box(axes: Axes, place: int, name: str, *, framed: bool) -> None:
