@@ -99,69 +99,73 @@ class _Parts(nn.Module):
         return scores.masked_fill(self.mask[: scores.shape[-1], : scores.shape[-1]], -torch.inf)
 
 
-@intended("CausalAttention", "no mask")
+@intended("CausalAttention", "no mask", "no_mask")
 class mask_left_out(_Parts):
     def attend(self, queries, keys, values, x):
         weights = torch.softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, -1)
         return self.dropout(weights) @ values
 
 
-@intended("CausalAttention", "the root of the input size")
+@intended("CausalAttention", "the root of the input size", "root_of_input_size")
 class root_of_input_size(_Parts):
     def attend(self, queries, keys, values, x):
         scores = self.hide(queries @ keys.mT) / x.shape[-1] ** 0.5
         return self.dropout(torch.softmax(scores, -1)) @ values
 
 
-@intended("CausalAttention", "the root of the context length")
+@intended(
+    "CausalAttention",
+    "the root of the context length",
+    "the_scores_are_divided_by_the_root_of_another_size_than_the",
+)
 class root_of_context_length(_Parts):
     def attend(self, queries, keys, values, x):
         scores = self.hide(queries @ keys.mT) / self.mask.shape[0] ** 0.5
         return self.dropout(torch.softmax(scores, -1)) @ values
 
 
-@intended("CausalAttention", "the root of the number of tokens")
+@intended("CausalAttention", "the root of the number of tokens", "root_of_length")
 class root_of_tokens(_Parts):
     def attend(self, queries, keys, values, x):
         scores = self.hide(queries @ keys.mT) / x.shape[1] ** 0.5
         return self.dropout(torch.softmax(scores, -1)) @ values
 
 
-@intended("CausalAttention", "no scale")
+@intended("CausalAttention", "no scale", "not_scaled")
 class scale_left_out(_Parts):
     def attend(self, queries, keys, values, x):
         return self.dropout(torch.softmax(self.hide(queries @ keys.mT), -1)) @ values
 
 
-@intended("CausalAttention", "dropout is never applied")
+@intended("CausalAttention", "dropout is never applied", "dropout_not_used")
 class dropout_left_out(_Parts):
     def attend(self, queries, keys, values, x):
         scores = self.hide(queries @ keys.mT) / keys.shape[-1] ** 0.5
         return torch.softmax(scores, -1) @ values
 
 
-@intended("CausalAttention", "dropout on the scores")
+@intended("CausalAttention", "dropout on the scores", "scores_dropped")
 class scores_dropped(_Parts):
     def attend(self, queries, keys, values, x):
         scores = self.dropout(queries @ keys.mT / keys.shape[-1] ** 0.5)
         return torch.softmax(self.hide(scores), -1) @ values
 
 
-@intended("CausalAttention", "dropout on the output")
+@intended("CausalAttention", "dropout on the output", "context_dropped")
 class output_dropped(_Parts):
     def attend(self, queries, keys, values, x):
         scores = self.hide(queries @ keys.mT) / keys.shape[-1] ** 0.5
         return self.dropout(torch.softmax(scores, -1) @ values)
 
 
-@intended("CausalAttention", "W_key used for values")
+@intended("CausalAttention", "W_key used for values", "keys_as_values")
 class values_by_keys(_Parts):
     def attend(self, queries, keys, values, x):
         scores = self.hide(queries @ keys.mT) / keys.shape[-1] ** 0.5
         return self.dropout(torch.softmax(scores, -1)) @ keys
 
 
-@intended("CausalAttention", "masked after softmax")
+@intended("CausalAttention", "masked after softmax", "zeroed_after_softmax")
 class masked_after(_Parts):
     def attend(self, queries, keys, values, x):
         weights = torch.softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, -1)
@@ -169,14 +173,14 @@ class masked_after(_Parts):
         return self.dropout(weights.masked_fill(mask, 0.0)) @ values
 
 
-@intended("CausalAttention", "softmax along dimension 1")
+@intended("CausalAttention", "softmax along dimension 1", "softmax_over_queries")
 class softmax_along_one(_Parts):
     def attend(self, queries, keys, values, x):
         scores = self.hide(queries @ keys.mT) / keys.shape[-1] ** 0.5
         return self.dropout(torch.softmax(scores, 1)) @ values
 
 
-@intended("CausalAttention", "the mask is not cut to the length")
+@intended("CausalAttention", "the mask is not cut to the length", "mask_not_cut")
 class mask_not_cut(_Parts):
     def hide(self, scores):
         return scores.masked_fill(self.mask, -torch.inf)
@@ -186,7 +190,7 @@ class mask_not_cut(_Parts):
         return self.dropout(torch.softmax(scores, -1)) @ values
 
 
-@intended("CausalAttention", "the mask is a parameter")
+@intended("CausalAttention", "the mask is a parameter", "mask_is_trained")
 class mask_is_a_parameter(_Parts):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
         super().__init__(d_in, d_out, context_length, dropout, qkv_bias)
@@ -199,7 +203,7 @@ class mask_is_a_parameter(_Parts):
         return self.dropout(torch.softmax(scores, -1)) @ values
 
 
-@intended("CausalAttention", "a bias by default")
+@intended("CausalAttention", "a bias by default", "always_biased")
 class bias_by_default(_Parts):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=True):
         super().__init__(d_in, d_out, context_length, dropout, qkv_bias)
@@ -209,7 +213,13 @@ class bias_by_default(_Parts):
         return self.dropout(torch.softmax(scores, -1)) @ values
 
 
-@intended("CausalAttention", "torch's attention with the mask the other way round")
+@intended(
+    "CausalAttention",
+    "torch's attention with the mask the other way round",
+    "allowed_masked",
+    "past_hidden",
+    "the_mask_is_the_other_way_round",
+)
 class mask_the_other_way(_Parts):
     def attend(self, queries, keys, values, x):
         mask = self.mask[: x.shape[1], : x.shape[1]]
@@ -217,7 +227,7 @@ class mask_the_other_way(_Parts):
         return F.scaled_dot_product_attention(queries, keys, values, mask, rate)
 
 
-@intended("CausalAttention", "dropout of one half, whatever is asked for")
+@intended("CausalAttention", "dropout of one half, whatever is asked for", "always_one_half")
 class half_always(_Parts):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
         super().__init__(d_in, d_out, context_length, 0.5, qkv_bias)
@@ -227,7 +237,7 @@ class half_always(_Parts):
         return self.dropout(torch.softmax(scores, -1)) @ values
 
 
-@intended("CausalAttention", "long input is cut, no error")
+@intended("CausalAttention", "long input is cut, no error", "too_long_is_cut")
 class long_input_cut(_Parts):
     def forward(self, x):
         x = x[:, : self.mask.shape[0]]

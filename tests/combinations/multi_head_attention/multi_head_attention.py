@@ -35,37 +35,43 @@ class _Heads(nn.Module):
         return context.transpose(1, 2).flatten(2)
 
 
-@intended("MultiHeadAttention", "out_proj is never applied")
+@intended(
+    "MultiHeadAttention", "out_proj is never applied", "out_proj_not_called", "one_step_is_left_out"
+)
 class out_proj_not_applied(_Heads):
     def forward(self, x):
         return self.merge(self.heads(x))
 
 
-@intended("MultiHeadAttention", "the root of d_out")
+@intended("MultiHeadAttention", "the root of d_out", "scaled_by_d_out")
 class root_of_d_out(_Heads):
     def forward(self, x):
         return self.out_proj(self.merge(self.heads(x, self.d_out**0.5)))
 
 
-@intended("MultiHeadAttention", "no scale")
+@intended("MultiHeadAttention", "no scale", "not_scaled")
 class no_scale(_Heads):
     def forward(self, x):
         return self.out_proj(self.merge(self.heads(x, 1.0)))
 
 
-@intended("MultiHeadAttention", "divided by the size, not its root")
+@intended("MultiHeadAttention", "divided by the size, not its root", "scaled_by_head_size")
 class by_the_size(_Heads):
     def forward(self, x):
         return self.out_proj(self.merge(self.heads(x, float(self.head_dim))))
 
 
-@intended("MultiHeadAttention", "the root of the number of heads")
+@intended(
+    "MultiHeadAttention",
+    "the root of the number of heads",
+    "the_scores_are_divided_by_the_root_of_another_size_than_the",
+)
 class root_of_heads(_Heads):
     def forward(self, x):
         return self.out_proj(self.merge(self.heads(x, self.num_heads**0.5)))
 
 
-@intended("MultiHeadAttention", "merged without a transpose")
+@intended("MultiHeadAttention", "merged without a transpose", "merged_without_swapping")
 class merged_without_transpose(_Heads):
     def merge(self, context):
         return context.reshape(context.shape[0], -1, self.d_out)
@@ -74,7 +80,7 @@ class merged_without_transpose(_Heads):
         return self.out_proj(self.merge(self.heads(x)))
 
 
-@intended("MultiHeadAttention", "split without a transpose")
+@intended("MultiHeadAttention", "split without a transpose", "split_without_swapping")
 class split_without_transpose(_Heads):
     def split(self, x):
         return x.reshape(x.shape[0], self.num_heads, x.shape[1], self.head_dim)
@@ -83,7 +89,7 @@ class split_without_transpose(_Heads):
         return self.out_proj(self.merge(self.heads(x)))
 
 
-@intended("MultiHeadAttention", "heads attend to heads")
+@intended("MultiHeadAttention", "heads attend to heads", "attention_between_heads")
 class heads_attend_to_heads(_Heads):
     def split(self, x):
         return x.view(*x.shape[:2], self.num_heads, self.head_dim)
@@ -95,7 +101,7 @@ class heads_attend_to_heads(_Heads):
         return self.out_proj(self.heads(x).flatten(2))
 
 
-@intended("MultiHeadAttention", "heads interleaved")
+@intended("MultiHeadAttention", "heads interleaved", "heads_interleaved")
 class heads_interleaved(_Heads):
     def split(self, x):
         return x.view(*x.shape[:2], self.head_dim, self.num_heads).permute(0, 3, 1, 2)
@@ -104,7 +110,7 @@ class heads_interleaved(_Heads):
         return self.out_proj(self.merge(self.heads(x)))
 
 
-@intended("MultiHeadAttention", "out_proj without a bias")
+@intended("MultiHeadAttention", "out_proj without a bias", "out_proj_without_bias")
 class out_proj_without_bias(_Heads):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
@@ -114,7 +120,7 @@ class out_proj_without_bias(_Heads):
         return self.out_proj(self.merge(self.heads(x)))
 
 
-@intended("MultiHeadAttention", "values by W_key")
+@intended("MultiHeadAttention", "values by W_key", "values_from_w_key")
 class values_by_keys(_Heads):
     def forward(self, x):
         q, k = self.split(self.W_query(x)), self.split(self.W_key(x))
@@ -122,7 +128,7 @@ class values_by_keys(_Heads):
         return self.out_proj(self.merge(weights @ k))
 
 
-@intended("MultiHeadAttention", "dropout on the result")
+@intended("MultiHeadAttention", "dropout on the result", "dropout_on_output")
 class result_dropped(_Heads):
     def forward(self, x):
         q, k, v = (self.split(layer(x)) for layer in (self.W_query, self.W_key, self.W_value))
@@ -130,7 +136,7 @@ class result_dropped(_Heads):
         return self.dropout(self.out_proj(self.merge(context)))
 
 
-@intended("MultiHeadAttention", "no mask")
+@intended("MultiHeadAttention", "no mask", "mask_without_effect")
 class no_mask(_Heads):
     def weights(self, queries, keys, root):
         return torch.softmax(queries @ keys.mT / root, -1)
@@ -145,7 +151,7 @@ class mean_of_heads(_Heads):
         return self.out_proj(self.heads(x).mean(1).repeat(1, 1, self.num_heads))
 
 
-@intended("MultiHeadAttention", "no ValueError")
+@intended("MultiHeadAttention", "no ValueError", "assertion_in_place_of_error")
 class no_value_error(_Heads):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         assert d_out % num_heads == 0, "d_out must be divisible by num_heads"
