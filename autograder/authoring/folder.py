@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import sys
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
@@ -23,6 +22,7 @@ from .ipynb import notebook_json
 from .nbgrader_release import generate_assignment
 from .notebook import source_notebook
 from .parts import STUB, split_module, strip_solutions
+from .requirements import requirements_text
 
 #: what public checks may import: they travel with the wheel alone
 _IMPORTS_OF_CHECKS = ("torch", "pytest", "autograder.suite")
@@ -39,6 +39,7 @@ class ReleasedAssignment:
     """
 
     name: str
+    title: str
     files: Mapping[str, str]
     sources: Mapping[str, str]
     points: Mapping[str, Mapping[str, float]]
@@ -81,25 +82,17 @@ def released_assignment(
         ),
         **{f"checks/{file}": texts_text(found) for file, found in texts.items() if found},
         "README.md": _readme(assignment, points, extras),
-        "requirements.txt": f"./{wheel_name(course.root)}\n",
+        "requirements.txt": requirements_text(course.root),
         **{place: _template(name) for place, name in _WORKFLOWS.items()},
     }
     return ReleasedAssignment(
-        assignment.name, dict(sorted(files.items())), sources, points, frozenset(extras)
+        assignment.name,
+        assignment.title,
+        dict(sorted(files.items())),
+        sources,
+        points,
+        frozenset(extras),
     )
-
-
-def wheel_name(root: Path) -> str:
-    """The file name of the wheel that `pyproject.toml` describes."""
-    path = root / "pyproject.toml"
-    try:
-        project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
-        name, version = project["name"], project["version"]
-    except (OSError, tomllib.TOMLDecodeError, KeyError) as error:
-        raise ContentError(
-            path, None, f"no name and version of the package: {error!r}", "add both to [project]"
-        ) from error
-    return f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
 
 
 def _refuse_double_questions(assignment: Assignment) -> None:
@@ -201,6 +194,7 @@ def _readme(
         title=assignment.title,
         name=assignment.name,
         first=first.name,
+        question=first.questions[0].name,
         table="\n".join(rows),
         total=f"{sum(sum(worth.values()) for worth in points.values()):g}",
         stub=STUB,

@@ -16,8 +16,14 @@ from .ipynb import Cell, Notebook, code_cell, markdown_cell, notebook_of
 from .parts import ModuleParts
 
 SETUP = "setup"
-_IMPORT_CHECK = "from autograder.student import check"
+_IMPORT_CHECK = """\
+try:
+    from autograder.student import check, hint, trace
+except ModuleNotFoundError:
+    raise ImportError("the exercises are not installed here: see part 1 of README.md") from None"""
 _KEPT_METADATA = ("tags",)
+#: the tag of a cell that only draws: its code is folded away
+_HIDDEN = "hide-input"
 
 
 def source_notebook(
@@ -107,6 +113,8 @@ def _word_cell(exercise: Exercise, text: str, cell: Cell) -> Cell:
             f"it belongs into {exercise.solution}",
         )
     kept = {key: cell["metadata"][key] for key in _KEPT_METADATA if key in cell["metadata"]}
+    if _HIDDEN in kept.get("tags", ()):
+        kept["jupyter"] = {"source_hidden": True}
     # named by its content: other cells may change without renaming it
     kind = cell["cell_type"]
     digest = hashlib.sha256(f"{kind}/{source}".encode()).hexdigest()

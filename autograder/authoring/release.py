@@ -14,6 +14,8 @@ from .bundle import build_wheel, bundle_bytes
 from .folder import ReleasedAssignment, released_assignment
 from .leaks import Leak, LeakFinder, refuse_leaks
 from .staging import replace_all, write_tree
+from .student_wheel import student_wheel
+from .whole_course import WHOLE_COURSE, whole_course
 
 #: what running the released notebooks leaves behind; git ignores it too
 _LITTER = {"__pycache__", ".ipynb_checkpoints"}
@@ -56,7 +58,8 @@ def release(
 ) -> ReleaseReport:
     """Writes `assignments/<name>/` and `dist/<name>.zip` of some assignments (default: all).
 
-    All or nothing: raises before the first old file is touched, `ContentError` for wrong content
+    A release of all writes one bundle with all of them, too. All or nothing: raises before the
+    first old file is touched, `ContentError` for wrong content
     or a leak. A release of all removes folders of assignments that the course has no more. `wheel`
     takes the place of the project's own, built otherwise.
     """
@@ -64,7 +67,7 @@ def release(
     bundles = bundle_folder or course.root / "dist"
     with _scratch(course.root) as scratch:
         made = [released_assignment(course, item, scratch / item.name) for item in chosen]
-        wheel = wheel or build_wheel(course.root, scratch / "wheel")
+        wheel = wheel or _for_students(build_wheel(course.root, scratch / "wheel"))
         finder = LeakFinder(course)
         files = {item.name: _files(item, wheel) for item in made}
         refuse_leaks(
@@ -79,8 +82,16 @@ def release(
         zips = {
             bundles / f"{item.name}.zip": bundle_bytes(item.name, files[item.name]) for item in made
         }
+        if not names and len(made) > 1:
+            together = whole_course({item.name: item.title for item in made}, files)
+            zips[bundles / f"{WHOLE_COURSE}.zip"] = bundle_bytes(WHOLE_COURSE, together)
         replace_all(folders, zips, scratch)
     return report
+
+
+def _for_students(wheel: Path) -> Path:
+    wheel.write_bytes(student_wheel(wheel.read_bytes()))
+    return wheel
 
 
 def verify_fresh(course: Course, names: Sequence[str] = ()) -> tuple[Difference, ...]:

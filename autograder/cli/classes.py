@@ -9,7 +9,8 @@ import click
 from rich.markup import escape
 
 from ..deadlines import duration_text
-from .output import as_json, console, emit, in_course, plain
+from .course_option import in_course
+from .output import as_json, console, emit, plain
 
 if TYPE_CHECKING:
     from ..operations.classes import Attendance

@@ -9,7 +9,8 @@ import click
 from rich.markup import escape
 
 from ..operations.collect import collect as bring
-from .output import as_json, console, emit, in_course, plain
+from .course_option import in_course
+from .output import as_json, console, emit, plain
 
 if TYPE_CHECKING:
     from ..collecting import CollectReport

@@ -14,13 +14,13 @@ from rich.table import Table
 
 from ..operations import grade as grading
 from ..records import SubmissionResult, Tier
+from .course_option import in_course
 from .output import (
     RunProgress,
     as_json,
     console,
     emit,
     errors,
-    in_course,
     plain,
     progress_bar,
 )

@@ -11,7 +11,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..operations import content
-from .output import as_json, console, counting, emit, in_course
+from .course_option import in_course
+from .output import as_json, console, counting, emit
 
 if TYPE_CHECKING:
     from ..grading.validation.validate import ValidationReport

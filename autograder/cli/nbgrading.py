@@ -8,7 +8,8 @@ import click
 from rich.markup import escape
 
 from ..operations import content
-from .output import as_json, console, emit, in_course
+from .course_option import in_course
+from .output import as_json, console, emit
 
 
 @click.command()

@@ -6,7 +6,6 @@ import contextlib
 import json
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -22,7 +21,6 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from ..operations.courses import HERE
 from ..records import SubmissionResult, SubmissionStatus, Tier
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -43,18 +41,6 @@ def as_json(command: F) -> F:
     """Adds `--json`."""
     return click.option(
         "--json", "as_json", is_flag=True, help="Print one JSON document, and nothing else."
-    )(command)
-
-
-def in_course(command: F) -> F:
-    """Adds `--course`."""
-    return click.option(
-        "--course",
-        "course_folder",
-        type=click.Path(path_type=Path),
-        default=HERE,
-        help="The instructor's folder, with source/ and solutions/ (default: here or above; for a "
-        "class elsewhere, what its nbgrader_config.py names).",
     )(command)
 
 

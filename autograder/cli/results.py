@@ -10,7 +10,8 @@ from rich.markup import escape
 
 from ..operations import content
 from ..operations import results as operations
-from .output import F, as_json, console, emit, in_course, plain
+from .course_option import in_course
+from .output import F, as_json, console, emit, plain
 
 _MOST_NOTES = 10
 _ANONYMOUS = click.option(

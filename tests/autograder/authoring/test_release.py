@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -18,9 +19,12 @@ import pytest
 
 from autograder import authoring
 from autograder.authoring import release, verify_fresh
+from autograder.authoring.student_wheel import student_wheel
+from autograder.authoring.whole_course import whole_course
 from autograder.course import Course, load_course
 from autograder.errors import ContentError, GraderError, UserError
 
+ROOT = Path(__file__).resolve().parents[3]
 Edit = Callable[[str, str, str], None]
 
 
@@ -139,7 +143,7 @@ def test_the_bundle_holds_the_folder_and_the_wheel(course: Course, wheel: Path) 
         assert {info.date_time[0] for info in archive.infolist()} == {2020}
     assert names == sorted(names)
     assert set(names) == {f"basics/{name}" for name in (*tree(released.folder), wheel.name)}
-    assert requirements == f"./{wheel.name}\n"
+    assert requirements.endswith(f"./{wheel.name}\n")
     assert released.points == 12.0
 
 
@@ -386,3 +390,32 @@ def test_the_released_folder_needs_nothing_of_the_course(folder: Path, tmp_path:
     )
     assert "not_implemented" in result.stdout
     assert result.stderr == ""
+
+
+def test_a_students_wheel_holds_what_students_import_and_no_grader(tmp_path: Path) -> None:
+    files = {
+        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+        for path in (ROOT / "autograder").rglob("*.py")
+    }
+    metadata = "Name: x\nProvides-Extra: instructor\nRequires-Dist: nbgrader; extra == 'instructor'"
+    full = tmp_path / "full.whl"
+    with zipfile.ZipFile(full, "w") as archive:
+        for name, text in {**files, "x-1.dist-info/METADATA": metadata}.items():
+            archive.writestr(name, text)
+    small = student_wheel(full.read_bytes())
+    assert small == student_wheel(full.read_bytes())
+    with zipfile.ZipFile(io.BytesIO(small)) as archive:
+        names = set(archive.namelist())
+        told = archive.read("x-1.dist-info/METADATA").decode()
+    packages = {name.split("/")[1] for name in names if name.startswith("autograder/")}
+    assert {"student", "suite", "parts", "cli"} <= packages
+    assert packages.isdisjoint({"grading", "sandbox", "authoring", "nbgrader", "operations"})
+    assert "nbgrader" not in told
+    assert "autograder/cli/student.py" in names and "autograder/cli/grading.py" not in names
+
+
+def test_the_whole_course_has_one_wheel_and_one_way_in() -> None:
+    single = {"README.md": b"one", "requirements.txt": b"./x.whl\n", "x.whl": b"", ".github/c": b""}
+    files = whole_course({"a": "First", "b": "Second"}, {"a": single, "b": single})
+    assert set(files) == {"README.md", "requirements.txt", "x.whl", "a/README.md", "b/README.md"}
+    assert b"| `b` | Second |" in files["README.md"]

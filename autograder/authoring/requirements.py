@@ -1,0 +1,39 @@
+"""`requirements.txt` of a bundle: the wheel in it, and a PyTorch that is not larger than needed."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+from ..errors import ContentError
+
+_PIN = re.compile(r"^torch==[\w.]+", re.MULTILINE)
+_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+_SMALL_TORCH = f"""\
+# PyTorch for the processor alone: some 200 MB to download, 800 MB on the disk. The default build
+# for Linux holds what graphics cards need: several GB. The exercises need none of it.
+--extra-index-url {_CPU_INDEX}
+"""
+
+
+def requirements_text(root: Path) -> str:
+    """What `pip install -r requirements.txt` installs; the version of PyTorch is the course's."""
+    constraints = root / "constraints.txt"
+    text = constraints.read_text(encoding="utf-8") if constraints.is_file() else ""
+    pin = _PIN.search(text)
+    small = f"{_SMALL_TORCH}{pin.group(0)}\n" if pin else ""
+    return f"{small}./{wheel_name(root)}\n"
+
+
+def wheel_name(root: Path) -> str:
+    """The file name of the wheel that `pyproject.toml` describes."""
+    path = root / "pyproject.toml"
+    try:
+        project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
+        name, version = project["name"], project["version"]
+    except (OSError, tomllib.TOMLDecodeError, KeyError) as error:
+        raise ContentError(
+            path, None, f"no name and version of the package: {error!r}", "add both to [project]"
+        ) from error
+    return f"{name.replace('-', '_')}-{version}-py3-none-any.whl"

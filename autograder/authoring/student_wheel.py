@@ -1,0 +1,116 @@
+"""The wheel that students install: what their commands and notebooks import, and nothing else."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import hashlib
+import io
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+
+from .bundle import DATE
+
+#: packages of which a student has everything, and single modules
+_PACKAGES = ("autograder.student", "autograder.suite", "autograder.parts")
+_MODULES = ("autograder", "autograder.__main__", "autograder.cli", "autograder.cli.student")
+
+
+def student_wheel(wheel: bytes) -> bytes:
+    """The wheel without what no student's command imports, and without the instructors' extras.
+
+    Imports are followed through all modules, those inside functions, too, but not those that only
+    a type checker reads.
+    """
+    with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    modules = {_module(name): name for name in files if name.endswith(".py")}
+    texts = {module: files[name].decode("utf-8") for module, name in modules.items()}
+    needed = {modules[module] for module in _reached(texts)}
+    kept = {
+        name: _metadata(data) if name.endswith("/METADATA") else data
+        for name, data in files.items()
+        if name in needed or _is_about_the_wheel(name)
+    }
+    return _zip(kept)
+
+
+def _module(name: str) -> str:
+    return name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def _reached(texts: Mapping[str, str]) -> set[str]:
+    """The modules that a student's commands import, directly or not."""
+    waiting = [
+        module
+        for module in texts
+        if module in _MODULES or module.startswith(tuple(f"{package}." for package in _PACKAGES))
+    ]
+    reached: set[str] = set()
+    while waiting:
+        module = waiting.pop()
+        if module in reached or module not in texts:
+            continue
+        reached.add(module)
+        waiting += _parents(module)
+        waiting += _imported(module, texts)
+    return reached
+
+
+def _parents(module: str) -> Iterator[str]:
+    while "." in module:
+        module = module.rpartition(".")[0]
+        yield module
+
+
+def _imported(module: str, texts: Mapping[str, str]) -> Iterator[str]:
+    is_package = any(other.startswith(f"{module}.") for other in texts)
+    package = module if is_package else module.rpartition(".")[0]
+    for node in _run(ast.parse(texts[module])):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1]
+            start = ".".join(above) if node.level else ""
+            source = ".".join(part for part in (start, node.module or "") if part)
+            yield source
+            yield from (f"{source}.{alias.name}" for alias in node.names)
+
+
+def _run(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but those that only a type checker reads."""
+    for node in ast.iter_child_nodes(tree):
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            yield node
+            yield from _run(node)
+
+
+def _is_about_the_wheel(name: str) -> bool:
+    return ".dist-info/" in name and not name.endswith("/RECORD") or name.endswith("/py.typed")
+
+
+def _metadata(data: bytes) -> bytes:
+    lines = data.decode("utf-8").split("\n")
+    extras = ("Provides-Extra:", "Requires-Dist:")
+    kept = [s for s in lines if not s.startswith(extras) or (s[0] == "R" and "extra ==" not in s)]
+    return "\n".join(kept).encode("utf-8")
+
+
+def _zip(files: Mapping[str, bytes]) -> bytes:
+    folder = next(name.partition("/")[0] for name in files if ".dist-info/" in name)
+    record = f"{folder}/RECORD"
+    text = "".join(_lines(sorted(files.items()))) + f"{record},,\n"
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in [*sorted(files.items()), (record, text.encode())]:
+            info = zipfile.ZipInfo(name, DATE)
+            info.create_system, info.external_attr = 3, 0o100644 << 16
+            info.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(info, data)
+    return buffer.getvalue()
+
+
+def _lines(files: Iterable[tuple[str, bytes]]) -> Iterator[str]:
+    for name, data in files:
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        yield f"{name},sha256={digest},{len(data)}\n"
