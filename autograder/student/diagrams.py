@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
-from .drawing import INK, QUIET, WIDEST, styled, wrapped
+from .drawing import BOX_INK, INK, QUIET, WIDEST, styled, wrapped
 
 _GROUPS = ("#4c78a8", "#e8a33d", "#59a14f", "#b279a2", "#9c755f", "#e45756", "#72b7b2", "#bab0ac")
 _SUBLAYER, _NORM, _ARROW = "#dfe8f2", "#f6e7db", "#4c78a8"
@@ -78,10 +78,10 @@ def _box(axes: Axes, place: int, name: str, *, framed: bool) -> None:
     colour = _NORM if name.startswith("norm") else _SUBLAYER
     shape = "circle,pad=0.2" if name == "+" else "round,pad=0.45"
     frame = {"boxstyle": shape, "facecolor": colour, "edgecolor": _ARROW}
-    plain = {"facecolor": "white", "edgecolor": "none"}
-    axes.text(
-        0.5, place, name, ha="center", va="center", color=INK, bbox=frame if framed else plain
-    )
+    if framed:
+        axes.text(0.5, place, name, ha="center", va="center", color=BOX_INK, bbox=frame)
+    else:
+        axes.text(0.5, place, name, ha="center", va="center", color=INK)
 
 
 def curves(

@@ -18,20 +18,25 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, Normalize, TwoSlopeNorm
 from matplotlib.image import AxesImage
+from matplotlib.patches import Rectangle
 
-PAPER = "#ffffff"
-INK = "#222222"
-QUIET = "#6b6b6b"
-_PANEL = "#f1f1ee"
-#: cells that hold no finite number: -inf, nan
-_EMPTY = "#d0d0cc"
+#: of what stands on the page itself: reads on a white and on a black one
+INK = "#7a7a7a"
+QUIET = "#8a8a8a"
+_DARK, _LIGHT = "#222222", "#ffffff"
+#: of what stands in a box of a light colour
+BOX_INK = _DARK
+#: cells that hold minus or plus infinity, and those that hold no number at all
+_EMPTY, _NAN = "#b8b8b4", "#f2c14e"
+#: around cells that are not as expected
+_FRAME = "#d9480f"
 
 #: every colour is said here, whatever style the notebook has chosen
 _STYLE: dict[Any, Any] = {  # Any: matplotlib types its keys as one closed list
-    "figure.facecolor": PAPER,
-    "savefig.facecolor": PAPER,
-    "savefig.transparent": False,
-    "axes.facecolor": PAPER,
+    "figure.facecolor": "none",
+    "savefig.facecolor": "none",
+    "savefig.transparent": True,
+    "axes.facecolor": "none",
     "axes.edgecolor": QUIET,
     "axes.labelcolor": INK,
     "axes.titlecolor": INK,
@@ -134,24 +139,48 @@ def draw_matrix(
     labels: Labels,
     slanted: bool,
     scale: tuple[Colormap, Normalize],
+    texts: np.ndarray | None = None,
 ) -> AxesImage:
-    """Draws a matrix, with its numbers where there is room."""
+    """Draws a matrix, with its numbers (or other `texts`) where there is room."""
     shown = np.ma.masked_where(~np.isfinite(values), values)
     colours, norm = scale
     image = axes.imshow(shown, cmap=colours, norm=norm, aspect="auto", interpolation="nearest")
     _label(axes, values, labels, slanted)
+    _fill(axes, np.isnan(values), _NAN)
     if has_numbers(values):
         paint = image.to_rgba(shown)  # (rows, columns, 4)
         style: dict[str, Any] = {"fontsize": 8.0, "ha": "center", "va": "center"}
+        texts = numbers_of(values) if texts is None else texts
         for (row, column), value in np.ndenumerate(values):
-            ink = _ink_on(paint[row, column])
-            axes.text(column, row, _number(value), color=ink, **style)
+            ink = _DARK if np.isnan(value) else _ink_on(paint[row, column])
+            axes.text(column, row, str(texts[row, column]), color=ink, **style)
     return image
+
+
+def frame(axes: Axes, cells: np.ndarray) -> None:
+    """Draws a frame around each cell that is True."""
+    for row, column in np.argwhere(cells):
+        corner = (column - 0.46, row - 0.44)
+        axes.add_patch(Rectangle(corner, 0.92, 0.88, fill=False, edgecolor=_FRAME, linewidth=1.8))
+
+
+def _fill(axes: Axes, cells: np.ndarray, colour: str) -> None:
+    for row, column in np.argwhere(cells):
+        axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, color=colour, linewidth=0))
+
+
+def numbers_of(values: np.ndarray, digits: int = 2) -> np.ndarray:
+    """The texts of a matrix's numbers: whole where all are, else with as many digits each."""
+    finite = values[np.isfinite(values)]
+    whole = bool(finite.size) and bool((finite == finite.round()).all()) and digits == 2
+    texts = [_number(value, 0 if whole else digits) for value in values.flat]
+    return np.array(texts, dtype=object).reshape(values.shape)
 
 
 def draw_excuse(axes: Axes, text: str, width: float) -> None:
     """A quiet panel that says why there is nothing to draw."""
-    axes.set_facecolor(_PANEL)
+    for side in axes.spines.values():
+        side.set_linestyle((0, (3, 3)))
     axes.set_xticks([])
     axes.set_yticks([])
     axes.text(
@@ -195,15 +224,13 @@ def _longest(labels: Sequence[str] | None) -> int:
     return max((len(str(label)) for label in labels), default=0) if labels else 0
 
 
-def _number(value: float) -> str:
+def _number(value: float, digits: int) -> str:
     if not np.isfinite(value):
         return str(value)
-    if value == int(value) and abs(value) < 1e4:
-        return str(int(value))
-    return f"{value:.2f}" if abs(value) < 100 else f"{value:.3g}"
+    return f"{value:.{digits}f}" if abs(value) < 100 else f"{value:.4g}"
 
 
 def _ink_on(colour: np.ndarray) -> str:
     """Dark ink on a light cell, white on a dark one."""
     red, green, blue = colour[:3]
-    return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else PAPER
+    return _DARK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else _LIGHT

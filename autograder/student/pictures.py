@@ -1,6 +1,6 @@
-"""Pictures for the notebooks: a matrix as a heat map, and an answer beside what was expected.
+"""Pictures for the notebooks: a matrix as a heat map, and an answer next to what was expected.
 
-A picture has its own opaque background, so it reads the same in a light and a dark notebook, and it
+A picture has no background of its own and inks that read on a light and a dark notebook, and it
 never fails: an answer that raises is drawn as a quiet panel that says so.
 """
 
@@ -16,7 +16,9 @@ import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from .arrows import attention_arrows, dot_product
 from .drawing import (
+    BOX_INK,
     INK,
     QUIET,
     WIDEST,
@@ -24,12 +26,16 @@ from .drawing import (
     Panel,
     draw_excuse,
     draw_matrix,
+    frame,
     has_numbers,
+    numbers_of,
     panel_of,
     scale_of,
     styled,
     wrapped,
 )
+
+__all__ = ["attention_arrows", "beside", "dot_product", "flow", "heatmap", "side_by_side"]
 
 _TITLE = 0.25  # inches
 _FLOW_STEP = 0.62
@@ -45,8 +51,8 @@ def heatmap(
 
     Args:
         matrix: (T, S), or (S,) for a single row: a tensor or nested lists, of numbers or booleans.
-            A cell that is not finite is grey. Or an answer: called without arguments, and where it
-            raises, the picture is a quiet panel that says so.
+            Infinite cells are grey, nan ones are yellow. Or an answer: called without arguments,
+            and where it raises, the picture is a quiet panel that says so.
         rows: one label per row, from the top.
         columns: one label per column, from the left.
         title: stands above the picture.
@@ -71,7 +77,7 @@ def heatmap(
             figure.colorbar(image, ax=axes, shrink=0.8)
 
 
-def beside(
+def side_by_side(
     answer: Callable[[], Any],
     expected: Any,
     title: str = "",
@@ -80,11 +86,12 @@ def beside(
 ) -> None:
     """Draws what an answer gives next to what it should give, in one scale of colours.
 
-    Small matrices stand side by side, wider ones one above the other.
+    Cells that differ have a frame; numbers that are equal look equal. Small matrices stand side by
+    side, wider ones one above the other.
 
     Args:
-        answer: called without arguments. Where it raises, its side becomes a quiet panel: "not
-            implemented yet" for `NotImplementedError`, the error in one line for another one.
+        answer: called without arguments. Where it raises, or gives another shape, its side
+            becomes a quiet panel that says so: "not implemented yet" for `NotImplementedError`.
         expected: (T, S) or (S,), as in `heatmap`.
         title: stands above both.
         rows: one label per row.
@@ -95,20 +102,32 @@ def beside(
     """
     wanted, labels = _matrix(expected), Labels(rows, columns)
     given, excuse = _ask(answer)
+    if given is not None and given.shape != wanted.shape:
+        excuse = f"shape {given.shape}, expected {wanted.shape}"
+        given = None
     scale = scale_of([wanted] if given is None else [wanted, given])
     panel = panel_of(wanted, labels)
     with styled():
         figure, (first, second) = _two_panels(panel, has_numbers(wanted))
+        told = "your result"
         if given is None:
             draw_excuse(first, excuse, panel.width)
         else:
-            draw_matrix(first, given, labels.fitting(given), panel.slanted, scale)
+            differs = _differing(given, wanted)
+            texts = _comparable(given, wanted, differs)
+            draw_matrix(first, given, labels, panel.slanted, scale, texts)
+            frame(first, differs)
+            told += f": {int(differs.sum())} of {differs.size} differ" if differs.any() else ""
         image = draw_matrix(second, wanted, labels, panel.slanted, scale)
-        first.set_title("your result")
-        second.set_title("expected")
+        first.set_title(wrapped(told, panel.outer_width))
+        second.set_title(wrapped(f"expected {wanted.shape}", panel.outer_width))
         if not has_numbers(wanted):
             figure.colorbar(image, ax=[first, second], shrink=0.8)
         figure.suptitle(wrapped(title, max(figure.get_size_inches()[0], 2.5)))
+
+
+#: the name that notebooks of earlier courses import
+beside = side_by_side
 
 
 def flow(steps: Sequence[tuple[str, str, str]], title: str = "") -> None:
@@ -123,7 +142,7 @@ def flow(steps: Sequence[tuple[str, str, str]], title: str = "") -> None:
         figure, axes = plt.subplots(figsize=(4.3, height), layout="constrained")
         for place, (name, shape, meaning) in enumerate(steps):
             box = {"boxstyle": "round,pad=0.4", "facecolor": "#dfe8f2", "edgecolor": "#4c78a8"}
-            axes.text(0.95, -place, name, ha="center", va="center", bbox=box)
+            axes.text(0.95, -place, name, ha="center", va="center", bbox=box, color=BOX_INK)
             up = 0.17 if meaning else 0.0
             axes.text(2.05, up - place, shape, va="center", family="monospace")
             axes.text(2.05, -up - place, meaning, va="center", color=QUIET, fontsize=8.0)
@@ -150,6 +169,19 @@ def _two_panels(panel: Panel, numbers: bool) -> tuple[Figure, Sequence[Axes]]:
         squeeze=False,
     )
     return figure, list(axes.flat)
+
+
+def _differing(given: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Which cells are not as expected; expected numbers are often printed with few digits."""
+    right: np.ndarray = np.isclose(given, wanted, atol=5.5e-3, rtol=1e-3, equal_nan=True)
+    return ~right
+
+
+def _comparable(given: np.ndarray, wanted: np.ndarray, differs: np.ndarray) -> np.ndarray:
+    """The texts of an answer: as expected where it is right, with more digits where needed."""
+    texts = np.where(differs, numbers_of(given), numbers_of(wanted))
+    same = differs & (texts == numbers_of(wanted))
+    return np.where(same, numbers_of(given, 4), texts)
 
 
 def _ask(answer: Callable[[], Any]) -> tuple[np.ndarray | None, str]:

@@ -31,10 +31,11 @@ def stale(question: str, namespace: Mapping[str, Any], folder: Path) -> str:
         return FAILED
     if renamed := _renamed(question, cells[ran], cells[ran + 1 :], namespace):
         return renamed
-    for saved in _saved(question, folder):
-        if saved.strip() and not any(_alike(saved, cell) for cell in cells):
-            return CHANGED
-    return ""
+    # a cell that was saved with the number of its last run was saved after that run
+    changed = any(
+        count == ran and not _alike(saved, cells[ran]) for count, saved in _saved(question, folder)
+    )
+    return CHANGED if changed else ""
 
 
 def _ran_at(value: Any, cells: Sequence[str]) -> int | None:
@@ -75,15 +76,15 @@ def _definition_of(question: str) -> re.Pattern[str]:
     return re.compile(rf"^(?:async )?(?:def|class) {re.escape(question)}\b", re.MULTILINE)
 
 
-def _saved(question: str, folder: Path) -> Iterator[str]:
-    """The question's cell in the notebooks of a folder, as they were saved."""
+def _saved(question: str, folder: Path) -> Iterator[tuple[Any, str]]:
+    """The question's cell in the notebooks of a folder as they were saved, and its last run."""
     for path in folder.glob("*.ipynb"):
         try:
             cells = json.loads(path.read_text(encoding="utf-8-sig"))["cells"]
             for cell in cells:
                 told = cell["metadata"].get("nbgrader", {})
                 if cell["cell_type"] == "code" and told.get("grade_id") == question:
-                    yield "".join(cell["source"])
+                    yield cell.get("execution_count"), "".join(cell["source"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue
 

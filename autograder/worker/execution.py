@@ -19,7 +19,17 @@ from .layout import memory_of
 
 
 def error_text(error: BaseException) -> str:
-    """What an error says; where a name is unknown, with the nearest one that is known."""
+    """What an error says; where a name is unknown, with the nearest one that is known.
+
+    Empty where the error can't say it: its class is the student's.
+    """
+    try:
+        return _error_text(error)
+    except Exception:
+        return ""
+
+
+def _error_text(error: BaseException) -> str:
     if isinstance(error, NameError | AttributeError):
         return str(traceback.TracebackException.from_exception(error, limit=0))
     if isinstance(error, KeyError) and len(error.args) == 1:

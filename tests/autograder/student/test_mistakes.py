@@ -80,6 +80,7 @@ def in_notebook(mistake: Mistake, folder: Path, shell: InteractiveShell) -> str:
     if "saved" in mistake:
         told = {"nbgrader": {"grade_id": mistake["question"]}}
         cell = {"cell_type": "code", "source": mistake["saved"], "metadata": told}
+        cell["execution_count"] = mistake.get("saved_after")
         notebook.write_text(json.dumps({"cells": [cell]}))
     try:
         for cell_source in mistake["cells"]:

@@ -12,7 +12,14 @@ import torch
 from matplotlib.figure import Figure
 
 from autograder.student.drawing import WIDEST
-from autograder.student.pictures import beside, flow, heatmap
+from autograder.student.pictures import (
+    attention_arrows,
+    beside,
+    dot_product,
+    flow,
+    heatmap,
+    side_by_side,
+)
 
 WORDS = ["Your", "journey", "starts", "with", "one", "step"]
 
@@ -39,15 +46,15 @@ def texts(figure: Figure) -> set[str]:
 
 @pytest.mark.parametrize("columns", [1, 2, 3, 6, 10, 64])
 def test_a_comparison_is_no_wider_than_a_phone_shows(columns: int) -> None:
-    beside(lambda: torch.rand(6, columns), torch.rand(6, columns), "title", rows=WORDS)
+    side_by_side(lambda: torch.rand(6, columns), torch.rand(6, columns), "title", rows=WORDS)
     assert drawn().get_size_inches()[0] <= WIDEST + 0.9  # 0.9: the scale of colours, and labels
 
 
 def test_small_panels_stand_side_by_side_and_wide_ones_above_each_other() -> None:
-    beside(lambda: torch.rand(6, 3), torch.rand(6, 3), rows=WORDS)
+    side_by_side(lambda: torch.rand(6, 3), torch.rand(6, 3), rows=WORDS)
     left, right = (axes.get_position() for axes in drawn().axes)
     assert left.x1 < right.x0
-    beside(lambda: torch.rand(6, 6), torch.rand(6, 6), rows=WORDS, columns=WORDS)
+    side_by_side(lambda: torch.rand(6, 6), torch.rand(6, 6), rows=WORDS, columns=WORDS)
     upper, lower = (axes.get_position() for axes in drawn().axes)
     assert upper.y0 > lower.y1
 
@@ -62,14 +69,14 @@ def test_small_panels_stand_side_by_side_and_wide_ones_above_each_other() -> Non
         ((1, 2), "the result is a tuple of\n2, not one tensor"),
     ],
 )
-@pytest.mark.parametrize("draw", [beside, heatmap])
+@pytest.mark.parametrize("draw", [side_by_side, heatmap])
 def test_an_answer_that_gives_no_matrix_is_a_quiet_panel(draw: Any, answer: Any, said: str) -> None:
     def ask() -> Any:
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    draw(ask, *([torch.rand(1, 4)] if draw is beside else []))
+    draw(ask, *([torch.rand(1, 4)] if draw is side_by_side else []))
     assert said.replace("\n", " ") in {text.replace("\n", " ") for text in texts(drawn())}
 
 
@@ -90,3 +97,51 @@ def test_a_flow_names_its_steps_and_shapes() -> None:
     flow([("input", "(2, 6)", "words, numbers"), ("split", "(2, 3, 2)", "")], title="how")
     assert {"input", "(2, 6)", "words, numbers", "split", "(2, 3, 2)"} <= texts(drawn())
     assert drawn().get_size_inches()[0] <= WIDEST
+
+
+def frames(figure: Figure) -> int:
+    """How many cells have a frame."""
+    return sum(not patch.get_fill() for patch in figure.axes[0].patches)
+
+
+def test_cells_that_differ_have_a_frame_and_are_counted() -> None:
+    wanted = torch.tensor([[0.25, 0.5], [0.75, 1.0]])
+    side_by_side(lambda: wanted + torch.tensor([[0.0, 0.1], [0.0, 0.0]]), wanted)
+    assert frames(drawn()) == 1
+    assert "1 of 4 differ" in drawn().axes[0].get_title().replace("\n", " ")
+
+
+def test_equal_numbers_look_equal_and_different_ones_different() -> None:
+    side_by_side(lambda: torch.tensor([[0.94501, 0.5061]]), torch.tensor([[0.9450, 0.5]]))
+    mine, expected = ([text.get_text() for text in axes.texts] for axes in drawn().axes)
+    assert mine[0] == expected[0]
+    assert mine[1] != expected[1]
+
+
+def test_a_wrong_shape_is_said_and_not_drawn() -> None:
+    side_by_side(lambda: torch.rand(6, 3), torch.rand(6))
+    said = " ".join(texts(drawn())).replace("\n", " ")
+    assert "shape (6, 3), expected (1, 6)" in said
+
+
+def test_nan_and_infinity_have_colours_of_their_own() -> None:
+    heatmap(torch.tensor([[torch.nan, -torch.inf, 1.0]]))
+    assert len(drawn().axes[0].patches) == 1
+    assert {"nan", "-inf", "1"} == texts(drawn())
+
+
+def test_a_picture_takes_the_background_of_its_page() -> None:
+    heatmap(torch.rand(2, 2))
+    assert drawn().get_facecolor()[3] == 0
+
+
+def test_arrows_show_one_query_over_the_words_and_angles_two_vectors() -> None:
+    attention_arrows([0.1, 0.2, 0.3, 0.2, 0.1, 0.1], WORDS, query=1)
+    assert {*WORDS, "0.30"} <= texts(drawn())
+    dot_product([2.0, 1.0], [1.0, 2.0])
+    assert any("37" in text for text in texts(drawn()))
+    assert drawn().get_size_inches()[0] <= WIDEST
+
+
+def test_the_old_name_still_works() -> None:
+    assert beside is side_by_side

@@ -1,0 +1,62 @@
+"""`docs/messages.md`: every message of `check`, collected from where the messages are made.
+
+Written anew by `python tests/autograder/student/test_messages_page.py`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+from autograder.student.display import LOOKS
+from autograder.student.exception_texts import TEXTS
+from autograder.student.stale import CHANGED, FAILED
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "messages.md"
+TABLES = sorted((Path(__file__).parent / "mistakes").glob("*.toml"))
+HEAD = """\
+# What `check` says
+
+Collected from the program by a test; each mistake below is made in the test run, and the student
+must read the text beside it.
+
+## How a question stands
+
+| sign | in plain text | meaning |
+|---|---|---|
+"""
+
+
+def page() -> str:
+    lines = [HEAD.rstrip("\n")]
+    lines += [f"| {look.sign} | `{look.plain}` | {look.text} |" for look in LOOKS.values()]
+    lines += ["", "## What runs is not what the cell says", "", f"- {FAILED}", f"- {CHANGED}"]
+    lines += ["", "## What to do about an exception", ""]
+    lines += [f"- {text}" for text in dict.fromkeys(text for _, text in TEXTS)]
+    for path in TABLES:
+        said = path.read_text(encoding="utf-8")
+        lines += ["", f"## {said.partition(chr(10))[0].removeprefix('# ').rstrip('.')}", ""]
+        lines += ["| mistake | what the student reads |", "|---|---|"]
+        for mistake in tomllib.loads(said)["mistake"]:
+            texts = "<br>".join(_code(text) for text in mistake["says"])
+            lines.append(f"| {mistake['name']} | {texts} |")
+    return "\n".join(lines) + "\n"
+
+
+def _code(text: str) -> str:
+    plain = text.strip().replace("|", "\\|")
+    return f"`` {plain} ``" if "`" in plain else f"`{plain}`"
+
+
+def test_the_page_is_what_the_program_says() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run this file to write the page anew"
+
+
+def test_no_advice_speaks_of_our_own_plumbing() -> None:
+    texts = [text for _, text in TEXTS]
+    assert not [text for text in texts if re.search(r"cotangent|traceback|worker|wire", text)]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,89 @@
+"""`trace`: the shapes in each line of a student's function, in the call that fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from autograder.student import trace_folder
+from autograder.student.recording import Asked
+from autograder.student.shapes import Letters, said_in_comment, said_of_result
+from autograder.student.tracing import traced
+
+CODE = '''
+def project(x, weight):
+    """Projects.
+
+    Args:
+        x: (B, T, d_in), the words.
+        weight: (d_in, d_out).
+
+    Returns:
+        (B, T, d_out), the result.
+    """
+    print("never shown")
+    wide = x.unsqueeze(0)
+    result = wide @ weight  # (B, T, d_out)
+    return result
+'''
+
+
+def text_of(code: str, *args: torch.Tensor) -> str:
+    namespace: dict[str, object] = {}
+    exec(compile(code, "project.py", "exec"), namespace)
+    lines = code.splitlines()
+    return traced(
+        Asked("project", args),
+        namespace,
+        lambda file, line: (f"project.py:{line}", lines[line - 1]),
+    )
+
+
+def test_each_line_has_the_shapes_that_it_gave_names() -> None:
+    text = text_of(CODE, torch.ones(2, 3, 4), torch.ones(4, 5))
+    assert "project, project.py:2:  x (2, 3, 4), weight (4, 5)" in text
+    assert "wide (1, 2, 3, 4)" in text
+    assert "result (1, 2, 3, 5)" in text
+
+
+def test_the_first_line_that_is_not_as_the_text_says_is_marked() -> None:
+    text = text_of(CODE, torch.ones(2, 3, 4), torch.ones(4, 5))
+    assert text.count("<-- ") == 1
+    assert "your comment says (B, T, d_out), here (2, 3, 5)" in text
+
+
+def test_a_result_of_another_shape_than_the_docstring_says_is_marked() -> None:
+    code = CODE.replace("  # (B, T, d_out)", "")
+    text = text_of(code, torch.ones(2, 3, 4), torch.ones(4, 5))
+    assert "the docstring says (B, T, d_out), here (2, 3, 5)" in text
+
+
+def test_a_line_that_raises_ends_the_trace() -> None:
+    text = text_of(CODE, torch.ones(2, 3, 4), torch.ones(3, 5))
+    assert "stops here: RuntimeError" in text
+    assert "return result" not in text
+
+
+def test_a_loop_is_told_once() -> None:
+    code = "def project(x):\n    for row in x:\n        y = row * 2\n    return y\n"
+    assert "y = row * 2 (3 times)" in text_of(code, torch.ones(3, 2))
+
+
+def test_the_command_traces_the_failing_call(folder: Path) -> None:
+    (folder / "sums.py").write_text("def plus_one(x):\n    y = x[None]\n    return y\n")
+    assert "y (1, 2)" in trace_folder(folder, "plus_one")
+
+
+def test_letters_keep_the_size_that_they_met_first() -> None:
+    letters = Letters({"H": 2})
+    assert letters.fits("(..., T, d)", (7, 3, 4))
+    assert letters.fits("(..., T, H * d)", (7, 3, 8))
+    assert not letters.fits("(..., d, T)", (7, 3, 4))
+    assert letters.numbers("(..., T, D)") == "(7, 3, D)"
+
+
+def test_shapes_are_read_from_docstrings_and_comments() -> None:
+    assert said_of_result("Returns:\n    (B, T, d_out), as ever.") == "(B, T, d_out)"
+    assert said_in_comment("x @ y  # (T, d) @ (d, S) -> (T, S)") == "(T, S)"
+    assert said_in_comment("x = f(x)  # see (the notes) below") is None
