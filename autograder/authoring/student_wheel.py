@@ -11,9 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from .bundle import DATE
 
-#: packages of which a student has everything, and single modules
-_PACKAGES = ("autograder.student", "autograder.suite", "autograder.parts")
-_MODULES = ("autograder", "autograder.__main__", "autograder.cli", "autograder.cli.student")
+#: folders of which a student has everything, and single files
+_FOLDERS = ("autograder/student/", "autograder/suite/", "autograder/parts/")
+_FILES = frozenset(
+    f"autograder/{name}.py" for name in ("__init__", "__main__", "cli/__init__", "cli/student")
+)
 
 
 def student_wheel(wheel: bytes) -> bytes:
@@ -26,7 +28,8 @@ def student_wheel(wheel: bytes) -> bytes:
         files = {name: archive.read(name) for name in archive.namelist()}
     modules = {_module(name): name for name in files if name.endswith(".py")}
     texts = {module: files[name].decode("utf-8") for module, name in modules.items()}
-    needed = {modules[module] for module in _reached(texts)}
+    first = [m for m, name in modules.items() if name in _FILES or name.startswith(_FOLDERS)]
+    needed = {modules[module] for module in _reached(first, texts)}
     kept = {
         name: _metadata(data) if name.endswith("/METADATA") else data
         for name, data in files.items()
@@ -39,13 +42,8 @@ def _module(name: str) -> str:
     return name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
-def _reached(texts: Mapping[str, str]) -> set[str]:
-    """The modules that a student's commands import, directly or not."""
-    waiting = [
-        module
-        for module in texts
-        if module in _MODULES or module.startswith(tuple(f"{package}." for package in _PACKAGES))
-    ]
+def _reached(waiting: list[str], texts: Mapping[str, str]) -> set[str]:
+    """These modules and all that they import, directly or not."""
     reached: set[str] = set()
     while waiting:
         module = waiting.pop()
