@@ -6,6 +6,7 @@ without those that ended one, and the notebook goes on below.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ from ...errors import AnswerCrashed, AnswerFault, AnswerTimeout
 from ...records import Limits
 from ...sandbox import Budget
 from ...sandbox.session import Session
-from .outputs import outputs_of
+from .outputs import error_output, outputs_of
 
 #: what a cell may take to stop when it is interrupted at its time limit
 _GRACE_SECONDS = 3.0
@@ -75,7 +76,7 @@ class NotebookRunner:
             return CellRun(fault=AnswerCrashed(f"did not run: a cell above {self._ends[-1]}"))
         try:
             session = self._ready()
-            outputs = tuple(outputs_of(self._ask(session, "run_cell", cell.source, cell.is_test)))
+            outputs = self._outputs(session, cell)
         except AnswerFault as fault:
             if self._session is not None and self._session.alive:
                 self._session.kill()  # it answered with something that is no list of outputs
@@ -86,6 +87,18 @@ class NotebookRunner:
             seconds = f"{self._limits.cpu_seconds:g} s of CPU time"
             return CellRun(outputs, AnswerTimeout(f"still running after {seconds}, or asleep"))
         return CellRun(outputs)
+
+    def _outputs(self, session: Session, cell: Cell) -> tuple[NotebookNode, ...]:
+        """What a cell showed; an error besides where a test hides that it never ended."""
+        mark = secrets.token_hex(8) if cell.is_test else ""
+        reply = self._ask(session, "run_cell", cell.source, cell.is_test, mark)
+        end = {"kind": "end", "mark": mark}
+        has_ended = isinstance(reply, list) and end in reply[-1:]
+        outputs = tuple(outputs_of(reply[:-1] if has_ended else reply))
+        has_failed = any(output.output_type == "error" for output in outputs)
+        if not cell.is_test or has_ended or has_failed:
+            return outputs
+        return (*outputs, error_output("TestNotRun", "this test did not run to its end"))
 
     def _ready(self) -> Session:
         """The worker, or a new one that has run all the cells so far that ended none."""

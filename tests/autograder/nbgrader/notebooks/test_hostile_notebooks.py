@@ -54,6 +54,29 @@ ATTACKS: dict[str, tuple[dict[str, str], set[str]]] = {
         },
         {"words_type", "words_right", "file"},
     ),
+    "replaces_run_cell": (
+        {
+            "words": "type(get_ipython()).run_cell = lambda *a, **k: None\n"
+            "def words(text):\n    return {'a': 0, 'b': 0}",
+        },
+        {"words_type", "words_right", "file", "printed_right"},
+    ),
+    "hides_tracebacks": (
+        {
+            "words": "ip = get_ipython()\n"
+            "type(ip)._showtraceback = type(ip).showtraceback = lambda *a, **k: None\n"
+            "def words(text):\n    return {'a': 0, 'b': 0}",
+        },
+        {"words_type", "words_right", "file", "printed_right"},
+    ),
+    "compiles_nothing": (
+        {
+            "words": "compiler = type(get_ipython().compile)\n"
+            "compiler.__call__ = lambda *a, **k: compile('pass', 'x', 'exec')\n"
+            "def words(text):\n    return {'a': 0, 'b': 0}",
+        },
+        set(FULL),
+    ),
     "writes_replies_ahead": (
         {
             "first": "import json, os, struct\n"
