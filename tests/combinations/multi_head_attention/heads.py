@@ -107,7 +107,7 @@ def scale_left_out(queries, keys, values):
 @intended(
     "causal_head_attention",
     "the root of the number of heads",
-    "the_scores_are_divided_by_the_root_of_another_size_than_the_one_asked_",
+    "the_scores_are_divided_by_the_root_of_another_size_than_the",
 )
 def root_of_heads(queries, keys, values):
     return _weights(queries, keys, keys.shape[1] ** 0.5) @ values
