@@ -64,5 +64,5 @@ def test_a_truncated_line_is_set_aside_by_the_next_run(results: Path) -> None:
     with ResultsFile(results) as file:
         assert file.truncated is not None
         assert file.truncated.read_bytes().startswith(b'{"schema"')
-        assert {student for student, *_ in file.graded()} == {"ada"}
+        assert {student for student, *_ in file.history().graded} == {"ada"}
     assert len(read_results(results)) == 1
