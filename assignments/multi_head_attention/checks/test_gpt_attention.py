@@ -9,6 +9,7 @@ import torch
 
 from autograder.suite import Draw, Expect
 from autograder.suite.compare import FROM_PRINTED
+from autograder.suite.traits import Made, Sizes, Tensor, Traits, check_by_itself
 
 GPT = "CausalSelfAttention"
 #: "The cat sleeps", the weights that a seed gave the layers of the course's notes, and the two
@@ -140,3 +141,15 @@ def test_both_dropouts_work_in_training_only(expect: Expect, draw: Draw) -> None
             expected="the same output",
             likely="dropout must stop in eval mode, and no layer may be built in forward",
         )
+
+
+def _sizes(draw: Draw, sizes: Sizes) -> SimpleNamespace:
+    return SimpleNamespace(
+        n_embd=sizes.of("H*d"), n_head=sizes.of("H"), block_size=9, attn_pdrop=0.0, resid_pdrop=0.0
+    )
+
+
+@pytest.mark.question("CausalSelfAttention", points=0)
+def test_causal_self_attention_agrees_with_itself(expect: Expect) -> None:
+    traits = Traits("CausalSelfAttention", [Tensor("B T H*d")], build=[Made(_sizes, ["H", "d"])])
+    check_by_itself(expect, traits)

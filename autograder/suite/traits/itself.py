@@ -21,6 +21,9 @@ _BATCH = (
     "the samples of a batch do not know each other: each comes out as it does alone, with all of "
     "its dimensions, also where there is only one of them"
 )
+_ANOTHER_LENGTH = (
+    "a call must leave nothing behind that the next one, of another length, would meet"
+)
 _GRADIENT = (
     "in float64 the value follows the smallest step of its inputs, and the gradient says how far: "
     "`.detach()`, `.item()`, `torch.tensor(...)` cut it, `.float()` and new tensors without a "
@@ -60,6 +63,10 @@ def _check_class(expect: Expect, traits: Traits) -> None:
     arguments = arguments_of(traits.build, expect.draw, traits.usual(), traits.dtype)
     layer = expect.layer(traits.question, *arguments).eval().move(dtype=torch.float64)
     _check_batches(expect, traits, lambda args: layer.result(*args), layer.that)
+    longer = traits.other(traits.usual((2,)))
+    layer.result(
+        *arguments_of(traits.inputs, expect.draw, longer, torch.float64), likely=_ANOTHER_LENGTH
+    )
     args = _arguments(expect, traits, (2,))
     cotangent = _cotangent(expect, layer.result(*args), layer.that)
     pulled = layer.answer.gradients(args, cotangent)
@@ -82,8 +89,10 @@ def _arguments(expect: Expect, traits: Traits, leading: tuple[int, ...], **sizes
 
 def _check_batches(expect: Expect, traits: Traits, ask: _Ask, that: Callable[..., None]) -> None:
     batched = traits.has_leading or "B" in traits.usual().letters
-    for count in (3, 1) if batched else ():
-        sizes: Sizes = traits.usual((count,)).but({"B": count})
+    leads = ((3,), (1,), (2, 3)) if traits.has_leading else ((3,), (1,))
+    for leading in leads if batched else ():
+        count = leading[0]
+        sizes: Sizes = traits.usual(leading).but({"B": count})
         args = arguments_of(traits.inputs, expect.draw, sizes, torch.float64)
         together = ask(args)
         for index in range(count):
