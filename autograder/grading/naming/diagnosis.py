@@ -104,22 +104,28 @@ class Diagnosis:
         name = f"{self._exercise.name}.{names.pop()}" if len(names) == 1 else None
         return name, hints.pop() if len(hints) == 1 else None
 
-    def _fitting(self, mistakes: Iterable[Mistake], answers: Answers) -> Sequence[Mistake]:
+    def _fitting(self, mistakes: Sequence[Mistake], answers: Answers) -> Sequence[Mistake]:
+        """The mistakes that answer alike; where none does, but for edges handled right."""
+        return self._found(mistakes, answers, False) or self._found(mistakes, answers, True)
+
+    def _found(
+        self, mistakes: Iterable[Mistake], answers: Answers, edges: bool
+    ) -> Sequence[Mistake]:
         # failed tests first: most mistakes part there
         tests = sorted(answers, key=lambda test: answers[test].passed)
         found, start = [], time.process_time()
         for mistake in mistakes:
             if time.process_time() - start > _CPU_SECONDS:
                 return ()  # what was found out so far is kept for the next answer
-            if all(self._fits(mistake, test, answers[test]) for test in tests):
+            if all(self._fits(mistake, test, answers[test], edges) for test in tests):
                 found.append(mistake)
         return found
 
-    def _fits(self, mistake: Mistake, test: str, answer: Answered) -> bool:
+    def _fits(self, mistake: Mistake, test: str, answer: Answered, edges: bool) -> bool:
         own = self._known.answered(mistake, test)
         if own.equals(answer):
             return True
-        if answer.passed and own.differs_in_errors_only(answer):
+        if edges and answer.passed and own.differs_in_errors_only(answer):
             return True  # an edge that the student handles right, and the mistake as written not
         return mistake.by_chance and self._may_be_a_draw(mistake, test, answer)
 
