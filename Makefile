@@ -128,13 +128,13 @@ setup: setup-test ## only set up (grade and test do it by themselves)
 
 .PHONY: setup-grade
 setup-grade: ## only what grading needs
-	@tools/system-packages.sh bubblewrap bwrap "isolates what students hand in" || \
+	@tools/system-packages.sh bubblewrap bwrap "isolates what students submit" || \
 		echo "    going on without it, in a weaker isolation tier (see: autograder doctor)" >&2
 	@MAKE_TARGET=grade tools/setup.sh instructor
 
 .PHONY: setup-test
 setup-test:
-	@tools/system-packages.sh bubblewrap bwrap "isolates what students hand in" || \
+	@tools/system-packages.sh bubblewrap bwrap "isolates what students submit" || \
 		echo "    going on without it: tests that need it are skipped" >&2
 	@# asked for once only: the tests can do without, and some systems do not have the package
 	@[ -e .venv/.ready-dev ] || tools/system-packages.sh chromium \

@@ -3,7 +3,7 @@
 AutograderError
 |-- UserError                 exit code 1: the user must change something
 |   |-- ContentError          a file of the course is wrong: file, line, fix
-|   |-- SubmissionError       what was handed in can't be read
+|   |-- SubmissionError       what was submitted can't be read
 |   `-- IsolationUnavailable  no isolation tier is to be had on this machine
 |-- GraderError               exit code 2: the grader itself failed
 |   `-- SandboxError          the sandbox could not do its work
@@ -44,7 +44,7 @@ class ContentError(UserError):
 
 
 class SubmissionError(UserError):
-    """A submitted file that can't be read; the message says what to hand in instead."""
+    """A submitted file that can't be read; the message says what to submit instead."""
 
 
 class IsolationUnavailable(UserError):
@@ -56,7 +56,7 @@ class GraderError(AutograderError):
 
 
 class SandboxError(GraderError):
-    """The sandbox could not be started or lost its worker parent."""
+    """The sandbox could not be started or lost its fork server."""
 
 
 class AnswerFault(AutograderError):

@@ -71,7 +71,7 @@ def _repeat(submitted: Path, count: int, left_out: tuple[str, ...]) -> None:
 
 
 def _nbgrader(place: Path) -> tuple[str, int, float, float]:
-    """nbgrader's own autograde, on the released notebooks handed in as they are."""
+    """nbgrader's own autograde, on the released notebooks submitted as they are."""
     subprocess.run(
         [sys.executable, "-m", "autograder", "release", ASSIGNMENT], cwd=ROOT, check=True,
         stdout=subprocess.DEVNULL,

@@ -93,7 +93,7 @@ class Place:
 
     def archive(self, data: bytes) -> None:
         """Any bytes as an archive."""
-        path = self.folder / "hand-ins.zip"
+        path = self.folder / "submissions.zip"
         path.write_bytes(data)
         for _ in members_of(path):
             pass
@@ -107,14 +107,14 @@ class Place:
                 info.extra, info.external_attr = line[:12], int.from_bytes(line[-4:], "big")
                 with contextlib.suppress(ValueError):
                     archive.writestr(info, line)
-        path = self.folder / "hand-ins.zip"
+        path = self.folder / "submissions.zip"
         path.write_bytes(buffer.getvalue())
         submitted = self.folder / "submitted"
         collect(path, submitted, {"a": ["e"], "b": ["e", "x"]})
         for place in (submitted, self.folder / "earlier"):
             shutil.rmtree(place, ignore_errors=True)
         left = {entry.name for entry in self.folder.iterdir()}
-        assert left <= {"corpus", "words", "hand-ins.zip"}, left
+        assert left <= {"corpus", "words", "submissions.zip"}, left
 
     def reply(self, data: bytes) -> None:
         """Any bytes as a worker's reply: the header, a zero, the tensors."""

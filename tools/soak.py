@@ -174,7 +174,7 @@ def _kept(found: Path) -> str:
 
 
 def kill(count: int, seed: int) -> int:
-    """Kills graders, worker parents and jobs in turn; returns how often scores came out other."""
+    """Kills graders, fork servers and jobs in turn; returns how often scores came out other."""
     if not count:
         return 0
     failures = 0

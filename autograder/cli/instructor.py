@@ -29,7 +29,7 @@ def validate(
 ) -> int:
     """Prove the content: right answers have full marks, stubs none, every known mistake is caught.
 
-    Grades solutions, stubs, alternatives and misconceptions behind the wall, as modules and as
+    Grades solutions, stubs, alternatives and misconceptions in the sandbox, as modules and as
     notebooks, and checks that assignments/ is fresh and tells nothing hidden.
 
     \b

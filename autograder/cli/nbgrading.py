@@ -28,7 +28,7 @@ def nbgrader(
     """Make CLASS_FOLDER a course of nbgrader, or add assignments to one.
 
     Writes source/<assignment>/ and, where there is none, nbgrader_config.py. From then on
-    nbgrader's commands and formgrader work there, and grade behind the wall.
+    nbgrader's commands and formgrader work there, and grade in the sandbox.
 
     \b
     Example: autograder nbgrader course

@@ -70,7 +70,7 @@ def _assignment(root: Path, path: Path) -> Assignment:
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ContentError(path, None, f"not valid TOML: {error}", "mend the line") from error
+        raise ContentError(path, None, f"not valid TOML: {error}", "fix the line") from error
     known = {"title", "exercises", "limits", "duedate", "grace"}
     for key in document.keys() - known:
         raise ContentError(path, None, f"unknown key {key!r}", f"use one of {sorted(known)}")
@@ -136,7 +136,7 @@ def questions_in(solution: Path) -> tuple[Question, ...]:
     try:
         tree = ast.parse(text)
     except SyntaxError as error:
-        raise ContentError(solution, error.lineno, str(error.msg), "mend the line") from error
+        raise ContentError(solution, error.lineno, str(error.msg), "fix the line") from error
     lines = text.splitlines()
     found = [
         Question(node.name, isinstance(node, ast.ClassDef), node.lineno)

@@ -34,7 +34,7 @@ def _tests(suite: Path) -> list[tuple[ast.FunctionDef, dict[str, ast.expr]]]:
     except FileNotFoundError:
         raise ContentError(suite, None, "no such suite", "write it: docs/authoring.md") from None
     except SyntaxError as error:
-        raise ContentError(suite, error.lineno, str(error.msg), "mend the line") from error
+        raise ContentError(suite, error.lineno, str(error.msg), "fix the line") from error
     literals = {
         name.id: value
         for node in tree.body

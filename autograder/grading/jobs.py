@@ -1,4 +1,4 @@
-"""Grades a whole class: jobs are forks of one warm grader, and share one worker parent.
+"""Grades a whole class: jobs are forks of one warm grader, and share one fork server.
 
 A job that dies costs the submission it was at, which is tried again; the run goes on. Where a
 student's file or answer ended it (`watch`), that is left out and the rest is graded.
@@ -30,13 +30,13 @@ _fork = multiprocessing.get_context("fork")
 #: beyond its questions' limits a submission may take so long before its job is given up
 _PATIENCE_SECONDS = 60.0
 _TRIES = 2
-#: a lost worker parent is replaced; a submission that was being graded so often then is given up
+#: a lost fork server is replaced; a submission that was being graded so often then is given up
 _LOSSES = 5
 _PR_SET_PDEATHSIG = 1
 
 
 class Grader(Protocol):
-    """Grades one submission after the other, each behind the wall."""
+    """Grades one submission after the other, each in the sandbox."""
 
     @property
     def parent(self) -> ForkServer:
@@ -168,7 +168,7 @@ class ClassGrader:
             self._again(task, waiting, reason)
 
     def _start_anew(self, waiting: list[_Task], reason: str) -> None:
-        """The worker parent is gone: a new one, and jobs that know it."""
+        """The fork server is gone: a new one, and jobs that know it."""
         tasks = [job.task for job in self._running if job.task]
         count = len(self._running)
         for job in self._running:

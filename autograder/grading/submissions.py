@@ -1,4 +1,4 @@
-"""Grades one submission: reads its files, judges each exercise behind the wall, adds up."""
+"""Grades one submission: reads its files, judges each exercise in the sandbox, adds up."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _UNGRADED = {ExerciseStatus.MISSING: Verdict.MISSING, ExerciseStatus.UNREADABLE:
 
 
 class SubmissionGrader:
-    """Grades submissions of a course's assignments with collected suites and a worker parent."""
+    """Grades submissions of a course's assignments with collected suites and a fork server."""
 
     def __init__(
         self,

@@ -33,7 +33,7 @@ from autograder.gradebook import configure
 c = get_config()  # noqa: F821
 c.CourseDirectory.root = os.path.dirname(os.path.abspath(__file__))
 c.CourseDirectory.course_id = {course_id!r}
-# the folder with source/ and solutions/; its assignments are graded behind the wall
+# the folder with source/ and solutions/; its assignments are graded in the sandbox
 configure(c, course={course!r})
 c.ClearSolutions.code_stub = {{"python": "raise NotImplementedError"}}  # as students' README says
 # c.LateSubmissionPlugin.penalty_method = "zero"  # late work earns nothing
@@ -55,7 +55,7 @@ class Settings:
         return self._folder(self.directories.source_directory, ".", assignment)
 
     def submitted(self, student: str, assignment: str) -> Path:
-        """The folder of what a student handed in."""
+        """The folder of what a student submitted."""
         return self._folder(self.directories.submitted_directory, student, assignment)
 
     def autograded(self, student: str, assignment: str) -> Path:
@@ -71,7 +71,7 @@ class Settings:
 
 
 def configure(config: Config, course: str = "") -> None:
-    """Lets nbgrader grade behind the wall: our assignments by their suites, others by their cells.
+    """Lets nbgrader grade in the sandbox: our assignments by their suites, others by their cells.
 
     `course` is the folder with source/ and solutions/, absolute or from the class folder on. For an
     nbgrader_config.py: `configure(c, course="/home/ada/attention")`, or `configure(c)` where there
@@ -99,7 +99,7 @@ def prepare_class_folder(course: Course, class_folder: Path) -> Path:
 
 
 def missing_lines(course: Course, class_folder: Path, settings: Settings) -> list[str]:
-    """What a configuration of the instructor's own lacks for grading behind the wall."""
+    """What a configuration of the instructor's own lacks for grading in the sandbox."""
     if settings.config.Autograde.get("exporter_class") == _EXPORTER:
         return []
     way = _way(course, class_folder)
@@ -124,6 +124,6 @@ def load_settings(class_folder: Path, db_url: str | None = None) -> Settings:
     except Exception as error:  # the file is Python: it can fail in any way
         raise UserError(
             f"{folder / CONFIG_FILE}: can't be loaded: {type(error).__name__}: {error}\n"
-            "  fix: mend the file, or move it away and let autograder write a new one"
+            "  fix: correct the file, or move it away and let autograder write a new one"
         ) from error
     return Settings(db_url or directories.db_url, directories.course_id, directories, config)

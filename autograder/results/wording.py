@@ -37,22 +37,22 @@ NEXT_STEPS: dict[Verdict, str] = {
 _ADVICE: dict[ExerciseStatus, str] = {
     ExerciseStatus.GRADED: "",
     ExerciseStatus.MISSING: (
-        "Nothing was handed in for this exercise. Hand in {name}.py or {name}.ipynb: keep the "
+        "Nothing was submitted for this exercise. Submit {name}.py or {name}.ipynb: keep the "
         "name of the file that you were given."
     ),
     ExerciseStatus.UNREADABLE: (
         "{file} could not be read as Python or as a notebook. Open it in JupyterLab, choose "
         "Restart Kernel and Run All Cells, save it when it runs without a syntax error, and hand "
         "in that file as {name}.ipynb, or your module as {name}.py. Do not rename another kind "
-        "of file, and do not hand in an HTML or PDF export."
+        "of file, and do not submit an HTML or PDF export."
     ),
 }
 
 
 def exercise_advice(exercise: ExerciseResult) -> str:
-    """What to hand in instead where an exercise is missing or unreadable; empty where it is not."""
+    """What to submit instead where an exercise is missing or unreadable; empty where it is not."""
     return _ADVICE[exercise.status].format(
-        name=exercise.exercise, file=exercise.file or "The file that was handed in"
+        name=exercise.exercise, file=exercise.file or "The file that was submitted"
     )
 
 

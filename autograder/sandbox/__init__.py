@@ -1,4 +1,4 @@
-"""Starts a warm worker parent, asks it for sandboxed workers, and speaks with them.
+"""Starts a fork server, asks it for sandboxed workers, and speaks with them.
 
 Knows tensors, not tests. A parent can be started before torch is imported here; `sandbox.session`,
 what one speaks with a worker through, is imported with the first worker.

@@ -65,7 +65,7 @@ def remedy_of(tier: Tier) -> str:
 
 
 def start_fork_server(wanted: Tier | None = None, libraries: Libraries | None = None) -> ForkServer:
-    """A probed worker parent of the best tier that works here, or of the wanted one.
+    """A probed fork server of the best tier that works here, or of the wanted one.
 
     Raises `IsolationUnavailable` with each tier's reason and remedy.
     """
@@ -74,7 +74,7 @@ def start_fork_server(wanted: Tier | None = None, libraries: Libraries | None = 
 
 @contextlib.contextmanager
 def fork_server_ahead(wanted: Tier | None = None) -> Iterator[Callable[[Tier | None], ForkServer]]:
-    """Begins to start a worker parent, and gives a `start_fork_server` that goes on with it.
+    """Begins to start a fork server, and gives a `start_fork_server` that goes on with it.
 
     What the caller does meanwhile - import torch, for one - costs no time of its own.
     """

@@ -20,7 +20,7 @@ _SYSTEM_LIBRARIES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cac
 class Libraries:
     """What workers may import besides the standard library.
 
-    `modules` are those that the worker parent imports ahead; `notebooks` makes workers run cells.
+    `modules` are those that the fork server imports ahead; `notebooks` makes workers run cells.
     """
 
     distributions: tuple[str, ...] = ALLOWED

@@ -1,4 +1,4 @@
-"""Starts the worker parent behind its wall and hands out workers."""
+"""Starts the fork server in its sandbox and hands out workers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _ENVIRONMENT = {
 
 
 class ForkServer:
-    """A running worker parent of one tier. Close it, or use it as a context manager.
+    """A running fork server of one tier. Close it, or use it as a context manager.
 
     Forked graders may share it: every request is one datagram and brings its own sockets.
     Raises `SandboxError` where it can't be started.
@@ -100,7 +100,7 @@ class ForkServer:
                 stderr=self._errors,
             )
         except (OSError, LookupError) as error:
-            raise SandboxError(f"the worker parent can't be started: {error}") from error
+            raise SandboxError(f"the fork server can't be started: {error}") from error
         finally:
             far.close()
         self._ready = False
@@ -111,7 +111,7 @@ class ForkServer:
         return self._process.pid
 
     def wait_until_ready(self) -> None:
-        """Returns when torch is loaded behind the wall; `SandboxError` tells what was said."""
+        """Returns when torch is loaded in the sandbox; `SandboxError` tells what was said."""
         if self._ready:
             return
         self._control.settimeout(_START_SECONDS)
@@ -122,7 +122,7 @@ class ForkServer:
         if greeting != b"R":
             text = self._said()
             self.close()
-            raise SandboxError(f"the worker parent of tier {self.tier} did not start:\n{text}")
+            raise SandboxError(f"the fork server of tier {self.tier} did not start:\n{text}")
         self._control.settimeout(None)
         self._ready = True
 
@@ -140,7 +140,7 @@ class ForkServer:
             socket.send_fds(self._control, [json.dumps(request).encode()], descriptors)
         except OSError as error:
             session.close()
-            raise SandboxError(f"the worker parent is gone ({error}):\n{self._said()}") from error
+            raise SandboxError(f"the fork server is gone ({error}):\n{self._said()}") from error
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)

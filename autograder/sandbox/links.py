@@ -27,7 +27,7 @@ class Links:
 
     @property
     def descriptors(self) -> list[int]:
-        """What a worker parent and its workers inherit."""
+        """What a fork server and its workers inherit."""
         return list(self._opened.values())
 
     def close(self) -> None:

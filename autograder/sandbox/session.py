@@ -148,7 +148,7 @@ class Session:
         except OSError as error:
             raise SandboxError(f"no worker came: {error}") from error
         if message[:1] != b"P" or not descriptors:
-            reason = message[1:].decode(errors="replace") or "the worker parent is gone"
+            reason = message[1:].decode(errors="replace") or "the fork server is gone"
             raise SandboxError(f"no worker came: {reason}")
         self._pidfd = descriptors[0]
         self._pid = pid_of(self._pidfd)

@@ -13,7 +13,7 @@ from ..errors import UserError
 from .questions import questions_of, unknown
 from .results import Standing
 
-#: remembers which hints were shown; a name with a dot in front is handed in by nobody
+#: remembers which hints were shown; a name with a dot in front is submitted by nobody
 STATE = ".autograder.json"
 _SHOWN = "hints_shown"
 

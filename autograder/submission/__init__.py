@@ -1,4 +1,4 @@
-"""What students hand in, found and read: one module text per exercise, or what is wrong with it."""
+"""What students submit, found and read: one module text per exercise, or what is wrong with it."""
 
 from .find import Found, Skipped, Submission, find_submissions
 from .notebook import module_of_notebook

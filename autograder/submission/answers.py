@@ -37,7 +37,7 @@ class Answers:
 def read_answers(folder: Path, file: str | None) -> Answers:
     """The answers in a submitted file. Links, huge and broken files become a `problem`."""
     if file is None:
-        return Answers(problem="nothing was handed in")
+        return Answers(problem="nothing was submitted")
     if Path(file).name != file:
         return Answers(problem=f"{file} is not a regular file")
     data = b""

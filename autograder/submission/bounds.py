@@ -64,7 +64,7 @@ def check_json(data: bytes) -> None:
 
 
 def _too_much(what: str) -> SubmissionError:
-    return SubmissionError(f"holds more than {what}; hand in your own code only")
+    return SubmissionError(f"holds more than {what}; submit your own code only")
 
 
 def _count(pattern: re.Pattern[str], text: str) -> int:

@@ -39,7 +39,7 @@ def needed(statements: Sequence[Statement], names: Iterable[str]) -> list[Statem
                 followed.add(found)
                 waiting += found
     if len(chosen) > _MOST_STATEMENTS:
-        raise SubmissionError(f"needs more than {_MOST_STATEMENTS} statements; hand in your code")
+        raise SubmissionError(f"needs more than {_MOST_STATEMENTS} statements; submit your code")
     return _Order(statements, index, chosen).all()
 
 

@@ -1,4 +1,4 @@
-"""An exercise for which there is no file: what is there instead, and what to hand in."""
+"""An exercise for which there is no file: what is there instead, and what to submit."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def about_missing(folder: Path, exercise: Exercise) -> tuple[str, ...]:
     for suffix in (".py", ".ipynb"):
         path = folder / f"{exercise.name}{suffix}"
         if path.is_symlink():
-            return (f"{path.name} is a link, which is not followed; hand in the file itself",)
+            return (f"{path.name} is a link, which is not followed; submit the file itself",)
         if path.is_dir():
-            return (f"{path.name} is a folder; hand in the file itself, not inside a folder",)
+            return (f"{path.name} is a folder; submit the file itself, not inside a folder",)
     files = list(_files(folder))
     alike = [path.name for path in files if exercise.name in path.name.lower()]
     if not alike and (best := closest(exercise.name, [path.stem for path in files])):
@@ -37,7 +37,7 @@ def about_missing(folder: Path, exercise: Exercise) -> tuple[str, ...]:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """What was handed in, with what stands one folder deeper."""
+    """What was submitted, with what stands one folder deeper."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)[:_MOST_FILES]
     except OSError:

@@ -82,11 +82,11 @@ def notebook_of(data: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
     except (ValueError, RecursionError) as error:
         raise SubmissionError(
             f"is not a notebook, or only a part of one (no valid JSON: {error}); save it in "
-            "Jupyter and hand in the .ipynb file"
+            "Jupyter and submit the .ipynb file"
         ) from error
     cells = _cells(document) if isinstance(document, dict) else None
     if cells is None:
-        raise SubmissionError("is not a notebook (it has no cells); hand in the .ipynb file")
+        raise SubmissionError("is not a notebook (it has no cells); submit the .ipynb file")
     check_cells(len(cells))
     return document, notes
 

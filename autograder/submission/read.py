@@ -20,7 +20,7 @@ from .similar import hints
 from .statement import statements_of
 from .text import NOT_PYTHON, decoded, fault_of, in_words, parsed
 
-_CLEAR = "clear all outputs and hand in your own code only"
+_CLEAR = "clear all outputs and submit your own code only"
 #: bytes as they are; where the system knows them: no link, no waiting for a pipe, nothing inherited
 _READ = os.O_RDONLY
 for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
@@ -29,7 +29,7 @@ for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """One exercise as handed in.
+    """One exercise as submitted.
 
     `text` is the module that a worker executes (GRADED only). `broken` maps questions whose cell
     is no valid Python to what is wrong there, `hints` those that are not there to what may have
@@ -48,8 +48,8 @@ class Answers:
 def read_exercise(folder: Path, exercise: Exercise) -> Answers:
     """The module `<exercise>.py` unless it is the untouched stub or empty, else `<exercise>.ipynb`.
 
-    Never raises for what a student may hand in: a file that can't be read gives UNREADABLE with a
-    note that says what to hand in instead.
+    Never raises for what a student may submit: a file that can't be read gives UNREADABLE with a
+    note that says what to submit instead.
     """
     module, notebook = folder / f"{exercise.name}.py", folder / f"{exercise.name}.ipynb"
     if _is_file(module):
@@ -99,7 +99,7 @@ def _read(path: Path, exercise: Exercise, read: Callable[[Path, Exercise], Answe
 def _module(path: Path, exercise: Exercise) -> Answers:
     data = read_bytes(path, MAX_CODE)
     if len(data) >= MAX_CODE:
-        raise SubmissionError(f"is larger than {MAX_CODE >> 20} MB; hand in the code only")
+        raise SubmissionError(f"is larger than {MAX_CODE >> 20} MB; submit the code only")
     if data.lstrip()[:1] == b"{" and b'"cells"' in data:
         note = f"{path.name} is a notebook, and was read as one; hand it in as .ipynb"
         answers = _notebook(path, exercise)
@@ -115,7 +115,7 @@ def _module(path: Path, exercise: Exercise) -> Answers:
     if fault is not None:
         raise SubmissionError(f"is not valid Python: {in_words(fault)}; {_remedy(text, fault)}")
     if not tree.body:
-        notes += (f"{path.name} holds no code; hand in the file with your answers",)
+        notes += (f"{path.name} holds no code; submit the file with your answers",)
     shown, left_out = without_display(text, tree.body)
     notes += tuple(f"{path.name}: {note}" for note in left_out)
     return Answers(
@@ -175,11 +175,11 @@ def read_bytes(path: Path, limit: int) -> bytes:
         descriptor = os.open(path, _READ)
     except (OSError, ValueError) as error:
         if path.is_symlink():
-            raise SubmissionError("is not a regular file but a link; hand in the file") from error
+            raise SubmissionError("is not a regular file but a link; submit the file") from error
         raise SubmissionError(f"can't be read ({error}); upload it again") from error
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise SubmissionError("is not a regular file; hand in the file itself")
+            raise SubmissionError("is not a regular file; submit the file itself")
         return file.read(limit)
 
 

@@ -13,7 +13,7 @@ _MOST_NAMES, _LONGEST_NAME = 1_000, 100
 def hints(
     missing: Iterable[str], others: Collection[str], elsewhere: Collection[str] = ()
 ) -> dict[str, str]:
-    """For each missing question what to hand in instead, where something like it is there.
+    """For each missing question what to submit instead, where something like it is there.
 
     `others` are other names that the file defines; `elsewhere` are definitions that do not count:
     inside another definition, or in a cell that is no code.

@@ -86,7 +86,7 @@ def implementation(request: pytest.FixtureRequest) -> Implementation:
     if answers is None:
         pytest.fail(
             "say what to judge: --implementation solutions (this process) or "
-            "--submission FOLDER (behind the wall)",
+            "--submission FOLDER (in the sandbox)",
             pytrace=False,
         )
     return answers(request.path)

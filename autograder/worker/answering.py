@@ -1,6 +1,6 @@
 """The worker: executes one student's module and answers calls on it, one frame each.
 
-Runs inside the wall. Nothing it says is believed: the grader decodes every reply as hostile and
+Runs inside the sandbox. Nothing it says is believed: the grader decodes every reply as hostile and
 compares by itself.
 """
 

@@ -1,6 +1,6 @@
 """Calls an answer the way a test asks for it: with copied arguments, with gradients, observed.
 
-Used by the worker inside the wall and by `suite.local` in the same process: both answer alike.
+Used by the worker inside the sandbox and by `suite.local` in the same process: both answer alike.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The warm worker parent: torch is loaded once, and each worker is a fork of it.
+"""The fork server: torch is loaded once, and each worker is a fork of it.
 
 Started by `sandbox.parent` inside bubblewrap. It holds no secret and never sees a student's code:
 that goes straight from the grader to the worker, which a later worker can't look into.
@@ -45,7 +45,7 @@ def main() -> None:
     heap.close_holes()
     gc.enable()
     if len(os.listdir("/proc/self/task")) != 1:
-        raise RuntimeError("the worker parent must have one thread: forks of more may hang")
+        raise RuntimeError("the fork server must have one thread: forks of more may hang")
     control.send(b"R")
     Forking(control, nest, rules, settings["kept"], others).run()
 

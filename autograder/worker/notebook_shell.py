@@ -1,6 +1,6 @@
 """Runs a notebook's cells as a kernel would, without one: in IPython's own shell, in this process.
 
-The warm worker parent makes the notebook, with IPython and a course's packages loaded; a worker,
+The fork server makes the notebook, with IPython and a course's packages loaded; a worker,
 its fork, has it ready. Magics, displayed values and tracebacks are IPython's.
 """
 

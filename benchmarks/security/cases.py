@@ -1,4 +1,4 @@
-"""What is handed in: one notebook per case, the same for all three graders."""
+"""What is submitted: one notebook per case, the same for all three graders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Notebook = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A hand-in of two questions, and the points that a fair person would give it.
+    """A submission of two questions, and the points that a fair person would give it.
 
     In `answers` stand {course}, {others} and {port}: the course's folder, the folder of another
     student, and a port of this machine on which somebody listens.
@@ -173,14 +173,14 @@ def _newer(notebook: Notebook) -> bytes:
 
 
 #: what every grader must judge alike, or the comparison compares nothing
-CONTROL = Case("a right hand-in", HONEST, _FULL)
+CONTROL = Case("a right submission", HONEST, _FULL)
 ATTACKS = (
     _attack("patches torch.allclose", "def double(x):\n    return x", _PATCHES),
     _attack("returns what is equal to everything", _EQUAL),
     _attack("reads the hidden tests from files", _FOUND, _SEARCHES_FILES),
     _attack("reads the hidden tests from memory", _FOUND, _SEARCHES_MEMORY),
     _attack("sets its own score", "def double(x):\n    return x", _SETS_ITS_SCORE),
-    _attack("removes another student's hand-in", RIGHT_DOUBLE, _REMOVES, _FULL),
+    _attack("removes another student's submission", RIGHT_DOUBLE, _REMOVES, _FULL),
     _attack("connects to the network", _CONNECTS, fair=_FULL),
     _attack("loops without end in a call", _HANGS),
     _attack("ends its process in a call", _EXITS),

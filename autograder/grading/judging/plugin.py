@@ -1,4 +1,4 @@
-"""The pytest plugin of the hidden suites: adds the solutions, and submissions behind the wall."""
+"""The pytest plugin of the hidden suites: adds the solutions, and submissions in the sandbox."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("autograder").addoption(
         "--submission",
         metavar="FOLDER",
-        help="judge <FOLDER>/<assignment>/<exercise>.py or .ipynb behind the wall",
+        help="judge <FOLDER>/<assignment>/<exercise>.py or .ipynb in the sandbox",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Finds the solutions, and starts the wall if a submission is to be judged."""
+    """Finds the solutions, and starts the sandbox if a submission is to be judged."""
     suite_plugin.pytest_configure(config)
     root = Path(config.rootpath)
     if (root / "solutions").is_dir():

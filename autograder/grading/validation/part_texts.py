@@ -1,4 +1,4 @@
-"""Parts handed in as answers to their own questions: imported, as text, as text in other words."""
+"""Parts submitted as answers to their own questions: imported, as text, as text in other words."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The proof of the suites: solutions, stubs, alternatives, mistakes and combinations, each graded.
 
-Each is handed in like a student's work, as module and as notebook, and judged like any student's.
+Each is submitted like a student's work, as module and as notebook, and judged like any student's.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def validate(
     `names` are `ASSIGNMENT` or `ASSIGNMENT/EXERCISE`; of their cases those are graded that are
     `wanted`, all with the inputs of one `seed`: what a known mistake answers is then found out
     once. `starts` is called with the number of cases, `judged` after each, `on_question` with each
-    question's result; `wall` gives the worker parent. Raises `IsolationUnavailable` without a
+    question's result; `wall` gives the fork server. Raises `IsolationUnavailable` without a
     tier, `UserError` for a name that the course has not, `ContentError` for content that can't be
     judged.
     """

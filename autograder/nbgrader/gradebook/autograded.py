@@ -142,7 +142,7 @@ def _restored(cell: Cell, original: Cell | None) -> Cell:
 def _rebuilt(released: ReleasedNotebook, answers: Answers) -> list[Cell]:
     cells = [_copied(cell, answers) for cell in released.document["cells"]]
     if other := _other_code(released, answers):
-        cells.append(_comment_cell(["The rest of what was handed in:"], clean(other)))
+        cells.append(_comment_cell(["The rest of what was submitted:"], clean(other)))
     return cells
 
 

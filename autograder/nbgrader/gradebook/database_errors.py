@@ -28,12 +28,12 @@ _REMEDIES = {
     "disk i/o": _ROOM,
     "unable to open": _PLACE,
     "readonly": _PLACE,
-    "password": "mend user and password in the address; a password may also stand in ~/.pgpass",
-    'role "': "mend the user in the address, or make one: createuser NAME",
+    "password": "fix user and password in the address; a password may also stand in ~/.pgpass",
+    'role "': "fix the user in the address, or make one: createuser NAME",
     'database "': "make it first: createdb NAME",
     "permission denied": "let its user make tables: GRANT CREATE ON SCHEMA public TO NAME",
     "unique": "another program wrote the same submission at the same time: run this again",
-    "connection": "start the server, or mend host and port in the address",
+    "connection": "start the server, or fix host and port in the address",
 }
 
 

@@ -1,6 +1,6 @@
 """Records results: nbgrader's database and the autograded notebooks that formgrader shows.
 
-Running it again writes the same; so a run that was stopped, or a lost database, is mended by the
+Running it again writes the same; so a run that was stopped, or a lost database, is fixed by the
 same command.
 """
 
@@ -166,7 +166,7 @@ def _release_notes(
             where = "/".join(key)
             fix = f"run `autograder release {result.assignment}` and record again"
             if releases[result.assignment].is_nbgraders:
-                fix = "mend the cell in source/ and call `nbgrader generate_assignment --force`"
+                fix = "fix the cell in source/ and call `nbgrader generate_assignment --force`"
             if key[:2] not in books:
                 continue  # this class leaves the exercise out
             if key not in points:

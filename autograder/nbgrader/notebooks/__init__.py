@@ -1,4 +1,4 @@
-"""Assignments of nbgrader's own test cells: their cells run behind the wall, without a kernel.
+"""Assignments of nbgrader's own test cells: their cells run in the sandbox, without a kernel.
 
 Nothing of this project is needed in such an assignment; see docs/migration.md.
 """

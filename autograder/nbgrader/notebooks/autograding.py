@@ -1,4 +1,4 @@
-"""nbgrader's own autograding of one submission, with its cells behind the wall."""
+"""nbgrader's own autograding of one submission, with its cells in the sandbox."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def read_notebook_course(folder: Path) -> NotebookCourse:
     except Exception as error:  # the file is Python: it can fail in any way
         raise UserError(
             f"{root / CONFIG_FILE}: can't be loaded: {type(error).__name__}: {error}\n"
-            "  fix: mend the file; `nbgrader autograde` can't load it either"
+            "  fix: correct the file; `nbgrader autograde` can't load it either"
         ) from error
     names = {path.parent.name for path in root.glob("source/*/*.ipynb")}
     use_sandboxed_steps(loader.config)

@@ -1,4 +1,4 @@
-"""nbgrader's Execute step behind the wall: `nbgrader autograde` and formgrader's button use it.
+"""nbgrader's Execute step in the sandbox: `nbgrader autograde` and formgrader's button use it.
 
 All other steps stay nbgrader's own: it restores the instructor's cells before, and scores by the
 outputs afterwards.
@@ -63,7 +63,7 @@ class SandboxedExecute(ExecuteBehindWall):
         """Called by nbgrader for each notebook of a submission."""
         language = nb.metadata.get("kernelspec", {}).get("language", "python")
         if language != "python":
-            raise NbGraderException(f"notebooks in {language} do not run behind the wall")
+            raise NbGraderException(f"notebooks in {language} do not run in the sandbox")
         cells = [cell for cell in nb.cells if self._runs(cell)]
         try:
             runs = self._run([_cell(cell) for cell in cells], resources)

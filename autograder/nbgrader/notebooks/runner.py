@@ -1,4 +1,4 @@
-"""Runs the cells of one notebook behind the wall, in their order, each sent only when it is due.
+"""Runs the cells of one notebook in the sandbox, in their order, each sent only when it is due.
 
 What ends the worker costs the cell at which it ended: the cells above run again in a new worker,
 without those that ended one, and the notebook goes on below.

@@ -59,7 +59,7 @@ class Attack:
 
     @property
     def text(self) -> str:
-        """The module that is handed in."""
+        """The module that is submitted."""
         body = self.body or (f"{self.attempt}\nreturn x * 2" if self.attempt else "")
         function = f"def target(x):\n{textwrap.indent(body.strip(), '    ')}\n" if body else ""
         return f"{(SOLUTIONS / 'attacked.py').read_text()}\n\n{function or self.code}"
@@ -211,7 +211,7 @@ def new_class() -> Iterator[Callable[[], Walled]]:
 
 @pytest.fixture(scope="session")
 def parent_of() -> Iterator[Callable[[Tier], ForkServer]]:
-    """A running worker parent of a tier, or a skip that says why there is none."""
+    """A running fork server of a tier, or a skip that says why there is none."""
     running: dict[Tier, ForkServer] = {}
     found = functools.cache(examine)
 

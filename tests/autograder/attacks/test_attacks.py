@@ -135,7 +135,7 @@ def _below(pid: int) -> set[int]:
 
 
 def _chain(pid: int, length: int) -> set[int]:
-    """Below bubblewrap stand the first process of its namespace and the worker parent.
+    """Below bubblewrap stand the first process of its namespace and the fork server.
 
     In tier A the parent has a namespace of its own, and somebody outside who waits for it.
     """

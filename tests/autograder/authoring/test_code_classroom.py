@@ -18,7 +18,7 @@ GITLAB = ".gitlab-ci.yml"
 AUTOGRADER = """\
 #!/bin/sh
 case "$1" in
-    check) printf '%s\\n' 'half: to mend' '```' '<script>x</script>' '# no heading'; exit 1 ;;
+    check) printf '%s\\n' 'half: to fix' '```' '<script>x</script>' '# no heading'; exit 1 ;;
     status) echo '1 of 2 questions pass' ;;
 esac
 """
@@ -64,7 +64,7 @@ def test_github_shows_what_the_checks_say_as_text_and_fails_with_them(
 ) -> None:
     steps = {s.get("name"): s for s in parsed(folder, GITHUB)["jobs"]["check"]["steps"]}
     check = run(steps["Check"]["run"], runner)
-    assert (check.returncode, check.stdout.splitlines()[0]) == (1, "half: to mend")
+    assert (check.returncode, check.stdout.splitlines()[0]) == (1, "half: to fix")
     assert "cancelled" in steps["Summary"]["if"]  # also after checks that failed
     assert run(steps["Summary"]["run"], runner).returncode == 0
     summary = Path(runner["env"]["GITHUB_STEP_SUMMARY"]).read_text()
@@ -86,7 +86,7 @@ def test_gitlab_runs_the_checks_keeps_what_they_say_and_fails_with_them(
     assert done.returncode == 1
     kept = (runner["cwd"] / job["artifacts"]["paths"][0]).read_text()
     assert kept == done.stdout
-    assert {"half: to mend", "1 of 2 questions pass"} <= set(kept.splitlines())
+    assert {"half: to fix", "1 of 2 questions pass"} <= set(kept.splitlines())
 
 
 @pytest.mark.parametrize("name", [GITHUB, GITLAB])

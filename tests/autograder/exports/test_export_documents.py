@@ -119,7 +119,7 @@ def test_what_was_not_handed_in_is_said(make_result: Callable, tmp_path: Path) -
     result = replace(result, exercises=(gone, result.exercises[1]))
     document = gradescope(export("gradescope", [result], tmp_path / "results.json").path)
     assert document["tests"][0]["max_score"] == 4.0
-    assert "Nothing was handed in" in document["tests"][0]["output"]
+    assert "Nothing was submitted" in document["tests"][0]["output"]
     suite = ET.parse(export("junit", [result], tmp_path / "junit.xml").path).getroot()[0]
     assert suite[0][0].get("type") == "missing"
 

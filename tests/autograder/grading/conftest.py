@@ -67,7 +67,7 @@ def _standing() -> Iterator[ForkServer]:
 
 @pytest.fixture(scope="session")
 def wall() -> Iterator[ForkServer]:
-    """One worker parent for all tests: starting it is what takes time."""
+    """One fork server for all tests: starting it is what takes time."""
     with _standing() as parent:
         yield parent
 
@@ -89,7 +89,7 @@ class ClassFolder:
         self._wall = wall
 
     def hand_in(self, student: str, **files: str) -> Path:
-        """`scores="text"` hands in scores.py; what is not named is handed in right."""
+        """`scores="text"` submits scores.py; what is not named is submitted right."""
         place = self.submitted / student / ASSIGNMENT
         shutil.copytree(ROOT / "solutions" / ASSIGNMENT, place)
         for name, text in files.items():

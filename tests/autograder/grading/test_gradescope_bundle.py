@@ -77,7 +77,7 @@ def test_a_submission_is_graded_as_it_is_here(harness: Path, wall: object) -> No
 def test_an_empty_submission_has_a_score_and_a_reason(harness: Path, wall: object) -> None:
     assert run(harness).returncode == 0
     assert results(harness)["score"] == 0.0
-    assert "Nothing was handed in" in results(harness)["output"]
+    assert "Nothing was submitted" in results(harness)["output"]
 
 
 def test_a_grader_that_fails_leaves_no_score(harness: Path) -> None:

@@ -1,6 +1,6 @@
 """The proof of the content, as part of the test run, and what it says to students.
 
-All solutions, stubs, alternatives and misconceptions are graded behind the wall: each as a module,
+All solutions, stubs, alternatives and misconceptions are graded in the sandbox: each as a module,
 and a third of them, the same in every run, as notebooks too. `make validate` grades all in both
 forms.
 """

@@ -123,7 +123,7 @@ def _patiently(results: Path, grade: Callable[[], T]) -> T:
 
 
 class KillsTheParent:
-    """Events that end the worker parent after the first result."""
+    """Events that end the fork server after the first result."""
 
     def __init__(self, wall: ForkServer) -> None:
         self._wall = wall

@@ -1,4 +1,4 @@
-"""A class that works with nbgrader: built, handed in, collected and autograded once."""
+"""A class that works with nbgrader: built, submitted, collected and autograded once."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ def _nothing(folder: Path) -> None:
     pass
 
 
-#: what each student did to a right submission, and when it was handed in
+#: what each student did to a right submission, and when it was submitted
 STUDENTS: dict[str, tuple[Callable[[Path], None], str]] = {
     "ben": (_answer("softmax", "softmax", _OVERFLOWS), IN_TIME),
     "tom": (_nothing, LATE),

@@ -1,4 +1,4 @@
-"""A worker parent of each tier that this machine gives, started once."""
+"""A fork server of each tier that this machine gives, started once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A class that hands in what its table says, graded in one run behind the wall."""
+"""A class that submits what its table says, graded in one run in the sandbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people hand in by accident, as a table: each row is one student, graded in one class run."""
+"""What people submit by accident, as a table: each row is one student, graded in one class run."""
 
 from __future__ import annotations
 
@@ -57,20 +57,20 @@ class Accident:
 
 
 def module(name: str, text: str | bytes, said: str = "", status: str = "graded", **verdicts: str):
-    """A row that hands in `scores.py`; questions are correct unless the row says otherwise."""
+    """A row that submits `scores.py`; questions are correct unless the row says otherwise."""
     data = text if isinstance(text, bytes) else text.encode()
     return Accident(name, {f"{SCORES}.py": data}, verdicts, said, status)
 
 
 def cells(name: str, *parts: Any, said: str = "", status: str = "graded", **verdicts: str):
-    """A row that hands in `scores.ipynb`."""
+    """A row that submits `scores.ipynb`."""
     ready = len(parts) == 1 and isinstance(parts[0], bytes)
     data = parts[0] if ready else notebook(*parts)
     return Accident(name, {f"{SCORES}.ipynb": data}, verdicts, said, status)
 
 
 def file(name: str, path: str, data: str | bytes, said: str, status: str = "missing"):
-    """A row that hands in a file of another name."""
+    """A row that submits a file of another name."""
     raw = data if isinstance(data, bytes) else data.encode()
     return Accident(name, {f"simplified_attention/{path}": raw}, {}, said, status)
 
@@ -389,7 +389,7 @@ V1_ALONE = {"SelfAttentionV2": "missing"}
 
 
 def layer(name: str, *parts: str, **verdicts: str) -> Accident:
-    """A row that hands in one layer of two."""
+    """A row that submits one layer of two."""
     path = "self_attention/self_attention.ipynb"
     return Accident(name, {path: notebook(*parts)}, V1_ALONE | verdicts)
 

@@ -1,4 +1,4 @@
-"""A course of ordinary nbgrader assignments, released, with what students handed in."""
+"""A course of ordinary nbgrader assignments, released, with what students submitted."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def hand_in() -> HandIn:
 
 @pytest.fixture(scope="session")
 def released(tmp_path_factory: pytest.TempPathFactory, hand_in: HandIn) -> Path:
-    """The assignments of `assignments.py` and nbgrader's quickstart, handed in, not graded."""
+    """The assignments of `assignments.py` and nbgrader's quickstart, submitted, not graded."""
     course = tmp_path_factory.mktemp("cs101")
     for name, source in assignments.ASSIGNMENTS.items():
         write(source, course / "source" / name / f"{name}.ipynb")

@@ -18,7 +18,7 @@ OURS = "simplified_attention"
 
 @pytest.fixture(scope="module")
 def mixed(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The class of `released`, with an assignment of ours that ada and right have handed in too."""
+    """The class of `released`, with an assignment of ours that ada and right have submitted too."""
     course = tmp_path_factory.mktemp("mixed") / "cs101"
     shutil.copytree(released, course)
     shutil.rmtree(course / "submitted")

@@ -1,4 +1,4 @@
-"""Honest submissions have the same scores behind the wall as from nbgrader's own autograde."""
+"""Honest submissions have the same scores in the sandbox as from nbgrader's own autograde."""
 
 from __future__ import annotations
 
