@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..errors import AnswerFault, AnswerNotImplemented
+from ..errors import AnswerFault, AnswerNotImplemented, AnswerRaised
+from ..suite import raised
 from ..suite.calls import call_text
 from .advice import Context, advice, said_by
 from .pasting import pasteable
@@ -23,6 +24,11 @@ _NONE = (
     "the function ends without `return`, or the `return` stands in a branch that did not run: a "
     "function without one gives None"
 )
+#: raised by a check's own code, when it goes on with what came back
+_NOT_TO_USE = (RuntimeError, ValueError, TypeError, IndexError, KeyError, AttributeError)
+_SHAPES = "look at the type and the shape of what comes back, and of each tensor in it"
+#: where nothing more is known of an error: mostly the student's own `raise`
+_OWN = "this error ends the call: look at the condition that leads to the line where it is raised"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,14 @@ def explained(
     if step is not None and step.returned and step.value is None:
         text = _lines(_called(step), "None", "a result", _NONE)
         return replace(found, message=text, cause="None")
+    if step is not None and isinstance(failure, AnswerRaised):
+        hint = raised.advice(failure, step.question)
+        text = _lines(_called(step), str(failure), "a result, and no error", hint)
+        return replace(found, message=text, cause=str(failure))
+    if step is not None and isinstance(failure, _NOT_TO_USE):
+        said = f"what the check can't use: {type(failure).__name__}: {failure}"
+        text = _lines(_called(step), said, "what the docstring says", _SHAPES)
+        return replace(found, message=text, cause=said)
     return replace(found, message=_told(failure))
 
 
@@ -95,7 +109,7 @@ def _raised(
     said = said_by(error)
     places = places_of(error.__traceback__, around.namespace, around.locate)
     question = step.question if step is not None else ""
-    expected, hint = "a result, and no error", advice(error, around.context(question))
+    expected, hint = "a result, and no error", advice(error, around.context(question)) or _OWN
     if step is not None and not step.args and (differing := differing_names(step)):
         said, expected, hint = differing
         places = ()

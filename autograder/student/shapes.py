@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 Shape = tuple[int, ...]
 
 _SHAPE = re.compile(r"\(((?:\.\.\.|[\w /*+-]+)(?:, ?[\w /*+-]+)*,?)\)")
-_ARGUMENT = re.compile(r"^\s*(\w+): (\([^()]*\))", re.MULTILINE)
-_RETURNS = re.compile(r"Returns:\s*\n\s*(\([^\n]*)")
+_ARGUMENT = re.compile(r"^[ \t]*(\w+): (\([^()\n]*\))", re.MULTILINE)
+_RETURNS = re.compile(r"Returns:[ \t]*\n[ \t]*(\([^\n]*)")
 _OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,

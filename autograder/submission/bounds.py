@@ -28,7 +28,7 @@ _MAX_VALUES = 12_000_000
 #: a comment or a string is one token, as it is for Python
 _TOKEN = re.compile(
     r'''#[^\n]*|"""(?:[^"\\]++|\\.|"(?!""))*+"""|'{3}(?:[^'\\]++|\\.|'(?!''))*+'{3}'''
-    r"""|"(?:[^"\\\n]++|\\.)*+"|'(?:[^'\\\n]++|\\.)*+'|\w+|[^\w\s]|\n""",
+    r"""|"(?:[^"\\\n]++|\\.)*+"?+|'(?:[^'\\\n]++|\\.)*+'?+|\w+|[^\w\s]|\n""",
     re.DOTALL,
 )
 _DEFINITION = re.compile(r"\b(?:def|class|lambda)\b")

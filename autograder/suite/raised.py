@@ -124,7 +124,7 @@ _OTHERWISE = (
     "the code stopped with this error: make the call yourself and print the shapes just before "
     "the line where it stops"
 )
-_COUNTED = re.compile(r"(?P<function>[\w.]+)\(\) (takes|missing|got)")
+_COUNTED = re.compile(r"(?<![\w.])(?P<function>[\w.]+)\(\) (takes|missing|got)")
 
 
 def advice(fault: AnswerFault, question: str, signature: str = "") -> str:

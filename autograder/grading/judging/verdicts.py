@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from ...errors import AnswerFault, AnswerMemory
 from ...records import QuestionResult, TestResult, Verdict
+from ...results.wording import readable_test
 from ...suite.failures import told_once
 
 #: characters of a message: the sentence counts, not the tensor
@@ -85,7 +86,10 @@ def _told_once(outcomes: Sequence[TestOutcome]) -> tuple[TestResult, ...]:
     failed = [n for n, test in enumerate(tests) if not test.passed]
     causes = [str(getattr(outcomes[n].failure, "cause", "")) for n in failed]
     texts = told_once(
-        [(tests[n].name, tests[n].message, cause) for n, cause in zip(failed, causes, strict=True)]
+        [
+            (readable_test(tests[n].name), tests[n].message, cause)
+            for n, cause in zip(failed, causes, strict=True)
+        ]
     )
     for n, text in zip(failed, texts, strict=True):
         tests[n] = replace(tests[n], message=_shortened(text))

@@ -1,7 +1,7 @@
 """The proof of the content, as part of the test run, and what it says to students.
 
-All solutions, stubs, alternatives and misconceptions are graded in the sandbox: each as a module,
-and a third of them, the same in every run, as notebooks too. `make validate` grades all in both
+All solutions, stubs and alternatives and every second misconception are graded in the sandbox as
+modules, a sixth of all as notebooks too, the same in every run. `make validate` grades all in both
 forms.
 """
 
@@ -22,6 +22,8 @@ from autograder.records import QuestionResult, Verdict
 from autograder.sandbox import ForkServer
 
 _JOBS = 2
+#: of the modules of a kind one in that many (others: all); `make validate` takes all
+_SHARE = {"misconception": 2}
 _MACHINE = re.compile(
     r'Traceback|File "|site-packages|(?<![\w.])/(?:work|home|root|usr|tmp)/|0x\w{6,}'
 )
@@ -50,8 +52,11 @@ class Matrix:
 
 
 def _drawn(case: Case) -> bool:
-    third = zlib.crc32(case.label.encode()) % 3 == 0
-    return third or (case.form == "module" and case.kind != "combination")
+    number = zlib.crc32(case.label.encode())
+    if case.kind == "combination":
+        # an answer without a name is compared with every known mistake, which takes seconds
+        return number % 24 == 0
+    return number % 6 == 0 if case.form == "notebook" else number % _SHARE.get(case.kind, 1) == 0
 
 
 @pytest.fixture(scope="module")

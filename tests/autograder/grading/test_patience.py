@@ -28,7 +28,7 @@ def test_the_first_failure_is_raised_at_once():
 
     with pytest.raises(AssertionError, match="first"):
         expect.same("f", torch.ones(2), likely="first")
-    with pytest.raises(AnswerRaised, match="second"):
+    with pytest.raises(AnswerRaised, match="IndexError: too many"):
         expect.same("f", torch.ones(2, 2), likely="second")
 
 
@@ -39,7 +39,7 @@ def test_a_patient_test_goes_on_and_keeps_the_first_failure():
     expect.same("f", torch.ones(2, 2), likely="second")
     expect.raises("f", torch.ones(2), error=ValueError, likely="third")
 
-    assert "likely: first" in str(expect.failures.first)
+    assert "remember: first" in str(expect.failures.first)
 
 
 def test_a_property_that_the_rest_of_a_test_relies_on_ends_it():

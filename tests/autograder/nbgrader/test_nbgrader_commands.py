@@ -176,10 +176,10 @@ def test_assignments_of_others_are_graded_as_ever(autograded: NbgraderClass) -> 
 def test_a_grader_that_can_not_start_says_so_and_harms_no_grade(autograded: NbgraderClass) -> None:
     before = grades(autograded)
     command = ("autograde", ASSIGNMENT, "--student=ada", "--force")
-    log = autograded.nbgrader(*command, "--BehindTheWall.results=source", code=1)
+    log = autograded.nbgrader(*command, "--SandboxedExporter.results=source", code=1)
     assert "source can't be written (Is a directory)" in log
     assert grades(autograded) == before
-    log = autograded.nbgrader(*command, "--BehindTheWall.course=/nowhere", code=1)
+    log = autograded.nbgrader(*command, "--SandboxedExporter.course=/nowhere", code=1)
     assert "/nowhere" in log
 
 

@@ -34,7 +34,7 @@ for name in sys.argv[1:]:
     done = interface.generate_assignment(name)
     assert done["success"], done["log"]
 """
-BEHIND_THE_WALL = "\nfrom autograder.nbgrader.gradebook import configure\n\nconfigure(c)\n"
+BEHIND_THE_WALL = "\nfrom autograder.gradebook import configure\n\nconfigure(c)\n"
 
 #: (student, notebook, cell) -> automatic score, and whether a human has to grade it
 Scores = dict[tuple[str, str, str], tuple[float | None, bool]]

@@ -221,7 +221,7 @@ def test_a_later_cell_finds_no_test_where_ipython_keeps_what_ran(graded: Graded)
 
 
 def test_a_module_that_workers_do_not_see_is_named_with_what_to_do(graded: Graded) -> None:
-    assert "add 'alembic' to c.ExecuteBehindWall.packages" in graded.notes("alembic")
+    assert "add 'alembic' to c.SandboxedExecute.packages" in graded.notes("alembic")
     assert "yaml_of_nobody is not installed in the Python that grades" in graded.notes("nobody")
     assert graded.points("rich") == FULL  # this one is named in the configuration
 
