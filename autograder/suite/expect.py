@@ -131,8 +131,13 @@ class Expect:
         """A property of the last call's value holds; what follows may rely on it."""
         check_that(self._call, holds, got, expected, likely)
 
-    def gradients(self, question: str, *args: Any, likely: str) -> None:
-        """Gradients to every floating point input equal the solution's, for a random cotangent."""
+    def gradients(
+        self, question: str, *args: Any, likely: str, to: Sequence[int] | None = None
+    ) -> None:
+        """Gradients to every floating point input equal the solution's, for a random cotangent.
+
+        With `to`, only those to the arguments at these places are judged.
+        """
         cotangent = self._cotangent(self.solution.call(question, args).value)
         expected = self.solution.gradients(question, args, cotangent)
         self._call = f"the gradient of {call_text(question, args)}"
@@ -143,7 +148,11 @@ class Expect:
             if text is not None:
                 wrong = wrong_value(self._call, text, got.value, expected.value, likely)
                 self.failures.add(wrong)
-            for fault in gradient_faults(args, got.inputs, expected.inputs):
+            judged = [
+                gradient if to is None or place in to else None
+                for place, gradient in enumerate(expected.inputs)
+            ]
+            for fault in gradient_faults(args, got.inputs, judged):
                 self.failures.add(wrong_gradient(self._call, fault, likely))
 
     def pulled(

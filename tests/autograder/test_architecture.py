@@ -91,6 +91,18 @@ def _layers() -> list[set[str]]:
     return [set(re.findall(r"\w+", layer)) for layer in layers]
 
 
+def test_hidden_suites_fail_by_expect_alone() -> None:
+    # a message that a suite puts together itself lacks the next step, the cause and the mark
+    made = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in (ROOT / "tests/hidden").rglob("*.py")
+        for node in ast.walk(_tree(path))
+        if (isinstance(node, ast.Assert) and node.msg is not None)
+        or (isinstance(node, ast.ImportFrom) and str(node.module).endswith("suite.failures"))
+    ]
+    assert not made, f"let `expect` say what failed: {made}"
+
+
 def test_modules_stay_within_their_budget() -> None:
     counts = {_name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
     long = {name: lines for name, lines in counts.items() if lines > LONGEST_MODULE}
