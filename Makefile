@@ -80,7 +80,7 @@ bench: setup-test ## time grading of 200 submissions, nbgrader beside it, and a 
 
 .PHONY: bench-security
 bench-security: setup-grade build/otter/.ready ## the same attacks and accidents for nbgrader, otter-grader and us (half an hour)
-	@$(PY) benchmarks/security
+	@$(PY) -m benchmarks.security
 
 # a peer has an environment of its own; with our torch, which is there already
 build/otter/.ready: constraints.txt
@@ -102,7 +102,7 @@ versions: ## run the core tests with other versions of Python, PyTorch and nbgra
 
 .PHONY: mutation
 mutation: setup-grade ## change the solutions in thousands of small ways: the hidden suites notice each
-	@$(PY) tools/mutation $(MUTATION)
+	@$(PY) -m tools.mutation $(MUTATION)
 
 .PHONY: lint
 lint: setup-test ## check style, types and who may import whom

@@ -131,7 +131,8 @@ def _descendants() -> list[int]:
             parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
         except OSError:
             continue  # it has ended
-    found, own = [], {os.getpid()}
+    found: list[int] = []
+    own = {os.getpid()}
     while own:
         own = {pid for pid, parent in parents.items() if parent in own}
         found += own

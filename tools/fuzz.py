@@ -25,9 +25,9 @@ import atheris
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 with atheris.instrument_imports(include=["autograder", "json", "zipfile"]):
-    from autograder.collecting.members import members_of
-
     from autograder.collecting import collect
+    from autograder.collecting.downloaded import Account, Entry
+    from autograder.collecting.entries import contents_of, entries_of
     from autograder.errors import SubmissionError
     from autograder.records import Exercise, Question
     from autograder.submission import module_of_notebook, read_exercise
@@ -95,8 +95,10 @@ class Place:
         """Any bytes as an archive."""
         path = self.folder / "submissions.zip"
         path.write_bytes(data)
-        for _ in members_of(path):
-            pass
+        with entries_of(path) as found:
+            for entry in found:
+                if isinstance(entry, Entry):
+                    list(contents_of(entry, Account()))
 
     def members(self, data: bytes) -> None:
         """Any names and sizes in an archive that is whole, each on a line."""
@@ -110,7 +112,7 @@ class Place:
         path = self.folder / "submissions.zip"
         path.write_bytes(buffer.getvalue())
         submitted = self.folder / "submitted"
-        collect(path, submitted, {"a": ["e"], "b": ["e", "x"]})
+        collect([path], submitted, {"a": ["e"], "b": ["e", "x"]})
         for place in (submitted, self.folder / "earlier"):
             shutil.rmtree(place, ignore_errors=True)
         left = {entry.name for entry in self.folder.iterdir()}

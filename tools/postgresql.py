@@ -62,7 +62,7 @@ def _server(programs: Path, folder: str) -> Iterator[None]:
     )  # fmt: skip
     log = str(Path(folder, "log"))
     settings = f"-c listen_addresses='' -c unix_socket_directories={folder}"
-    control = [programs / "pg_ctl", "--pgdata", data, "--wait"]
+    control = [str(programs / "pg_ctl"), "--pgdata", str(data), "--wait"]
     _run([*control, "start", "--log", log, "--options", settings], user)
     try:
         yield

@@ -29,8 +29,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from autograder.collecting.members import members_of  # noqa: E402 - found by the line above
-
+from autograder.collecting.downloaded import Account, Entry  # noqa: E402 - found by the line above
+from autograder.collecting.entries import contents_of, entries_of  # noqa: E402
 from autograder.errors import SubmissionError  # noqa: E402
 from autograder.results.file import read_results  # noqa: E402
 from autograder.submission import module_of_notebook  # noqa: E402
@@ -97,8 +97,10 @@ def feed(count: int, seed: int) -> int:
 def _one_input(chance: random.Random, path: Path) -> None:
     if chance.random() < 0.3:
         path.write_bytes(_damaged(_archive(chance), chance))
-        for _ in members_of(path):
-            pass
+        with entries_of(path) as found:
+            for entry in found:
+                if isinstance(entry, Entry):
+                    list(contents_of(entry, Account()))
         return
     data = _notebook(chance)
     if chance.random() < 0.3:
@@ -170,7 +172,7 @@ def fuzz(count: int, seed: int) -> int:
 
 def _kept(found: Path) -> str:
     """Where the input that failed can be looked at."""
-    return shutil.copy(found, Path(tempfile.gettempdir()) / found.name)
+    return str(shutil.copy(found, Path(tempfile.gettempdir()) / found.name))
 
 
 def kill(count: int, seed: int) -> int:

@@ -149,7 +149,7 @@ def _runs(candidate: str, version: str) -> bool:
 
 
 def _pip(python: Path, *arguments: str) -> None:
-    command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     done = subprocess.run([*command, *arguments], capture_output=True, text=True)
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if "ERROR" in line] or ["pip failed"]
@@ -157,13 +157,13 @@ def _pip(python: Path, *arguments: str) -> None:
 
 
 def _installed(python: Path) -> set[str]:
-    command = [python, "-m", "pip", "list", "--format", "freeze"]
+    command = [str(python), "-m", "pip", "list", "--format", "freeze"]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     return {_normal(line.partition("==")[0]) for line in lines}
 
 
 def _tested(combination: Combination, python: Path) -> Outcome:
-    command = [python, "-m", "pytest", "--implementation", "solutions", "-q", "--tb=short"]
+    command = [str(python), "-m", "pytest", "--implementation", "solutions", "-q", "--tb=short"]
     # nbgrader starts `alembic` by its name
     environment = {**os.environ, "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(

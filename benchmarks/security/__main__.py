@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from cases import ACCIDENTS, ATTACKS, CONTROL, HONEST, POINTS, Case
-from graders import (
+from .cases import ACCIDENTS, ATTACKS, CONTROL, HONEST, POINTS, Case
+from .graders import (
     ASSIGNMENT,
     EXERCISE,
     OTTER,

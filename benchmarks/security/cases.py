@@ -153,7 +153,7 @@ def _bare(notebook: Notebook) -> bytes:
 
 def _with_cells(*sources: str) -> Callable[[Notebook], bytes]:
     def change(notebook: Notebook) -> bytes:
-        extra = [
+        extra: list[Any] = [
             {"cell_type": "code", "execution_count": None, "id": f"own{number}", "metadata": {},
              "outputs": [], "source": source}
             for number, source in enumerate(sources)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
-from cases import HONEST, MARK, POINTS
+from .cases import HONEST, MARK, POINTS
 
 ROOT = Path(__file__).resolve().parents[2]
 OTTER = ROOT / "build" / "otter" / "bin" / "otter"
@@ -160,8 +160,9 @@ def by_ours(place: Path) -> Scores:
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_text(text)
     results = place / "graded.jsonl"
-    command = [sys.executable, "-m", "autograder", "grade", place / "submitted", "--course", place]
-    run([*command, "--results", results, "--no-gradebook"], place)
+    command = [sys.executable, "-m", "autograder", "grade"]
+    options: list[str | Path] = ["--course", place, "--results", results, "--no-gradebook"]
+    run([*command, place / "submitted", *options], place)
     lines = [json.loads(line) for line in results.read_text().splitlines()]
     return {r["student"]: r["score"] if r["status"] == "graded" else None for r in lines}
 

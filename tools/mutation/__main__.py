@@ -1,6 +1,6 @@
 """Proves the hidden suites: every small change of a solution fails, or is known to change nothing.
 
-    python tools/mutation [ASSIGNMENT[/EXERCISE] ...]
+    python -m tools.mutation [ASSIGNMENT[/EXERCISE] ...]
 
 Mutants run in this process: they are our own solutions with one change. Ends with 1 where a
 mutant survives that tests/mutation/equivalent.toml does not explain, or where one of its entries
@@ -23,15 +23,16 @@ from pathlib import Path
 from types import FrameType
 
 import torch
-from behaviours import behaviours, restore
-from equivalent import Equivalent, read_equivalents
-from mutants import Mutant, mutants_of
 
 from autograder.course import Course, find_root, load_course
 from autograder.grading.judging.suites import SuiteRunner, collect_suites
 from autograder.records import Exercise
 from autograder.suite.local import LocalImplementation
 from autograder.suite.traits import declarations
+
+from .behaviours import behaviours, restore
+from .equivalent import Equivalent, read_equivalents
+from .mutants import Mutant, mutants_of
 
 #: CPU time of a mutant, and memory of the process: a changed bound may loop or allocate for ever
 _SECONDS, _BYTES = 20.0, 8 << 30

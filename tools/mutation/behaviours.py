@@ -414,7 +414,10 @@ def behaviours(traits: Traits, source: str) -> Iterator[tuple[str, str]]:
     for name, (needs, _) in DEFECTS.items():
         if known.issuperset(needs.split()):
             line = f"{traits.question} = _spoil({name!r}, {traits.question})"
-            yield name, f"{source}\n\nfrom behaviours import spoil as _spoil\n{line}\n"
+            yield (
+                name,
+                f"{source}\n\nfrom tools.mutation.behaviours import spoil as _spoil\n{line}\n",
+            )
 
 
 def restore() -> None:

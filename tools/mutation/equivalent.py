@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mutants import Mutant
+from .mutants import Mutant
 
 _TEXTS = ("module", "question", "operator", "before", "reason")
 

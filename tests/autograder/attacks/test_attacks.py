@@ -8,6 +8,7 @@ import select
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,7 +49,7 @@ def _verdicts(result: SubmissionResult, exercise: str) -> dict[str, str]:
 
 @pytest.mark.parametrize(("tier", "attack"), IN_TIERS)
 def test_attack_has_its_verdict_and_costs_its_own_question_only(
-    graded, tier: Tier, attack: Attack
+    graded: Any, tier: Tier, attack: Attack
 ) -> None:
     result = graded(tier).results[attack.name]
     assert result.status is SubmissionStatus.GRADED, result.error
@@ -61,7 +62,7 @@ def test_attack_has_its_verdict_and_costs_its_own_question_only(
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_honest_students_among_attackers_have_full_marks(graded, tier: Tier) -> None:
+def test_honest_students_among_attackers_have_full_marks(graded: Any, tier: Tier) -> None:
     done = graded(tier)
     assert len(done.honest) > 15
     scores = {name: done.results[name].score for name in done.honest}
@@ -69,7 +70,7 @@ def test_honest_students_among_attackers_have_full_marks(graded, tier: Tier) -> 
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_a_reply_that_is_no_answer_costs_what_was_earned_before(graded, tier: Tier) -> None:
+def test_a_reply_that_is_no_answer_costs_what_was_earned_before(graded: Any, tier: Tier) -> None:
     questions = [q for r in graded(tier).results.values() for e in r.exercises for q in e.questions]
     broken = [q for q in questions if q.verdict in (Verdict.PROTOCOL, Verdict.FORBIDDEN)]
     assert any(test.passed for question in broken for test in question.tests)
@@ -77,14 +78,14 @@ def test_a_reply_that_is_no_answer_costs_what_was_earned_before(graded, tier: Ti
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_no_file_of_the_course_or_the_class_is_changed(graded, tier: Tier) -> None:
+def test_no_file_of_the_course_or_the_class_is_changed(graded: Any, tier: Tier) -> None:
     done = graded(tier)
     assert done.after == done.before
     assert len(done.place.results.read_text().splitlines()) == len(done.results)
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_nothing_is_left_on_the_machine(graded, tier: Tier) -> None:
+def test_nothing_is_left_on_the_machine(graded: Any, tier: Tier) -> None:
     graded(tier)
     places = [Path(name) for name in ("/tmp", "/dev/shm", "/var/tmp", "/dev/mqueue", ".", "/")]
     found = [path for place in places if place.is_dir() for path in place.glob(f"*{MARK}*")]
@@ -92,7 +93,7 @@ def test_nothing_is_left_on_the_machine(graded, tier: Tier) -> None:
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_no_lock_is_left(graded, tier: Tier) -> None:
+def test_no_lock_is_left(graded: Any, tier: Tier) -> None:
     done = graded(tier)
     of_the_class = [path for path in done.place.submitted.rglob("*.py") if path.is_file()]
     for path in (Path(os.__file__), done.place.results, *of_the_class[:20]):
@@ -117,7 +118,7 @@ def _is_free(path: Path) -> bool:
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_no_process_is_left(graded, parent_of, tier: Tier) -> None:
+def test_no_process_is_left(graded: Any, parent_of: Any, tier: Tier) -> None:
     graded(tier)
     pid = parent_of(tier).pid
     waiting = _chain(pid, {Tier.A: 3, Tier.B: 2, Tier.C: 0}[tier])
@@ -159,7 +160,7 @@ def _ends(pid: int) -> bool:
         os.close(descriptor)
 
 
-def test_the_same_submission_has_the_same_result_whatever_the_tier(graded) -> None:
+def test_the_same_submission_has_the_same_result_whatever_the_tier(graded: Any) -> None:
     def outcome(result: SubmissionResult) -> list[tuple[str, float, str]]:
         questions = [q for e in result.exercises for q in e.questions]
         return [(q.question, q.score, q.verdict.value) for q in questions]

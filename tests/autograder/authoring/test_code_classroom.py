@@ -68,7 +68,7 @@ def test_github_shows_what_the_checks_say_as_text_and_fails_with_them(
     assert "cancelled" in steps["Summary"]["if"]  # also after checks that failed
     assert run(steps["Summary"]["run"], runner).returncode == 0
     summary = Path(runner["env"]["GITHUB_STEP_SUMMARY"]).read_text()
-    html = mistune.create_markdown(escape=False)(summary)
+    html = str(mistune.create_markdown(escape=False)(summary))
     assert "1 of 2 questions pass" in html
     assert "&lt;script&gt;x&lt;/script&gt;" in html
     assert "<script" not in html

@@ -11,10 +11,11 @@ from autograder.course import Course
 from autograder.errors import UserError
 from autograder.operations.courses import Courses
 from autograder.operations.grade import _lateness, grade
+from autograder.records import SubmissionResult
 
 
 def test_due_date_and_late_students_are_sentences(
-    make_course: Callable[..., Course], make_result: Callable, tmp_path: Path
+    make_course: Callable[..., Course], make_result: Callable[..., SubmissionResult], tmp_path: Path
 ) -> None:
     course = make_course(tmp_path / "term", duedate="2026-05-01 Europe/Berlin")
     place = tmp_path / "term" / "course" / "submitted" / "ada" / "masks"
@@ -28,7 +29,7 @@ def test_due_date_and_late_students_are_sentences(
 
 
 def test_without_a_due_date_nothing_is_said(
-    course: Course, class_folder: Path, make_result: Callable
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     assert _lateness(Courses(course, None), class_folder, [make_result("ada")]) == ()
 

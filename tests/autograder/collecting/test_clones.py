@@ -82,7 +82,7 @@ def tree(tmp_path: Path) -> dict[str, str]:
 
 
 def test_github_classrooms_folder_gives_each_students_answers_and_when_they_were_committed(
-    clone: Callable, bring: Callable, tmp_path: Path
+    clone: Callable[..., Path], bring: Callable[..., CollectReport], tmp_path: Path
 ) -> None:
     around = "simplified-attention-submissions"
     clone(f"{around}/simplified-attention-ada-l", {"scores.py": "ada"})
@@ -111,7 +111,11 @@ def test_github_classrooms_folder_gives_each_students_answers_and_when_they_were
     ids=["prefix", "one clone", "title", "gitlab", "login"],
 )
 def test_whose_a_clone_is(
-    clone: Callable, bring: Callable, place: str, given: str, student: str
+    clone: Callable[..., Path],
+    bring: Callable[..., CollectReport],
+    place: str,
+    given: str,
+    student: str,
 ) -> None:
     clone(place, {"scores.py": "own"})
     (item,) = bring(given, assignment="simplified_attention").collected
@@ -119,7 +123,7 @@ def test_whose_a_clone_is(
 
 
 def test_the_roster_says_who_a_login_is_whatever_the_repositories_are_called(
-    clone: Callable, bring: Callable, tmp_path: Path
+    clone: Callable[..., Path], bring: Callable[..., CollectReport], tmp_path: Path
 ) -> None:
     roster = tmp_path / "classroom_roster.csv"
     roster.write_text(
@@ -153,7 +157,7 @@ def test_a_roster_that_cant_be_used_says_why(tmp_path: Path, text: str, problem:
 
 
 def test_answers_are_found_at_any_level_and_the_one_nearest_to_the_top_counts(
-    clone: Callable, bring: Callable, tmp_path: Path
+    clone: Callable[..., Path], bring: Callable[..., CollectReport], tmp_path: Path
 ) -> None:
     files = {
         "causal_attention/masking.py": "one",
@@ -175,7 +179,7 @@ def test_answers_are_found_at_any_level_and_the_one_nearest_to_the_top_counts(
 
 
 def test_a_newer_push_keeps_the_earlier_hand_in_and_the_same_one_changes_nothing(
-    clone: Callable, bring: Callable, tmp_path: Path
+    clone: Callable[..., Path], bring: Callable[..., CollectReport], tmp_path: Path
 ) -> None:
     own = clone("all/simplified-attention-ada", {"scores.py": "first"})
     assert bring("all").collected[0].is_new
@@ -191,7 +195,7 @@ def test_a_newer_push_keeps_the_earlier_hand_in_and_the_same_one_changes_nothing
 
 
 def test_what_is_no_hand_in_is_said_and_costs_nobody_else_anything(
-    clone: Callable, bring: Callable, tmp_path: Path
+    clone: Callable[..., Path], bring: Callable[..., CollectReport], tmp_path: Path
 ) -> None:
     secret = tmp_path / "secret.py"
     secret.write_text("solution")
@@ -216,7 +220,7 @@ def test_what_is_no_hand_in_is_said_and_costs_nobody_else_anything(
 
 
 def test_a_repositorys_own_settings_start_nothing(
-    clone: Callable, bring: Callable, tmp_path: Path
+    clone: Callable[..., Path], bring: Callable[..., CollectReport], tmp_path: Path
 ) -> None:
     own = clone("all/simplified-attention-eve", {"scores.py": "eve"})
     ran = tmp_path / "ran"
@@ -238,7 +242,9 @@ def test_a_repositorys_own_settings_start_nothing(
     assert not ran.exists()
 
 
-def test_the_command_collects_clones_with_a_roster(clone: Callable, tmp_path: Path) -> None:
+def test_the_command_collects_clones_with_a_roster(
+    clone: Callable[..., Path], tmp_path: Path
+) -> None:
     clone("all/causal-attention-ada", {"masking.py": "own"})
     roster = tmp_path / "roster.csv"
     roster.write_text("identifier,github_username\nada@uni.example,ada\n")

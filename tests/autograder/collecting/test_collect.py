@@ -8,6 +8,7 @@ import stat
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -42,7 +43,7 @@ def zipped(files: Files, time: tuple[int, ...] = (2026, 3, 1, 12, 0, 0)) -> byte
 def bring(tmp_path: Path) -> Callable[..., CollectReport]:
     """Collects an archive, given as a table or as bytes, into a class folder."""
 
-    def run(files: Files | bytes, name: str = "download.zip", **options: str) -> CollectReport:
+    def run(files: Files | bytes, name: str = "download.zip", **options: Any) -> CollectReport:
         path = tmp_path / name
         path.write_bytes(files if isinstance(files, bytes) else zipped(files))
         target = tmp_path / "course" / "submitted"

@@ -70,7 +70,7 @@ def reasons(report: CollectReport) -> dict[str, str]:
 
 
 def test_moodle_since_4_1_names_a_folder_without_a_line_at_its_end(
-    bring: Callable, there: Callable
+    bring: Callable[..., CollectReport], there: Callable[[], dict[str, bytes]]
 ) -> None:
     bring(
         {
@@ -89,14 +89,16 @@ def test_moodle_since_4_1_names_a_folder_without_a_line_at_its_end(
     }
 
 
-def test_moodles_blind_marking_keeps_everybody_apart_by_number(bring: Callable) -> None:
+def test_moodles_blind_marking_keeps_everybody_apart_by_number(
+    bring: Callable[..., CollectReport],
+) -> None:
     names = [f"Participant_{number}_assignsubmission_file/softmax.py" for number in (11, 12)]
     report = bring({name: name.encode() for name in names})
     assert students(report) == ["Participant 11", "Participant 12"]
 
 
 def test_moodles_names_without_numbers_are_an_error_that_loses_nothing(
-    bring: Callable, there: Callable
+    bring: Callable[..., CollectReport], there: Callable[[], dict[str, bytes]]
 ) -> None:
     bring({"ada/softmax.py": b"1"})
     before = there()
@@ -105,7 +107,9 @@ def test_moodles_names_without_numbers_are_an_error_that_loses_nothing(
     assert there() == before
 
 
-def test_a_default_group_beside_others_is_left_out_and_told(bring: Callable) -> None:
+def test_a_default_group_beside_others_is_left_out_and_told(
+    bring: Callable[..., CollectReport],
+) -> None:
     report = bring(
         {
             "Default group_assignsubmission_file/softmax.py": b"1",
@@ -116,7 +120,9 @@ def test_a_default_group_beside_others_is_left_out_and_told(bring: Callable) -> 
     assert "not exactly one number" in next(iter(reasons(report).values()))
 
 
-def test_text_typed_into_a_page_is_told_and_missed_where_there_is_no_file(bring: Callable) -> None:
+def test_text_typed_into_a_page_is_told_and_missed_where_there_is_no_file(
+    bring: Callable[..., CollectReport],
+) -> None:
     report = bring(
         {
             "Ole_1_assignsubmission_onlinetext/onlinetext.html": b"<p>",
@@ -131,7 +137,9 @@ def test_text_typed_into_a_page_is_told_and_missed_where_there_is_no_file(bring:
     assert all("text entry" in reason for reason in reasons(report).values())
 
 
-def test_canvas_hides_names_and_marks_late_ones(bring: Callable, tmp_path: Path) -> None:
+def test_canvas_hides_names_and_marks_late_ones(
+    bring: Callable[..., CollectReport], tmp_path: Path
+) -> None:
     report = bring(
         {
             "anon_3kf9a_678_softmax.py": b"1",
@@ -173,7 +181,7 @@ EXPORT = "assignment_4711_export/"
 
 
 def test_gradescope_says_who_submitted_together_and_when(
-    bring: Callable, there: Callable, tmp_path: Path
+    bring: Callable[..., CollectReport], there: Callable[[], dict[str, bytes]], tmp_path: Path
 ) -> None:
     report = bring(
         {
@@ -209,19 +217,26 @@ def test_gradescope_says_who_submitted_together_and_when(
     ids=["no metadata", "a list", "no yaml", "one pile", "wrapped"],
 )
 def test_where_students_would_fall_together_nothing_is_collected(
-    files: Files, why: str, bring: Callable, there: Callable
+    files: Files,
+    why: str,
+    bring: Callable[..., CollectReport],
+    there: Callable[[], dict[str, bytes]],
 ) -> None:
     with pytest.raises(UserError, match=why):
         bring(files)
     assert there() == {}
 
 
-def test_a_download_inside_a_folder_of_its_own_name_is_read(bring: Callable) -> None:
+def test_a_download_inside_a_folder_of_its_own_name_is_read(
+    bring: Callable[..., CollectReport],
+) -> None:
     report = bring({"moodle/Ada_1_assignsubmission_file/softmax.py": b"1"}, name="moodle.zip")
     assert students(report) == ["Ada"]
 
 
-def test_several_downloads_are_collected_at_once(bring: Callable, there: Callable) -> None:
+def test_several_downloads_are_collected_at_once(
+    bring: Callable[..., CollectReport], there: Callable[[], dict[str, bytes]]
+) -> None:
     report = bring(
         {"lovelaceada_12_100_softmax.py": b"1", "hopper_13_101_softmax.py": b"2"},
         {"lovelaceada_12_200_masking.py": b"3", "hopper_13_99_softmax.py": b"older"},
@@ -231,7 +246,7 @@ def test_several_downloads_are_collected_at_once(bring: Callable, there: Callabl
 
 
 def test_namesakes_are_kept_apart_and_the_one_who_was_there_first_keeps_the_name(
-    bring: Callable, there: Callable
+    bring: Callable[..., CollectReport], there: Callable[[], dict[str, bytes]]
 ) -> None:
     bring({"ada_1_2_softmax.py": b"1"})
     bring({"ada_1_3_softmax.py": b"1b", "ada_9_4_softmax.py": b"9"})
@@ -250,7 +265,9 @@ IMPERSONATION: dict[str, Files] = {
 
 
 @pytest.mark.parametrize("case", IMPERSONATION)
-def test_nobody_submits_in_anothers_name(case: str, bring: Callable, there: Callable) -> None:
+def test_nobody_submits_in_anothers_name(
+    case: str, bring: Callable[..., CollectReport], there: Callable[[], dict[str, bytes]]
+) -> None:
     report = bring({**IMPERSONATION[case], "zoe/softmax.py": b"by zoe"})
     assert there()[f"zoe/{SIMPLE}/softmax.py"] == b"by zoe"
     assert there()[f"ada/{SIMPLE}/softmax.py"] == b"by ada"
@@ -270,7 +287,7 @@ MOODLE_ZOE, CANVAS_ZOE = "Zoe_111_assignsubmission_file/softmax.py", "zoe_111_9_
     ],
 )
 def test_a_name_that_imitates_a_platforms_displaces_nobody(
-    name: str, hers: str, bring: Callable, there: Callable
+    name: str, hers: str, bring: Callable[..., CollectReport], there: Callable[[], dict[str, bytes]]
 ) -> None:
     bring({name: b"mallory's", hers: b"hers"})
     zoe = {path.lower(): data for path, data in there().items()}
@@ -279,7 +296,7 @@ def test_a_name_that_imitates_a_platforms_displaces_nobody(
 
 
 def test_two_claims_to_one_students_file_are_both_refused_and_told(
-    bring: Callable, there: Callable
+    bring: Callable[..., CollectReport], there: Callable[[], dict[str, bytes]]
 ) -> None:
     report = bring(
         {"ada/softmax.py": b"1", "ada.zip": {"softmax.py": b"2"}, "bob/softmax.py": b"3"}
@@ -289,13 +306,17 @@ def test_two_claims_to_one_students_file_are_both_refused_and_told(
     assert all("claims to be" in reason for reason in reasons(report).values())
 
 
-def test_the_same_file_twice_is_no_conflict(bring: Callable, there: Callable) -> None:
+def test_the_same_file_twice_is_no_conflict(
+    bring: Callable[..., CollectReport], there: Callable[[], dict[str, bytes]]
+) -> None:
     report = bring({"ada/a/softmax.py": b"1", "ada/b/softmax.py": b"1"})
     assert there() == {f"ada/{SIMPLE}/softmax.py": b"1"}
     assert report.missing == ()
 
 
-def test_one_submission_cant_use_up_what_others_may_hold(bring: Callable, there: Callable) -> None:
+def test_one_submission_cant_use_up_what_others_may_hold(
+    bring: Callable[..., CollectReport], there: Callable[[], dict[str, bytes]]
+) -> None:
     flood = {f"{n}.zip": {f"{m}": b"" for m in range(3_000)} for n in range(2)}
     report = bring({"ada_1_2_w.zip": flood, "zoe_3_4_softmax.py": b"hers"}, assignment=SIMPLE)
     assert there()[f"zoe/{SIMPLE}/softmax.py"] == b"hers"
@@ -304,13 +325,15 @@ def test_one_submission_cant_use_up_what_others_may_hold(bring: Callable, there:
     assert len([path for path in there() if path.startswith("ada")]) <= 1_000
 
 
-def test_many_lines_about_one_owner_are_summed_up(bring: Callable) -> None:
+def test_many_lines_about_one_owner_are_summed_up(bring: Callable[..., CollectReport]) -> None:
     report = bring({"ada.zip": {f"__MACOSX/{n}": b"" for n in range(900)}, "b/softmax.py": b"1"})
     assert len(report.skipped) < 25
     assert "and 880 more files" in report.skipped[-1].reason
 
 
-def test_the_dates_inside_a_students_archive_are_not_the_time(bring: Callable) -> None:
+def test_the_dates_inside_a_students_archive_are_not_the_time(
+    bring: Callable[..., CollectReport],
+) -> None:
     (made,) = bring({"ada_11_22_work.zip": {"softmax.py": b"1"}}).collected
     assert made.time is None
 
@@ -325,7 +348,7 @@ WORKSHEET = (
 
 
 def test_moodles_worksheet_states_the_times(
-    bring: Callable, there: Callable, tmp_path: Path
+    bring: Callable[..., CollectReport], there: Callable[[], dict[str, bytes]], tmp_path: Path
 ) -> None:
     (tmp_path / "sheet.csv").write_text(WORKSHEET, encoding="utf-8")
     times = read_times(tmp_path / "sheet.csv", ZoneInfo("Europe/Berlin"))
@@ -344,7 +367,7 @@ def test_moodles_worksheet_states_the_times(
 
 
 def test_times_that_become_known_later_are_kept_without_a_new_submission(
-    bring: Callable, there: Callable, tmp_path: Path
+    bring: Callable[..., CollectReport], there: Callable[[], dict[str, bytes]], tmp_path: Path
 ) -> None:
     files = {"lovelaceada_7_8_softmax.py": b"1"}
     bring(files)
@@ -371,20 +394,26 @@ def test_a_table_of_times_that_cant_be_used_says_why(text: str, why: str, tmp_pa
 
 
 @pytest.mark.parametrize("pair", [("ada", "аda"), ("ada", "ada."), ("ben", "BEN\u200b")])
-def test_names_that_look_alike_are_noted(pair: Sequence[str], bring: Callable) -> None:
+def test_names_that_look_alike_are_noted(
+    pair: Sequence[str], bring: Callable[..., CollectReport]
+) -> None:
     report = bring({f"{name}/softmax.py": name.encode() for name in pair if name.isprintable()})
     expected = all(name.isprintable() for name in pair)
     assert any("look alike" in note for note in report.notes) == expected
 
 
-def test_who_is_not_on_the_roster_is_noted(bring: Callable, tmp_path: Path) -> None:
+def test_who_is_not_on_the_roster_is_noted(
+    bring: Callable[..., CollectReport], tmp_path: Path
+) -> None:
     (tmp_path / "course").mkdir()
     (tmp_path / "course" / "roster.csv").write_text('student,name\nada,"Lovelace, Ada"\n')
     report = bring({"lovelaceada_1_2_softmax.py": b"1", "stranger_3_4_softmax.py": b"2"})
     assert report.notes == ("not on the class's roster: 'stranger'",)
 
 
-def test_nbgraders_own_time_counts_in_its_own_place_only(tmp_path: Path, there: Callable) -> None:
+def test_nbgraders_own_time_counts_in_its_own_place_only(
+    tmp_path: Path, there: Callable[[], dict[str, bytes]]
+) -> None:
     stamp = b"2026-03-01 12:00:00 UTC\n"
     download = tmp_path / "submitted"
     for name in (f"ada/{SIMPLE}/timestamp.txt", f"ben/{SIMPLE}/work/timestamp.txt"):

@@ -73,7 +73,9 @@ class Term:
 
 
 @pytest.fixture
-def term(make_course: Callable, make_result: Callable, tmp_path: Path) -> Term:
+def term(
+    make_course: Callable[..., Course], make_result: Callable[..., SubmissionResult], tmp_path: Path
+) -> Term:
     return Term(make_course(tmp_path / "term", duedate=DUE), make_result)
 
 
@@ -103,7 +105,7 @@ def test_an_extension_is_kept_with_its_reason_and_nbgraders_penalty_agrees(term:
 
 
 def test_an_extension_granted_before_the_first_grading_counts_then(
-    term: Term, make_result: Callable
+    term: Term, make_result: Callable[..., SubmissionResult]
 ) -> None:
     said = term.call("extend", "emil", "masks", "2h", "--why", "ill")
     assert "1 day 2 h" in said.output  # with the roster's extra time
@@ -163,7 +165,7 @@ def test_before_grading_the_due_date_is_said_as_it_was_understood(term: Term) ->
 
 @pytest.mark.parametrize("text", ["01.02.2027", "2027-01-31 23:59", "2027-01-31 23:59 Berlin"])
 def test_a_due_date_with_two_readings_stops_with_the_way_to_write_it(
-    make_course: Callable, tmp_path: Path, text: str
+    make_course: Callable[..., Course], tmp_path: Path, text: str
 ) -> None:
     with pytest.raises(ContentError, match='write duedate = "2027-01-31 23:59 Europe/Berlin"'):
         make_course(tmp_path / "strange", duedate=text)

@@ -11,12 +11,13 @@ from click.testing import CliRunner, Result
 
 from autograder.cli.results import export
 from autograder.errors import UserError
+from autograder.records import SubmissionResult
 
 ROSTER = "Student,ID,SIS User ID,SIS Login ID,Section\nLovelace,101,,ada,One\nHopper,102,,gh,One\n"
 
 
 @pytest.fixture
-def graded(class_folder: Path, make_result: Callable) -> Path:
+def graded(class_folder: Path, make_result: Callable[..., SubmissionResult]) -> Path:
     """A class folder with the results of two students and two assignments."""
     results = [
         make_result("ada", (0.0, 0.0, 0.0)),

@@ -11,7 +11,7 @@ import pytest
 from autograder.errors import UserError
 from autograder.exports import export, export_formats
 from autograder.exports.formats.csv import export_csv
-from autograder.records import ExerciseStatus, SubmissionStatus
+from autograder.records import ExerciseStatus, SubmissionResult, SubmissionStatus
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -20,7 +20,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 def test_a_row_for_each_student_and_a_column_for_each_question(
-    make_result: Callable, tmp_path: Path
+    make_result: Callable[..., SubmissionResult], tmp_path: Path
 ) -> None:
     results = [make_result("ben", (0.0, 0.5, 2.0)), make_result("ada")]
     rows = rows_of(export_csv(results, tmp_path / "new" / "grades.csv"))
@@ -38,7 +38,7 @@ def test_a_row_for_each_student_and_a_column_for_each_question(
 
 
 def test_what_was_not_graded_stays_empty_and_asks_for_review(
-    make_result: Callable, tmp_path: Path
+    make_result: Callable[..., SubmissionResult], tmp_path: Path
 ) -> None:
     statuses = (ExerciseStatus.GRADED, ExerciseStatus.UNREADABLE)
     results = [
@@ -52,19 +52,23 @@ def test_what_was_not_graded_stays_empty_and_asks_for_review(
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " =1"])
-def test_a_name_is_no_formula(make_result: Callable, tmp_path: Path, name: str) -> None:
+def test_a_name_is_no_formula(
+    make_result: Callable[..., SubmissionResult], tmp_path: Path, name: str
+) -> None:
     rows = rows_of(export_csv([make_result(name)], tmp_path / "grades.csv"))
     assert rows[0]["student"] == f"'{name}"
 
 
 @pytest.mark.parametrize("name", ['a,"b"\nc', "<script>", "学生", "../evil", "x" * 300])
-def test_any_name_comes_back_as_it_was(make_result: Callable, tmp_path: Path, name: str) -> None:
+def test_any_name_comes_back_as_it_was(
+    make_result: Callable[..., SubmissionResult], tmp_path: Path, name: str
+) -> None:
     rows = rows_of(export_csv([make_result(name)], tmp_path / "grades.csv"))
     assert rows[0]["student"] == name
 
 
 def test_excel_gets_a_byte_order_mark_only_when_asked(
-    make_result: Callable, tmp_path: Path
+    make_result: Callable[..., SubmissionResult], tmp_path: Path
 ) -> None:
     plain = export_csv([make_result("ü")], tmp_path / "plain.csv")
     marked = export_csv([make_result("ü")], tmp_path / "marked.csv", bom=True)
@@ -80,7 +84,7 @@ def test_formats_are_found_by_their_modules_and_an_unknown_one_is_named(tmp_path
 
 
 def test_a_path_that_cant_be_written_is_a_clear_error(
-    make_result: Callable, tmp_path: Path
+    make_result: Callable[..., SubmissionResult], tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="can't be written"):

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import jsonschema
@@ -14,7 +15,13 @@ import pytest
 
 from autograder.errors import UserError
 from autograder.exports import export, export_formats
-from autograder.records import ExerciseStatus, SubmissionStatus, Verdict
+from autograder.records import (
+    ExerciseStatus,
+    QuestionResult,
+    SubmissionResult,
+    SubmissionStatus,
+    Verdict,
+)
 
 #: names and messages that try to be something else
 HOSTILE = [
@@ -67,13 +74,15 @@ GRADESCOPE = {
 }
 
 
-def gradescope(path: Path) -> dict:
+def gradescope(path: Path) -> dict[str, Any]:
     document = json.loads(path.read_text(encoding="utf-8"))
     jsonschema.validate(document, GRADESCOPE)
     return document
 
 
-def test_gradescope_gets_a_file_for_each_submission(make_result: Callable, tmp_path: Path) -> None:
+def test_gradescope_gets_a_file_for_each_submission(
+    make_result: Callable[..., SubmissionResult], tmp_path: Path
+) -> None:
     results = [make_result("ada"), make_result("../ben", (2.0, 2.0, 2.0))]
     written = export("gradescope", results, tmp_path / "out")
     files = sorted(path.relative_to(written.path) for path in written.path.rglob("results.json"))
@@ -95,7 +104,9 @@ def test_gradescope_gets_a_file_for_each_submission(make_result: Callable, tmp_p
     }
 
 
-def test_gradescope_takes_one_submission_as_one_file(make_result: Callable, tmp_path: Path) -> None:
+def test_gradescope_takes_one_submission_as_one_file(
+    make_result: Callable[..., SubmissionResult], tmp_path: Path
+) -> None:
     written = export("gradescope", [make_result()], tmp_path / "results" / "results.json")
     assert gradescope(written.path)["score"] == 4.0
     with pytest.raises(UserError, match="there are 2: choose one with --student"):
@@ -103,7 +114,7 @@ def test_gradescope_takes_one_submission_as_one_file(make_result: Callable, tmp_
 
 
 def test_a_grader_that_failed_leaves_no_score_for_gradescope(
-    make_result: Callable, tmp_path: Path
+    make_result: Callable[..., SubmissionResult], tmp_path: Path
 ) -> None:
     export("gradescope", [make_result()], tmp_path / "results.json")
     failed = make_result(status=SubmissionStatus.FAILED)
@@ -112,7 +123,9 @@ def test_a_grader_that_failed_leaves_no_score_for_gradescope(
     assert written.notes == ("'ada', masks: the grader failed, so there is no results.json",)
 
 
-def test_what_was_not_handed_in_is_said(make_result: Callable, tmp_path: Path) -> None:
+def test_what_was_not_handed_in_is_said(
+    make_result: Callable[..., SubmissionResult], tmp_path: Path
+) -> None:
     statuses = (ExerciseStatus.MISSING, ExerciseStatus.GRADED)
     result = make_result(scores=(0.0, 0.0, 2.0), statuses=statuses, files=(None, "dropout.py"))
     gone = replace(result.exercises[0], questions=())
@@ -125,7 +138,7 @@ def test_what_was_not_handed_in_is_said(make_result: Callable, tmp_path: Path) -
 
 
 def test_junit_has_a_suite_for_each_submission_and_exercise(
-    make_result: Callable, tmp_path: Path
+    make_result: Callable[..., SubmissionResult], tmp_path: Path
 ) -> None:
     written = export("junit", [make_result("ada"), make_result("ben")], tmp_path / "junit.xml")
     root = ET.parse(written.path).getroot()
@@ -142,7 +155,9 @@ def test_junit_has_a_suite_for_each_submission_and_exercise(
     assert failure.text == "rows and columns"
 
 
-def test_junit_counts_what_it_holds(make_result: Callable, tmp_path: Path) -> None:
+def test_junit_counts_what_it_holds(
+    make_result: Callable[..., SubmissionResult], tmp_path: Path
+) -> None:
     results = [make_result("ada"), make_result("ben", status=SubmissionStatus.FAILED)]
     root = ET.parse(export("junit", results, tmp_path / "junit.xml").path).getroot()
     for suite in root:
@@ -156,7 +171,7 @@ def test_junit_counts_what_it_holds(make_result: Callable, tmp_path: Path) -> No
 
 
 def test_markdown_of_a_class_has_a_row_for_each_student(
-    make_result: Callable, tmp_path: Path
+    make_result: Callable[..., SubmissionResult], tmp_path: Path
 ) -> None:
     results = [
         make_result("ada"),
@@ -172,7 +187,7 @@ def test_markdown_of_a_class_has_a_row_for_each_student(
 
 
 def test_markdown_of_one_submission_has_a_row_for_each_question(
-    make_result: Callable, tmp_path: Path
+    make_result: Callable[..., SubmissionResult], tmp_path: Path
 ) -> None:
     text = export("markdown", [make_result()], tmp_path / "s.md").path.read_text(encoding="utf-8")
     table = [line for line in text.splitlines() if line.startswith("|")]
@@ -185,11 +200,12 @@ def test_markdown_of_one_submission_has_a_row_for_each_question(
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_markdown_is_one_table_whatever_a_student_is_called(
-    make_result: Callable, tmp_path: Path, name: str
+    make_result: Callable[..., SubmissionResult], tmp_path: Path, name: str
 ) -> None:
     results = [make_result(name), make_result("ben")]
     text = export("markdown", results, tmp_path / "s.md").path.read_text(encoding="utf-8")
-    html = mistune.create_markdown(escape=False, plugins=["table", "strikethrough", "url"])(text)
+    markdown = mistune.create_markdown(escape=False, plugins=["table", "strikethrough", "url"])
+    html = str(markdown(text))
     assert html.count("<tr>") == 3
     assert html.count("<td") == 6
     assert not [tag for tag in ("<script", "<a ", "<em", "<img") if tag in html]
@@ -199,7 +215,7 @@ def test_markdown_is_one_table_whatever_a_student_is_called(
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("kind", sorted({*export_formats()} - {"csv", "canvas", "moodle"}))
 def test_any_name_and_message_can_be_written(
-    make_result: Callable, tmp_path: Path, kind: str, name: str
+    make_result: Callable[..., SubmissionResult], tmp_path: Path, kind: str, name: str
 ) -> None:
     results = [make_result(name, message=name), make_result("b", message=name)]
     written = export(kind, results, tmp_path / "out")
@@ -210,7 +226,9 @@ def test_any_name_and_message_can_be_written(
 
 
 def test_an_answer_that_is_no_answer_is_named_everywhere(
-    make_result: Callable, make_question: Callable, tmp_path: Path
+    make_result: Callable[..., SubmissionResult],
+    make_question: Callable[..., QuestionResult],
+    tmp_path: Path,
 ) -> None:
     result = make_result()
     bare = replace(make_question("dropout", 0.0, Verdict.TIMEOUT), tests=(), hint=None)

@@ -11,7 +11,7 @@ import pytest
 
 from autograder.errors import UserError
 from autograder.exports import export
-from autograder.records import SubmissionStatus
+from autograder.records import SubmissionResult, SubmissionStatus
 
 #: a gradebook as Canvas exports it, read-only columns included
 CANVAS = """\
@@ -60,7 +60,7 @@ def lines(notes: tuple[str, ...]) -> Iterator[str]:
 
 
 def test_canvas_has_its_columns_its_row_of_points_and_a_row_for_each_student(
-    make_result: Callable, tmp_path: Path
+    make_result: Callable[..., SubmissionResult], tmp_path: Path
 ) -> None:
     results = [
         make_result("ada"),
@@ -77,7 +77,7 @@ def test_canvas_has_its_columns_its_row_of_points_and_a_row_for_each_student(
 
 
 def test_a_canvas_gradebook_gives_its_ids_and_keeps_what_we_do_not_know(
-    make_result: Callable, canvas: Path, tmp_path: Path
+    make_result: Callable[..., SubmissionResult], canvas: Path, tmp_path: Path
 ) -> None:
     results = [
         make_result("ADA"),
@@ -104,14 +104,14 @@ def test_a_canvas_gradebook_gives_its_ids_and_keeps_what_we_do_not_know(
     + ["Grace Hopper", "Hopper, Grace", "  GRACE   hopper "],
 )
 def test_a_student_is_known_by_any_name_that_canvas_uses(
-    make_result: Callable, canvas: Path, tmp_path: Path, name: str
+    make_result: Callable[..., SubmissionResult], canvas: Path, tmp_path: Path, name: str
 ) -> None:
     written = export("canvas", [make_result(name)], tmp_path / "out.csv", canvas)
     assert [row["ID"] for row in rows_of(written.path) if row["Masks (4711)"] == "4"] == ["102"]
 
 
 def test_namesakes_get_nobodys_grade_and_are_reported(
-    make_result: Callable, canvas: Path, tmp_path: Path
+    make_result: Callable[..., SubmissionResult], canvas: Path, tmp_path: Path
 ) -> None:
     canvas.write_text(CANVAS + '"Lovelace, Ada",104,S-4,ada2,One,,,\n', encoding="utf-8")
     results = [make_result("Ada Lovelace"), make_result("grace"), make_result("102")]
@@ -124,7 +124,7 @@ def test_namesakes_get_nobodys_grade_and_are_reported(
 
 
 def test_an_identifier_is_surer_than_a_name(
-    make_result: Callable, canvas: Path, tmp_path: Path
+    make_result: Callable[..., SubmissionResult], canvas: Path, tmp_path: Path
 ) -> None:
     canvas.write_text(CANVAS + '"Ada, Else",104,ada lovelace,e,One,,,\n', encoding="utf-8")
     written = export("canvas", [make_result("Ada Lovelace")], tmp_path / "out.csv", canvas)
@@ -132,7 +132,7 @@ def test_an_identifier_is_surer_than_a_name(
 
 
 def test_a_person_with_a_login_only_is_a_person(
-    make_result: Callable, canvas: Path, tmp_path: Path
+    make_result: Callable[..., SubmissionResult], canvas: Path, tmp_path: Path
 ) -> None:
     canvas.write_text(CANVAS + ",,,zoe,One,,,\n", encoding="utf-8")
     written = export("canvas", [make_result("zoe")], tmp_path / "out.csv", canvas)
@@ -140,7 +140,7 @@ def test_a_person_with_a_login_only_is_a_person(
 
 
 def test_other_points_possible_are_reported(
-    make_result: Callable, canvas: Path, tmp_path: Path
+    make_result: Callable[..., SubmissionResult], canvas: Path, tmp_path: Path
 ) -> None:
     canvas.write_text(CANVAS.replace(",6.00,", ",100.00,"), encoding="utf-8")
     (note,) = (
@@ -152,7 +152,7 @@ def test_other_points_possible_are_reported(
 
 
 def test_two_columns_for_one_assignment_are_refused(
-    make_result: Callable, canvas: Path, tmp_path: Path
+    make_result: Callable[..., SubmissionResult], canvas: Path, tmp_path: Path
 ) -> None:
     canvas.write_text(CANVAS.replace("Old work (12)", "masks (12)"), encoding="utf-8")
     with pytest.raises(UserError, match="may both be masks: rename one"):
@@ -161,7 +161,11 @@ def test_two_columns_for_one_assignment_are_refused(
 
 @pytest.mark.parametrize("name", ["=1+1", "@x", "+1", "-1"])
 def test_no_name_and_no_cell_of_a_roster_is_a_formula(
-    make_result: Callable, canvas: Path, moodle: Path, tmp_path: Path, name: str
+    make_result: Callable[..., SubmissionResult],
+    canvas: Path,
+    moodle: Path,
+    tmp_path: Path,
+    name: str,
 ) -> None:
     canvas.write_text(CANVAS.replace("noether", name), encoding="utf-8")
     moodle.write_text(MOODLE.replace("Emmy Noether", name), encoding="utf-8")
@@ -176,7 +180,7 @@ def test_no_name_and_no_cell_of_a_roster_is_a_formula(
 
 
 def test_moodle_gets_its_own_worksheet_back_with_grades_and_comments(
-    make_result: Callable, moodle: Path, tmp_path: Path
+    make_result: Callable[..., SubmissionResult], moodle: Path, tmp_path: Path
 ) -> None:
     results = [make_result("Ada Lovelace"), make_result("zoe")]
     written = export("moodle", results, tmp_path / "out.csv", moodle)
@@ -203,7 +207,7 @@ def test_moodle_gets_its_own_worksheet_back_with_grades_and_comments(
     "name", ["Participant 70003", "4003", "emmy@example.org", "emmy", "Emmy Noether_70003"]
 )
 def test_a_student_is_known_by_any_name_that_moodle_uses(
-    make_result: Callable, moodle: Path, tmp_path: Path, name: str
+    make_result: Callable[..., SubmissionResult], moodle: Path, tmp_path: Path, name: str
 ) -> None:
     written = export("moodle", [make_result(name)], tmp_path / "out.csv", moodle)
     assert rows_of(written.path)[2]["Grade"] == "4"
@@ -211,7 +215,7 @@ def test_a_student_is_known_by_any_name_that_moodle_uses(
 
 
 def test_moodles_comment_is_no_html_of_a_students(
-    make_result: Callable, moodle: Path, tmp_path: Path
+    make_result: Callable[..., SubmissionResult], moodle: Path, tmp_path: Path
 ) -> None:
     result = make_result("emmy")
     first = result.exercises[0]
@@ -225,7 +229,7 @@ def test_moodles_comment_is_no_html_of_a_students(
 
 
 def test_another_maximum_in_moodle_is_reported_once(
-    make_result: Callable, moodle: Path, tmp_path: Path
+    make_result: Callable[..., SubmissionResult], moodle: Path, tmp_path: Path
 ) -> None:
     moodle.write_text(MOODLE.replace(",6.00,", ",100.00,"), encoding="utf-8")
     results = [make_result("Ada Lovelace"), make_result("Grace Hopper")]
@@ -237,7 +241,7 @@ def test_another_maximum_in_moodle_is_reported_once(
 
 
 def test_a_worksheet_is_for_one_assignment(
-    make_result: Callable, moodle: Path, tmp_path: Path
+    make_result: Callable[..., SubmissionResult], moodle: Path, tmp_path: Path
 ) -> None:
     results = [make_result("emmy"), make_result("emmy", assignment="other")]
     with pytest.raises(UserError, match="masks, other: choose with --assignment"):
@@ -248,7 +252,7 @@ def test_a_worksheet_is_for_one_assignment(
 
 
 def test_separators_and_line_ends_of_other_countries_are_read(
-    make_result: Callable, canvas: Path, tmp_path: Path
+    make_result: Callable[..., SubmissionResult], canvas: Path, tmp_path: Path
 ) -> None:
     text = 'Student;ID;SIS User ID;SIS Login ID;Section\r\n"Lovelace; Ada";101;;ada;"a, b"\r\n'
     canvas.write_bytes(b"\xef\xbb\xbf" + text.encode())
@@ -266,7 +270,11 @@ def test_separators_and_line_ends_of_other_countries_are_read(
     ],
 )
 def test_what_is_no_roster_is_refused_with_what_was_expected(
-    make_result: Callable, canvas: Path, tmp_path: Path, content: bytes, problem: str
+    make_result: Callable[..., SubmissionResult],
+    canvas: Path,
+    tmp_path: Path,
+    content: bytes,
+    problem: str,
 ) -> None:
     canvas.write_bytes(content)
     with pytest.raises(UserError, match=problem):
@@ -274,7 +282,7 @@ def test_what_is_no_roster_is_refused_with_what_was_expected(
 
 
 def test_the_wrong_platforms_table_and_a_format_without_rosters_are_refused(
-    make_result: Callable, canvas: Path, moodle: Path, tmp_path: Path
+    make_result: Callable[..., SubmissionResult], canvas: Path, moodle: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(UserError, match="is a table of Moodle, and this format is for Canvas"):
         export("canvas", [make_result()], tmp_path / "out.csv", moodle)

@@ -12,7 +12,13 @@ import pytest
 
 from autograder.course import Course
 from autograder.feedback import write_feedback
-from autograder.records import ExerciseStatus, SubmissionStatus, Verdict
+from autograder.records import (
+    ExerciseStatus,
+    QuestionResult,
+    SubmissionResult,
+    SubmissionStatus,
+    Verdict,
+)
 from autograder.results.manual import HumanGrade, HumanWork
 from autograder.results.wording import NEXT_STEPS, VERDICT_WORDS, readable_test
 
@@ -24,7 +30,7 @@ def text_of(page: str) -> str:
 
 
 def test_a_page_tells_score_verdicts_tests_messages_hint_and_next_step(
-    course: Course, class_folder: Path, make_result: Callable
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     (path,) = write_feedback(course, class_folder, [make_result("ada", message="got 1\nwant 2")])
     assert path == class_folder / "feedback" / "ada" / "masks" / "feedback.html"
@@ -41,7 +47,7 @@ def test_a_page_tells_score_verdicts_tests_messages_hint_and_next_step(
 
 
 def test_missing_and_unreadable_exercises_are_told_what_to_hand_in(
-    course: Course, class_folder: Path, make_result: Callable
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     statuses = (ExerciseStatus.MISSING, ExerciseStatus.UNREADABLE)
     result = make_result(scores=(0, 0, 0), files=(None, "dropout.ipynb"), statuses=statuses)
@@ -53,7 +59,10 @@ def test_missing_and_unreadable_exercises_are_told_what_to_hand_in(
 
 
 def test_the_students_own_code_of_the_question_is_shown(
-    course: Course, class_folder: Path, make_result: Callable, submit: Callable
+    course: Course,
+    class_folder: Path,
+    make_result: Callable[..., SubmissionResult],
+    submit: Callable[..., Path],
 ) -> None:
     submit("ada", {"masking.py": "def causal_mask(x):\n    return x < '</pre><script>'\n"})
     page = write_feedback(course, class_folder, [make_result("ada")])[0].read_text()
@@ -65,7 +74,7 @@ HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>{{ 7*7 }}\"'"
 
 
 def test_names_and_messages_are_data_and_the_page_is_allowed_nothing(
-    course: Course, class_folder: Path, make_result: Callable
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     result = make_result(HOSTILE, files=(HOSTILE, HOSTILE), message=HOSTILE)
     page = write_feedback(course, class_folder, [result])[0].read_text(encoding="utf-8")
@@ -79,7 +88,7 @@ def test_names_and_messages_are_data_and_the_page_is_allowed_nothing(
 
 @pytest.mark.parametrize("name", ["../evil", "..", ".", "", "/etc", "a\x00b", "\udcff", "x" * 300])
 def test_every_name_gets_a_page_inside_the_class_folder(
-    course: Course, class_folder: Path, make_result: Callable, name: str
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult], name: str
 ) -> None:
     first, second = write_feedback(course, class_folder, [make_result(name), make_result("zoe")])
     folders = {path.resolve().parents[1] for path in (first, second)}
@@ -88,7 +97,7 @@ def test_every_name_gets_a_page_inside_the_class_folder(
 
 
 def test_names_that_differ_get_pages_that_differ(
-    course: Course, class_folder: Path, make_result: Callable
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     names = ["../a", "%2E%2E%2Fa", "..\\a", "x" * 300, "x" * 299 + "y"]
     paths = write_feedback(course, class_folder, [make_result(name) for name in names])
@@ -96,14 +105,14 @@ def test_names_that_differ_get_pages_that_differ(
 
 
 def test_a_submission_that_the_grader_failed_on_gets_no_page(
-    course: Course, class_folder: Path, make_result: Callable
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     result = make_result("ada", status=SubmissionStatus.FAILED)
     assert write_feedback(course, class_folder, [result]) == []
 
 
 def test_a_huge_message_stays_readable(
-    course: Course, class_folder: Path, make_result: Callable
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     result = make_result("ada", scores=(0, 0, 0), message="x" * 5_000_000)
     page = write_feedback(course, class_folder, [result])[0]
@@ -127,7 +136,7 @@ def test_a_tests_name_reads_as_a_sentence(name: str, words: str) -> None:
 
 
 def test_what_a_grader_entered_and_the_late_penalty_count_and_are_shown(
-    course: Course, class_folder: Path, make_result: Callable
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     human = HumanWork(
         grades={
@@ -143,7 +152,10 @@ def test_what_a_grader_entered_and_the_late_penalty_count_and_are_shown(
 
 
 def test_a_stub_is_told_what_will_be_tested_and_shown_no_failures(
-    course: Course, class_folder: Path, make_result: Callable, make_question: Callable
+    course: Course,
+    class_folder: Path,
+    make_result: Callable[..., SubmissionResult],
+    make_question: Callable[..., QuestionResult],
 ) -> None:
     result = make_result("ada", (0.0, 2.0, 2.0))
     stub = make_question("causal_mask", 0.0, Verdict.NOT_IMPLEMENTED, "not implemented yet")

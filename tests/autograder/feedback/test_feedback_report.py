@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from autograder.feedback import class_report, write_report
-from autograder.records import ExerciseStatus, SubmissionStatus, Verdict
+from autograder.records import ExerciseStatus, SubmissionResult, SubmissionStatus, Verdict
 
 
-def test_a_question_has_its_mean_verdicts_and_misconceptions(make_result: Callable) -> None:
+def test_a_question_has_its_mean_verdicts_and_misconceptions(
+    make_result: Callable[..., SubmissionResult],
+) -> None:
     results = [make_result("ada", (2.0, 0.0, 2.0)), make_result("ben", (1.0, 0.0, 2.0))]
     first, second, third = class_report(results).questions
     assert (first.question, first.mean, first.max_score, first.submissions) == (
@@ -20,12 +22,16 @@ def test_a_question_has_its_mean_verdicts_and_misconceptions(make_result: Callab
     assert third.verdicts == ((Verdict.CORRECT, 2),)
 
 
-def test_only_the_last_result_of_a_submission_counts(make_result: Callable) -> None:
+def test_only_the_last_result_of_a_submission_counts(
+    make_result: Callable[..., SubmissionResult],
+) -> None:
     report = class_report([make_result(scores=(0, 0, 0)), make_result(scores=(2, 2, 2))])
     assert (report.submissions, report.students[0].score) == (1, 6.0)
 
 
-def test_a_student_to_look_at_is_named_with_the_reason(make_result: Callable) -> None:
+def test_a_student_to_look_at_is_named_with_the_reason(
+    make_result: Callable[..., SubmissionResult],
+) -> None:
     statuses = (ExerciseStatus.GRADED, ExerciseStatus.UNREADABLE)
     failed = make_result("zoe", status=SubmissionStatus.FAILED)
     report = class_report([make_result("ada", statuses=statuses), make_result("ben"), failed])
@@ -37,7 +43,7 @@ def test_a_student_to_look_at_is_named_with_the_reason(make_result: Callable) ->
 
 
 def test_the_page_escapes_names_and_says_its_numbers_in_words(
-    make_result: Callable, tmp_path: Path
+    make_result: Callable[..., SubmissionResult], tmp_path: Path
 ) -> None:
     report = class_report([make_result("<script>x</script>"), make_result("ben")])
     page = write_report(report, tmp_path / "report.html").read_text(encoding="utf-8")

@@ -7,12 +7,14 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from autograder.course import Course, load_course
 from autograder.errors import IsolationUnavailable
-from autograder.grading.run import RunOptions, RunReport, grade_class
+from autograder.grading.options import RunOptions
+from autograder.grading.run import RunReport, grade_class
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import SubmissionResult, Tier
 from autograder.sandbox import ForkServer, start_fork_server
@@ -96,7 +98,7 @@ class ClassFolder:
             (place / f"{name}.py").write_text(text, encoding="utf-8")
         return place
 
-    def grade(self, **options: object) -> Run:
+    def grade(self, **options: Any) -> Run:
         chosen = {"submitted": self.submitted, "results": self.results, **options}
         engine = SuiteEngine(self._course, lambda tier: contextlib.nullcontext(self._wall))
         events = Results()

@@ -5,28 +5,32 @@ from __future__ import annotations
 import json
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
 
 from autograder.errors import UserError
 from autograder.grading import submissions
-from autograder.records import SubmissionStatus
+from autograder.records import SubmissionResult, SubmissionStatus
 from autograder.results import file as results_file
 from autograder.results.file import read_results
+
+from .conftest import ClassFolder
 
 SCHEMA = Path(results_file.__file__).with_name("result.schema.json")
 TWO = "def query_scores(inputs, query):\n    return inputs @ query\n"
 
 
-def test_a_right_submission_has_full_marks(a_class):
+def test_a_right_submission_has_full_marks(a_class: ClassFolder) -> None:
     result = a_class.grade_one()
     assert (result.score, result.max_score) == (100, 100)
     assert result.status is SubmissionStatus.GRADED
 
 
-def test_every_line_is_of_the_schema(a_class):
+def test_every_line_is_of_the_schema(a_class: ClassFolder) -> None:
     a_class.hand_in("right")
     a_class.hand_in("wrong", scores=TWO, softmax="def softmax(:\n")
     (a_class.submitted / "empty" / "simplified_attention").mkdir(parents=True)
@@ -38,7 +42,9 @@ def test_every_line_is_of_the_schema(a_class):
         jsonschema.validate(json.loads(line), schema)
 
 
-def test_a_wrong_answer_costs_its_own_question_only(a_class, questions):
+def test_a_wrong_answer_costs_its_own_question_only(
+    a_class: ClassFolder, questions: Callable[[SubmissionResult], dict[str, str]]
+) -> None:
     text = TWO + "def attention_scores(q, k):\n    return k @ q.transpose(-2, -1)\n"
     result = a_class.grade_one(scores=text)
     verdicts = questions(result)
@@ -46,7 +52,7 @@ def test_a_wrong_answer_costs_its_own_question_only(a_class, questions):
     assert set(verdicts.values()) == {"correct"}
 
 
-def test_a_known_mistake_is_called_by_its_name(a_class):
+def test_a_known_mistake_is_called_by_its_name(a_class: ClassFolder) -> None:
     text = TWO + "def attention_scores(q, k):\n    return k @ q.transpose(-2, -1)\n"
     result = a_class.grade_one(scores=text)
     question = result.exercises[0].questions[1]
@@ -55,7 +61,7 @@ def test_a_known_mistake_is_called_by_its_name(a_class):
     assert question.hint
 
 
-def test_two_mistakes_at_once_are_called_by_neither_name(a_class):
+def test_two_mistakes_at_once_are_called_by_neither_name(a_class: ClassFolder) -> None:
     text = TWO + "def attention_scores(q, k):\n    return (k @ q.transpose(-2, -1)).detach() * 2\n"
     result = a_class.grade_one(scores=text)
     assert result.exercises[0].questions[1].misconception is None
@@ -72,14 +78,21 @@ def test_two_mistakes_at_once_are_called_by_neither_name(a_class):
         ("return object()", "protocol"),
     ],
 )
-def test_an_end_costs_its_own_question_only(a_class, questions, body, verdict):
+def test_an_end_costs_its_own_question_only(
+    a_class: ClassFolder,
+    questions: Callable[[SubmissionResult], dict[str, str]],
+    body: str,
+    verdict: str,
+) -> None:
     text = TWO + f"def attention_scores(q, k):\n    {body}\n"
     verdicts = questions(a_class.grade_one(scores=text))
     assert verdicts.pop("attention_scores") == verdict
     assert set(verdicts.values()) == {"correct"}
 
 
-def test_a_call_that_is_not_allowed_is_forbidden_and_names_what_is_meant(a_class):
+def test_a_call_that_is_not_allowed_is_forbidden_and_names_what_is_meant(
+    a_class: ClassFolder,
+) -> None:
     text = (Path("solutions/simplified_attention/softmax.py")).read_text()
     text += "\n\ndef softmax(scores, dim=-1):\n    return torch.softmax(scores, dim)\n"
     result = a_class.grade_one(softmax=text)
@@ -90,13 +103,17 @@ def test_a_call_that_is_not_allowed_is_forbidden_and_names_what_is_meant(a_class
     assert result.score == 100 - question.max_score
 
 
-def test_what_fails_at_import_is_an_error_of_all_its_questions(a_class, questions):
+def test_what_fails_at_import_is_an_error_of_all_its_questions(
+    a_class: ClassFolder, questions: Callable[[SubmissionResult], dict[str, str]]
+) -> None:
     verdicts = questions(a_class.grade_one(scores=TWO + "raise RuntimeError('at import')\n"))
     assert verdicts["query_scores"] == verdicts["attention_scores"] == "error"
     assert verdicts["softmax"] == "correct"
 
 
-def test_missing_and_unreadable_files_keep_their_points_in_the_maximum(a_class):
+def test_missing_and_unreadable_files_keep_their_points_in_the_maximum(
+    a_class: ClassFolder,
+) -> None:
     place = a_class.hand_in("ada", softmax="def softmax(:\n")
     (place / "context.py").unlink()
     (result,) = a_class.grade().graded
@@ -106,7 +123,7 @@ def test_missing_and_unreadable_files_keep_their_points_in_the_maximum(a_class):
     assert "line 1" in result.exercises[1].notes[0]
 
 
-def test_resume_grades_only_what_is_missing_or_changed(a_class):
+def test_resume_grades_only_what_is_missing_or_changed(a_class: ClassFolder) -> None:
     a_class.hand_in("ada")
     place = a_class.hand_in("bob")
     assert len(a_class.grade(resume=True).graded) == 2
@@ -117,7 +134,7 @@ def test_resume_grades_only_what_is_missing_or_changed(a_class):
     assert again.already_graded == 1
 
 
-def test_a_torn_last_line_is_set_aside_and_graded_again(a_class):
+def test_a_torn_last_line_is_set_aside_and_graded_again(a_class: ClassFolder) -> None:
     a_class.hand_in("ada")
     a_class.hand_in("bob")
     a_class.grade()
@@ -130,7 +147,7 @@ def test_a_torn_last_line_is_set_aside_and_graded_again(a_class):
     assert {result.student for result in read_results(a_class.results)} == {"ada", "bob"}
 
 
-def test_shards_grade_every_submission_once(a_class):
+def test_shards_grade_every_submission_once(a_class: ClassFolder) -> None:
     for number in range(5):
         a_class.hand_in(f"student{number}")
     for shard in ((1, 2), (2, 2)):
@@ -139,7 +156,7 @@ def test_shards_grade_every_submission_once(a_class):
     assert students == [f"student{number}" for number in range(5)]
 
 
-def test_jobs_and_order_do_not_change_a_result(a_class):
+def test_jobs_and_order_do_not_change_a_result(a_class: ClassFolder) -> None:
     a_class.hand_in("ada")
     a_class.hand_in("bob", scores=TWO)
     one = {r.student: r.exercises for r in a_class.grade(jobs=1).graded}
@@ -151,11 +168,13 @@ def test_jobs_and_order_do_not_change_a_result(a_class):
     assert (three["zz"], three["aa"]) == (one["ada"], one["bob"])
 
 
-def test_a_job_that_is_killed_costs_nothing(a_class, monkeypatch, tmp_path):
+def test_a_job_that_is_killed_costs_nothing(
+    a_class: ClassFolder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     marker = tmp_path / "killed-once"
     grade = submissions.SubmissionGrader.grade
 
-    def dies_once(self, submission, assignment, watch):
+    def dies_once(self: Any, submission: Any, assignment: Any, watch: Any) -> Any:
         if submission.student == "bob" and not marker.exists():
             marker.touch()
             os.kill(os.getpid(), signal.SIGKILL)
@@ -170,10 +189,12 @@ def test_a_job_that_is_killed_costs_nothing(a_class, monkeypatch, tmp_path):
     assert marker.exists()
 
 
-def test_a_submission_on_which_the_grader_dies_again_and_again_is_failed(a_class, monkeypatch):
+def test_a_submission_on_which_the_grader_dies_again_and_again_is_failed(
+    a_class: ClassFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     grade = submissions.SubmissionGrader.grade
 
-    def dies(self, submission, assignment, watch):
+    def dies(self: Any, submission: Any, assignment: Any, watch: Any) -> Any:
         if submission.student == "bob":
             os.kill(os.getpid(), signal.SIGKILL)
         return grade(self, submission, assignment, watch)
@@ -189,7 +210,7 @@ def test_a_submission_on_which_the_grader_dies_again_and_again_is_failed(a_class
     assert [r.score for r in a_class.grade(resume=True).graded] == [100]
 
 
-def test_two_graders_never_write_one_file(a_class):
+def test_two_graders_never_write_one_file(a_class: ClassFolder) -> None:
     from autograder.results.file import ResultsFile
 
     a_class.hand_in("ada")
@@ -197,13 +218,15 @@ def test_two_graders_never_write_one_file(a_class):
         a_class.grade()
 
 
-def test_a_folder_without_submissions_says_what_was_expected(a_class, tmp_path):
+def test_a_folder_without_submissions_says_what_was_expected(
+    a_class: ClassFolder, tmp_path: Path
+) -> None:
     (tmp_path / "submitted" / "ada" / "unknown").mkdir(parents=True)
     with pytest.raises(UserError, match="unknown assignment"):
         a_class.grade()
 
 
-def test_links_are_not_followed(a_class):
+def test_links_are_not_followed(a_class: ClassFolder) -> None:
     place = a_class.hand_in("ada")
     (place / "scores.py").unlink()
     (place / "scores.py").symlink_to(Path("solutions/simplified_attention/scores.py").resolve())
@@ -227,7 +250,9 @@ def scaled_dot_product_attention(queries, keys, values):
 """
 
 
-def test_a_wrong_answer_does_not_cost_those_that_call_it(a_class, questions):
+def test_a_wrong_answer_does_not_cost_those_that_call_it(
+    a_class: ClassFolder, questions: Callable[[SubmissionResult], dict[str, str]]
+) -> None:
     place = a_class.submitted / "ada" / "self_attention"
     place.mkdir(parents=True)
     (place / "scaling.py").write_text(BUILT_ON_EACH_OTHER)
@@ -240,7 +265,9 @@ def test_a_wrong_answer_does_not_cost_those_that_call_it(a_class, questions):
     assert "judged with a right one" in scaling.notes[0]
 
 
-def test_two_answers_can_not_stand_on_each_other(a_class, questions):
+def test_two_answers_can_not_stand_on_each_other(
+    a_class: ClassFolder, questions: Callable[[SubmissionResult], dict[str, str]]
+) -> None:
     text = (
         "def scale_scores(scores, d_k):\n    raise NotImplementedError\n"
         "def attention_weights(q, k):\n"

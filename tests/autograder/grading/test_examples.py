@@ -41,12 +41,14 @@ def results(class_folder: Path) -> dict[tuple[str, str], SubmissionResult]:
     return {(line.student, line.assignment): line for line in lines}
 
 
-def test_every_submission_has_one_line(results):
+def test_every_submission_has_one_line(results: dict[tuple[str, str], SubmissionResult]) -> None:
     assert sorted(results) == sorted(CASES)
 
 
 @pytest.mark.parametrize(("student", "assignment"), CASES)
-def test_scores_and_verdicts_are_as_expected(results, student, assignment):
+def test_scores_and_verdicts_are_as_expected(
+    results: dict[tuple[str, str], SubmissionResult], student: str, assignment: str
+) -> None:
     got = {
         exercise.exercise: {q.question: [q.score, q.verdict.value] for q in exercise.questions}
         for exercise in results[student, assignment].exercises
@@ -54,7 +56,7 @@ def test_scores_and_verdicts_are_as_expected(results, student, assignment):
     assert got == EXPECTED[student][assignment]
 
 
-def test_the_table_names_every_student_and_what_needs_a_look(class_folder):
+def test_the_table_names_every_student_and_what_needs_a_look(class_folder: Path) -> None:
     table = (class_folder / "stdout.txt").read_text()
     for student in EXPECTED:
         assert student in table
@@ -62,7 +64,9 @@ def test_the_table_names_every_student_and_what_needs_a_look(class_folder):
     assert "not allowed" in table
 
 
-def test_nbgraders_export_agrees_with_the_results(class_folder, results):
+def test_nbgraders_export_agrees_with_the_results(
+    class_folder: Path, results: dict[tuple[str, str], SubmissionResult]
+) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     command = [sys.executable, "-m", "nbgrader", "export", "--to", "exported.csv"]
     subprocess.run(
@@ -75,7 +79,9 @@ def test_nbgraders_export_agrees_with_the_results(class_folder, results):
         assert float(rows[key]["max_score"]) == result.max_score
 
 
-def test_feedback_and_csv_are_written_for_all(class_folder, results):
+def test_feedback_and_csv_are_written_for_all(
+    class_folder: Path, results: dict[tuple[str, str], SubmissionResult]
+) -> None:
     assert _autograder("feedback", str(class_folder)).returncode == 0
     done = subprocess.run(
         [sys.executable, "-m", "autograder", "export", "csv", str(class_folder)], check=False
@@ -87,7 +93,7 @@ def test_feedback_and_csv_are_written_for_all(class_folder, results):
         assert sorted(row["student"] for row in csv.DictReader(file)) == sorted(EXPECTED)
 
 
-def test_json_is_one_document_and_nothing_else(class_folder):
+def test_json_is_one_document_and_nothing_else(class_folder: Path) -> None:
     done = _autograder("grade", str(class_folder / "submitted"), "--resume", "--json")
     document = json.loads(done.stdout)
     assert document["graded"] == 0

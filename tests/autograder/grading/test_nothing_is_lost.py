@@ -10,19 +10,21 @@ import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
 from autograder.course import Course
 from autograder.errors import GraderError, UserError
 from autograder.grading import submissions
-from autograder.grading.run import RunOptions, grade_class
+from autograder.grading.options import RunOptions
+from autograder.grading.run import grade_class
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import SubmissionResult, SubmissionStatus, Tier
-from autograder.results import file as results
 from autograder.results.file import ResultsFile, read_results
 from autograder.sandbox import ForkServer
+
+from .conftest import ClassFolder
 
 T = TypeVar("T")
 
@@ -32,6 +34,10 @@ STUDENTS = ("ada", "bob", "cid", "dee")
 
 def _die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+#: a moment: the grader dies in the middle of its first line
+TRUNCATED = 0
 
 
 class DiesAfter:
@@ -63,7 +69,7 @@ def in_another_process(work: Callable[[], object]) -> int:
 
 
 @pytest.fixture
-def class_of_four(a_class):
+def class_of_four(a_class: ClassFolder) -> ClassFolder:
     for student in STUDENTS:
         a_class.hand_in(student, **({"scores": WRONG} if student == "bob" else {}))
     return a_class
@@ -87,15 +93,19 @@ def _tear(self: ResultsFile, result: SubmissionResult) -> None:
     _die()
 
 
-@pytest.mark.parametrize("moment", [-1, 1, 3, "truncated"])
+@pytest.mark.parametrize("moment", [-1, 1, 3, TRUNCATED])
 def test_a_killed_grader_is_resumed_to_the_same_scores(
-    moment: int | str, class_of_four, course: Course, wall, monkeypatch
+    moment: int,
+    class_of_four: ClassFolder,
+    course: Course,
+    wall: ForkServer,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     options = RunOptions(class_of_four.submitted, class_of_four.results, jobs=2)
     kept = lambda tier: contextlib.nullcontext(wall)  # noqa: E731
-    events = DiesAfter(0 if moment == "truncated" else moment)
+    events = DiesAfter(moment)
     with monkeypatch.context() as patched:
-        if moment == "truncated":
+        if moment == TRUNCATED:
             patched.setattr(ResultsFile, "append", _tear)
         ended_by = in_another_process(
             lambda: grade_class([SuiteEngine(course, kept)], options, events)
@@ -103,8 +113,8 @@ def test_a_killed_grader_is_resumed_to_the_same_scores(
     assert ended_by == signal.SIGKILL
     # no job of the killed grader keeps the file: the next one may start at once
     report = _patiently(class_of_four.results, lambda: class_of_four.grade(resume=True, jobs=2))
-    assert report.already_graded == max(0, 0 if moment == "truncated" else moment)
-    assert (report.truncated is not None) == (moment == "truncated")
+    assert report.already_graded == max(0, moment)
+    assert (report.truncated is not None) == (moment == TRUNCATED)
     lines = class_of_four.results.read_bytes().splitlines()
     assert all(json.loads(line)["schema"] for line in lines)
     assert scores(class_of_four.results) == expected(class_of_four.results)
@@ -140,7 +150,7 @@ class KillsTheParent:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_worker_parent_that_dies_is_replaced_within_the_run(
-    jobs: int, class_of_four, course: Course, mortal_wall: ForkServer
+    jobs: int, class_of_four: ClassFolder, course: Course, mortal_wall: ForkServer
 ) -> None:
     events = KillsTheParent(mortal_wall)
     options = RunOptions(class_of_four.submitted, class_of_four.results, jobs=jobs)
@@ -153,21 +163,25 @@ def test_a_worker_parent_that_dies_is_replaced_within_the_run(
 
 
 def test_a_parent_that_dies_during_a_call_costs_no_student_anything(
-    class_of_four, course: Course, mortal_wall: ForkServer, monkeypatch, tmp_path: Path
+    class_of_four: ClassFolder,
+    course: Course,
+    mortal_wall: ForkServer,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     marker = tmp_path / "killed-once"
     grade = submissions.SubmissionGrader.grade
 
-    def loses_its_parent(self, submission, assignment, watch):
+    def loses_its_parent(self: Any, submission: Any, assignment: Any, watch: Any) -> Any:
         if submission.student == "cid" and not marker.exists():
             marker.touch()
             opened = self._parent.open
 
-            def dying(limits, questions):
+            def dying(limits: Any, questions: int) -> Any:
                 session = opened(limits, questions)
                 ask = session.ask
 
-                def ask_once(budget, operation, *args):
+                def ask_once(budget: Any, operation: Any, *args: Any) -> Any:
                     if operation == "call":
                         os.kill(self._parent._process.pid, signal.SIGKILL)
                     return ask(budget, operation, *args)
@@ -188,8 +202,10 @@ def test_a_parent_that_dies_during_a_call_costs_no_student_anything(
     assert scores(class_of_four.results)["cid"] == 100
 
 
-def test_a_full_disk_leaves_whole_lines_and_is_resumed(class_of_four, monkeypatch) -> None:
-    write = results.os.fsync
+def test_a_full_disk_leaves_whole_lines_and_is_resumed(
+    class_of_four: ClassFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.fsync
     count = []
 
     def full(descriptor: int) -> None:
@@ -199,7 +215,7 @@ def test_a_full_disk_leaves_whole_lines_and_is_resumed(class_of_four, monkeypatc
         write(descriptor)
 
     with monkeypatch.context() as patched:
-        patched.setattr(results.os, "fsync", full)
+        patched.setattr(os, "fsync", full)
         with pytest.raises(GraderError, match="No space left"):
             class_of_four.grade()
     assert len(read_results(class_of_four.results)) == 2
@@ -207,7 +223,9 @@ def test_a_full_disk_leaves_whole_lines_and_is_resumed(class_of_four, monkeypatc
     assert len(class_of_four.grade(resume=True).graded) == 2
 
 
-def test_a_disk_that_takes_half_a_line_keeps_only_whole_ones(class_of_four, course, wall) -> None:
+def test_a_disk_that_takes_half_a_line_keeps_only_whole_ones(
+    class_of_four: ClassFolder, course: Course, wall: ForkServer
+) -> None:
     class_of_four.grade()
     (first, *_) = read_results(class_of_four.results)
     path = class_of_four.results.with_name("limited.jsonl")
@@ -249,13 +267,15 @@ def test_a_disk_that_takes_half_a_line_keeps_only_whole_ones(class_of_four, cour
     ],
 )
 def test_a_results_file_that_can_not_be_written_is_told_before_anything_is_graded(
-    path: str, said: str, class_of_four
+    path: str, said: str, class_of_four: ClassFolder
 ) -> None:
     with pytest.raises(UserError, match=said):
         class_of_four.grade(results=Path(path))
 
 
-def test_two_graders_at_once_write_one_line_each(class_of_four, course: Course, wall) -> None:
+def test_two_graders_at_once_write_one_line_each(
+    class_of_four: ClassFolder, course: Course, wall: ForkServer
+) -> None:
     options = RunOptions(class_of_four.submitted, class_of_four.results, resume=True)
     kept = lambda tier: contextlib.nullcontext(wall)  # noqa: E731
     pid = os.fork()

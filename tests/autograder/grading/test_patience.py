@@ -1,5 +1,7 @@
 """A test makes all its calls, whatever fails: the first failure counts, all is recorded."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -8,11 +10,11 @@ from autograder.suite import Draw, Expect
 from autograder.suite.local import LocalImplementation
 
 
-def _right(x):
+def _right(x: torch.Tensor) -> Any:
     return x + 1
 
 
-def _wrong(x):
+def _wrong(x: torch.Tensor) -> Any:
     if x.dim() > 1:
         raise IndexError("too many")
     return x
@@ -23,7 +25,7 @@ def _expect(*, patient: bool) -> Expect:
     return Expect(answer, solution, Draw(1, "test"), patient)
 
 
-def test_the_first_failure_is_raised_at_once():
+def test_the_first_failure_is_raised_at_once() -> None:
     expect = _expect(patient=False)
 
     with pytest.raises(AssertionError, match="first"):
@@ -32,7 +34,7 @@ def test_the_first_failure_is_raised_at_once():
         expect.same("f", torch.ones(2, 2), likely="second")
 
 
-def test_a_patient_test_goes_on_and_keeps_the_first_failure():
+def test_a_patient_test_goes_on_and_keeps_the_first_failure() -> None:
     expect = _expect(patient=True)
 
     expect.same("f", torch.ones(2), likely="first")
@@ -42,12 +44,12 @@ def test_a_patient_test_goes_on_and_keeps_the_first_failure():
     assert "remember: first" in str(expect.failures.first)
 
 
-def test_a_property_that_the_rest_of_a_test_relies_on_ends_it():
+def test_a_property_that_the_rest_of_a_test_relies_on_ends_it() -> None:
     with pytest.raises(AssertionError, match="got       a"):
         _expect(patient=True).that(False, got="a", expected="b", likely="")
 
 
-def test_a_patient_test_of_a_right_answer_has_no_failure():
+def test_a_patient_test_of_a_right_answer_has_no_failure() -> None:
     right = LocalImplementation({"f": _right})
     expect = Expect(right, right, Draw(1, "test"), patient=True)
 

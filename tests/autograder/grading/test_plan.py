@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import shutil
 import stat
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from autograder.course import Course
 from autograder.errors import UserError
 from autograder.grading.judging import planned
 from autograder.grading.judging.plan import plan_of
@@ -15,7 +18,7 @@ from autograder.grading.judging.suites import collect_suites
 from autograder.grading.secret import class_secret
 from autograder.records import QuestionResult, SubmissionResult
 
-from .conftest import ROOT
+from .conftest import ROOT, ClassFolder
 
 #: wrong answers that tell how far they were asked: in values, errors, endings and time
 FILES = {
@@ -44,12 +47,14 @@ def _questions(result: SubmissionResult) -> list[QuestionResult]:
 
 
 @pytest.fixture(scope="module")
-def runner(course):
+def runner(course: Course) -> Any:
     suites = [e.hidden_suite for e in course.assignment("multi_head_attention").exercises]
     return collect_suites(ROOT, suites)
 
 
-def test_what_is_asked_at_once_is_judged_as_what_is_asked_call_by_call(a_class, monkeypatch):
+def test_what_is_asked_at_once_is_judged_as_what_is_asked_call_by_call(
+    a_class: ClassFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     at_once = a_class.grade_one(**FILES)
     monkeypatch.setattr(planned.PlannedImplementation, "_all_replies", lambda self: None)
     (one_by_one,) = a_class.grade().graded
@@ -58,7 +63,7 @@ def test_what_is_asked_at_once_is_judged_as_what_is_asked_call_by_call(a_class, 
     assert {"crashed", "timeout", "correct"} <= verdicts
 
 
-def test_a_plan_depends_on_the_seed_alone_and_holds_each_test(runner, course):
+def test_a_plan_depends_on_the_seed_alone_and_holds_each_test(runner: Any, course: Course) -> None:
     suite = course.assignment("multi_head_attention").exercises[-1].hidden_suite
     before = torch.default_generator.get_state()
     one, same, other = (plan_of(runner, suite, seed) for seed in (1, 1, 2))
@@ -68,7 +73,9 @@ def test_a_plan_depends_on_the_seed_alone_and_holds_each_test(runner, course):
     assert torch.equal(before, torch.default_generator.get_state())
 
 
-def test_equal_mistakes_get_equal_points_and_a_second_attempt_other_numbers(a_class):
+def test_equal_mistakes_get_equal_points_and_a_second_attempt_other_numbers(
+    a_class: ClassFolder,
+) -> None:
     mistake = {"scores": "def attention_scores(queries, keys):\n    return queries\n"}
     a_class.hand_in("ada", **mistake)
     a_class.hand_in("ben", scores=mistake["scores"] + "# in other words\n")
@@ -89,7 +96,7 @@ def test_equal_mistakes_get_equal_points_and_a_second_attempt_other_numbers(a_cl
     assert (first.attempt, first.seed) == (1, ada.seed)
 
 
-def test_shards_that_share_the_secret_ask_the_same(a_class, tmp_path):
+def test_shards_that_share_the_secret_ask_the_same(a_class: ClassFolder, tmp_path: Path) -> None:
     for name in ("ada", "ben", "cem", "dai"):
         a_class.hand_in(name)
     secret = tmp_path / "elsewhere" / "secret.key"
@@ -102,7 +109,7 @@ def test_shards_that_share_the_secret_ask_the_same(a_class, tmp_path):
     assert not (tmp_path / "secret.key").exists()
 
 
-def test_a_secret_is_made_once_and_for_its_owner_alone(tmp_path):
+def test_a_secret_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "class" / "secret.key"
     made = class_secret(path)
     assert class_secret(path) == made
@@ -111,7 +118,7 @@ def test_a_secret_is_made_once_and_for_its_owner_alone(tmp_path):
     assert [p.name for p in path.parent.iterdir()] == ["secret.key"]
 
 
-def test_what_is_no_secret_is_refused(tmp_path):
+def test_what_is_no_secret_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "secret.key"
     path.write_text("short\n")
     with pytest.raises(UserError, match="5 bytes"):

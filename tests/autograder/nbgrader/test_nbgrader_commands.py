@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 from nbgrader.api import Gradebook
 
@@ -38,7 +39,7 @@ def page(place: NbgraderClass, student: str, name: str) -> str:
     return html.unescape(re.sub(r"<[^>]*>", "", text))
 
 
-def notebooks(folder: Path) -> dict[str, object]:
+def notebooks(folder: Path) -> dict[str, Any]:
     return {path.name: json.loads(path.read_text()) for path in folder.glob("*.ipynb")}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -28,11 +29,11 @@ class Student:
     def __init__(self, session: Session) -> None:
         self.session = session
 
-    def ask(self, *request: object) -> object:
-        return self.session.ask(Budget.of(LIMITS), *request)
+    def ask(self, operation: str, *request: object) -> Any:
+        return self.session.ask(Budget.of(LIMITS), operation, *request)
 
-    def call(self, name: str, *args: object) -> object:
-        value, _ = self.ask("call", name, list(args))  # type: ignore[misc]
+    def call(self, name: str, *args: object) -> Any:
+        value, _ = self.ask("call", name, list(args))
         return value
 
 

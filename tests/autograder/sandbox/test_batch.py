@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 import torch
 
@@ -11,7 +14,7 @@ from autograder.sandbox.batch import Batch, RawReplies
 from autograder.sandbox.replies import value_of
 from autograder.worker import wire
 
-from .conftest import LIMITS
+from .conftest import LIMITS, Student
 
 MODULE = (
     "import torch\n"
@@ -26,7 +29,7 @@ MODULE = (
 )
 
 
-def _values(made, *requests):
+def _values(made: Any, *requests: Any) -> Any:
     values = []
     for header, data in made.session.ask_several(Budget.of(LIMITS), Batch.of(requests)):
         try:
@@ -36,13 +39,15 @@ def _values(made, *requests):
     return values
 
 
-def test_each_reply_is_written_before_the_next_call_changes_it(student):
+def test_each_reply_is_written_before_the_next_call_changes_it(
+    student: Callable[[str], Student],
+) -> None:
     made = student(MODULE)
     (one, _), (two, _) = _values(made, ("call", "count", []), ("call", "count", []))
     assert (one.tolist(), two.tolist()) == ([1.0, 1.0], [2.0, 2.0])
 
 
-def test_a_failure_is_one_reply_and_the_others_come(student):
+def test_a_failure_is_one_reply_and_the_others_come(student: Callable[[str], Student]) -> None:
     first, failed, missing, last = _values(
         student(MODULE),
         ("call", "count", []),
@@ -55,8 +60,8 @@ def test_a_failure_is_one_reply_and_the_others_come(student):
     assert last[0].tolist() == [2.0, 2.0]
 
 
-def test_random_numbers_begin_anew_with_a_seed(student):
-    seeded = ("seed", 5), ("call", "noise", [])
+def test_random_numbers_begin_anew_with_a_seed(student: Callable[[str], Student]) -> None:
+    seeded: tuple[Any, ...] = ("seed", 5), ("call", "noise", [])
     _, (one, _), _, (two, _) = _values(student(MODULE), *seeded, *seeded)
     assert torch.equal(one, two)
 
@@ -71,13 +76,13 @@ def test_random_numbers_begin_anew_with_a_seed(student):
         (2 * (wire.HEAD.pack(7, 2, 0) + b"{}") + b"more", "left over"),
     ],
 )
-def test_bytes_that_are_no_replies_are_refused(reply, about):
+def test_bytes_that_are_no_replies_are_refused(reply: Any, about: Any) -> None:
     replies = RawReplies(7, 2, 100)
     with pytest.raises(wire.BadFrame, match=about):
         replies.feed(reply)
 
 
-def test_replies_may_come_in_pieces():
+def test_replies_may_come_in_pieces() -> None:
     frames = b"".join(b"".join(wire.encode(7, ("ok", torch.ones(n)))) for n in (1, 2))
     replies = RawReplies(7, 2, 100)
     for byte in frames:
@@ -86,7 +91,9 @@ def test_replies_may_come_in_pieces():
     assert [len(data) for _, data in replies.found] == [4, 8]
 
 
-def test_a_worker_that_writes_what_nobody_asked_for_is_ended(student):
+def test_a_worker_that_writes_what_nobody_asked_for_is_ended(
+    student: Callable[[str], Student],
+) -> None:
     made = student("import os\ndef spoil():\n    os.write(3, b'x' * 100)\n    return 1\n")
     with pytest.raises(AnswerProtocol):
         _values(made, ("call", "spoil", []), ("call", "spoil", []))

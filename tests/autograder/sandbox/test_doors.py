@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
+
+from .conftest import Student
 
 ATTEMPTS = [
     "open('/etc/passwd').read()",
@@ -48,7 +52,7 @@ ATTEMPTS = [
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS)
-def test_a_student_can_not(student, attempt):
+def test_a_student_can_not(student: Callable[[str], Student], attempt: str) -> None:
     text = (
         "import ctypes, fcntl, os\n"
         "def syscall(*args):\n"
@@ -64,12 +68,14 @@ def test_a_student_can_not(student, attempt):
     assert student(text).call("answer") != "done"
 
 
-def test_a_worker_sees_no_path_of_the_machine_in_its_arguments(student):
+def test_a_worker_sees_no_path_of_the_machine_in_its_arguments(
+    student: Callable[[str], Student],
+) -> None:
     made = student("import sys, torch\ndef answer():\n    return sys.argv + sys.orig_argv")
     assert not any("/" in text for text in made.call("answer"))
 
 
-def test_an_honest_student_can(student):
+def test_an_honest_student_can(student: Callable[[str], Student]) -> None:
     made = student(
         "import os, torch, colorsys, encodings.utf_16\n"
         "def answer():\n"

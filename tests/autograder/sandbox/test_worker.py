@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 
@@ -9,15 +11,19 @@ from autograder import errors
 from autograder.grading.judging.parts import modules_of
 from autograder.suite.traits.layouts import LAYOUTS
 
+from .conftest import Student
 
-def test_call_returns_the_value_and_the_arguments_afterwards(student):
+
+def test_call_returns_the_value_and_the_arguments_afterwards(
+    student: Callable[[str], Student],
+) -> None:
     made = student("def double_in_place(x):\n    x *= 2\n    return x + 1")
     value, after = made.ask("call", "double_in_place", [torch.ones(2, 3)])
     assert torch.equal(value, torch.full((2, 3), 3.0))
     assert torch.equal(after[0], torch.full((2, 3), 2.0))
 
 
-def test_one_tensor_passed_twice_stays_one(student):
+def test_one_tensor_passed_twice_stays_one(student: Callable[[str], Student]) -> None:
     made = student("def same(a, b):\n    return a is b")
     x = torch.ones(2)
     assert made.call("same", x, x) is True
@@ -25,7 +31,9 @@ def test_one_tensor_passed_twice_stays_one(student):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_tensor_arrives_as_it_lies_in_memory(student, layout):
+def test_a_tensor_arrives_as_it_lies_in_memory(
+    student: Callable[[str], Student], layout: Callable[[torch.Tensor], torch.Tensor]
+) -> None:
     made = student("def facts(x):\n    return list(x.stride()), x")
     sent = layout(torch.arange(24.0).view(2, 3, 4))
     strides, got = made.call("facts", sent)
@@ -33,7 +41,9 @@ def test_a_tensor_arrives_as_it_lies_in_memory(student, layout):
     assert got.equal(sent)
 
 
-def test_the_environment_that_makes_forks_cheap_is_minded(student):
+def test_the_environment_that_makes_forks_cheap_is_minded(
+    student: Callable[[str], Student],
+) -> None:
     made = student(
         "import sys\n"
         "def facts():\n"
@@ -42,12 +52,14 @@ def test_the_environment_that_makes_forks_cheap_is_minded(student):
     assert made.call("facts") == (0, 1, True)
 
 
-def test_a_compiler_that_is_really_asked_for_is_there(student):
+def test_a_compiler_that_is_really_asked_for_is_there(student: Callable[[str], Student]) -> None:
     made = student("import torch\ndef limit():\n    return torch._dynamo.config.recompile_limit\n")
     assert made.call("limit") > 0
 
 
-def test_what_asks_for_the_compiler_in_passing_does_without(student):
+def test_what_asks_for_the_compiler_in_passing_does_without(
+    student: Callable[[str], Student],
+) -> None:
     made = student(
         "import sys, torch\n"
         "from torch.utils.checkpoint import checkpoint\n"
@@ -64,12 +76,14 @@ def test_what_asks_for_the_compiler_in_passing_does_without(student):
 
 
 @pytest.mark.parametrize("decorator", ["torch.compile", 'torch.compile(backend="eager")'])
-def test_an_answer_to_be_compiled_is_run_as_it_is(student, decorator):
+def test_an_answer_to_be_compiled_is_run_as_it_is(
+    student: Callable[[str], Student], decorator: str
+) -> None:
     made = student(f"import torch\n@{decorator}\ndef twice(x):\n    return 2 * x\n")
     assert torch.equal(made.call("twice", torch.ones(2)), torch.full((2,), 2.0))
 
 
-def test_what_a_worker_allocates_lies_side_by_side(student):
+def test_what_a_worker_allocates_lies_side_by_side(student: Callable[[str], Student]) -> None:
     made = student(
         "import ctypes\n"
         "malloc = ctypes.CDLL(None).malloc\n"
@@ -81,7 +95,9 @@ def test_what_a_worker_allocates_lies_side_by_side(student):
     assert made.call("pages") < 150  # 86 pages hold them all
 
 
-def test_parts_are_there_where_an_exercise_is_given_them_and_nowhere_else(student):
+def test_parts_are_there_where_an_exercise_is_given_them_and_nowhere_else(
+    student: Callable[[str], Student],
+) -> None:
     text = (
         "def turned(x, places):\n"
         "    from autograder.parts import apply_rotary, rotary_angles\n"
@@ -103,7 +119,7 @@ def test_parts_are_there_where_an_exercise_is_given_them_and_nowhere_else(studen
     assert not any(made.call("seen", f"autograder.{name}") for name in ("grading", "suite", "cli"))
 
 
-def test_gradients_are_those_of_the_answer(student):
+def test_gradients_are_those_of_the_answer(student: Callable[[str], Student]) -> None:
     made = student("def product(a, b):\n    return a @ b")
     a, b = torch.randn(2, 3, dtype=torch.float64), torch.randn(3, 4, dtype=torch.float64)
     seed = torch.randn(2, 4, dtype=torch.float64)
@@ -112,13 +128,13 @@ def test_gradients_are_those_of_the_answer(student):
     assert torch.allclose(to_b, a.T @ seed)
 
 
-def test_a_cut_gradient_is_none(student):
+def test_a_cut_gradient_is_none(student: Callable[[str], Student]) -> None:
     made = student("def cut(x):\n    return x.detach() * 2")
     _, (gradient,), _ = made.ask("gradients", "cut", [torch.ones(3)], torch.ones(3))
     assert gradient is None
 
 
-def test_gradients_to_a_pair_are_a_pair(student):
+def test_gradients_to_a_pair_are_a_pair(student: Callable[[str], Student]) -> None:
     made = student("def product(a, pair):\n    return a * pair[0], (pair[1] * 3, None)")
     a, b, c = torch.randn(3, 2).unbind()
     seeds = (torch.ones(2), (torch.ones(2),))
@@ -128,7 +144,9 @@ def test_gradients_to_a_pair_are_a_pair(student):
     assert torch.equal(to_pair[1], torch.full((2,), 3.0))
 
 
-def test_steps_hand_a_state_on_and_are_read_after_the_last(student):
+def test_steps_hand_a_state_on_and_are_read_after_the_last(
+    student: Callable[[str], Student],
+) -> None:
     made = student(
         "import torch\n"
         "def count(x, past=None):\n"
@@ -140,7 +158,9 @@ def test_steps_hand_a_state_on_and_are_read_after_the_last(student):
     assert first is second and first.item() == 5.0
 
 
-def test_a_layer_takes_weights_by_name_and_gives_their_gradients(student):
+def test_a_layer_takes_weights_by_name_and_gives_their_gradients(
+    student: Callable[[str], Student],
+) -> None:
     made = student(
         "import torch\n"
         "class Layer(torch.nn.Module):\n"
@@ -170,29 +190,33 @@ def test_a_layer_takes_weights_by_name_and_gives_their_gradients(student):
         "torch.nn.Softmax(-1)(x)",
     ],
 )
-def test_operators_are_seen_by_whatever_way_they_are_reached(student, call):
+def test_operators_are_seen_by_whatever_way_they_are_reached(
+    student: Callable[[str], Student], call: str
+) -> None:
     made = student(f"import torch\ndef answer(x):\n    return {call}")
     assert "aten::_softmax" in made.ask("operators", "answer", [torch.ones(2, 3)])
 
 
-def test_what_is_not_defined_is_missing(student):
+def test_what_is_not_defined_is_missing(student: Callable[[str], Student]) -> None:
     with pytest.raises(errors.AnswerMissing, match="nothing_here"):
         student("x = 1").call("nothing_here")
 
 
-def test_a_stub_is_not_implemented(student):
+def test_a_stub_is_not_implemented(student: Callable[[str], Student]) -> None:
     with pytest.raises(errors.AnswerNotImplemented):
         student("def answer():\n    raise NotImplementedError").call("answer")
 
 
-def test_an_exception_is_told_with_the_students_own_line(student):
+def test_an_exception_is_told_with_the_students_own_line(student: Callable[[str], Student]) -> None:
     with pytest.raises(errors.AnswerRaised, match=r"in answer: return 1 / 0") as caught:
         student("def answer():\n    return 1 / 0").call("answer")
     assert caught.value.type_name == "ZeroDivisionError"
     assert "ArithmeticError" in caught.value.bases
 
 
-def test_an_import_that_fails_hurts_only_those_who_use_it(student):
+def test_an_import_that_fails_hurts_only_those_who_use_it(
+    student: Callable[[str], Student],
+) -> None:
     made = student("import nowhere_to_be_found as n\ndef a():\n    return 1\ndef b():\n    n.x()")
     assert made.call("a") == 1
     with pytest.raises(errors.AnswerRaised, match="nowhere_to_be_found|n could not be imported"):
@@ -218,13 +242,15 @@ def test_an_import_that_fails_hurts_only_those_who_use_it(student):
         ("raise KeyboardInterrupt", errors.AnswerRaised),
     ],
 )
-def test_every_end_has_its_name(student, body, fault):
+def test_every_end_has_its_name(
+    student: Callable[[str], Student], body: str, fault: type[Exception]
+) -> None:
     made = student(f"def answer():\n    {body}")
     with pytest.raises(fault):
         made.call("answer")
 
 
-def test_a_worker_is_nobody_and_knows_no_project(student):
+def test_a_worker_is_nobody_and_knows_no_project(student: Callable[[str], Student]) -> None:
     made = student(
         "import os, sys, importlib.util\n"
         "def facts():\n"
@@ -238,7 +264,7 @@ def test_a_worker_is_nobody_and_knows_no_project(student):
     assert not any("TOKEN" in name or "PYTEST" in name for name in environment)
 
 
-def test_memory_of_one_student_is_not_the_next_ones(student):
+def test_memory_of_one_student_is_not_the_next_ones(student: Callable[[str], Student]) -> None:
     student("import builtins\nbuiltins.mine = 1\nimport torch\ntorch.softmax = None")
     made = student(
         "import builtins, torch\n"
@@ -247,7 +273,7 @@ def test_memory_of_one_student_is_not_the_next_ones(student):
     assert made.call("facts") == (False, False)
 
 
-def test_the_time_of_a_question_adds_up_over_its_calls(student):
+def test_the_time_of_a_question_adds_up_over_its_calls(student: Callable[[str], Student]) -> None:
     from autograder.sandbox import Budget
 
     made = student("import time\ndef nap():\n    time.sleep(0.2)")

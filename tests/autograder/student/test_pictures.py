@@ -9,6 +9,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 import pytest
 import torch
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
 from autograder.student.drawing import WIDEST
@@ -132,7 +133,7 @@ def test_nan_and_infinity_have_colours_of_their_own() -> None:
 
 def test_a_picture_takes_the_background_of_its_page() -> None:
     heatmap(torch.rand(2, 2))
-    assert drawn().get_facecolor()[3] == 0
+    assert to_rgba(drawn().get_facecolor())[3] == 0
 
 
 def test_arrows_show_one_query_over_the_words_and_angles_two_vectors() -> None:

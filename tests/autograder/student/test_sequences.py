@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import matplotlib
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 import torch
 from matplotlib.axes import Axes
@@ -38,7 +40,7 @@ def _colours(row: int) -> list[str]:
 def test_a_hand_points_where_its_angle_is() -> None:
     dials(torch.tensor([[0.0, math.pi / 2]]), title="angles")
 
-    (right, up) = (line.get_xydata()[1] - line.get_xydata()[0] for line in _axes().lines)
+    right, up = (np.diff(np.asarray(line.get_xydata()), axis=0)[0] for line in _axes().lines)
     assert right[0] > 0.3 and abs(right[1]) < 1e-6
     assert up[1] > 0.3 and abs(up[0]) < 1e-6
 
@@ -73,7 +75,7 @@ def test_the_last_block_may_be_shorter() -> None:
         lambda: blocks_in_turn(2, 5, 0),
     ],
 )
-def test_what_cannot_be_read_is_refused(draw) -> None:
+def test_what_cannot_be_read_is_refused(draw: Any) -> None:
     with pytest.raises(ValueError, match="can be drawn|at most"):
         draw()
 

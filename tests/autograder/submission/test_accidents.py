@@ -56,20 +56,22 @@ class Accident:
     status: str = "graded"
 
 
-def module(name: str, text: str | bytes, said: str = "", status: str = "graded", **verdicts: str):
+def module(
+    name: str, text: str | bytes, said: str = "", status: str = "graded", **verdicts: str
+) -> Any:
     """A row that submits `scores.py`; questions are correct unless the row says otherwise."""
     data = text if isinstance(text, bytes) else text.encode()
     return Accident(name, {f"{SCORES}.py": data}, verdicts, said, status)
 
 
-def cells(name: str, *parts: Any, said: str = "", status: str = "graded", **verdicts: str):
+def cells(name: str, *parts: Any, said: str = "", status: str = "graded", **verdicts: str) -> Any:
     """A row that submits `scores.ipynb`."""
     ready = len(parts) == 1 and isinstance(parts[0], bytes)
     data = parts[0] if ready else notebook(*parts)
     return Accident(name, {f"{SCORES}.ipynb": data}, verdicts, said, status)
 
 
-def file(name: str, path: str, data: str | bytes, said: str, status: str = "missing"):
+def file(name: str, path: str, data: str | bytes, said: str, status: str = "missing") -> Any:
     """A row that submits a file of another name."""
     raw = data if isinstance(data, bytes) else data.encode()
     return Accident(name, {f"simplified_attention/{path}": raw}, {}, said, status)

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,7 +83,7 @@ def test_a_large_notebook_of_an_honest_student_is_read() -> None:
     lines = "\n".join(
         f"x{i} = [number * {i} for number in range(3)]  # step {i}" for i in range(40)
     )
-    cells = [{"cell_type": "code", "source": lines} for _ in range(200)]
+    cells: list[dict[str, Any]] = [{"cell_type": "code", "source": lines} for _ in range(200)]
     picture = {"output_type": "display_data", "data": {"image/png": "A" * (30 << 20)}}
     cells.append({"cell_type": "code", "source": "def f(): return 1", "outputs": [picture]})
     assert "def f()" in module_of_notebook(json.dumps({"cells": cells}).encode(), ["f"]).text

@@ -12,6 +12,7 @@ import re
 import time
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -135,7 +136,7 @@ def _searches() -> dict[str, Callable[[str], object]]:
     return found
 
 
-def _search(pattern: re.Pattern[str], use: str) -> Callable[[str], object]:
+def _search(pattern: re.Pattern[Any], use: str) -> Callable[[str], object]:
     method = getattr(pattern, use)
     if isinstance(pattern.pattern, bytes):
         return lambda text: method(text.encode())

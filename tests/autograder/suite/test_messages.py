@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -48,15 +50,15 @@ def test_numbers_are_printed_with_as_many_digits_as_differ() -> None:
     assert text is not None and "1.00001" in text.splitlines()[1]
 
 
-def _right(inputs, query):
+def _right(inputs: torch.Tensor, query: torch.Tensor) -> Any:
     return inputs @ query
 
 
-def _misspelt(inputs, query):
-    return inputs @ qurey  # noqa: F821 - that is the mistake
+def _misspelt(inputs: torch.Tensor, query: torch.Tensor) -> Any:
+    return inputs @ qurey  # type: ignore[name-defined] # noqa: F821 - that is the mistake
 
 
-def _other_arguments(inputs):
+def _other_arguments(inputs: torch.Tensor) -> Any:
     return inputs
 
 
@@ -64,15 +66,15 @@ _other_arguments.__qualname__ = "answer"
 
 
 class _NoSuper(nn.Module):
-    def __init__(self):
+    def __init__(self) -> None:
         self.linear = nn.Linear(2, 2)
 
 
-def _tuple_of_max(inputs, query):
-    return inputs - inputs.max(0)
+def _tuple_of_max(inputs: torch.Tensor, query: torch.Tensor) -> Any:
+    return inputs - inputs.max(0)  # type: ignore[operator] # that is the mistake
 
 
-def _no_product(inputs, query):
+def _no_product(inputs: torch.Tensor, query: torch.Tensor) -> Any:
     return inputs @ inputs
 
 

@@ -1,5 +1,7 @@
 """The meta device as a second device: what a GPU would refuse is refused, and nothing else."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -21,7 +23,7 @@ SCALE = torch.tensor([3.0]).sqrt()
         lambda x: torch.vmap(lambda one: one.masked_fill(STAYED, 0.0))(x),
     ],
 )
-def test_a_tensor_that_stayed_behind_is_refused(forward):
+def test_a_tensor_that_stayed_behind_is_refused(forward: Any) -> None:
     with pytest.raises(RuntimeError, match=MIXED_DEVICES):
         execution.call(forward, [torch.ones(2, 4, 4, device="meta")])
 
@@ -36,14 +38,14 @@ def test_a_tensor_that_stayed_behind_is_refused(forward):
         lambda x: x.cpu().to(x.device),
     ],
 )
-def test_what_a_real_device_allows_is_allowed(forward):
+def test_what_a_real_device_allows_is_allowed(forward: Any) -> None:
     value, _ = execution.call(forward, [torch.ones(2, 4, 4, device="meta")])
 
     assert value.shape == (2, 4, 4) and value.device.type == "meta"
 
 
-def test_a_value_on_the_first_device_shows():
-    def forward(x):
+def test_a_value_on_the_first_device_shows() -> None:
+    def forward(x: torch.Tensor) -> Any:
         out = torch.empty(2, 4, 4)
         out[:] = x
         return out

@@ -74,7 +74,10 @@ def grade_by_hand(db_url: str, student: str, score: float) -> None:
 
 
 def test_both_databases_hold_the_same(
-    make_course: Callable, make_result: Callable, postgresql: Callable, tmp_path: Path
+    make_course: Callable[..., Course],
+    make_result: Callable[..., SubmissionResult],
+    postgresql: Callable[[], str],
+    tmp_path: Path,
 ) -> None:
     course = make_course(tmp_path / "late", duedate="2026-05-01 11:00:00 UTC")
     class_folder = course.root / "course"
@@ -94,7 +97,11 @@ def test_both_databases_hold_the_same(
 
 
 def test_what_a_human_graded_survives_a_second_record_and_a_changed_release(
-    course: Course, class_folder: Path, make_result: Callable, make_released: Callable, db_url: str
+    course: Course,
+    class_folder: Path,
+    make_result: Callable[..., SubmissionResult],
+    make_released: Callable[..., Any],
+    db_url: str,
 ) -> None:
     record(course, class_folder, [make_result("ada"), make_result("ben")], db_url=db_url)
     grade_by_hand(db_url, "ada", 1.5)
@@ -110,7 +117,11 @@ def test_what_a_human_graded_survives_a_second_record_and_a_changed_release(
 
 
 def test_every_command_works_on_the_classs_database(
-    course: Course, class_folder: Path, make_result: Callable, db_url: str, tmp_path: Path
+    course: Course,
+    class_folder: Path,
+    make_result: Callable[..., SubmissionResult],
+    db_url: str,
+    tmp_path: Path,
 ) -> None:
     def run(*arguments: str) -> str:
         result = CliRunner().invoke(cli, [*arguments], catch_exceptions=False)
@@ -139,7 +150,7 @@ def test_every_command_works_on_the_classs_database(
 
 
 def test_a_grading_run_writes_into_the_classs_database(
-    postgresql: Callable, tmp_path: Path
+    postgresql: Callable[[], str], tmp_path: Path
 ) -> None:
     if not any(examine(tier).works for tier in (Tier.A, Tier.B, Tier.C)):
         pytest.skip("no submission is graded on this machine: see autograder doctor")
@@ -160,7 +171,11 @@ def test_a_grading_run_writes_into_the_classs_database(
 
 
 def test_nbgraders_own_commands_read_postgresql(
-    course: Course, class_folder: Path, make_result: Callable, postgresql: Callable, tmp_path: Path
+    course: Course,
+    class_folder: Path,
+    make_result: Callable[..., SubmissionResult],
+    postgresql: Callable[[], str],
+    tmp_path: Path,
 ) -> None:
     db_url = postgresql()
     use(course, class_folder, db_url)
@@ -204,7 +219,7 @@ class Writers:
 
 
 def test_two_writers_and_a_human_grader_lose_nothing(
-    course: Course, class_folder: Path, make_result: Callable, db_url: str
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult], db_url: str
 ) -> None:
     everybody = [f"s{number:03d}" for number in range(MANY)]
     write_results(class_folder, [make_result(student, (0.0, 0.0, 0.0)) for student in everybody])
@@ -230,7 +245,10 @@ def test_two_writers_and_a_human_grader_lose_nothing(
 
 
 def test_a_password_is_shown_nowhere(
-    course: Course, class_folder: Path, make_result: Callable, postgresql: Callable
+    course: Course,
+    class_folder: Path,
+    make_result: Callable[..., SubmissionResult],
+    postgresql: Callable[[], str],
 ) -> None:
     db_url = postgresql().replace("postgres@", "postgres:secret@")  # the server trusts everybody
     summary = record(course, class_folder, [make_result()], db_url=db_url)
@@ -249,7 +267,8 @@ def test_a_password_is_shown_nowhere(
     ids=["database", "user", "server", "driver"],
 )
 def test_an_address_that_is_wrong_says_what_to_do(
-    course: Course, class_folder: Path, make_result: Callable, postgresql: Callable,
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult],
+    postgresql: Callable[[], str],
     wrong: Callable[[str], str], remedy: str,
 ) -> None:  # fmt: skip
     with pytest.raises(UserError, match=remedy) as raised:

@@ -23,7 +23,13 @@ from nbgrader.coursedir import CourseDirectory
 from autograder.course import Course
 from autograder.errors import ContentError, UserError
 from autograder.nbgrader import human_work, prepare_class_folder, record
-from autograder.records import ExerciseStatus, SubmissionStatus, Verdict
+from autograder.records import (
+    ExerciseStatus,
+    QuestionResult,
+    SubmissionResult,
+    SubmissionStatus,
+    Verdict,
+)
 from autograder.results.manual import HumanGrade, HumanWork, with_human_work
 
 STAMP = "2026-05-01 12:00:00 UTC"
@@ -52,7 +58,10 @@ def cell(notebook: nbformat.NotebookNode, name: str) -> Any:
 
 
 def test_scores_of_modules_notebooks_and_missing_exercises_are_those_of_the_results(
-    course: Course, class_folder: Path, make_result: Callable, submit: Callable
+    course: Course,
+    class_folder: Path,
+    make_result: Callable[..., SubmissionResult],
+    submit: Callable[..., Path],
 ) -> None:
     submit("ada", {"masking.py": "def causal_mask(x): return x\n", "timestamp.txt": STAMP})
     results = [
@@ -66,14 +75,18 @@ def test_scores_of_modules_notebooks_and_missing_exercises_are_those_of_the_resu
 
 
 def test_the_last_line_of_a_submission_counts(
-    course: Course, class_folder: Path, make_result: Callable
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     record(course, class_folder, [make_result(scores=(2, 2, 2)), make_result(scores=(0, 0, 2))])
     assert scores(class_folder) == {"ada": 2.0}
 
 
 def test_nbgrader_export_gives_the_scores_of_the_results(
-    course: Course, class_folder: Path, make_result: Callable, submit: Callable, tmp_path: Path
+    course: Course,
+    class_folder: Path,
+    make_result: Callable[..., SubmissionResult],
+    submit: Callable[..., Path],
+    tmp_path: Path,
 ) -> None:
     submit("ada", {"timestamp.txt": STAMP})
     results = [make_result("ada", (2.0, 1.25, 2.0)), make_result("Ünï cöde", (0.0, 0.0, 2.0))]
@@ -90,7 +103,10 @@ def test_nbgrader_export_gives_the_scores_of_the_results(
 
 
 def test_formgrader_takes_every_submission_as_autograded(
-    course: Course, class_folder: Path, make_result: Callable, submit: Callable
+    course: Course,
+    class_folder: Path,
+    make_result: Callable[..., SubmissionResult],
+    submit: Callable[..., Path],
 ) -> None:
     submit("stamped", {"masking.py": "", "timestamp.txt": "2026-05-01 12:00:00 Europe/Berlin"})
     submit("unstamped", {"masking.py": ""})
@@ -105,7 +121,7 @@ def test_formgrader_takes_every_submission_as_autograded(
 
 
 def test_manual_grades_comments_and_extra_credit_survive_a_second_record(
-    course: Course, class_folder: Path, make_result: Callable
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     record(course, class_folder, [make_result(scores=(0.0, 0.0, 2.0))])
     with Gradebook(url(class_folder)) as gradebook:
@@ -124,7 +140,7 @@ def test_manual_grades_comments_and_extra_credit_survive_a_second_record(
 
 
 def test_a_manual_grade_wants_a_new_look_when_the_automatic_one_moved(
-    course: Course, class_folder: Path, make_result: Callable
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     record(course, class_folder, [make_result(scores=(0.0, 0.0, 2.0))])
     with Gradebook(url(class_folder)) as gradebook:
@@ -138,7 +154,7 @@ def test_a_manual_grade_wants_a_new_look_when_the_automatic_one_moved(
 
 
 def test_messages_become_comments_and_outputs(
-    course: Course, class_folder: Path, make_result: Callable
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     record(
         course, class_folder, [make_result(scores=(2.0, 0.0, 2.0), message="row 1\x00 \x1b[31m")]
@@ -155,7 +171,10 @@ def test_messages_become_comments_and_outputs(
 
 
 def test_an_unreadable_file_waits_for_a_human_in_formgrader(
-    course: Course, class_folder: Path, make_result: Callable, submit: Callable
+    course: Course,
+    class_folder: Path,
+    make_result: Callable[..., SubmissionResult],
+    submit: Callable[..., Path],
 ) -> None:
     submit("ada", {"masking.py": "def broken(:\n"})
     statuses = (ExerciseStatus.UNREADABLE, ExerciseStatus.GRADED)
@@ -168,7 +187,7 @@ def test_an_unreadable_file_waits_for_a_human_in_formgrader(
 
 
 def test_the_penalty_of_nbgraders_plugin_is_applied_with_extensions(
-    make_course: Callable, tmp_path: Path, make_result: Callable
+    make_course: Callable[..., Course], tmp_path: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     course = make_course(tmp_path / "late", duedate="2026-05-01 11:00:00 UTC")
     class_folder = course.root / "course"
@@ -190,7 +209,7 @@ def test_the_penalty_of_nbgraders_plugin_is_applied_with_extensions(
 
 
 def test_without_a_timestamp_nobody_is_late_whatever_the_dates_of_the_files(
-    make_course: Callable, tmp_path: Path, make_result: Callable
+    make_course: Callable[..., Course], tmp_path: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     course = make_course(tmp_path / "late", duedate="2026-05-01 11:00:00 UTC")
     class_folder = course.root / "course"
@@ -206,7 +225,11 @@ def test_without_a_timestamp_nobody_is_late_whatever_the_dates_of_the_files(
 
 @pytest.mark.parametrize("stamp", ["", "yesterday-ish", "99999-01-01", "\x00\xff", "1 2 3 4 5"])
 def test_a_timestamp_that_is_no_date_is_noted_and_costs_nothing(
-    course: Course, class_folder: Path, make_result: Callable, submit: Callable, stamp: str
+    course: Course,
+    class_folder: Path,
+    make_result: Callable[..., SubmissionResult],
+    submit: Callable[..., Path],
+    stamp: str,
 ) -> None:
     submit("ada", {"timestamp.txt": stamp})
     summary = record(course, class_folder, [make_result("ada")])
@@ -219,7 +242,7 @@ def test_a_timestamp_that_is_no_date_is_noted_and_costs_nothing(
     "name", ["../evil", "..", "", "a\x00b", "x" * 300, "a\nb", "\udcff", "a\\b"]
 )
 def test_a_name_that_nbgrader_cant_take_is_noted_and_touches_nothing(
-    course: Course, class_folder: Path, make_result: Callable, name: str
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult], name: str
 ) -> None:
     summary = record(course, class_folder, [make_result(name), make_result("ada")])
     assert [(note.student, "nbgrader can't take" in note.text) for note in summary.notes] == [
@@ -234,7 +257,7 @@ def test_a_name_that_nbgrader_cant_take_is_noted_and_touches_nothing(
     "name", ["<script>alert(1)<b>", "学生 ü", "a'; DROP TABLE student;--", "{x}", "*"]
 )
 def test_an_unusual_name_is_recorded_under_itself(
-    course: Course, class_folder: Path, make_result: Callable, name: str
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult], name: str
 ) -> None:
     record(course, class_folder, [make_result(name)])
     assert scores(class_folder) == {name: 4.0}
@@ -242,7 +265,7 @@ def test_an_unusual_name_is_recorded_under_itself(
 
 
 def test_a_name_that_nbgraders_csv_cant_hold_is_recorded_with_a_note(
-    course: Course, class_folder: Path, make_result: Callable
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     summary = record(course, class_folder, [make_result("Doe, Jane")])
     assert "autograder export csv" in summary.notes[0].text
@@ -250,7 +273,7 @@ def test_a_name_that_nbgraders_csv_cant_hold_is_recorded_with_a_note(
 
 
 def test_failed_and_unknown_results_are_noted_and_not_recorded(
-    course: Course, class_folder: Path, make_result: Callable
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     results = [
         make_result("ada", status=SubmissionStatus.FAILED),
@@ -263,7 +286,7 @@ def test_failed_and_unknown_results_are_noted_and_not_recorded(
 
 
 def test_a_lost_database_is_made_anew_by_the_same_call(
-    course: Course, class_folder: Path, make_result: Callable
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     results = [make_result("ada"), make_result("ben", (0.0, 0.0, 0.0))]
     record(course, class_folder, results)
@@ -274,7 +297,7 @@ def test_a_lost_database_is_made_anew_by_the_same_call(
 
 
 def test_recording_again_changes_no_byte_of_the_notebooks(
-    course: Course, class_folder: Path, make_result: Callable
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     record(course, class_folder, [make_result("ada")])
     path = class_folder / "autograded" / "ada" / "masks" / "masking.ipynb"
@@ -284,7 +307,7 @@ def test_recording_again_changes_no_byte_of_the_notebooks(
 
 
 def test_a_broken_database_is_an_error_that_says_what_to_do(
-    course: Course, class_folder: Path, make_result: Callable
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     (class_folder / "gradebook.db").write_bytes(b"this is not a database" * 100)
     with pytest.raises(UserError, match="move the file away and run this again"):
@@ -292,7 +315,7 @@ def test_a_broken_database_is_an_error_that_says_what_to_do(
 
 
 def test_a_locked_database_is_an_error_and_stays_as_it_was(
-    course: Course, class_folder: Path, make_result: Callable
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     record(course, class_folder, [make_result("ada", (0.0, 0.0, 0.0))])
     other = sqlite3.connect(class_folder / "gradebook.db", isolation_level=None)
@@ -310,7 +333,7 @@ def test_a_locked_database_is_an_error_and_stays_as_it_was(
     "address", ["nonsense", "sqlite:////no/such/folder/x.db", "nodb://a:pw@h/x"]
 )
 def test_an_address_that_is_no_database_is_a_clear_error_without_the_password(
-    course: Course, class_folder: Path, make_result: Callable, address: str
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult], address: str
 ) -> None:
     with pytest.raises(UserError, match="can't be used") as raised:
         record(course, class_folder, [make_result("ada")], db_url=address)
@@ -318,7 +341,7 @@ def test_an_address_that_is_no_database_is_a_clear_error_without_the_password(
 
 
 def test_a_missing_released_notebook_is_a_content_error_before_anything_is_written(
-    course: Course, class_folder: Path, make_result: Callable
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     (course.root / "assignments" / "masks" / "dropout.ipynb").unlink()
     with pytest.raises(ContentError, match="autograder release masks"):
@@ -327,7 +350,10 @@ def test_a_missing_released_notebook_is_a_content_error_before_anything_is_writt
 
 
 def test_points_that_differ_between_release_and_suite_are_noted_once(
-    course: Course, class_folder: Path, make_result: Callable, make_released: Callable
+    course: Course,
+    class_folder: Path,
+    make_result: Callable[..., SubmissionResult],
+    make_released: Callable[..., Any],
 ) -> None:
     path = course.root / "assignments" / "masks" / "dropout.ipynb"
     nbformat.write(make_released("dropout", points=3.0), path)
@@ -337,7 +363,10 @@ def test_points_that_differ_between_release_and_suite_are_noted_once(
 
 
 def test_a_changed_release_changes_the_gradebook_and_keeps_what_a_human_graded(
-    course: Course, class_folder: Path, make_result: Callable, make_released: Callable
+    course: Course,
+    class_folder: Path,
+    make_result: Callable[..., SubmissionResult],
+    make_released: Callable[..., Any],
 ) -> None:
     record(course, class_folder, [make_result("ada"), make_result("ben")])
     with Gradebook(url(class_folder)) as gradebook:
@@ -355,7 +384,10 @@ def test_a_changed_release_changes_the_gradebook_and_keeps_what_a_human_graded(
 
 
 def test_a_students_module_fills_the_released_notebook(
-    course: Course, class_folder: Path, make_result: Callable, submit: Callable
+    course: Course,
+    class_folder: Path,
+    make_result: Callable[..., SubmissionResult],
+    submit: Callable[..., Path],
 ) -> None:
     helper, answer = "def _help(x):\n    return x + 1", "def causal_mask(x):\n    return _help(x)"
     submit("ada", {"masking.py": f"import torch\n\n\n{helper}\n\n\n{answer}\n"})
@@ -368,8 +400,9 @@ def test_a_students_module_fills_the_released_notebook(
 
 
 def test_a_students_own_notebook_is_kept_with_locked_cells_restored(
-    course: Course, class_folder: Path, make_result: Callable, make_released: Callable,
-    submit: Callable,
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult],
+    make_released: Callable[..., Any],
+    submit: Callable[..., Path],
 ) -> None:  # fmt: skip
     own = make_released("masking")
     own.cells.insert(1, nbformat.v4.new_markdown_cell("my thoughts"))
@@ -391,8 +424,9 @@ def test_a_students_own_notebook_is_kept_with_locked_cells_restored(
 
 
 def test_a_notebook_with_a_duplicated_or_lost_cell_is_rebuilt_with_its_answers(
-    course: Course, class_folder: Path, make_result: Callable, make_released: Callable,
-    submit: Callable,
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult],
+    make_released: Callable[..., Any],
+    submit: Callable[..., Path],
 ) -> None:  # fmt: skip
     doubled, lost = make_released("masking"), make_released("masking")
     doubled.cells.append(nbformat.from_dict(dict(cell(doubled, "causal_mask"))))
@@ -415,7 +449,11 @@ def test_a_notebook_with_a_duplicated_or_lost_cell_is_rebuilt_with_its_answers(
      '{"cells": [{"cell_type": "code", "source": ["\\ud800"], "outputs": "x", "metadata": 3}]}'],
 )  # fmt: skip
 def test_a_broken_notebook_is_rebuilt_from_the_release(
-    course: Course, class_folder: Path, make_result: Callable, submit: Callable, text: str
+    course: Course,
+    class_folder: Path,
+    make_result: Callable[..., SubmissionResult],
+    submit: Callable[..., Path],
+    text: str,
 ) -> None:
     submit("ada", {"masking.ipynb": text})
     record(course, class_folder, [make_result("ada", files=("masking.ipynb", None))])
@@ -425,8 +463,9 @@ def test_a_broken_notebook_is_rebuilt_from_the_release(
 
 
 def test_what_a_students_notebook_shows_runs_nothing_and_stays_small(
-    course: Course, class_folder: Path, make_result: Callable, make_released: Callable,
-    submit: Callable,
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult],
+    make_released: Callable[..., Any],
+    submit: Callable[..., Path],
 ) -> None:  # fmt: skip
     own = make_released("masking")
     bad = "<script>alert(1)</script>"
@@ -452,8 +491,9 @@ def test_what_a_students_notebook_shows_runs_nothing_and_stays_small(
 
 
 def test_text_of_a_student_without_markup_stays_as_written(
-    course: Course, class_folder: Path, make_result: Callable, make_released: Callable,
-    submit: Callable,
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult],
+    make_released: Callable[..., Any],
+    submit: Callable[..., Path],
 ) -> None:  # fmt: skip
     own = make_released("masking")
     written = 'if $a < b$ & c > d\n\n> `x -> y`, [a "link"](https://example.org)'
@@ -465,7 +505,11 @@ def test_text_of_a_student_without_markup_stays_as_written(
 
 
 def test_a_link_in_a_submission_is_not_followed(
-    course: Course, class_folder: Path, make_result: Callable, submit: Callable, tmp_path: Path
+    course: Course,
+    class_folder: Path,
+    make_result: Callable[..., SubmissionResult],
+    submit: Callable[..., Path],
+    tmp_path: Path,
 ) -> None:
     secret = tmp_path / "secret.py"
     secret.write_text("def causal_mask(x): return 'secret'\n")
@@ -477,7 +521,7 @@ def test_a_link_in_a_submission_is_not_followed(
 
 
 def test_progress_is_told_batch_by_batch(
-    course: Course, class_folder: Path, make_result: Callable
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     told: list[tuple[int, int]] = []
     results = [make_result(f"student{number}") for number in range(101)]
@@ -486,7 +530,7 @@ def test_progress_is_told_batch_by_batch(
 
 
 def test_a_configuration_that_is_there_stays_and_a_broken_one_is_a_clear_error(
-    course: Course, class_folder: Path, make_result: Callable
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     settings = class_folder / "nbgrader_config.py"
     settings.write_text("c = get_config()\nc.CourseDirectory.autograded_directory = 'marked'\n")
@@ -498,7 +542,10 @@ def test_a_configuration_that_is_there_stays_and_a_broken_one_is_a_clear_error(
 
 
 def test_an_answer_that_is_no_answer_waits_for_a_human(
-    course: Course, class_folder: Path, make_result: Callable, make_question: Callable
+    course: Course,
+    class_folder: Path,
+    make_result: Callable[..., SubmissionResult],
+    make_question: Callable[..., QuestionResult],
 ) -> None:
     result = make_result("ada", (0.0, 2.0, 2.0))
     masking = result.exercises[0]
@@ -511,7 +558,7 @@ def test_an_answer_that_is_no_answer_waits_for_a_human(
 
 
 def test_what_humans_entered_is_read_back_and_counts_like_in_nbgrader(
-    make_course: Callable, tmp_path: Path, make_result: Callable
+    make_course: Callable[..., Course], tmp_path: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
     course = make_course(tmp_path / "late", duedate="2026-05-01 11:00:00 UTC")
     class_folder = course.root / "course"
