@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .course import Course
     from .errors import AutograderError, ContentError, GraderError, UserError
+    from .operations.changes import class_changes, write_changes
     from .operations.classes import extend, set_roster, withdraw
     from .operations.collect import collect
     from .operations.content import load_course, release, validate
     from .operations.grade import GradeReport, grade
+    from .operations.reading import class_results
     from .operations.results import (
-        class_results,
         deliver_feedback,
         export,
         export_formats,
@@ -46,7 +47,8 @@ _HOMES = {
     "SubmissionResult": "records",
     "UserError": "errors",
     "Verdict": "records",
-    "class_results": "operations.results",
+    "class_changes": "operations.changes",
+    "class_results": "operations.reading",
     "collect": "operations.collect",
     "deliver_feedback": "operations.results",
     "export": "operations.results",
@@ -61,6 +63,7 @@ _HOMES = {
     "set_roster": "operations.classes",
     "validate": "operations.content",
     "withdraw": "operations.classes",
+    "write_changes": "operations.changes",
     "write_feedback": "operations.results",
     "write_report": "operations.results",
 }
@@ -75,6 +78,7 @@ __all__ = [
     "UserError",
     "Verdict",
     "__version__",
+    "class_changes",
     "class_results",
     "collect",
     "deliver_feedback",
@@ -90,6 +94,7 @@ __all__ = [
     "set_roster",
     "validate",
     "withdraw",
+    "write_changes",
     "write_feedback",
     "write_report",
 ]

@@ -20,6 +20,7 @@ from .decisions import (
     read_withdrawals,
     withdraw,
 )
+from .looks import keep_looks, read_looks
 from .matching import PARTICIPANT, Identity, Index, normal, only, squashed
 from .origins import Origin, late_mark, read_origins, write_origins
 from .people import Person, Roster, RosterChange, person_of, read_roster, write_roster
@@ -42,6 +43,7 @@ __all__ = [
     "Selection",
     "anonymous",
     "grant_extension",
+    "keep_looks",
     "late_mark",
     "lateness",
     "lateness_lines",
@@ -53,6 +55,7 @@ __all__ = [
     "read_allowances",
     "read_csv",
     "read_extensions",
+    "read_looks",
     "read_origins",
     "read_roster",
     "read_withdrawals",

@@ -38,6 +38,7 @@ _SECTIONS = {
         "doctor": ("doctor", "Say which isolation tier there is, and why."),
     },
     "What came of them": {
+        "changes": ("changes", "Say what the last grading changed, and why."),
         "record": ("results", "Write nbgrader's gradebook."),
         "feedback": ("results", "Write a page of feedback for every student."),
         "report": ("results", "Write a report of the class."),

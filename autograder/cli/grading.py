@@ -61,6 +61,7 @@ _MOST_ROWS = 60
     type=click.Path(path_type=Path),
     help="The class's secret, which shards share (default: secret.key beside the results).",
 )
+@click.option("--question", help="Grade this question alone again, of all submissions.")
 @in_course
 @as_json
 def grade(
@@ -73,6 +74,7 @@ def grade(
     tier: str | None,
     gradebook: bool | None,
     secret: Path | None,
+    question: str | None,
     course_folder: Path,
     as_json: bool,
 ) -> int:
@@ -83,6 +85,7 @@ def grade(
 
     \b
     Example: autograder grade course/submitted --jobs 2 --resume
+             autograder grade course/submitted --question masking/causal_mask
     """
     with progress_bar() as progress:
         report = grading.grade(
@@ -96,6 +99,7 @@ def grade(
             tier=Tier(tier) if tier else None,
             gradebook=gradebook,
             secret=secret,
+            question=question,
             events=RunProgress(progress),
             tell_lateness=(lambda _: None) if as_json else _print_lateness,
         )

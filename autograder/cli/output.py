@@ -28,6 +28,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 #: columns where nobody looks at a terminal: a log, a file
 _WIDE = 160
 
+#: of commands whose page may be projected
+ANONYMOUS = click.option(
+    "--anonymous", is_flag=True, help="Without names: for a page that may be projected."
+)
+
 console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
 errors = Console(stderr=True, highlight=False)
 
@@ -42,6 +47,18 @@ def as_json(command: F) -> F:
     return click.option(
         "--json", "as_json", is_flag=True, help="Print one JSON document, and nothing else."
     )(command)
+
+
+def of_people(command: F) -> F:
+    """Adds the options that say whose work is looked at."""
+    for name, what in (
+        ("--grader", "Only people of this grader (a column of the class's roster)."),
+        ("--section", "Only people of this section (a column of the class's roster)."),
+        ("--student", "Only this student."),
+        ("--assignment", "Only this assignment."),
+    ):
+        command = click.option(name, help=what)(command)
+    return command
 
 
 def plain(text: str) -> str:

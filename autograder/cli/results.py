@@ -11,24 +11,9 @@ from rich.markup import escape
 from ..operations import content
 from ..operations import results as operations
 from .course_option import in_course
-from .output import F, as_json, console, emit, plain
+from .output import ANONYMOUS, as_json, console, emit, of_people, plain
 
 _MOST_NOTES = 10
-_ANONYMOUS = click.option(
-    "--anonymous", is_flag=True, help="Without names: for a page that may be projected."
-)
-
-
-def of_people(command: F) -> F:
-    """Adds the options that say whose work is looked at."""
-    for name, what in (
-        ("--grader", "Only people of this grader (a column of the class's roster)."),
-        ("--section", "Only people of this section (a column of the class's roster)."),
-        ("--student", "Only this student."),
-        ("--assignment", "Only this assignment."),
-    ):
-        command = click.option(name, help=what)(command)
-    return command
 
 
 @click.command()
@@ -110,7 +95,7 @@ def feedback(
 @click.argument("class_folder", type=click.Path(path_type=Path))
 @click.option("--to", "path", type=click.Path(path_type=Path), help="Default: report.html there.")
 @of_people
-@_ANONYMOUS
+@ANONYMOUS
 @as_json
 def report(
     class_folder: Path,
@@ -144,7 +129,7 @@ def report(
 @click.argument("class_folder", type=click.Path(path_type=Path), default=Path("course"))
 @click.option("--to", "path", type=click.Path(path_type=Path), help="What to write.")
 @of_people
-@_ANONYMOUS
+@ANONYMOUS
 @click.option(
     "--missing",
     type=click.Choice(["keep", "blank", "zero"]),

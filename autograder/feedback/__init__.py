@@ -1,5 +1,6 @@
 """Pages from results: one for each student and assignment, and one for the class."""
 
+from .changes_page import QuestionChange, by_question, score_text, write_changes
 from .delivery import Delivered, Recipients, Way, deliver
 from .pages import write_feedback
 from .report import QuestionReport, Report, StudentReport, class_report
@@ -7,13 +8,17 @@ from .report_page import write_report
 
 __all__ = [
     "Delivered",
+    "QuestionChange",
     "QuestionReport",
     "Recipients",
     "Report",
     "StudentReport",
     "Way",
+    "by_question",
     "class_report",
     "deliver",
+    "score_text",
+    "write_changes",
     "write_feedback",
     "write_report",
 ]

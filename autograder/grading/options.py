@@ -2,17 +2,60 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..records import Tier
+from ..errors import UserError
+from ..records import Assignment, Tier
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The question that is graded again."""
+
+    assignment: str
+    exercise: str
+    question: str
+
+    def __str__(self) -> str:
+        return f"{self.exercise}/{self.question}"
+
+
+def wanted_question(assignments: Sequence[Assignment], name: str) -> Wanted:
+    """The question of a name: `question`, or `exercise/question`, or with the assignment before it.
+
+    Raises `UserError` where there is none, or more than one.
+    """
+    every = [
+        Wanted(assignment.name, exercise.name, question.name)
+        for assignment in assignments
+        for exercise in assignment.exercises
+        for question in exercise.questions
+    ]
+    parts = tuple(name.split("/"))
+    found = [
+        one for one in every if (one.assignment, one.exercise, one.question)[-len(parts) :] == parts
+    ]
+    if len(found) == 1:
+        return found[0]
+    offered = found or every
+    names = [f"{one.assignment}/{one}" for one in offered]
+    if not found:
+        short = {one.question: full for one, full in zip(every, names, strict=True)}
+        close = difflib.get_close_matches(parts[-1], short, n=3)
+        names = [short[key] for key in close] or names[:10]
+    problem = "is the name of several questions" if found else "is not a question"
+    raise UserError(f"{name!r} {problem}; say one such as: {', '.join(names)}")
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """What a grading run is asked to do. `shard` is (index from 1, count).
 
-    `secret` is the file with the class's secret; by default it lies beside the results.
+    `secret` is the file with the class's secret; by default it lies beside the results. With a
+    `question`, this one alone is graded again.
     """
 
     submitted: Path
@@ -23,3 +66,4 @@ class RunOptions:
     assignment: str | None = None
     tier: Tier | None = None
     secret: Path | None = None
+    question: Wanted | None = None

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..classroom import lateness_lines, read_allowances
-from ..grading.options import RunOptions
+from ..errors import UserError
+from ..grading.options import RunOptions, Wanted, wanted_question
 from ..records import SubmissionResult, Tier
 from .courses import HERE, Courses, find_courses
 
@@ -62,6 +63,7 @@ def grade(
     tier: Tier | None = None,
     gradebook: bool | None = None,
     secret: Path | str | None = None,
+    question: str | None = None,
     events: RunEvents | None = None,
     tell_lateness: Callable[[Sequence[str]], None] = lambda _: None,
 ) -> GradeReport:
@@ -71,7 +73,8 @@ def grade(
     (default: results.jsonl beside `submitted`). nbgrader's gradebook is written where `gradebook`
     says so (default: where the folder is called `submitted`); before that `tell_lateness` is told
     due dates and who is late, in sentences. `secret` is the class's file, which
-    shards share (default: secret.key beside the results). `shard` is (index from 1, count).
+    shards share (default: secret.key beside the results). `shard` is (index from 1, count). With
+    a `question` this one alone is graded again, where the rest of a submission has its result.
 
         report = autograder.grade("course/submitted", jobs=2, resume=True)
         print(report.run.graded, [result.score for result in report.results])
@@ -81,6 +84,7 @@ def grade(
     """
     submitted = Path(submitted)
     courses = find_courses(submitted, Path(course), assignment)
+    one = _one_question(courses, question, assignment, resume) if question else None
     class_folder = courses.notebooks or submitted.resolve().parent
     options = RunOptions(
         submitted=submitted,
@@ -88,9 +92,10 @@ def grade(
         jobs=jobs,
         shard=shard,
         resume=resume,
-        assignment=assignment,
+        assignment=one.assignment if one else assignment,
         tier=tier,
         secret=Path(secret) if secret else None,
+        question=one,
     )
     wanted = submitted.resolve().name == "submitted" if gradebook is None else gradebook
     if wanted:
@@ -110,7 +115,7 @@ def grade(
 def _engines(courses: Courses, options: RunOptions) -> Iterator[Sequence[Engine]]:
     """What grades each kind of assignment; the sandbox starts while torch is imported here."""
     engines: list[Engine] = []
-    if courses.notebooks:
+    if courses.notebooks and options.question is None:
         from ..nbgrader.notebooks.engine import NotebookEngine
 
         engines.append(NotebookEngine(courses.notebooks, options.submitted))
@@ -122,7 +127,24 @@ def _engines(courses: Courses, options: RunOptions) -> Iterator[Sequence[Engine]
     with fork_server_ahead(options.tier) as start:
         from ..grading.suite_engine import SuiteEngine
 
-        yield [*engines, SuiteEngine(courses.own, start)]
+        engine: Engine = SuiteEngine(courses.own, start)
+        yield [*engines, _alone(engine, options) if options.question else engine]
+
+
+def _one_question(courses: Courses, name: str, assignment: str | None, resume: bool) -> Wanted:
+    if resume:
+        raise UserError("grading one question again goes over all submissions: leave out --resume")
+    own = courses.own.assignments if courses.own else ()
+    return wanted_question([a for a in own if assignment in (None, a.name)], name)
+
+
+def _alone(engine: Engine, options: RunOptions) -> Engine:
+    """An engine that grades the wanted question alone."""
+    from ..grading.one_question import OneQuestion, last_results
+    from ..results import read_results
+
+    assert options.question is not None
+    return OneQuestion(engine, options.question, last_results(read_results(options.results)))
 
 
 def _last_results(run: RunReport, path: Path) -> tuple[SubmissionResult, ...]:
@@ -162,5 +184,5 @@ def _record(
     return Recorded(
         summary.db_url,
         summary.submissions + len(others),
-        (*(f"{note.student}: {note.text}" for note in summary.notes), *notes),
+        (*(": ".join(filter(None, (n.student, n.text))) for n in summary.notes), *notes),
     )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import UserError
 from ..records import SubmissionResult
-from ..results.file import read_results
 from ..results.manual import with_human_work
 from ..results.review import latest
 from .courses import HERE, course_of_class
+from .reading import class_results
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
     from ..classroom import Selection
@@ -18,18 +19,6 @@ if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
     from ..feedback import Delivered, Report, Way
     from ..nbgrader import RecordSummary
     from .grades import Showing
-
-
-def class_results(class_folder: Path | str) -> list[SubmissionResult]:
-    """Every line of a class's results file; the folder may be the file itself.
-
-    Raises `UserError` where there is none, or where it is damaged.
-    """
-    folder = Path(class_folder)
-    path = folder / "results.jsonl" if folder.is_dir() else folder
-    if not path.is_file():
-        raise UserError(f"{path} is not there: grade first (autograder grade {folder}/submitted)")
-    return read_results(path)
 
 
 def final_results(
@@ -52,14 +41,14 @@ def final_results(
     from .grades import selected
 
     wanted = Selection(assignment, student, section, grader)
-    return selected(Path(class_folder), _counted(class_folder), wanted)
+    return selected(Path(class_folder), _counted(class_results(class_folder), class_folder), wanted)
 
 
-def _counted(class_folder: Path | str) -> list[SubmissionResult]:
+def _counted(results: Sequence[SubmissionResult], folder: Path | str) -> list[SubmissionResult]:
+    """The last result of each submission, with what humans changed in the gradebook."""
     from ..nbgrader import human_work
 
-    work = human_work(Path(class_folder))
-    return list(with_human_work(latest(class_results(class_folder)), work))
+    return list(with_human_work(latest(results), human_work(Path(folder))))
 
 
 def record(
@@ -113,7 +102,7 @@ def deliver_feedback(
     from .grades import selected
 
     folder = Path(class_folder)
-    results = selected(folder, _counted(folder), selection or Selection())
+    results = selected(folder, _counted(class_results(folder), folder), selection or Selection())
     return deliver(way, folder, results, Recipients(read_origins(folder), read_roster(folder)))
 
 
@@ -126,7 +115,7 @@ def report(class_folder: Path | str, showing: Showing | None = None) -> Report:
     from .grades import Showing, class_grades, missing_people
 
     folder = Path(class_folder)
-    counted = _counted(folder)
+    counted = _counted(class_results(folder), folder)
     grades = class_grades(folder, counted, showing)
     missing = missing_people(folder, counted, showing or Showing())
     return class_report(grades.results, grades.arrivals, missing)
@@ -159,13 +148,17 @@ def export(
     Raises `UserError` for an unknown format, or where there is nothing to export.
     """
     from .. import exports
+    from .changes import unseen_note
     from .grades import class_grades
 
     folder = Path(class_folder)
     home = folder if folder.is_dir() else folder.parent
     target = Path(to) if to else home / exports.default_name(format_name)
-    grades = class_grades(folder, _counted(folder), showing)
-    return exports.export(format_name, grades, target, Path(roster) if roster else None)
+    results = class_results(folder)
+    grades = class_grades(folder, _counted(results, folder), showing)
+    written = exports.export(format_name, grades, target, Path(roster) if roster else None)
+    note = unseen_note(folder, results)
+    return replace(written, notes=(note, *written.notes)) if note else written
 
 
 def export_formats() -> tuple[str, ...]:

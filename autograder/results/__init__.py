@@ -1,5 +1,6 @@
 """Results of submissions: the file, what counts, what needs a look, manual work, wording."""
 
+from .changes import Attempts, Cause, Change, Doubt, Score
 from .file import ResultsFile, read_results
 from .manual import HumanGrade, HumanWork, with_human_work
 from .review import latest, reasons_to_look
@@ -16,9 +17,14 @@ from .wording import (
 __all__ = [
     "NEXT_STEPS",
     "VERDICT_WORDS",
+    "Attempts",
+    "Cause",
+    "Change",
+    "Doubt",
     "HumanGrade",
     "HumanWork",
     "ResultsFile",
+    "Score",
     "amount",
     "exercise_advice",
     "latest",

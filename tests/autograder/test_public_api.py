@@ -54,7 +54,7 @@ FACE = {
     *("SubmissionResult", "UserError", "Verdict", "__version__", "class_results", "collect"),
     *("deliver_feedback", "export", "extend", "set_roster", "withdraw"),
     *("export_formats", "final_results", "grade", "load_course", "record", "release", "report"),
-    *("validate", "write_feedback", "write_report"),
+    *("class_changes", "validate", "write_changes", "write_feedback", "write_report"),
 }
 
 

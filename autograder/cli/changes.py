@@ -1,0 +1,108 @@
+"""The command that says what grading again changed: changes."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from ..operations import changes as operations
+from ..results.changes import Change, Doubt
+from .output import ANONYMOUS, as_json, console, emit, of_people, plain
+
+_MOST_ROWS = 40
+
+
+@click.command()
+@click.argument("class_folder", metavar="CLASS", type=click.Path(path_type=Path))
+@click.option("--to", "path", type=click.Path(path_type=Path), help="Default: changes.html there.")
+@click.option("--all", "since_first", is_flag=True, help="Since the first grading of each.")
+@of_people
+@ANONYMOUS
+@as_json
+def changes(
+    class_folder: Path,
+    path: Path | None,
+    since_first: bool,
+    assignment: str | None,
+    student: str | None,
+    section: str | None,
+    grader: str | None,
+    anonymous: bool,
+    as_json: bool,
+) -> int:
+    """Say what the last grading changed: who, which question, from, to, because of what.
+
+    It compares with what somebody looked at last (calling this is looking), lists scores by hand
+    that are in doubt, and writes a page with every grading side by side.
+
+    \b
+    Example: autograder changes course
+             autograder changes course --student ada --all
+    """
+    from ..classroom import Selection
+    from ..operations.grades import Showing
+
+    showing = Showing(Selection(assignment, student, section, grader), is_anonymous=anonymous)
+    found = operations.class_changes(class_folder, showing, since_first=since_first)
+    if as_json:
+        emit(
+            {
+                "changes": [_row(change) for change in found.changes],
+                "manual": [_row(change) for change in found.manual],
+                "in_doubt": [dataclasses.asdict(doubt) for doubt in found.in_doubt],
+            }
+        )
+        return 0
+    _print(found)
+    home = class_folder if class_folder.is_dir() else class_folder.parent
+    written = operations.write_changes(found, path or home / "changes.html")
+    console.print(f"every grading side by side: {escape(str(written))}", soft_wrap=True)
+    return 0
+
+
+COMMANDS = (changes,)
+
+
+def _row(change: Change) -> dict[str, object]:
+    return {**dataclasses.asdict(change), "difference": change.difference}
+
+
+def _print(found: operations.ClassChanges) -> None:
+    from ..feedback import by_question, score_text
+
+    for row in by_question(found.changes):
+        said = (f"{row.up} up", f"{row.down} down", f"{row.other} of another maximum")
+        counts = [text for text in said if not text.startswith("0 ")]
+        name = f"{row.assignment}/{row.exercise}/{row.question}"
+        why = ", ".join(row.causes)
+        console.print(f"{escape(plain(name))}: {', '.join(counts)}; because of {why}")
+    table = Table("student", "question", "from", "to", "because of", box=None, pad_edge=False)
+    every = (*found.changes, *found.manual)
+    for item in every[:_MOST_ROWS]:
+        cells = (
+            *(item.student, f"{item.assignment}/{item.exercise}/{item.question}"),
+            *(score_text(item.before), score_text(item.after), ", ".join(item.causes)),
+        )
+        table.add_row(*(escape(plain(cell)) for cell in cells))
+    if every:
+        console.print(table)
+    if len(every) > _MOST_ROWS:
+        console.print(f"... and {len(every) - _MOST_ROWS} more, all on the page")
+    if not found.changes:
+        console.print("no score changed since somebody last looked")
+    for doubt in found.in_doubt:
+        console.print(escape(plain(_doubt_line(doubt))), soft_wrap=True)
+
+
+def _doubt_line(doubt: Doubt) -> str:
+    from ..feedback import score_text
+
+    question = f"{doubt.assignment}/{doubt.exercise}/{doubt.question}"
+    return (
+        f"in doubt: {doubt.student} has {doubt.entered:g} by hand for {question}; the grader gave "
+        f"{score_text(doubt.before)}, and gives {score_text(doubt.after)} now"
+    )

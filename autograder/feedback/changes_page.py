@@ -1,0 +1,108 @@
+"""What grading again changed, as a page: by question, then by student, then every attempt."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..files import replace_file
+from ..results.changes import Attempts, Change, Doubt, Score, scores
+from ..results.wording import amount
+from .rendering import render
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionChange:
+    """What changed in one question of the class: how many up, down, or asked otherwise."""
+
+    assignment: str
+    exercise: str
+    question: str
+    up: int
+    down: int
+    other: int
+    causes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _AttemptTable:
+    """The attempts of one submission side by side: a row for each question."""
+
+    student: str
+    assignment: str
+    heads: tuple[str, ...]
+    totals: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[str, ...], bool], ...]
+
+
+def by_question(changes: Iterable[Change]) -> list[QuestionChange]:
+    """The changes of each question, those of most students first."""
+    found: defaultdict[tuple[str, str, str], list[Change]] = defaultdict(list)
+    for change in changes:
+        found[change.assignment, change.exercise, change.question].append(change)
+    rows = [_of_question(key, own) for key, own in found.items()]
+    return sorted(rows, key=lambda row: -(row.up + row.down + row.other))
+
+
+def _of_question(key: tuple[str, str, str], own: Sequence[Change]) -> QuestionChange:
+    signs = Counter(_sign(change.difference) for change in own)
+    causes = dict.fromkeys(cause for change in own for cause in change.causes)
+    return QuestionChange(*key, signs[1], signs[-1], signs[0], tuple(map(str, causes)))
+
+
+def _sign(value: float) -> int:
+    return (value > 0) - (value < 0)
+
+
+def score_text(score: Score | None) -> str:
+    """Points and of how many, as people write them."""
+    return f"{amount(score.points)} of {amount(score.of)}" if score else "not asked"
+
+
+def write_changes(
+    changes: Sequence[Change],
+    manual: Sequence[Change],
+    in_doubt: Sequence[Doubt],
+    attempts: Sequence[Attempts],
+    path: Path,
+) -> Path:
+    """Writes the page; raises `UserError` where that is not possible."""
+    page = render(
+        "changes.html.jinja",
+        questions=by_question(changes),
+        changes=changes,
+        students=len({change.student for change in changes}),
+        manual=manual,
+        doubts=in_doubt,
+        attempts=[_attempt_table(one) for one in attempts],
+        said=score_text,
+    )
+    return replace_file(path, page)
+
+
+def _attempt_table(one: Attempts) -> _AttemptTable:
+    lines = [scores(line) for line in one.lines]
+    keys = list(dict.fromkeys(key for line in lines for key in line))
+    rows = []
+    for exercise, question in keys:
+        cells = tuple(score_text(line.get((exercise, question))) for line in lines)
+        rows.append((f"{exercise}/{question}", cells, len(set(cells)) > 1))
+    return _AttemptTable(
+        *one.key,
+        heads=_heads(one),
+        totals=tuple(score_text(Score(line.score, line.max_score)) for line in one.lines),
+        rows=tuple(rows),
+    )
+
+
+def _heads(one: Attempts) -> tuple[str, ...]:
+    """Each line by its attempt, and by how often that was graded."""
+    seen: Counter[int] = Counter()
+    heads = []
+    for line in one.lines:
+        seen[line.attempt] += 1
+        again = f", graded again ({seen[line.attempt]})" if seen[line.attempt] > 1 else ""
+        heads.append(f"Attempt {line.attempt}{again}")
+    return tuple(heads)

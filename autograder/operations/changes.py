@@ -1,0 +1,162 @@
+"""What the last grading changed, and whether anybody has looked at it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..classroom import (
+    Selection,
+    anonymous,
+    keep_looks,
+    pseudonyms,
+    read_looks,
+    read_roster,
+    read_withdrawals,
+    select,
+)
+from ..records import SubmissionResult
+from ..results.changes import (
+    Attempts,
+    Cause,
+    Change,
+    Doubt,
+    attempts,
+    changes,
+    doubts,
+    manual_changes,
+)
+from .reading import class_results
+
+if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
+    from .grades import Showing
+
+
+@dataclass(frozen=True, slots=True)
+class ClassChanges:
+    """What changed since somebody last looked, or since each submission was first graded.
+
+    `manual` are the scores of humans that are others than the machine's, `in_doubt` those
+    for what changed since. `attempts` are the submissions with more than one line.
+    """
+
+    changes: tuple[Change, ...]
+    manual: tuple[Change, ...]
+    in_doubt: tuple[Doubt, ...]
+    attempts: tuple[Attempts, ...]
+
+
+def class_changes(
+    class_folder: Path | str, showing: Showing | None = None, *, since_first: bool = False
+) -> ClassChanges:
+    """What grading again changed in a class, and keeps that it was looked at.
+
+    The grading before is the one that was looked at last; `since_first` takes the first of each
+    submission instead. A look at some students only is not kept.
+
+        for change in autograder.class_changes("course").changes:
+            print(change.student, change.question, change.before, change.after, change.causes)
+
+    Raises `UserError` where there are no results.
+    """
+    from .grades import Showing
+
+    folder, wanted = Path(class_folder), showing or Showing()
+    results = class_results(folder)
+    counts = _counts(results)
+    seen = {} if since_first else _seen(folder, counts)
+    found = _found(folder, results, seen, wanted.selection)
+    whole = wanted.selection.student is None and not wanted.selection.is_of_people
+    if whole and folder.is_dir():
+        one = wanted.selection.assignment
+        keep_looks(folder, {name: n for name, n in counts.items() if one in (None, name)})
+    return _without_names(found) if wanted.is_anonymous else found
+
+
+def write_changes(found: ClassChanges, path: Path | str) -> Path:
+    """Writes the changes as a page; raises `UserError` where that is not possible.
+
+    autograder.write_changes(autograder.class_changes("course"), "course/changes.html")
+    """
+    from ..feedback import write_changes as write_page
+
+    return write_page(found.changes, found.manual, found.in_doubt, found.attempts, Path(path))
+
+
+def unseen_note(class_folder: Path, results: Sequence[SubmissionResult]) -> str:
+    """What an export says of changes that nobody has looked at; empty where there are none."""
+    if not class_folder.is_dir():
+        return ""
+    counts, looks = _counts(results), read_looks(class_folder)
+    unseen = {name for name, number in counts.items() if number not in looks.get(name, ())}
+    since = _seen(class_folder, counts)
+    found = [
+        change
+        for change in changes(_attempts(class_folder, results, since, Selection()))
+        if change.assignment in unseen and Cause.SUBMISSION not in change.causes
+    ]
+    if not found:
+        return ""
+    people = len({change.student for change in found})
+    return (
+        f"grading again changed {len(found)} scores of {people} students, and nobody has looked "
+        f"at them: autograder changes {class_folder}"
+    )
+
+
+def _found(
+    folder: Path,
+    results: Sequence[SubmissionResult],
+    seen: Mapping[str, int],
+    selection: Selection,
+) -> ClassChanges:
+    from ..nbgrader import human_work
+
+    work = human_work(folder)
+    found = _attempts(folder, results, seen, selection)
+    return ClassChanges(
+        tuple(changes(found)),
+        tuple(manual_changes(found, work)),
+        tuple(doubts(found, work)),
+        tuple(one for one in found if len(one.lines) > 1),
+    )
+
+
+def _attempts(
+    folder: Path,
+    results: Sequence[SubmissionResult],
+    seen: Mapping[str, int],
+    selection: Selection,
+) -> list[Attempts]:
+    roster, withdrawn = read_roster(folder), read_withdrawals(folder)
+    chosen = select(results, roster, withdrawn.keys(), selection)
+    keys = {(result.student, result.assignment) for result in chosen}
+    return [one for one in attempts(results, seen) if one.key in keys]
+
+
+def _without_names(found: ClassChanges) -> ClassChanges:
+    students = [one.key[0] for one in found.attempts]
+    students += [change.student for change in (*found.changes, *found.manual)]
+    names = pseudonyms(students + [doubt.student for doubt in found.in_doubt])
+    return ClassChanges(
+        tuple(replace(change, student=names[change.student]) for change in found.changes),
+        tuple(replace(change, student=names[change.student]) for change in found.manual),
+        tuple(replace(doubt, student=names[doubt.student]) for doubt in found.in_doubt),
+        tuple(replace(one, lines=tuple(anonymous(one.lines, names))) for one in found.attempts),
+    )
+
+
+def _counts(results: Sequence[SubmissionResult]) -> dict[str, int]:
+    return dict(Counter(result.assignment for result in results))
+
+
+def _seen(folder: Path, counts: Mapping[str, int]) -> dict[str, int]:
+    """How many lines somebody had looked at before the newest ones came."""
+    looks = read_looks(folder)
+    return {
+        name: max((n for n in looks.get(name, ()) if n < number), default=0)
+        for name, number in counts.items()
+    }

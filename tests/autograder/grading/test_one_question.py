@@ -1,0 +1,89 @@
+"""One question graded again: the rest of a result stays as it was."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import autograder
+from autograder.errors import UserError
+from autograder.grading.one_question import OneQuestion, with_question
+from autograder.grading.options import wanted_question
+from autograder.submission import Submission
+
+MakeResult = Callable[..., autograder.SubmissionResult]
+
+
+@pytest.fixture
+def masks(make_course: Callable[..., autograder.Course], tmp_path: Path) -> autograder.Course:
+    return make_course(tmp_path / "masks")
+
+
+def test_a_question_is_found_by_its_name_and_a_wrong_one_is_told(
+    masks: autograder.Course,
+) -> None:
+    found = wanted_question(masks.assignments, "mask_scores")
+    assert (found.assignment, found.exercise, found.question) == ("masks", "masking", "mask_scores")
+    assert wanted_question(masks.assignments, "masks/masking/mask_scores") == found
+    with pytest.raises(UserError, match="say one such as: masks/masking/mask_scores"):
+        wanted_question(masks.assignments, "mask_score")
+
+
+def test_one_question_takes_the_place_of_the_one_before_and_nothing_else(
+    make_result: MakeResult, masks: autograder.Course
+) -> None:
+    before = make_result("ada", (2.0, 0.0, 2.0))
+    now = replace(make_result("ada", (0.0, 2.0, 0.0)), suite_digest="sha256:2")
+    wanted = wanted_question(masks.assignments, "mask_scores")
+    merged = with_question(before, now, wanted)
+    points = [q.score for e in merged.exercises for q in e.questions]
+    assert (points, merged.score, merged.max_score) == ([2.0, 2.0, 2.0], 6.0, 6.0)
+    # the rest was judged by the suite before: a run with --resume must not take it for done
+    assert merged.suite_digest == before.suite_digest
+    assert with_question(merged, now, wanted).notes == merged.notes
+
+
+class Inner:
+    """An engine, and its grader, that keep what they are asked."""
+
+    parent = None
+
+    def __init__(self, result: autograder.SubmissionResult) -> None:
+        self.result, self.asked = result, []
+
+    def submission_digest(self, *_: object) -> str:
+        return self.result.submission_digest
+
+    def grader(self, *_: object) -> Inner:
+        return self
+
+    def grade(self, submission: object, assignment: object, watch: object = None) -> object:
+        self.asked.append([exercise.name for exercise in assignment.exercises])
+        return self.result
+
+
+@pytest.mark.parametrize(
+    ("digest", "asked"), [("sha256:0", ["masking"]), ("other", ["masking", "dropout"])]
+)
+def test_a_submission_that_changed_since_is_graded_whole(
+    make_result: MakeResult, masks: autograder.Course, digest: str, asked: list[str]
+) -> None:
+    inner = Inner(make_result("ada"))
+    before = replace(make_result("ada"), submission_digest=digest)
+    wanted = wanted_question(masks.assignments, "mask_scores")
+    engine = OneQuestion(inner, wanted, {("ada", "masks"): before})
+    grader = engine.grader(contextlib.nullcontext(), [], {}, b"")
+    grader.grade(Submission("ada", "masks", masks.root), masks.assignments[0])
+    assert inner.asked == [asked]
+
+
+def test_one_question_of_those_that_were_graded_before_is_a_contradiction(
+    masks: autograder.Course, submit: Callable[..., Path]
+) -> None:
+    submitted = submit("ada", {"masking.py": ""}).parent.parent
+    with pytest.raises(UserError, match="leave out --resume"):
+        autograder.grade(submitted, course=masks.root, question="mask_scores", resume=True)
