@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -54,7 +55,7 @@ def test_a_change_says_from_to_and_because_of_what(make_result: MakeResult) -> N
     ],
 )
 def test_the_digests_tell_the_cause(
-    make_result: MakeResult, now: dict[str, str], causes: tuple[Cause, ...]
+    make_result: MakeResult, now: dict[str, Any], causes: tuple[Cause, ...]
 ) -> None:
     after = replace(make_result("ada", (0.0, 0.0, 2.0)), **now)
     (change,) = changes(attempts([make_result("ada", FIRST), after]))
