@@ -1,4 +1,4 @@
-"""Diagrams: one query over the words as arrows, and two vectors with the angle between them."""
+"""Diagrams: where a query looks, in arrows; two vectors with the angle between them."""
 
 from __future__ import annotations
 
@@ -8,38 +8,77 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import torch
+from matplotlib.axes import Axes
 
 from .drawing import INK, styled, wrapped
 
 _BLUE, _ORANGE = "#4c78a8", "#d9822b"
+#: one colour for each head
+HEADS = (_BLUE, "#59a14f", "#b279a2", "#9c755f", "#e45756", "#72b7b2", "#e8a33d", "#bab0ac")
 _WIDTH = 4.3
-_THICKEST = 9.0
+_THICKEST, _OPAQUE = 9.0, 0.75
+_ASIDE = 0.16  # between two heads, in words
 
 
 def attention_arrows(weights: Any, words: Sequence[str], query: int, title: str = "") -> None:
     """Draws which words a query looks at: an arrow to each, as wide as its weight.
 
     Args:
-        weights: (S,), one per word, not negative. Or an answer, called without arguments.
+        weights: (S,), one per word, not negative; or (H, S) for H heads, each in its own colour. Or
+            an answer, called without arguments.
         words: the S words.
         query: the index of the word that asks.
         title: stands above the picture.
     """
-    found = _called(weights)
+    heads, title = _called(weights), title or f'where "{words[query]}" looks'
+    if heads is None:
+        no_arrows(words, "not implemented yet", title)
+        return
     with styled():
-        figure, axes = plt.subplots(figsize=(_WIDTH, 2.2), layout="constrained")
-        axes.set(xlim=(-0.6, len(words) - 0.4), ylim=(-0.5, 1.55))
-        axes.axis("off")
-        figure.suptitle(wrapped(title or f'where "{words[query]}" looks', _WIDTH), color=INK)
+        axes = _stage(words, title)
         axes.text(query, 1.25, words[query], ha="center", color=_ORANGE, weight="bold")
-        for place, word in enumerate(words):
-            axes.text(place, -0.25, word, ha="center", color=INK, fontsize=8)
-            if found is not None:
-                weight = found[place]
-                axes.plot([query, place], [1.15, 0.12], color=_BLUE, lw=_THICKEST * weight)
-                axes.text(place, -0.45, f"{weight:.2f}", ha="center", color=INK, fontsize=8)
-        if found is None:
-            axes.text(len(words) / 2 - 0.5, 0.6, "not implemented yet", ha="center", style="italic")
+        for number, head in enumerate(heads):
+            _looks(axes, head, query, HEADS[number % len(HEADS)], number - (len(heads) - 1) / 2)
+        for place in range(len(words)):
+            largest = max(head[place] for head in heads)
+            axes.text(place, -0.45, f"{largest:.2f}", ha="center", color=INK, fontsize=8)
+        if len(heads) > 1:
+            _legend(axes, len(heads), len(words), query)
+
+
+def no_arrows(words: Sequence[str], why: str, title: str = "") -> None:
+    """Draws the words, and why there is no arrow to any of them."""
+    with styled():
+        axes = _stage(words, title)
+        middle = len(words) / 2 - 0.5
+        axes.text(middle, 0.6, wrapped(why, _WIDTH), ha="center", va="center", style="italic")
+
+
+def _stage(words: Sequence[str], title: str) -> Axes:
+    figure, axes = plt.subplots(figsize=(_WIDTH, 2.2), layout="constrained")
+    axes.set(xlim=(-0.6, len(words) - 0.4), ylim=(-0.5, 1.55))
+    axes.axis("off")
+    figure.suptitle(wrapped(title, _WIDTH), color=INK)
+    for place, word in enumerate(words):
+        axes.text(place, -0.25, word, ha="center", color=INK, fontsize=8)
+    return axes
+
+
+def _looks(axes: Axes, weights: Sequence[float], query: int, colour: str, aside: float) -> None:
+    """The looks of one head, a little aside of those of the others."""
+    across = _ASIDE * aside
+    for place, weight in enumerate(weights):
+        ends = [query + across, place + across]
+        axes.plot(ends, [1.15, 0.12], color=colour, lw=_THICKEST * weight, alpha=_OPAQUE)
+
+
+def _legend(axes: Axes, heads: int, words: int, query: int) -> None:
+    """The colour of each head, at the side where the query does not stand."""
+    on_the_left = query > words / 2
+    across, align = (-0.5, "left") if on_the_left else (words - 0.5, "right")
+    for number in range(heads):
+        colour, height = HEADS[number % len(HEADS)], 1.3 - 0.2 * number
+        axes.text(across, height, f"head {number}", ha=align, color=colour, fontsize=8)
 
 
 def dot_product(first: Any, second: Any, title: str = "") -> None:
@@ -70,13 +109,14 @@ def dot_product(first: Any, second: Any, title: str = "") -> None:
         figure.suptitle(wrapped(title, 2.6), color=INK)
 
 
-def _called(weights: Any) -> list[float] | None:
-    """The numbers, or None where an answer gives none."""
+def _called(weights: Any) -> list[list[float]] | None:
+    """The numbers of each head, or None where an answer gives none."""
     try:
-        value = weights() if callable(weights) else weights
-        return [float(item) for item in torch.as_tensor(value).detach().flatten()]
+        value = torch.as_tensor(weights() if callable(weights) else weights).detach()
+        heads: list[list[float]] = value.reshape(-1, value.shape[-1]).tolist()
     except Exception:  # an answer that is not there yet: its check says why
         return None
+    return heads
 
 
 def _pair(vector: Sequence[float]) -> str:

@@ -1,0 +1,47 @@
+"""Small English sentences whose pronouns say who was meant: something for a layer to learn."""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+
+import torch
+
+#: every person, with the two pronouns that fit
+PEOPLE = {
+    "Anna": ("her", "her"),
+    "Ruth": ("her", "her"),
+    "Ben": ("him", "his"),
+    "Tom": ("him", "his"),
+    "friends": ("them", "their"),
+    "guests": ("them", "their"),
+}
+_MEETS = ("met", "saw", "asked")
+_GIVES = ("gave", "sent", "sold")
+_THINGS = ("book", "coat", "boat")
+#: stands where a word is to be found
+GAP = "___"
+
+
+def sentences() -> list[list[str]]:
+    """All sentences such as "Anna met Ben and gave him her book"."""
+    return [
+        [giver, meets, taker, "and", gives, PEOPLE[taker][0], PEOPLE[giver][1], thing]
+        for giver, taker in itertools.permutations(PEOPLE, 2)
+        for meets, gives, thing in itertools.product(_MEETS, _GIVES, _THINGS)
+    ]
+
+
+@cache
+def vocabulary() -> tuple[str, ...]:
+    """Every word of the sentences once, and the gap."""
+    return (*sorted({word for sentence in sentences() for word in sentence}), GAP)
+
+
+def ids_of(sentence: list[str]) -> torch.Tensor:
+    """(T,) int64; raises `ValueError` that names a word which no sentence has."""
+    known = vocabulary()
+    for word in sentence:
+        if word not in known:
+            raise ValueError(f"no sentence has the word {word!r}; there are: {', '.join(known)}")
+    return torch.tensor([known.index(word) for word in sentence])

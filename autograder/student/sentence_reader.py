@@ -1,0 +1,149 @@
+"""A layer of attention learns, in about a second, which word a pronoun stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import nn
+
+from .pronouns import GAP, ids_of, sentences, vocabulary
+
+_SIZE = 32
+_STEPS, _BATCH, _RATE = 250, 48, 1e-2
+#: of the weights at the start, so that at first each word looks everywhere
+_SPREAD = 0.2
+#: where the two pronouns of a sentence stand
+_PRONOUNS = slice(5, 7)
+#: names of the layer that makes values, and of the one that comes after the heads, if there is one
+_VALUES, _AFTER = ("W_value", "value"), ("out_proj", "proj")
+
+
+class SentenceReader(nn.Module):
+    """Embeddings of words and places, the layer, added to them, and a score for each word.
+
+    `build` makes the layer, (B, T, 32) -> (B, T, 32), for at most 8 words. With `looks_back` it
+    guesses the word after the last one, else those that stand in gaps.
+    """
+
+    def __init__(self, build: Callable[[], nn.Module], *, looks_back: bool) -> None:
+        super().__init__()
+        words = len(vocabulary())
+        self.looks_back = looks_back
+        self.embedding = nn.Embedding(words, _SIZE)
+        self.places = nn.Embedding(len(sentences()[0]), _SIZE)
+        for table in (self.embedding, self.places):
+            nn.init.normal_(table.weight, std=_SPREAD)
+        self.layer = build()
+        self.scores = nn.Linear(_SIZE, words)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        """(B, T) ids of words -> (B, T, V) scores."""
+        x = self.embedding(ids) + self.places.weight[: ids.shape[1]]
+        found: torch.Tensor = self.scores(x + self.layer(x))
+        return found
+
+    def guesses(self, sentence: list[str]) -> list[tuple[str, float]]:
+        """For each word of a sentence the most likely one in its place, or after it, and its share.
+
+        Raises `ValueError` for a word that it has never read.
+        """
+        with torch.no_grad():
+            shares, best = self(ids_of(sentence)[None])[0].softmax(dim=-1).max(dim=-1)
+        return [(vocabulary()[i], float(s)) for i, s in zip(best.tolist(), shares, strict=True)]
+
+
+def trained(build: Callable[[], nn.Module], *, looks_back: bool) -> SentenceReader:
+    """A reader that has learnt from all sentences; the same one each time.
+
+    Raises what the layer raises.
+    """
+    everything = torch.stack([ids_of(sentence) for sentence in sentences()])
+    with _one_thread(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        reader = SentenceReader(build, looks_back=looks_back)
+        optimizer = torch.optim.AdamW(reader.parameters(), lr=_RATE)
+        for _ in range(_STEPS):
+            some = everything[torch.randint(0, len(everything), (_BATCH,))]
+            optimizer.zero_grad()
+            _surprise(reader, some).backward()  # type: ignore[no-untyped-call]  # torch's
+            optimizer.step()
+    return reader.eval()
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """So small a layer is ten times slower with more."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _surprise(reader: SentenceReader, whole: torch.Tensor) -> torch.Tensor:
+    """The loss of the two pronouns of (B, 8) sentences."""
+    right = whole[:, _PRONOUNS]
+    if reader.looks_back:
+        before = slice(_PRONOUNS.start - 1, _PRONOUNS.stop - 1)
+        found = reader(whole[:, : _PRONOUNS.stop])[:, before]
+    else:
+        asked = whole.clone()
+        asked[:, _PRONOUNS] = ids_of([GAP])
+        found = reader(asked)[:, _PRONOUNS]
+    return nn.functional.cross_entropy(found.flatten(0, 1), right.flatten())
+
+
+def looks(
+    reader: SentenceReader, attention: nn.Module, sentence: list[str], heads: int
+) -> torch.Tensor:
+    """The attention weights of each head while a sentence is read, (H, T, T).
+
+    In place of each value its word gives a name tag (1 in a place of its own): what is mixed then
+    are the weights. Raises `ValueError` for a layer that can't be read like this.
+    """
+    mixed: list[torch.Tensor] = []
+    with _tagged(attention, heads, mixed):
+        reader.guesses(sentence)
+    words = len(sentence)
+    if mixed and mixed[-1].shape[-1] < heads * words:
+        raise ValueError(f"{heads} heads are too small to tell {words} words apart")
+    if not mixed:
+        raise ValueError(f"its values do not come from a layer named {' or '.join(_VALUES)}")
+    by_head = mixed[-1].reshape(words, heads, -1)[..., :words].transpose(0, 1)  # (H, T, T)
+    if not torch.allclose(by_head.sum(dim=-1), torch.ones(heads, words), atol=1e-4):
+        raise ValueError("the weights of a word do not sum to one")
+    return by_head
+
+
+@contextmanager
+def _tagged(attention: nn.Module, heads: int, mixed: list[torch.Tensor]) -> Iterator[None]:
+    """Values are name tags; what the heads have mixed is put into `mixed`."""
+
+    def tags(_: nn.Module, __: object, values: torch.Tensor) -> torch.Tensor:
+        return torch.eye(values.shape[1], values.shape[2] // heads).repeat(1, heads)[None]
+
+    def keep_input(_: nn.Module, given: tuple[torch.Tensor]) -> None:
+        mixed.append(given[0])
+
+    def keep_result(_: nn.Module, __: object, result: torch.Tensor) -> None:
+        mixed.append(result)
+
+    inner = dict(attention.named_children())
+    values = next((inner[name] for name in _VALUES if name in inner), None)
+    after = next((inner[name] for name in _AFTER if name in inner), None)
+    hooks = []
+    if values is not None:
+        hooks.append(values.register_forward_hook(tags))
+        hooks.append(
+            attention.register_forward_hook(keep_result)
+            if after is None
+            else after.register_forward_pre_hook(keep_input)
+        )
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()

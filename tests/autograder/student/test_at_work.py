@@ -1,0 +1,123 @@
+"""A student's layer at work: it learns, its looks are read from outside, and nothing fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import matplotlib
+import matplotlib.pyplot as plt
+import pytest
+import torch
+from torch import nn
+
+from autograder.parts import MultiHeadSelfAttention
+from autograder.student.arrows import HEADS, attention_arrows
+from autograder.student.at_work import at_work
+from autograder.student.pronouns import GAP, sentences
+from autograder.student.sentence_reader import SentenceReader, looks, trained
+
+GAPPED = "Anna met Ben and gave ___ ___ book"
+
+
+class Mean(nn.Module):
+    """Attention that looks at all words alike."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.W_value = nn.Linear(32, 32)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        values: torch.Tensor = self.W_value(x)
+        return values.mean(dim=1, keepdim=True).expand_as(values)
+
+
+class Sum(Mean):
+    """Not attention: the weights of a word sum to the number of words."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x) * x.shape[1]
+
+
+def stub() -> nn.Module:
+    raise NotImplementedError
+
+
+@pytest.fixture(autouse=True)
+def backend() -> Iterator[None]:
+    """Draws without a screen, and closes what was drawn."""
+    matplotlib.use("agg")
+    yield
+    plt.close("all")
+
+
+def written() -> str:
+    """Everything that stands in the picture just drawn."""
+    figure = plt.gcf()
+    texts = [text.get_text() for axes in figure.axes for text in axes.texts]
+    return " ".join([figure.get_suptitle(), *texts]).replace("\n", " ")
+
+
+def test_each_pronoun_is_that_of_its_person() -> None:
+    assert len(sentences()) == 810
+    assert ["Anna", "met", "Ben", "and", "gave", "him", "her", "book"] in sentences()
+    assert ["friends", "saw", "Ruth", "and", "sold", "her", "their", "coat"] in sentences()
+
+
+def test_a_part_learns_who_was_meant_and_random_numbers_go_on_as_before() -> None:
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    reader = trained(lambda: MultiHeadSelfAttention(32, 2), looks_back=False)
+    assert torch.equal(torch.rand(3), expected)
+    found = {word: reader.guesses(f"{word} met Tom and gave {GAP} {GAP} book".split())[6][0]
+             for word in ("Anna", "Ben", "friends")}  # fmt: skip
+    assert found == {"Anna": "her", "Ben": "his", "friends": "their"}
+
+
+def test_name_tags_show_the_weights_of_a_layer() -> None:
+    reader = SentenceReader(Mean, looks_back=False)
+    found = looks(reader, reader.layer, GAPPED.split(), 1)
+    torch.testing.assert_close(found, torch.full((1, 8, 8), 1 / 8))
+
+
+def test_each_head_has_weights_of_its_own() -> None:
+    reader = SentenceReader(lambda: MultiHeadSelfAttention(32, 4), looks_back=False)
+    found = looks(reader, reader.layer, GAPPED.split(), 4)
+    assert found.shape == (4, 8, 8)
+    assert not torch.allclose(found[0], found[1])
+
+
+@pytest.mark.parametrize(
+    ("build", "heads", "why"),
+    [
+        (stub, 1, "not implemented yet"),
+        (lambda: nn.Linear(32, 31), 1, "RuntimeError: The size of tensor"),
+    ],
+)
+def test_a_layer_that_cannot_do_it_is_told_in_the_picture(
+    build: Callable[[], nn.Module], heads: int, why: str
+) -> None:
+    at_work(build, GAPPED, heads=heads)
+    assert why in written()
+
+
+@pytest.mark.parametrize(
+    ("build", "heads", "why"),
+    [
+        (Sum, 1, "do not sum to one"),
+        (lambda: nn.Linear(32, 32), 1, "a layer named W_value or value"),
+        (lambda: MultiHeadSelfAttention(32, 8), 8, "8 heads are too small to tell 8 words apart"),
+    ],
+)
+def test_weights_that_cannot_be_read_are_refused(
+    build: Callable[[], nn.Module], heads: int, why: str
+) -> None:
+    reader = SentenceReader(build, looks_back=False)
+    with pytest.raises(ValueError, match=why):
+        looks(reader, reader.layer, GAPPED.split(), heads)
+
+
+def test_heads_have_a_colour_each() -> None:
+    attention_arrows(torch.tensor([[0.9, 0.1], [0.2, 0.8]]), ["a", "b"], query=1)
+    assert [line.get_color() for line in plt.gca().lines] == [HEADS[0]] * 2 + [HEADS[1]] * 2
+    assert {"head 0", "head 1"} <= {text.get_text() for text in plt.gca().texts}
