@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         write_feedback,
         write_report,
     )
+    from .operations.stream import grade_stream
     from .records import SubmissionResult, Verdict
 
 #: where each public name stands
@@ -56,6 +57,7 @@ _HOMES = {
     "export_formats": "operations.results",
     "final_results": "operations.results",
     "grade": "operations.grade",
+    "grade_stream": "operations.stream",
     "load_course": "operations.content",
     "record": "operations.results",
     "release": "operations.content",
@@ -87,6 +89,7 @@ __all__ = [
     "extend",
     "final_results",
     "grade",
+    "grade_stream",
     "load_course",
     "record",
     "release",

@@ -24,6 +24,7 @@ from .output import (
     plain,
     progress_bar,
 )
+from .streaming import STANDARD_INPUT, stream
 
 _MOST_ROWS = 60
 
@@ -64,7 +65,9 @@ _MOST_ROWS = 60
 @click.option("--question", help="Grade this question alone again, of all submissions.")
 @in_course
 @as_json
+@click.pass_context
 def grade(
+    context: click.Context,
     submitted: Path,
     results: Path | None,
     jobs: int,
@@ -83,10 +86,16 @@ def grade(
     SUBMITTED holds <student>/<assignment>/<exercise>.py or .ipynb; the folder of one assignment
     works too. Of assignments with nbgrader's own tests (docs/migration.md) the cells are run.
 
+    With - in the place of SUBMITTED the grader stays warm: it reads the path of a submission per
+    line from standard input, and answers each with its result line, or one with "error".
+
     \b
     Example: autograder grade course/submitted --jobs 2 --resume
              autograder grade course/submitted --question masking/causal_mask
+             autograder grade - < paths > answers
     """
+    if submitted == STANDARD_INPUT:
+        return stream(context, context.params)
     with progress_bar() as progress:
         report = grading.grade(
             submitted,

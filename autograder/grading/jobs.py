@@ -6,6 +6,7 @@ student's file or answer ended it (`watch`), that is left out and the rest is gr
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import multiprocessing
@@ -23,6 +24,7 @@ from ..errors import SandboxError
 from ..records import Assignment, SubmissionResult
 from ..sandbox import ForkServer
 from ..submission import Submission
+from .sources import Source
 from .submissions import OnResult
 from .watch import Ends, Watch
 
@@ -78,13 +80,37 @@ class _Task:
     ends: Ends = field(default_factory=Ends)
 
 
+@dataclass(slots=True)
+class _Waiting:
+    """What is to be graded: first what is tried again, then what the source gives."""
+
+    source: Source
+    _again: list[_Task] = field(default_factory=list)
+
+    def append(self, task: _Task) -> None:
+        """To be tried again."""
+        self._again.append(task)
+
+    def take(self) -> _Task | None:
+        """The next one that is there."""
+        if self._again:
+            return self._again.pop()
+        task = self.source.take()
+        return _Task(*task) if task else None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether there will be no other one."""
+        return not self._again and self.source.has_ended
+
+
 class _Lost(str):
     """A job's answer when the sandbox failed it."""
 
 
 @dataclass(slots=True)
 class ClassGrader:
-    """Runs `jobs` processes over submissions and hands on each result as it comes."""
+    """Runs up to `jobs` processes over submissions and hands on each result as it comes."""
 
     grader: Grader
     failed: Failed
@@ -92,15 +118,14 @@ class ClassGrader:
     jobs: int
     _running: list[_Job] = field(default_factory=list)
 
-    def run(self, tasks: Sequence[tuple[Submission, Assignment]]) -> None:
-        """Grades all; returns when every submission has a result."""
-        waiting = [_Task(*task) for task in reversed(tasks)]
+    def run(self, source: Source) -> None:
+        """Grades all; returns when the source has ended and every submission has a result."""
+        waiting = _Waiting(source)
         try:
-            for _ in range(min(self.jobs, len(waiting))):
-                self._running.append(self._start())
-            while waiting or any(job.task for job in self._running):
-                self._feed(waiting)
+            self._feed(waiting)
+            while not waiting.has_ended or any(job.task for job in self._running):
                 self._collect(waiting)
+                self._feed(waiting)
         finally:
             for job in self._running:
                 _stop(job)
@@ -116,19 +141,21 @@ class ClassGrader:
         far.close()
         return _Job(process, near, watch)
 
-    def _feed(self, waiting: list[_Task]) -> None:
+    def _feed(self, waiting: _Waiting) -> None:
         for job in self._running:
-            if job.task is None and waiting:
-                job.task = waiting.pop()
-                job.task.tries += 1
-                job.deadline = time.monotonic() + _patience(job.task.assignment)
-                task = (job.task.submission, job.task.assignment, job.task.ends.left_out)
-                job.pipe.send(task)
+            if job.task is None and (task := waiting.take()):
+                _give(job, task)
+        while len(self._running) < self.jobs and (task := waiting.take()):
+            self._running.append(self._start())
+            _give(self._running[-1], task)
 
-    def _collect(self, waiting: list[_Task]) -> None:
+    def _collect(self, waiting: _Waiting) -> None:
         busy = [job for job in self._running if job.task]
-        soonest = min(job.deadline for job in busy)
-        ready = wait([job.pipe for job in busy], max(0.0, soonest - time.monotonic()))
+        has_room = len(busy) < self.jobs
+        ready = wait(
+            [*(job.pipe for job in busy), *(waiting.source.awaited() if has_room else ())],
+            max(0.0, min(job.deadline for job in busy) - time.monotonic()) if busy else None,
+        )
         for job in busy:
             if job.pipe in ready:
                 if not self._take(job, waiting):
@@ -136,7 +163,7 @@ class ClassGrader:
             elif time.monotonic() > job.deadline:
                 self._replace(job, waiting, "the grader got stuck on this submission")
 
-    def _take(self, job: _Job, waiting: list[_Task]) -> bool:
+    def _take(self, job: _Job, waiting: _Waiting) -> bool:
         """Takes a job's answer; False where that made an end of all jobs, and new ones began."""
         assert job.task is not None
         try:
@@ -155,7 +182,7 @@ class ClassGrader:
             self._again(task, waiting, answer)
         return True
 
-    def _replace(self, job: _Job, waiting: list[_Task], reason: str) -> None:
+    def _replace(self, job: _Job, waiting: _Waiting, reason: str) -> None:
         task = job.task
         assert task is not None
         _stop(job)
@@ -167,7 +194,7 @@ class ClassGrader:
         else:
             self._again(task, waiting, reason)
 
-    def _start_anew(self, waiting: list[_Task], reason: str) -> None:
+    def _start_anew(self, waiting: _Waiting, reason: str) -> None:
         """The fork server is gone: a new one, and jobs that know it."""
         tasks = [job.task for job in self._running if job.task]
         count = len(self._running)
@@ -182,11 +209,19 @@ class ClassGrader:
         for _ in range(count):
             self._running.append(self._start())
 
-    def _again(self, task: _Task, waiting: list[_Task], reason: str) -> None:
+    def _again(self, task: _Task, waiting: _Waiting, reason: str) -> None:
         if task.tries < _TRIES:
             waiting.append(task)
         else:
             self.on_result(self.failed(task.submission, reason))
+
+
+def _give(job: _Job, task: _Task) -> None:
+    job.task = task
+    task.tries += 1
+    job.deadline = time.monotonic() + _patience(task.assignment)
+    with contextlib.suppress(OSError):  # it ended while it had nothing to do: `_collect` notices
+        job.pipe.send((task.submission, task.assignment, task.ends.left_out))
 
 
 def _patience(assignment: Assignment) -> float:

@@ -16,9 +16,8 @@ from ..submission import Found, Submission, find_submissions
 from .jobs import ClassGrader, Grader
 from .options import RunOptions
 from .secret import FILE_NAME, class_secret
+from .sources import Listed, Source, Task
 from .submissions import failed
-
-Task = tuple[Submission, Assignment]
 
 
 class Engine(Protocol):
@@ -154,18 +153,30 @@ def grade_submissions(
     secret: bytes = b"",
 ) -> None:
     """Starts the jobs, and hands on every result as it comes; `secret` is the class's."""
-    if not tasks:
-        return
-    by_name = {assignment.name: assignment for _, assignment in tasks}
-    grader = engine.grader(fork_server, list(by_name.values()), suite_digests, secret)
+    if tasks:
+        assignments = list({assignment.name: assignment for _, assignment in tasks}.values())
+        grader = engine.grader(fork_server, assignments, suite_digests, secret)
+        run_jobs(grader, assignments, Listed(tasks), suite_digests, jobs, on_result)
+
+
+def run_jobs(
+    grader: Grader,
+    assignments: Sequence[Assignment],
+    source: Source,
+    suite_digests: Mapping[str, str],
+    jobs: int,
+    on_result: Callable[[SubmissionResult], None],
+) -> None:
+    """Grades what a source gives of these assignments; returns when it has ended."""
+    by_name = {assignment.name: assignment for assignment in assignments}
 
     def on_failed(submission: Submission, reason: str) -> SubmissionResult:
         name = submission.assignment
-        return failed(submission, by_name[name], suite_digests[name], fork_server.tier, reason)
+        return failed(submission, by_name[name], suite_digests[name], grader.parent.tier, reason)
 
     if jobs > 1:
-        grader.prepare(list(by_name.values()))
-    ClassGrader(grader, on_failed, on_result, jobs).run(tasks)
+        grader.prepare(assignments)
+    ClassGrader(grader, on_failed, on_result, jobs).run(source)
 
 
 def _key(

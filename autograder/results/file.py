@@ -190,6 +190,13 @@ def _key_of(document: dict[str, Any]) -> GradedKey | None:
     )
 
 
+def graded_key(result: SubmissionResult) -> GradedKey | None:
+    """What a result says to have been graded; None for a failed one."""
+    if result.status is not SubmissionStatus.GRADED:
+        return None
+    return result.student, result.assignment, result.submission_digest, result.suite_digest
+
+
 def _line(result: SubmissionResult) -> bytes:
     document = result.to_json()
     line = json.dumps(document).encode() + b"\n"

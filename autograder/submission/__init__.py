@@ -1,6 +1,6 @@
 """What students submit, found and read: one module text per exercise, or what is wrong with it."""
 
-from .find import Found, Skipped, Submission, find_submissions
+from .find import Found, Skipped, Submission, find_submissions, submission_at
 from .notebook import module_of_notebook
 from .read import Answers, read_exercise, submission_digest, unreadable
 
@@ -12,6 +12,7 @@ __all__ = [
     "find_submissions",
     "module_of_notebook",
     "read_exercise",
+    "submission_at",
     "submission_digest",
     "unreadable",
 ]

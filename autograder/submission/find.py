@@ -77,6 +77,25 @@ def find_submissions(
     return Found(tuple(submissions), tuple(skipped))
 
 
+def submission_at(
+    folder: Path, known: Collection[str], assignment: str | None = None
+) -> Submission:
+    """The submission that a folder is; raises `UserError` where it is none.
+
+    `known` and `assignment` are as for `find_submissions`.
+    """
+    if folder.is_symlink() or not folder.is_dir():
+        what = "a link, and links are not followed" if folder.is_symlink() else "not a folder"
+        raise UserError(f"{folder} is {what}; expected the folder <student>/<assignment>")
+    place = folder.resolve()
+    name = assignment or place.name
+    if name not in known:
+        raise UserError(f"{folder}: there is no assignment {name!r}; known: {', '.join(known)}")
+    if not place.parent.name:
+        raise UserError(f"{folder} has no folder of a student; expected <student>/<assignment>")
+    return Submission(place.parent.name, name, folder)
+
+
 def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
     with os.scandir(folder) as entries:
         visible = [entry for entry in entries if not entry.name.startswith(".")]

@@ -1,0 +1,57 @@
+"""`autograder grade -`: paths in on standard input, lines of JSON out on standard output."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..operations.stream import grade_stream
+from ..records import SubmissionResult, Tier
+from .output import errors
+
+if TYPE_CHECKING:  # its import loads torch, for which the sandbox's start need not wait
+    from ..grading.stream import Refused
+
+#: how the path of a submission is written that stands for standard input
+STANDARD_INPUT = Path("-")
+#: of `grade`, what is for a whole class
+_FOR_A_CLASS = ("shard", "resume", "gradebook", "question", "as_json")
+
+
+def stream(context: click.Context, chosen: Mapping[str, Any]) -> int:
+    """Answers line after line until there are no more; returns the exit code."""
+    for name in _FOR_A_CLASS:
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name.removeprefix('as_')} is for a whole class, not for -")
+    try:
+        report = grade_stream(
+            sys.stdin,
+            _print,
+            course=chosen["course_folder"],
+            jobs=chosen["jobs"],
+            assignment=chosen["assignment"],
+            tier=Tier(chosen["tier"]) if chosen["tier"] else None,
+            results=chosen["results"],
+            secret=chosen["secret"],
+            ready=_say_ready,
+        )
+    except BrokenPipeError:
+        # nobody reads the answers any more; Python must not try again when it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return 2 if report.failed else int(report.refused > 0)
+
+
+def _print(answer: SubmissionResult | Refused) -> None:
+    sys.stdout.write(json.dumps(answer.to_json()) + "\n")
+    sys.stdout.flush()
+
+
+def _say_ready(tier: Tier) -> None:
+    errors.print(f"isolation tier {tier}; ready: a path of a submission per line")

@@ -1,0 +1,50 @@
+"""`examples/service.py`: files in by HTTP, results out, over one warm `autograder grade -`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def _post(url: str, data: bytes) -> tuple[int, dict[str, object]]:
+    try:
+        with urllib.request.urlopen(url, data, timeout=120) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error) if "json" in error.headers["Content-Type"] else {}
+
+
+def test_the_example_of_a_service_grades_what_is_sent_and_ends_with_its_grader(
+    tmp_path: Path,
+) -> None:
+    command = [sys.executable, ROOT / "examples" / "service.py", "0", "--course", ROOT]
+    with subprocess.Popen(
+        [*command, "--assignment", "simplified_attention", "--jobs", "2"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as service:
+        assert service.stdout is not None
+        url = service.stdout.readline().strip() + "/simplified_attention/scores.py"
+        right = (ROOT / "solutions" / "simplified_attention" / "scores.py").read_bytes()
+        with ThreadPoolExecutor() as threads:
+            answers = list(threads.map(_post, [url] * 3, [right, b"1 +", right]))
+        elsewhere, _ = _post(url.replace("simplified_attention", "..%2f"), right)
+        service.terminate()
+        # the pipe has its end when the grader, which writes to it too, has ended
+        _, said = service.communicate(timeout=60)
+    assert [status for status, _ in answers] == [200, 200, 200], said
+    first, second, third = (answer for _, answer in answers)
+    exercise = {e["exercise"]: e for e in first["exercises"]}["scores"]
+    assert exercise["score"] == exercise["max_score"] and second["score"] == 0
+    assert first["exercises"] == third["exercises"]
+    assert elsewhere == 400
+    assert "Traceback" not in said

@@ -1,0 +1,106 @@
+"""`grade -`: a line in, an answer out, for as long as there are lines."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import multiprocessing
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograder.course import Course
+from autograder.grading.stream import Refused, StreamOptions, StreamReport, grade_lines
+from autograder.grading.suite_engine import SuiteEngine
+from autograder.records import SubmissionResult
+from autograder.results.file import read_results
+
+ASSIGNMENT = "simplified_attention"
+WRONG = "def query_scores(inputs, query):\n    return inputs @ query\n"
+
+
+class Stream:
+    """Grades lines; `then` is called after each answer and may write more, or end it."""
+
+    def __init__(self, folder: Path, course: Course, wall) -> None:
+        self.answers: list[SubmissionResult | Refused] = []
+        self._options = {"secret": folder / "secret.key", "assignment": ASSIGNMENT}
+        self._engine = SuiteEngine(course, lambda tier: contextlib.nullcontext(wall))
+        self._near, self._far = socket.socketpair()
+
+    def write(self, *lines: object) -> None:
+        self._near.sendall("".join(f"{line}\n" for line in lines).encode())
+
+    def end(self) -> None:
+        # a pipe would stay open: jobs are forks of this process, which holds its other end
+        self._near.shutdown(socket.SHUT_WR)
+
+    def grade(self, then: Callable[[], None] = lambda: None, **options: object) -> StreamReport:
+        def answer(one: SubmissionResult | Refused) -> None:
+            self.answers.append(one)
+            then()
+
+        wanted = StreamOptions(**{**self._options, **options})
+        with self._near, self._far:
+            descriptor = self._far.fileno()
+            return grade_lines(self._engine, descriptor, wanted, lambda tier: None, answer)
+
+
+@pytest.fixture
+def stream(tmp_path: Path, course: Course, wall) -> Stream:
+    return Stream(tmp_path, course, wall)
+
+
+def test_each_line_has_its_answer_and_the_end_of_input_ends_it(a_class, stream: Stream) -> None:
+    right, wrong = a_class.hand_in("ada"), a_class.hand_in("bob", scores=WRONG)
+    link = a_class.submitted / "link"
+    link.symlink_to(right)
+    stream.write(right, "", a_class.submitted / "nobody", link, '{"path": 3}', wrong)
+    stream.end()
+    report = stream.grade(jobs=2)
+    assert (report.graded, report.refused, report.failed) == (2, 3, 0)
+    refused = [a for a in stream.answers if isinstance(a, Refused)]
+    assert [(r.line, r.reason.partition(";")[0]) for r in refused] == [
+        (3, f"{a_class.submitted / 'nobody'} is not a folder"),
+        (4, f"{link} is a link, and links are not followed"),
+        (5, 'a line is a path, or {"path": PATH, "attempt": N} with N from 1'),
+    ]
+    scores = {a.student: a.score for a in stream.answers if isinstance(a, SubmissionResult)}
+    assert scores["ada"] == 100 > scores["bob"]
+    assert all(json.loads(json.dumps(a.to_json()))["schema"] for a in stream.answers)
+
+
+def test_an_answer_is_there_before_the_next_line_and_a_job_that_ended_meanwhile_is_replaced(
+    a_class, stream: Stream
+) -> None:
+    right = a_class.hand_in("ada")
+
+    def next_one() -> None:
+        if len(stream.answers) == 1:
+            for job in multiprocessing.active_children():
+                job.kill()
+                job.join()
+            stream.write(json.dumps({"path": str(right), "attempt": 7}))
+            stream.end()
+
+    stream.write(right)
+    stream.grade(next_one)
+    assert [(a.attempt, a.score) for a in stream.answers] == [(1, 100), (7, 100)]
+
+
+def test_with_a_results_file_lines_are_kept_and_attempts_counted(a_class, stream: Stream) -> None:
+    place = a_class.hand_in("ada")
+
+    def once_more() -> None:
+        if len(stream.answers) == 1:
+            (place / "scores.py").write_text(WRONG)
+            stream.write(place)
+            stream.end()
+
+    stream.write(place)
+    stream.grade(once_more, results=a_class.results)
+    kept = read_results(a_class.results)
+    assert kept == stream.answers
+    assert [line.attempt for line in kept] == [1, 2]
