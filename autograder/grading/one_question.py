@@ -19,7 +19,7 @@ from ..records import (
 )
 from ..sandbox import ForkServer
 from ..submission import Submission
-from .jobs import Grader
+from .job import Grader
 from .options import Wanted
 from .run import Engine
 from .watch import Watch

@@ -13,7 +13,8 @@ from ..records import Assignment, SubmissionResult, SubmissionStatus, Tier
 from ..results.file import GradedKey, History, ResultsFile
 from ..sandbox import ForkServer
 from ..submission import Found, Submission, find_submissions
-from .jobs import ClassGrader, Grader
+from .job import Grader
+from .jobs import ClassGrader
 from .options import RunOptions
 from .secret import FILE_NAME, class_secret
 from .sources import Listed, Source, Task

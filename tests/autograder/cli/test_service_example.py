@@ -9,11 +9,12 @@ import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def _post(url: str, data: bytes) -> tuple[int, dict[str, object]]:
+def _post(url: str, data: bytes) -> tuple[int, dict[str, Any]]:
     try:
         with urllib.request.urlopen(url, data, timeout=120) as answer:
             return answer.status, json.load(answer)
@@ -24,7 +25,8 @@ def _post(url: str, data: bytes) -> tuple[int, dict[str, object]]:
 def test_the_example_of_a_service_grades_what_is_sent_and_ends_with_its_grader(
     tmp_path: Path,
 ) -> None:
-    command = [sys.executable, ROOT / "examples" / "service.py", "0", "--course", ROOT]
+    service_py = str(ROOT / "examples" / "service.py")
+    command = [sys.executable, service_py, "0", "--course", str(ROOT)]
     with subprocess.Popen(
         [*command, "--assignment", "simplified_attention", "--jobs", "2"],
         cwd=tmp_path,

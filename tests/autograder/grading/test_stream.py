@@ -7,7 +7,9 @@ import json
 import multiprocessing
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,9 @@ from autograder.grading.stream import Refused, StreamOptions, StreamReport, grad
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import SubmissionResult
 from autograder.results.file import read_results
+from autograder.sandbox import ForkServer
+
+from .conftest import ClassFolder
 
 ASSIGNMENT = "simplified_attention"
 WRONG = "def query_scores(inputs, query):\n    return inputs @ query\n"
@@ -24,11 +29,15 @@ WRONG = "def query_scores(inputs, query):\n    return inputs @ query\n"
 class Stream:
     """Grades lines; `then` is called after each answer and may write more, or end it."""
 
-    def __init__(self, folder: Path, course: Course, wall) -> None:
+    def __init__(self, folder: Path, course: Course, wall: ForkServer) -> None:
         self.answers: list[SubmissionResult | Refused] = []
-        self._options = {"secret": folder / "secret.key", "assignment": ASSIGNMENT}
+        self._options = StreamOptions(folder / "secret.key", assignment=ASSIGNMENT)
         self._engine = SuiteEngine(course, lambda tier: contextlib.nullcontext(wall))
         self._near, self._far = socket.socketpair()
+
+    @property
+    def results(self) -> list[SubmissionResult]:
+        return [answer for answer in self.answers if isinstance(answer, SubmissionResult)]
 
     def write(self, *lines: object) -> None:
         self._near.sendall("".join(f"{line}\n" for line in lines).encode())
@@ -37,23 +46,25 @@ class Stream:
         # a pipe would stay open: jobs are forks of this process, which holds its other end
         self._near.shutdown(socket.SHUT_WR)
 
-    def grade(self, then: Callable[[], None] = lambda: None, **options: object) -> StreamReport:
+    def grade(self, then: Callable[[], None] = lambda: None, **options: Any) -> StreamReport:
         def answer(one: SubmissionResult | Refused) -> None:
             self.answers.append(one)
             then()
 
-        wanted = StreamOptions(**{**self._options, **options})
+        wanted = replace(self._options, **options)
         with self._near, self._far:
             descriptor = self._far.fileno()
             return grade_lines(self._engine, descriptor, wanted, lambda tier: None, answer)
 
 
 @pytest.fixture
-def stream(tmp_path: Path, course: Course, wall) -> Stream:
+def stream(tmp_path: Path, course: Course, wall: ForkServer) -> Stream:
     return Stream(tmp_path, course, wall)
 
 
-def test_each_line_has_its_answer_and_the_end_of_input_ends_it(a_class, stream: Stream) -> None:
+def test_each_line_has_its_answer_and_the_end_of_input_ends_it(
+    a_class: ClassFolder, stream: Stream
+) -> None:
     right, wrong = a_class.hand_in("ada"), a_class.hand_in("bob", scores=WRONG)
     link = a_class.submitted / "link"
     link.symlink_to(right)
@@ -67,13 +78,13 @@ def test_each_line_has_its_answer_and_the_end_of_input_ends_it(a_class, stream: 
         (4, f"{link} is a link, and links are not followed"),
         (5, 'a line is a path, or {"path": PATH, "attempt": N} with N from 1'),
     ]
-    scores = {a.student: a.score for a in stream.answers if isinstance(a, SubmissionResult)}
+    scores = {result.student: result.score for result in stream.results}
     assert scores["ada"] == 100 > scores["bob"]
     assert all(json.loads(json.dumps(a.to_json()))["schema"] for a in stream.answers)
 
 
 def test_an_answer_is_there_before_the_next_line_and_a_job_that_ended_meanwhile_is_replaced(
-    a_class, stream: Stream
+    a_class: ClassFolder, stream: Stream
 ) -> None:
     right = a_class.hand_in("ada")
 
@@ -87,10 +98,12 @@ def test_an_answer_is_there_before_the_next_line_and_a_job_that_ended_meanwhile_
 
     stream.write(right)
     stream.grade(next_one)
-    assert [(a.attempt, a.score) for a in stream.answers] == [(1, 100), (7, 100)]
+    assert [(r.attempt, r.score) for r in stream.results] == [(1, 100), (7, 100)]
 
 
-def test_with_a_results_file_lines_are_kept_and_attempts_counted(a_class, stream: Stream) -> None:
+def test_with_a_results_file_lines_are_kept_and_attempts_counted(
+    a_class: ClassFolder, stream: Stream
+) -> None:
     place = a_class.hand_in("ada")
 
     def once_more() -> None:
