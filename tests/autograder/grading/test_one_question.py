@@ -83,8 +83,9 @@ def test_a_submission_that_changed_since_is_graded_whole(
 
 
 def test_one_question_of_those_that_were_graded_before_is_a_contradiction(
-    masks: autograder.Course, submit: Callable[..., Path]
+    masks: autograder.Course,
 ) -> None:
-    submitted = submit("ada", {"masking.py": ""}).parent.parent
+    submitted = masks.root / "course" / "submitted"
+    (submitted / "ada" / "masks").mkdir(parents=True)
     with pytest.raises(UserError, match="leave out --resume"):
         autograder.grade(submitted, course=masks.root, question="mask_scores", resume=True)
