@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .operations.changes import class_changes, write_changes
     from .operations.classes import extend, set_roster, withdraw
     from .operations.collect import collect
-    from .operations.content import load_course, release, validate
+    from .operations.content import load_course, new, release, validate
     from .operations.grade import GradeReport, grade
     from .operations.reading import class_results
     from .operations.results import (
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         final_results,
         record,
         report,
+        similar,
         write_feedback,
         write_report,
     )
@@ -59,10 +60,12 @@ _HOMES = {
     "grade": "operations.grade",
     "grade_stream": "operations.stream",
     "load_course": "operations.content",
+    "new": "operations.content",
     "record": "operations.results",
     "release": "operations.content",
     "report": "operations.results",
     "set_roster": "operations.classes",
+    "similar": "operations.results",
     "validate": "operations.content",
     "withdraw": "operations.classes",
     "write_changes": "operations.changes",
@@ -91,10 +94,12 @@ __all__ = [
     "grade",
     "grade_stream",
     "load_course",
+    "new",
     "record",
     "release",
     "report",
     "set_roster",
+    "similar",
     "validate",
     "withdraw",
     "write_changes",

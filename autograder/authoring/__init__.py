@@ -1,18 +1,22 @@
 """From content to product: what students get, proved to be fresh and to tell nothing hidden."""
 
-from .bundle import build_wheel
 from .gradescope import gradescope_bundle
 from .leaks import Leak
+from .package_wheel import package_wheel
 from .release import Difference, ReleasedFolder, ReleaseReport, find_leaks, release, verify_fresh
+from .scaffold import Scaffold, scaffold_course, scaffold_exercise
 
 __all__ = [
     "Difference",
     "Leak",
     "ReleaseReport",
     "ReleasedFolder",
-    "build_wheel",
+    "Scaffold",
     "find_leaks",
     "gradescope_bundle",
+    "package_wheel",
     "release",
+    "scaffold_course",
+    "scaffold_exercise",
     "verify_fresh",
 ]

@@ -15,7 +15,8 @@ from pathlib import Path
 from ..course import Course
 from ..errors import UserError
 from ..records import Assignment
-from .bundle import DATE, build_wheel
+from .bundle import DATE
+from .package_wheel import package_wheel
 
 _SCRIPTS = ("setup.sh", "run_autograder")
 #: what a grading run reads; misconceptions name the mistakes
@@ -30,7 +31,7 @@ def gradescope_bundle(
     `wheel` takes the place of the project's own, built otherwise.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        wheel = wheel or build_wheel(course.root, Path(scratch))
+        wheel = wheel or package_wheel(course.root, Path(scratch))
         content = _zip({**_files(course, assignment), wheel.name: wheel.read_bytes()})
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from ..course import Course
 from ..records import Assignment
-from .bundle import build_wheel, bundle_bytes
+from .bundle import bundle_bytes
 from .folder import ReleasedAssignment, released_assignment
 from .leaks import Leak, LeakFinder, refuse_leaks
+from .package_wheel import package_wheel
 from .staging import replace_all, write_tree
 from .student_wheel import student_wheel
 from .whole_course import WHOLE_COURSE, whole_course
@@ -67,7 +68,7 @@ def release(
     bundles = bundle_folder or course.root / "dist"
     with _scratch(course.root) as scratch:
         made = [released_assignment(course, item, scratch / item.name) for item in chosen]
-        wheel = wheel or _for_students(build_wheel(course.root, scratch / "wheel"))
+        wheel = wheel or _for_students(package_wheel(course.root, scratch / "wheel"))
         finder = LeakFinder(course)
         files = {item.name: _files(item, wheel) for item in made}
         refuse_leaks(

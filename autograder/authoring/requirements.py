@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 
-from ..errors import ContentError
+from .package_wheel import wheel_name
 
 _PIN = re.compile(r"^torch==[\w.]+", re.MULTILINE)
 _CPU_INDEX = "https://download.pytorch.org/whl/cpu"
@@ -24,16 +23,3 @@ def requirements_text(root: Path) -> str:
     pin = _PIN.search(text)
     small = f"{_SMALL_TORCH}{pin.group(0)}\n" if pin else ""
     return f"{small}./{wheel_name(root)}\n"
-
-
-def wheel_name(root: Path) -> str:
-    """The file name of the wheel that `pyproject.toml` describes."""
-    path = root / "pyproject.toml"
-    try:
-        project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
-        name, version = project["name"], project["version"]
-    except (OSError, tomllib.TOMLDecodeError, KeyError) as error:
-        raise ContentError(
-            path, None, f"no name and version of the package: {error!r}", "add both to [project]"
-        ) from error
-    return f"{name.replace('-', '_')}-{version}-py3-none-any.whl"

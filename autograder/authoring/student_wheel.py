@@ -35,7 +35,7 @@ def student_wheel(wheel: bytes) -> bytes:
         for name, data in files.items()
         if name in needed or _is_about_the_wheel(name)
     }
-    return _zip(kept)
+    return wheel_bytes(kept)
 
 
 def _module(name: str) -> str:
@@ -94,7 +94,8 @@ def _metadata(data: bytes) -> bytes:
     return "\n".join(kept).encode("utf-8")
 
 
-def _zip(files: Mapping[str, bytes]) -> bytes:
+def wheel_bytes(files: Mapping[str, bytes]) -> bytes:
+    """A wheel of these files, with its record: the same bytes whenever it is made."""
     folder = next(name.partition("/")[0] for name in files if ".dist-info/" in name)
     record = f"{folder}/RECORD"
     text = "".join(_lines(sorted(files.items()))) + f"{record},,\n"

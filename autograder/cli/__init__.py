@@ -25,7 +25,9 @@ _SECTIONS = {
         "status": ("student", "Show progress and points, and what to submit."),
     },
     "Instructors": {
+        "new": ("authoring", "Write all files of a new exercise, question or course."),
         "validate": ("instructor", "Prove the content: solutions pass, mistakes fail."),
+        "expected": ("authoring", "Write down what the example class earns."),
         "release": ("instructor", "Write assignments/ and the bundles for students."),
         "nbgrader": ("nbgrading", "Make a folder a course of nbgrader."),
         "collect": ("collecting", "Bring downloads and clones into the class folder."),
@@ -42,6 +44,7 @@ _SECTIONS = {
         "record": ("results", "Write nbgrader's gradebook."),
         "feedback": ("results", "Write a page of feedback for every student."),
         "report": ("results", "Write a report of the class."),
+        "similar": ("similar", "Find submissions that are alike, to look at."),
         "export": ("results", "Export grades for a platform."),
         "gradescope-bundle": ("results", "Write an autograder for Gradescope."),
     },

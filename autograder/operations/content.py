@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..course import Course
+from ..course import Course, find_root, refuse_unfinished
+from ..errors import UserError
 from .courses import HERE, chosen_assignments, course_at
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
-    from ..authoring import ReleaseReport
+    from ..authoring import ReleaseReport, Scaffold
     from ..grading.validation.validate import ValidationReport
 
 
@@ -42,6 +43,31 @@ def load_course(folder: Path | str = HERE) -> Course:
     Raises `UserError` where there is none, `ContentError` for content that is wrong.
     """
     return course_at(Path(folder))
+
+
+def new(
+    assignment: str,
+    exercise: str,
+    questions: Sequence[str] = (),
+    *,
+    course: Path | str = HERE,
+) -> Scaffold:
+    """Writes all files of a new exercise, or of new questions of one, with what is to do in them.
+
+    An empty folder that is in no course becomes one. `validate` then names what is to do.
+
+        autograder.new("ciphers", "shift", ["shift_letter"], course="my_course")
+
+    Raises `UserError` for a name that can't be one, or a folder that is no place for a course.
+    """
+    from ..authoring import Scaffold, scaffold_course, scaffold_exercise
+
+    repository: tuple[Path, ...] = ()
+    try:
+        root = find_root(Path(course))
+    except UserError:
+        repository, root = scaffold_course(Path(course)), Path(course)
+    return Scaffold(root, repository, scaffold_exercise(root, assignment, exercise, questions))
 
 
 def release(assignments: Sequence[str] = (), *, course: Path | str = HERE) -> ReleaseReport:
@@ -78,10 +104,11 @@ def validate(
 
         print(autograder.validate(["simplified_attention/scores"]).problems)
     """
-    from ..grading.validation.cases import FORMS
+    from ..grading.validation.cases import FORMS, chosen_of
     from ..grading.validation.validate import validate as prove
 
     of = load_course(course)
+    refuse_unfinished(of, chosen_of(of, names))
     return prove(of, names, forms=forms or FORMS, jobs=jobs, starts=starts, judged=judged)
 
 

@@ -53,9 +53,9 @@ FACE = {
     *("AutograderError", "ContentError", "Course", "GradeReport", "GraderError"),
     *("SubmissionResult", "UserError", "Verdict", "__version__", "class_results", "collect"),
     *("deliver_feedback", "export", "extend", "set_roster", "withdraw"),
-    *("export_formats", "final_results", "grade", "grade_stream", "load_course", "record"),
-    *("release", "report", "class_changes", "validate", "write_changes", "write_feedback"),
-    "write_report",
+    *("export_formats", "final_results", "grade", "grade_stream", "load_course", "new", "record"),
+    *("release", "report", "class_changes", "similar", "validate", "write_changes"),
+    *("write_feedback", "write_report"),
 }
 
 

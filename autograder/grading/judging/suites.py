@@ -83,6 +83,10 @@ class SuiteRunner:
             questions = self._suites.setdefault(item.path, {})
             questions.setdefault(test.question, {})[item.name] = test
 
+    def has(self, suite: Path) -> bool:
+        """Whether a suite has any test."""
+        return suite in self._suites
+
     def solution(self, suite: Path) -> Implementation:
         """The solution module that a suite compares with."""
         return self._solutions(suite)
@@ -194,15 +198,17 @@ class _Collector:
     def __init__(self) -> None:
         self.runner: SuiteRunner | None = None
         self.error: ContentError | None = None
-        self.collect_errors: list[str] = []
+        #: the suite that can't be read, and why
+        self.unreadable: list[tuple[str, str]] = []
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
-            self.collect_errors.append(str(report.longrepr))
+            suite = report.nodeid.partition("::")[0]
+            self.unreadable.append((suite, str(report.longrepr)))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        if not self.collect_errors:
+        if not self.unreadable:
             try:
                 self.runner = SuiteRunner(session.config, session.items)
             except ContentError as error:
@@ -213,8 +219,12 @@ class _Collector:
 def collect_suites(root: Path, suites: Sequence[Path]) -> SuiteRunner:
     """Collects hidden suites once; pytest has ended when it returns.
 
-    Raises `ContentError` for a test that can't be judged with, `GraderError` where pytest fails.
+    Raises `ContentError` for a suite that is not there, or that can't be judged with, `GraderError`
+    where pytest fails.
     """
+    for suite in suites:
+        if not suite.is_file():
+            raise ContentError(suite, None, "no hidden suite", "write it: docs/authoring.md")
     collector = _Collector()
     arguments = [
         *(str(suite) for suite in suites),
@@ -230,6 +240,10 @@ def collect_suites(root: Path, suites: Sequence[Path]) -> SuiteRunner:
     if collector.error is not None:
         raise collector.error
     if collector.runner is None:
-        details = "\n".join(collector.collect_errors) or f"pytest ended with code {int(code)}"
-        raise GraderError(f"the hidden suites can't be collected:\n{details}")
+        for name, why in collector.unreadable:
+            raise ContentError(root / name, None, f"can't be imported:\n{why}", "fix the suite")
+        raise GraderError(f"the hidden suites can't be collected: pytest ended with code {code}")
+    for suite in suites:
+        if not collector.runner.has(suite):
+            raise ContentError(suite, None, "no test in it", "write one for each question")
     return collector.runner

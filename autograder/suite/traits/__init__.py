@@ -1,12 +1,13 @@
 """What holds for every question, tested for every question from one declaration."""
 
-from .declaration import TRAITS, Traits
+from .declaration import NO_TENSORS, TRAITS, Traits
 from .general import check_trait
 from .inputs import Ids, Input, Made, Pair, Rate, Size, Sizes, Tensor, normal, positive, rows
 from .itself import check_by_itself
 from .table import Row, declarations, traits_of
 
 __all__ = [
+    "NO_TENSORS",
     "TRAITS",
     "Ids",
     "Input",

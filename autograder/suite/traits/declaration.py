@@ -16,6 +16,10 @@ GENERATED = (LAYOUT, SIZE, CALLS, GRADIENTS)
 #: traits that tests of the question's own show, because no rule tells what is right
 FLOAT64, ERRORS, CHANCE = "float64", "errors", "chance"
 TRAITS = (*GENERATED, FLOAT64, ERRORS, CHANCE)
+#: the reasons of a question about something else than tensors: `Traits("...", [], without=...)`
+NO_TENSORS: Mapping[str, str] = {
+    trait: "it computes with no tensors; tests of its own show what holds" for trait in TRAITS
+}
 
 #: what a letter is where nothing else is said, and the largest that it becomes
 _USUAL: Mapping[str, int] = {"B": 2, "H": 3, "T": 5, "S": 7, "d": 4}

@@ -360,15 +360,17 @@ def test_nbgraders_complaint_reaches_the_author(course: Course, tmp_path: Path) 
 
 
 def test_a_wheel_that_can_not_be_built_says_why(tmp_path: Path) -> None:
-    tmp_path.joinpath("pyproject.toml").write_text("[build-system]\nrequires = ['nothing-such']\n")
+    broken = "[build-system]\nrequires = ['nothing-such']\n"
+    own = "[project]\nname = 'attention-autograder'\nversion = '1'\n"
+    tmp_path.joinpath("pyproject.toml").write_text(broken + own)
     with pytest.raises(GraderError, match="can't be built"):
-        authoring.build_wheel(tmp_path, tmp_path / "out")
+        authoring.package_wheel(tmp_path, tmp_path / "out")
 
 
 def test_the_projects_wheel_is_reproducible_and_holds_only_the_package(tmp_path: Path) -> None:
     root = Path(authoring.__file__).parents[2]
-    first = authoring.build_wheel(root, tmp_path / "one")
-    second = authoring.build_wheel(root, tmp_path / "two")
+    first = authoring.package_wheel(root, tmp_path / "one")
+    second = authoring.package_wheel(root, tmp_path / "two")
     assert first.read_bytes() == second.read_bytes()
     with zipfile.ZipFile(first) as archive:
         folders = {name.partition("/")[0] for name in archive.namelist()}

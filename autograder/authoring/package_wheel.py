@@ -1,0 +1,69 @@
+"""The wheel of this package that a course gives to its students and graders.
+
+The course that the package is developed in builds it from there. Any other course has the package
+as it is installed.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import metadata, resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from ..errors import ContentError
+from .bundle import build_wheel
+from .student_wheel import wheel_bytes
+
+PACKAGE = "attention-autograder"
+_WHEEL = "Wheel-Version: 1.0\nGenerator: autograder\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+_ABOUT = ("METADATA", "entry_points.txt")
+
+
+def package_wheel(root: Path, out: Path) -> Path:
+    """Writes the wheel for a course into a folder; raises `GraderError` where it can't be built."""
+    if _own_version(root) is not None:
+        return build_wheel(root, out)
+    path = out / wheel_name(root)
+    out.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(_installed())
+    return path
+
+
+def wheel_name(root: Path) -> str:
+    """The file name of that wheel; raises `ContentError` for an unreadable pyproject.toml."""
+    version = _own_version(root) or metadata.version(PACKAGE)
+    return f"{PACKAGE.replace('-', '_')}-{version}-py3-none-any.whl"
+
+
+def _own_version(root: Path) -> str | None:
+    """The version in the course's pyproject.toml, where that describes this package."""
+    path = root / "pyproject.toml"
+    if not path.is_file():
+        return None
+    try:
+        project = tomllib.loads(path.read_text(encoding="utf-8")).get("project", {})
+        return str(project["version"]) if project.get("name") == PACKAGE else None
+    except (OSError, tomllib.TOMLDecodeError, KeyError, AttributeError) as error:
+        raise ContentError(
+            path, None, f"no name and version of the package: {error!r}", "add both to [project]"
+        ) from error
+
+
+def _installed() -> bytes:
+    """The package as it is installed, as a wheel; whether its files or a link to them are there."""
+    distribution = metadata.distribution(PACKAGE)
+    folder = f"{PACKAGE.replace('-', '_')}-{distribution.version}.dist-info"
+    files = _files(resources.files("autograder"), "autograder")
+    files |= {f"{folder}/{name}": (distribution.read_text(name) or "").encode() for name in _ABOUT}
+    return wheel_bytes({**files, f"{folder}/WHEEL": _WHEEL.encode()})
+
+
+def _files(folder: Traversable, name: str) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    for entry in folder.iterdir():
+        if entry.is_dir() and entry.name != "__pycache__":
+            found |= _files(entry, f"{name}/{entry.name}")
+        elif entry.is_file() and not entry.name.endswith(".pyc"):
+            found[f"{name}/{entry.name}"] = entry.read_bytes()
+    return found

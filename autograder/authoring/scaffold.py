@@ -1,0 +1,141 @@
+"""New exercises, questions and courses: all files that they need, with what is to do in them."""
+
+from __future__ import annotations
+
+import keyword
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import metadata, resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from string import Template
+
+from ..errors import ContentError, UserError
+from ..files import replace_file
+from ..results.wording import readable
+
+#: what an exercise consists of, by its template: where it stands
+_ROOMS = {
+    "solution": "solutions/{assignment}/{exercise}.py",
+    "hidden": "tests/hidden/{assignment}/test_{exercise}.py",
+    "public": "tests/public/{assignment}/test_{exercise}.py",
+    "source": "source/{assignment}/{exercise}.md",
+    "hints": "source/{assignment}/hints.toml",
+    "misconceptions": "tests/misconceptions/{assignment}/{exercise}.py",
+    "alternatives": "tests/alternatives/{assignment}/{exercise}.py",
+}
+_PART = re.compile(r"^%%\n", re.MULTILINE)
+_EXERCISES = re.compile(r"^exercises\s*=\s*\[(?P<names>[^\]]*)\]", re.MULTILINE)
+#: what may stand in a folder that becomes a course
+_NOTHING = {".git", ".venv", ".gitignore", ".gitattributes", "README.md", "LICENSE"}
+
+
+@dataclass(frozen=True, slots=True)
+class Scaffold:
+    """What `new` wrote: files of a new course, if it made one, and those of the exercise."""
+
+    root: Path
+    repository: tuple[Path, ...]
+    written: tuple[Path, ...]
+
+
+def scaffold_course(root: Path) -> tuple[Path, ...]:
+    """Makes a folder a course without exercises; raises `UserError` where it holds other things."""
+    others = {path.name for path in root.iterdir()} - _NOTHING if root.is_dir() else set()
+    if others:
+        raise UserError(
+            f"{root.resolve()} is not inside a course, and no place for a new one: it holds "
+            f"{', '.join(sorted(others)[:5])}. Go to an empty folder, or say --course FOLDER."
+        )
+    files = [(_repository_name(file.name), file.read_text("utf-8")) for file in _repository()]
+    files.append(("constraints.txt", f"torch=={metadata.version('torch').partition('+')[0]}\n"))
+    new = [(root / name, text) for name, text in files if not (root / name).exists()]
+    for room in ("source", "solutions"):
+        (root / room).mkdir(parents=True, exist_ok=True)
+    return tuple(replace_file(path, text) for path, text in new)
+
+
+def scaffold_exercise(
+    root: Path, assignment: str, exercise: str, questions: Sequence[str]
+) -> tuple[Path, ...]:
+    """Writes the files of an exercise, or adds questions to one; returns those that changed.
+
+    Nothing that is there is replaced. Raises `UserError` for a name that Python can't have, or a
+    question that is there already, `ContentError` for an assignment.toml without exercises.
+    """
+    for name in (assignment, exercise, *questions):
+        _check_name(name)
+    is_new = not (root / "solutions" / assignment / f"{exercise}.py").exists()
+    if not is_new and not questions:
+        raise UserError(f"{assignment}/{exercise} is there already: say --question NAME to add one")
+    wanted = tuple(questions) or (exercise,)
+    texts = dict(_texts(root, assignment, exercise, wanted))
+    settings = root / "source" / assignment / "assignment.toml"
+    texts[settings] = _with_exercise(settings, assignment, exercise)
+    changed = [p for p, text in texts.items() if not p.is_file() or p.read_text("utf-8") != text]
+    return tuple(replace_file(path, texts[path]) for path in changed)
+
+
+def _texts(
+    root: Path, assignment: str, exercise: str, questions: Sequence[str]
+) -> Iterator[tuple[Path, str]]:
+    for room, place in _ROOMS.items():
+        path = root / place.format(assignment=assignment, exercise=exercise)
+        head, function, klass = _PART.split(_template(f"{room}.txt"))
+        title = readable(exercise)
+        if path.is_file():
+            text = path.read_text(encoding="utf-8")
+        else:
+            text = Template(head).substitute(exercise=exercise, title=title)
+        for question in questions:
+            if room == "solution" and re.search(rf"^(def|class) {question}\b", text, re.MULTILINE):
+                raise UserError(f"{path}: {question} is there already")
+            part = klass if question[0].isupper() and klass.strip() else function
+            text = text.rstrip("\n") + "\n" + Template(part).substitute(question=question)
+        yield path, text
+
+
+def _with_exercise(path: Path, assignment: str, exercise: str) -> str:
+    """The text of assignment.toml with the exercise as the last of its list."""
+    if path.is_file():
+        text = path.read_text(encoding="utf-8")
+    else:
+        text = Template(_template("assignment.txt")).substitute(title=readable(assignment))
+    try:
+        names = tomllib.loads(text).get("exercises", [])
+    except tomllib.TOMLDecodeError as error:
+        raise ContentError(path, None, f"not valid TOML: {error}", "fix the line") from error
+    found = _EXERCISES.search(text)
+    if exercise in names:
+        return text
+    if found is None:
+        raise ContentError(path, None, "no `exercises`", 'add exercises = ["<name>", ...]')
+    listed = ", ".join(f'"{name}"' for name in [*names, exercise])
+    return f"{text[: found.start()]}exercises = [{listed}]{text[found.end() :]}"
+
+
+def _check_name(name: str) -> None:
+    if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
+        raise UserError(
+            f"{name!r} can't be a name in Python: use letters, digits and _, such as "
+            "'simplified_attention'"
+        )
+
+
+def _templates() -> Traversable:
+    return resources.files(__package__).joinpath("templates", "new")
+
+
+def _template(name: str) -> str:
+    return _templates().joinpath(name).read_text(encoding="utf-8")
+
+
+def _repository() -> list[Traversable]:
+    return sorted(_templates().joinpath("repository").iterdir(), key=lambda file: file.name)
+
+
+def _repository_name(name: str) -> str:
+    # a file of that very name would count for the folder of templates
+    return ".gitignore" if name == "gitignore" else name

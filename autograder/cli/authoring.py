@@ -1,0 +1,68 @@
+"""Commands of an author: new, expected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.markup import escape
+
+from ..errors import UserError
+from ..operations import content
+from .course_option import in_course
+from .output import as_json, console, emit
+
+
+@click.command()
+@click.argument("name", metavar="ASSIGNMENT/EXERCISE")
+@click.option(
+    "--question", "questions", multiple=True, help="A function, or a Class (again: more)."
+)
+@in_course
+@as_json
+def new(name: str, questions: tuple[str, ...], course_folder: Path, as_json: bool) -> int:
+    """Write all files of a new exercise, or add questions to one; then `validate` guides.
+
+    In an empty folder, or with --course FOLDER, it begins a course of your own.
+
+    \b
+    Example: autograder new ciphers/shift --question shift_letter
+    """
+    assignment, slash, exercise = name.partition("/")
+    if not slash:
+        raise UserError(f"{name!r} names no exercise: say ASSIGNMENT/EXERCISE")
+    made = content.new(assignment, exercise, questions, course=course_folder)
+    if as_json:
+        emit({"written": [str(path) for path in (*made.repository, *made.written)]})
+        return 0
+    if made.repository:
+        console.print(f"a new course in {escape(str(made.root))}", soft_wrap=True)
+    for path in made.written:
+        console.print(f"written: {escape(str(path))}", soft_wrap=True)
+    console.print(f"what is to do, one after the other: autograder validate {escape(name)}")
+    return 0
+
+
+@click.command()
+@click.option("--jobs", type=click.IntRange(1, 256), default=2, show_default=True)
+@in_course
+@as_json
+def expected(jobs: int, course_folder: Path, as_json: bool) -> int:
+    """Write what the example class earns, examples/expected.json, and print what changed.
+
+    \b
+    Example: autograder expected
+    """
+    from ..operations.expected import write_expected
+
+    changed = write_expected(course=course_folder, jobs=jobs)
+    if as_json:
+        emit(list(changed))
+        return 0
+    for line in changed:
+        console.print(escape(line), soft_wrap=True)
+    console.print(f"{len(changed)} questions have another score or verdict than before")
+    return 0
+
+
+COMMANDS = (new, expected)

@@ -1,0 +1,61 @@
+"""What an author has still to write: missing files, and what `autograder new` left to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from ..errors import ContentError
+from ..records import Assignment, Exercise
+from .content import Course
+
+_TO_DO = re.compile(r"TO DO: (?P<what>.*)")
+_ENDS = '".,)->#] \t'
+
+
+def refuse_unfinished(course: Course, chosen: Iterable[Assignment]) -> None:
+    """Raises `ContentError` for the first thing that is to do, with how many there are."""
+    found = [task for assignment in chosen for task in _tasks(course, assignment)]
+    if found:
+        path, line, what, fix = found[0]
+        more = f" (1 of {len(found)} things to do)" if len(found) > 1 else ""
+        raise ContentError(path, line, f"{what}{more}", fix)
+
+
+#: file, line, what, and how to go on
+_Task = tuple[Path, int | None, str, str]
+
+
+def _tasks(course: Course, assignment: Assignment) -> Iterator[_Task]:
+    folder = course.root / "source" / assignment.name
+    for exercise in assignment.exercises:
+        yield from _of_exercise(course, exercise)
+    for file in (folder / "hints.toml", folder / "assignment.toml"):
+        yield from _in_file(file)
+
+
+def _of_exercise(course: Course, exercise: Exercise) -> Iterator[_Task]:
+    scaffold = f"autograder new {exercise.assignment}/{exercise.name} writes one for a new exercise"
+    for path, what in (
+        (exercise.solution, "solution"),
+        (exercise.hidden_suite, "hidden suite"),
+        (exercise.public_suite, "suite of public checks"),
+        (exercise.source, "text"),
+    ):
+        if not path.is_file():
+            yield path, None, f"no {what}", f"write it: docs/authoring.md, or {scaffold}"
+        else:
+            yield from _in_file(path)
+    for kind in ("misconceptions", "alternatives"):
+        yield from _in_file(course.variants(kind, exercise))
+
+
+def _in_file(path: Path) -> Iterator[_Task]:
+    if not path.is_file():
+        return
+    text = path.read_text(encoding="utf-8", errors="replace")
+    for number, line in enumerate(text.splitlines(), start=1):
+        if match := _TO_DO.search(line):
+            what = match["what"].strip(_ENDS)
+            yield path, number, f"to do: {what}", "do it, take out TO DO, and validate again"
