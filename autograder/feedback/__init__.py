@@ -5,20 +5,26 @@ from .delivery import Delivered, Recipients, Way, deliver
 from .pages import write_feedback
 from .report import QuestionReport, Report, StudentReport, class_report
 from .report_page import write_report
+from .similar import Pair, Side, similar_pairs
+from .similar_page import write_similar
 
 __all__ = [
     "Delivered",
+    "Pair",
     "QuestionChange",
     "QuestionReport",
     "Recipients",
     "Report",
+    "Side",
     "StudentReport",
     "Way",
     "by_question",
     "class_report",
     "deliver",
     "score_text",
+    "similar_pairs",
     "write_changes",
     "write_feedback",
     "write_report",
+    "write_similar",
 ]

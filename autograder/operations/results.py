@@ -16,7 +16,7 @@ from .reading import class_results
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
     from ..classroom import Selection
     from ..exports import Exported
-    from ..feedback import Delivered, Report, Way
+    from ..feedback import Delivered, Pair, Report, Way
     from ..nbgrader import RecordSummary
     from .grades import Showing
 
@@ -128,6 +128,33 @@ def write_report(
     from ..feedback import write_report as write_page
 
     return write_page(report(class_folder, showing), path or Path(class_folder) / "report.html")
+
+
+def similar(
+    class_folder: Path | str, showing: Showing | None = None, *, course: Path | str = HERE
+) -> list[Pair]:
+    """Pairs of submissions that have in common what few others have: to look at, no more.
+
+    print([(pair.left.student, pair.right.student) for pair in autograder.similar("course")])
+    """
+    from ..classroom import pseudonyms
+    from ..feedback import similar_pairs
+    from .grades import Showing, selected
+
+    folder, wanted = Path(class_folder), showing or Showing()
+    results = selected(folder, class_results(folder), wanted.selection)
+    pairs = similar_pairs(course_of_class(Path(course), folder), folder, results)
+    if not wanted.is_anonymous:
+        return pairs
+    names = pseudonyms(result.student for result in results)
+    return [
+        replace(
+            pair,
+            left=replace(pair.left, student=names[pair.left.student]),
+            right=replace(pair.right, student=names[pair.right.student]),
+        )
+        for pair in pairs
+    ]
 
 
 def export(

@@ -1,0 +1,75 @@
+"""The command that finds similar submissions: similar."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.markup import escape
+
+from ..operations import results as operations
+from .course_option import in_course
+from .output import ANONYMOUS, as_json, console, emit, of_people, plain
+
+_MOST_ROWS = 20
+
+
+@click.command()
+@click.argument("class_folder", metavar="CLASS", type=click.Path(path_type=Path))
+@click.option("--to", "path", type=click.Path(path_type=Path), help="Default: similar.html there.")
+@of_people
+@ANONYMOUS
+@in_course
+@as_json
+def similar(
+    class_folder: Path,
+    path: Path | None,
+    assignment: str | None,
+    student: str | None,
+    section: str | None,
+    grader: str | None,
+    anonymous: bool,
+    course_folder: Path,
+    as_json: bool,
+) -> int:
+    """Find pairs of submissions that are alike, to look at: no accusation.
+
+    What the stub gives and what many of the class wrote is left out. The page shows both
+    side by side.
+
+    \b
+    Example: autograder similar course --assignment causal_attention
+    """
+    from ..classroom import Selection
+    from ..feedback import write_similar
+    from ..operations.grades import Showing
+
+    # one student alone has no pair: those of a student are taken from all
+    showing = Showing(Selection(assignment, None, section, grader), is_anonymous=anonymous)
+    pairs = operations.similar(class_folder, showing, course=course_folder)
+    if student is not None and not anonymous:
+        pairs = [pair for pair in pairs if student in (pair.left.student, pair.right.student)]
+    if as_json:
+        emit(
+            [
+                {
+                    "students": [pair.left.student, pair.right.student],
+                    "assignment": pair.assignment,
+                    "exercise": pair.exercise,
+                    "shared": pair.shared,
+                    "share": round(pair.share, 4),
+                }
+                for pair in pairs
+            ]
+        )
+        return 0
+    for pair in pairs[:_MOST_ROWS]:
+        who = f"{pair.left.student} and {pair.right.student}"
+        said = f"{who}: {pair.assignment}/{pair.exercise}, {pair.shared} rare places in common"
+        console.print(escape(plain(said)), soft_wrap=True)
+    written = write_similar(pairs, path or class_folder / "similar.html")
+    console.print(f"{len(pairs)} pairs to look at, side by side: {escape(str(written))}")
+    return 0
+
+
+COMMANDS = (similar,)

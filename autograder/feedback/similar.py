@@ -1,0 +1,132 @@
+"""Pairs of submissions that have in common what few others have: to look at, no accusation.
+
+What the stub gives is taken out, and so is what many of the class wrote: a short answer of the
+textbook's kind is the same for everybody.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+from ..course import Course
+from ..records import SubmissionResult
+from ..results.review import latest
+from ..submission.bounded import BoundedReader
+from ..submission.fingerprints import Fingerprints, fingerprints
+from ..submission.names import handed_in
+from .code import code_reader, definitions_of
+
+#: what this share of those who wrote anything has, or that many people, is common
+_COMMON_SHARE = 0.1
+_COMMON_LEAST, _COMMON_MOST = 3, 20
+#: of a pair: fingerprints that they share and few others have
+_LEAST_SHARED = 4
+_MOST_PAIRS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One half of a pair: whose code, and the lines (from 1) that the other half has, too."""
+
+    student: str
+    code: str
+    common: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two students whose code for an exercise is alike.
+
+    `shared` counts fingerprints that few others have; `share` is their part of all rare ones of
+    the shorter text, from 0 to 1.
+    """
+
+    assignment: str
+    exercise: str
+    shared: int
+    share: float
+    left: Side
+    right: Side
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    student: str
+    code: str
+    prints: Fingerprints
+
+
+def similar_pairs(
+    course: Course, class_folder: Path, results: Iterable[SubmissionResult]
+) -> list[Pair]:
+    """The pairs of a class, those with most in common first.
+
+    Reads the files that counted, in a child with limits.
+    """
+    texts: defaultdict[tuple[str, str], list[_Text]] = defaultdict(list)
+    with code_reader() as reader:
+        for result in latest(results):
+            for key, text in _texts(class_folder, result, reader):
+                texts[key].append(text)
+    stubs = _stubs(course)
+    found = [pair for key, own in texts.items() for pair in pairs_of(key, own, stubs.get(key, ""))]
+    return sorted(found, key=lambda pair: (-pair.shared * pair.share, pair.left.student))[
+        :_MOST_PAIRS
+    ]
+
+
+def _texts(
+    class_folder: Path, result: SubmissionResult, reader: BoundedReader
+) -> Iterable[tuple[tuple[str, str], _Text]]:
+    folder = handed_in(class_folder, result.student, result.assignment)
+    for exercise in result.exercises:
+        code = "\n\n\n".join(definitions_of(folder, exercise, reader).values())
+        if code.strip():
+            key = (result.assignment, exercise.exercise)
+            yield key, _Text(result.student, code, fingerprints(code))
+
+
+def _stubs(course: Course) -> Mapping[tuple[str, str], str]:
+    return {
+        (assignment.name, exercise.name): exercise.stub.read_text("utf-8", "replace")
+        for assignment in course.assignments
+        for exercise in assignment.exercises
+        if exercise.stub.is_file()
+    }
+
+
+def pairs_of(key: tuple[str, str], texts: Sequence[_Text], stub: str) -> list[Pair]:
+    """The pairs of one exercise, given what all students wrote for it."""
+    given = fingerprints(stub).lines.keys()
+    spread = Counter(value for text in texts for value in text.prints.lines)
+    common = min(max(_COMMON_LEAST, _COMMON_SHARE * len(texts)), _COMMON_MOST)
+    rare = [
+        {value for value in text.prints.lines if value not in given and spread[value] <= common}
+        for text in texts
+    ]
+    pairs = []
+    for (one, other), shared in _shared(rare).items():
+        if shared >= _LEAST_SHARED:
+            both = rare[one] & rare[other]
+            least = min(len(rare[one]), len(rare[other]))
+            left, right = (_side(texts[number], both) for number in (one, other))
+            pairs.append(Pair(*key, shared, shared / least, left, right))
+    return pairs
+
+
+def _shared(rare: Sequence[set[int]]) -> Counter[tuple[int, int]]:
+    """How many fingerprints each pair shares, without comparing those who share none."""
+    owners: defaultdict[int, list[int]] = defaultdict(list)
+    for number, values in enumerate(rare):
+        for value in values:
+            owners[value].append(number)
+    return Counter(pair for own in owners.values() for pair in combinations(own, 2))
+
+
+def _side(text: _Text, both: Iterable[int]) -> Side:
+    lines = frozenset().union(*(text.prints.lines[value] for value in both))
+    return Side(text.student, text.code, lines)

@@ -1,0 +1,97 @@
+"""What two programs have in common: fingerprints of their tokens, chosen by winnowing.
+
+Winnowing (Schleimer, Wilkerson, Aiken, 2003) keeps of every few neighbouring k-grams the one with
+the smallest hash, so that any common run of `_K + _WINDOW - 1` tokens is found, wherever it stands.
+Names that a function gives itself count as one, so renaming changes nothing; comments, layout and
+text in quotes are left out.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import hashlib
+import io
+import keyword
+import tokenize
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+_K = 8
+_WINDOW = 4
+_MOST_TOKENS = 20_000
+_LEFT_OUT = {
+    *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT),
+    *(tokenize.ENCODING, tokenize.ENDMARKER),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprints:
+    """Of a text: each chosen hash, and the lines (from 1) on which its tokens stand."""
+
+    lines: Mapping[int, frozenset[int]]
+
+
+def fingerprints(text: str) -> Fingerprints:
+    """The fingerprints of a text of Python; of a broken one those of its readable beginning."""
+    own = _own_names(text)
+    tokens = list(_tokens(text, own))
+    grams = [
+        (_hash([word for word, _ in tokens[start : start + _K]]), start)
+        for start in range(len(tokens) - _K + 1)
+    ]
+    found: dict[int, set[int]] = {}
+    for value, start in _winnowed(grams):
+        lines = {line for _, line in tokens[start : start + _K]}
+        found.setdefault(value, set()).update(lines)
+    return Fingerprints({value: frozenset(lines) for value, lines in found.items()})
+
+
+def _winnowed(grams: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Of each window the smallest, of equal ones the last; each place once."""
+    last = -1
+    for start in range(max(1, len(grams) - _WINDOW + 1) if grams else 0):
+        value, place = min(grams[start : start + _WINDOW], key=lambda gram: (gram[0], -gram[1]))
+        if place != last:
+            last = place
+            yield value, place
+
+
+def _tokens(text: str, own: frozenset[str]) -> Iterator[tuple[str, int]]:
+    """The tokens that count, with their lines."""
+    with contextlib.suppress(tokenize.TokenError, SyntaxError):
+        for number, token in enumerate(tokenize.generate_tokens(io.StringIO(text).readline)):
+            if number > _MOST_TOKENS:
+                return
+            if token.type in _LEFT_OUT:
+                continue
+            yield _word(token, own), token.start[0]
+
+
+def _word(token: tokenize.TokenInfo, own: frozenset[str]) -> str:
+    if token.type == tokenize.STRING:
+        return "text"
+    if token.type == tokenize.NAME and not keyword.iskeyword(token.string):
+        return "name" if token.string in own else token.string
+    return token.string
+
+
+def _own_names(text: str) -> frozenset[str]:
+    """The names that a text gives to arguments and variables: others are of libraries."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    given = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    stored = {
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    return frozenset(given | stored)
+
+
+def _hash(words: Sequence[str]) -> int:
+    digest = hashlib.blake2b("\0".join(words).encode("utf-8", "replace"), digest_size=8)
+    return int.from_bytes(digest.digest(), "big")

@@ -1,0 +1,102 @@
+"""Similar submissions: pairs that have in common what few others have."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import autograder
+from autograder.feedback import write_similar
+from autograder.feedback.similar import pairs_of
+from autograder.submission.fingerprints import fingerprints
+
+COPIED = """\
+def causal_mask(size):
+    kept = []
+    for row in range(size):
+        line = [1 if column <= row else 0 for column in range(size)]
+        kept.append(torch.tensor(line, dtype=torch.bool))
+    return torch.stack(kept, dim=0).logical_not()
+"""
+RENAMED = COPIED.replace("kept", "rows").replace("line", "x").replace("row ", "i ").replace(
+    "<= row", "<= i"
+)  # fmt: skip
+OTHER = """\
+def causal_mask(size):
+    ones = torch.ones(size, size, dtype=torch.bool)
+    upper = torch.triu(ones, diagonal=1)
+    return upper if size > 0 else ones[:0, :0].contiguous()
+"""
+
+
+class Written:
+    """What pairs_of reads of a student."""
+
+    def __init__(self, student: str, code: str) -> None:
+        self.student, self.code, self.prints = student, code, fingerprints(code)
+
+
+def pairs(stub: str = "", **codes: str) -> list[tuple[str, str]]:
+    texts = [Written(student, code) for student, code in codes.items()]
+    found = pairs_of(("masks", "masking"), texts, stub)  # type: ignore[arg-type]
+    return [(pair.left.student, pair.right.student) for pair in found]
+
+
+def test_a_copy_with_other_names_and_comments_is_a_pair() -> None:
+    commented = RENAMED.replace("rows = []", "rows = []  # my own idea\n")
+    assert pairs(ada=COPIED, ben=OTHER, eve=commented) == [("ada", "eve")]
+
+
+def test_what_many_wrote_is_no_pair() -> None:
+    assert pairs(**{f"student{n}": COPIED for n in range(4)}) == []
+    assert len(pairs(**{f"student{n}": COPIED for n in range(3)})) == 3
+
+
+def test_what_the_stub_gives_is_no_pair() -> None:
+    assert pairs(stub=COPIED, ada=COPIED, eve=RENAMED) == []
+
+
+@pytest.mark.parametrize("code", ["", "def f(:\n  '''", "\0", "x = (" * 500, "é = 'ü'\n" * 50])
+def test_broken_code_has_fingerprints_of_what_can_be_read(code: str) -> None:
+    fingerprints(code)
+
+
+@pytest.fixture
+def pair(
+    class_folder: Path,
+    submit: Callable[..., Path],
+    make_result: Callable[..., autograder.SubmissionResult],
+) -> Path:
+    """A class in which a notebook is like a module."""
+    cell = {"cell_type": "code", "source": RENAMED, "metadata": {}, "outputs": []}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    submit("ada", {"masking.py": COPIED + "# <b>mine</b>\n"})
+    submit("ben", {"masking.py": OTHER})
+    submit("eve", {"masking.ipynb": json.dumps(notebook)})
+    lines = [
+        make_result(name, files=(file, None))
+        for name, file in [("ada", "masking.py"), ("ben", "masking.py"), ("eve", "masking.ipynb")]
+    ]
+    text = "".join(json.dumps(line.to_json()) + "\n" for line in lines)
+    (class_folder / "results.jsonl").write_text(text)
+    return class_folder
+
+
+def test_a_notebook_is_compared_with_a_module(pair: Path) -> None:
+    (found,) = autograder.similar(pair, course=pair.parent)
+    assert {found.left.student, found.right.student} == {"ada", "eve"}
+    assert found.share > 0.9
+    page = write_similar([found], pair / "similar.html").read_text(encoding="utf-8")
+    assert "no more than that" in page
+    assert page.count("<mark>") >= 8
+    assert "<b>" not in page and "http:" not in page and "https:" not in page
+
+
+def test_without_names_the_pair_has_none(pair: Path) -> None:
+    from autograder.operations.grades import Showing
+
+    (found,) = autograder.similar(pair, Showing(is_anonymous=True), course=pair.parent)
+    assert {found.left.student, found.right.student} <= {"Student 1", "Student 2", "Student 3"}
