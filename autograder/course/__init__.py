@@ -3,4 +3,11 @@
 from .content import BEGIN_SOLUTION, END_SOLUTION, Course, find_root, load_course
 from .todo import refuse_unfinished
 
-__all__ = ["BEGIN_SOLUTION", "END_SOLUTION", "Course", "find_root", "load_course", "refuse_unfinished"]
+__all__ = [
+    "BEGIN_SOLUTION",
+    "END_SOLUTION",
+    "Course",
+    "find_root",
+    "load_course",
+    "refuse_unfinished",
+]
