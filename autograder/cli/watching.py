@@ -36,6 +36,7 @@ class Watch:
 
         try:
             self._check(self._exercises)
+            self._passed = self._passing()
             self._show()
             with Keys() as keys:
                 pause = lambda: self._press(keys.read(PAUSE))  # noqa: E731 - one line
@@ -106,7 +107,7 @@ class Watch:
         if not screen.is_plain:
             screen.console.clear()
         questions = listed(list(self._results.values()))
-        passed = {item.question for _, item in questions if item.standing.value == "passed"}
+        passed = self._passing()
         self._tell_passed(passed)
         for result in self._results.values():
             if result.problem:
@@ -119,6 +120,10 @@ class Watch:
         bar = screen.bar(len(passed), len(questions))
         screen.say(f"{bar}{len(passed)} of {len(questions)} questions pass their public checks")
         screen.say(f"Save a file to check it again.   {KEYS}", "dim")
+
+    def _passing(self) -> set[str]:
+        questions = listed(list(self._results.values()))
+        return {item.question for _, item in questions if item.standing.value == "passed"}
 
     def _tell_passed(self, passed: set[str]) -> None:
         """What is right now and was not before, and what is finished with it."""

@@ -23,6 +23,9 @@ from matplotlib.patches import Rectangle
 #: of what stands on the page itself: reads on a white and on a black one
 INK = "#7a7a7a"
 QUIET = "#8a8a8a"
+#: of the numbers at the edges. Jupyter puts a white box behind a picture whose tick labels are all
+#: dark, a black one where all are light, and none where they differ: one is just below the middle
+_TICKS = ("#828282", "#7d7d7d")
 _DARK, _LIGHT = "#222222", "#ffffff"
 #: of what stands in a box of a light colour
 BOX_INK = _DARK
@@ -43,8 +46,8 @@ _STYLE: dict[Any, Any] = {  # Any: matplotlib types its keys as one closed list
     "axes.grid": False,
     "text.color": INK,
     "text.usetex": False,
-    "xtick.color": INK,
-    "ytick.color": INK,
+    "xtick.color": _TICKS[0],
+    "ytick.color": _TICKS[1],
     "font.family": ["DejaVu Sans"],
     "font.size": 9.0,
     "axes.titlesize": 9.5,

@@ -14,7 +14,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from autograder.authoring.hints import hints_of
+from autograder.authoring.hints import afterwards_of, hints_of
 from autograder.authoring.parts import split_module
 from autograder.course import load_course
 from autograder.records import Exercise
@@ -143,3 +143,9 @@ def test_every_question_has_two_or_three_hints(assignment: Any) -> None:
     assert {name: len(texts) in (2, 3) for name, texts in hints.items()} == dict.fromkeys(
         names, True
     )
+
+
+@pytest.mark.parametrize("assignment", COURSE.assignments, ids=lambda item: item.name)
+def test_every_question_has_a_text_for_afterwards(assignment: Any) -> None:
+    names = {question.name for item in assignment.exercises for question in item.questions}
+    assert afterwards_of(COURSE.root, assignment).keys() == names

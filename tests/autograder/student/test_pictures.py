@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import matplotlib
@@ -11,6 +11,7 @@ import pytest
 import torch
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
+from matplotlib_inline.backend_inline import _fetch_figure_metadata
 
 from autograder.student.drawing import WIDEST
 from autograder.student.pictures import (
@@ -134,6 +135,23 @@ def test_nan_and_infinity_have_colours_of_their_own() -> None:
 def test_a_picture_takes_the_background_of_its_page() -> None:
     heatmap(torch.rand(2, 2))
     assert to_rgba(drawn().get_facecolor())[3] == 0
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: heatmap(torch.rand(2, 2)),
+        lambda: heatmap(torch.rand(12, 12)),
+        lambda: heatmap([1.0, 2.0]),
+        lambda: side_by_side(lambda: 1 / 0, [1.0, 2.0]),
+        lambda: attention_arrows([0.5, 0.5], ["a", "b"], query=1),
+        lambda: flow([("a", "(T, d)", "words")]),
+    ],
+    ids=["heat map", "without numbers", "one row", "excuse", "arrows", "flow"],
+)
+def test_jupyter_puts_no_box_behind_a_picture(draw: Callable[[], None]) -> None:
+    draw()
+    assert _fetch_figure_metadata(drawn()) is None
 
 
 def test_arrows_show_one_query_over_the_words_and_angles_two_vectors() -> None:
