@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .operations.collect import collect
     from .operations.content import load_course, new, release, validate
     from .operations.grade import GradeReport, grade
+    from .operations.merge import merge
     from .operations.reading import class_results
     from .operations.results import (
         deliver_feedback,
@@ -60,6 +61,7 @@ _HOMES = {
     "grade": "operations.grade",
     "grade_stream": "operations.stream",
     "load_course": "operations.content",
+    "merge": "operations.merge",
     "new": "operations.content",
     "record": "operations.results",
     "release": "operations.content",
@@ -94,6 +96,7 @@ __all__ = [
     "grade",
     "grade_stream",
     "load_course",
+    "merge",
     "new",
     "record",
     "release",

@@ -37,6 +37,7 @@ _SECTIONS = {
     },
     "Grading runs": {
         "grade": ("grading", "Grade every submission below a folder."),
+        "merge": ("merging", "Bring the results of shards into one file."),
         "doctor": ("doctor", "Say which isolation tier there is, and why."),
     },
     "What came of them": {

@@ -142,7 +142,7 @@ def _document(report: grading.GradeReport) -> dict[str, Any]:
 
     run = report.run
     return {
-        "tier": run.tier.value,
+        "tier": run.tier.value if run.tier else None,
         "results": str(report.results_file),
         "graded": run.graded,
         "already_graded": run.already_graded,

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Protocol
 
 from ..records import Assignment, SubmissionResult, SubmissionStatus, Tier
 from ..results.file import GradedKey, History, ResultsFile
 from ..sandbox import ForkServer
-from ..submission import Found, Submission, find_submissions
+from ..submission import Submission, find_submissions
 from .job import Grader
 from .jobs import ClassGrader
 from .options import RunOptions
 from .secret import FILE_NAME, class_secret
+from .shards import RunReport, in_shard
 from .sources import Listed, Source, Task
 from .submissions import failed
 
@@ -52,18 +51,6 @@ class Engine(Protocol):
         """What grades one submission after the other; jobs are forks of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunReport:
-    """What a grading run did. `truncated` is where an unfinished last line was moved to."""
-
-    found: Found
-    graded: int
-    failed: int
-    already_graded: int
-    tier: Tier
-    truncated: Path | None
-
-
 class RunEvents(Protocol):
     """What a run tells while it goes on."""
 
@@ -83,7 +70,7 @@ def grade_class(engines: Sequence[Engine], options: RunOptions, events: RunEvent
     names = sorted(name for engine in engines for name in engine.names)
     found = find_submissions(options.submitted, names, options.assignment)
     found = found.or_refuse(options.submitted)
-    mine = [s for s in found.submissions if _is_in_shard(s, options.shard)]
+    mine = in_shard(found.submissions, options.shard)
     with ResultsFile(options.results) as file:
         history = file.history()
         parts = [
@@ -199,10 +186,3 @@ def _attempt(
         submission.assignment,
         lambda: engine.submission_digest(submission, assignment),
     )
-
-
-def _is_in_shard(submission: Submission, shard: tuple[int, int]) -> bool:
-    index, count = shard
-    name = f"{submission.student}/{submission.assignment}".encode(errors="surrogateescape")
-    # a digest, not a checksum: checksums of similar names fall into the same shard
-    return int.from_bytes(hashlib.sha256(name).digest()[:8], "big") % count == index - 1

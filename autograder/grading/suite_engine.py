@@ -12,9 +12,10 @@ from ..course import Course
 from ..records import Assignment, Tier
 from ..sandbox import ForkServer, start_fork_server
 from ..submission import Submission, submission_digest
+from .digests import suite_digest
 from .judging.suites import collect_suites
 from .naming.diagnosis import Diagnosis
-from .submissions import SubmissionGrader, suite_digest
+from .submissions import SubmissionGrader
 
 #: gives the fork server for the wanted tier
 Start = Callable[[Tier | None], AbstractContextManager[ForkServer]]

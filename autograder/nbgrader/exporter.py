@@ -22,7 +22,7 @@ from ..course import Course, find_root, load_course
 from ..errors import AutograderError, UserError
 from ..grading.options import RunOptions
 from ..records import SubmissionResult, SubmissionStatus
-from ..results.file import iterate_results
+from ..results.lines import iterate_results
 from .apart import grade_apart
 from .gradebook.recording import record_into
 from .settings import Settings

@@ -15,7 +15,8 @@ from ..records import SubmissionResult, Tier
 from .courses import HERE, Courses, find_courses
 
 if TYPE_CHECKING:  # their imports load torch, for which the sandbox's start need not wait
-    from ..grading.run import Engine, RunEvents, RunReport
+    from ..grading.run import Engine, RunEvents
+    from ..grading.shards import RunReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +101,25 @@ def grade(
     wanted = submitted.resolve().name == "submitted" if gradebook is None else gradebook
     if wanted:
         read_allowances(class_folder)  # a table that can't be read is told before hours of grading
-    with _engines(courses, options) as engines:
-        from ..grading.run import grade_class
-
-        run = grade_class(engines, options, events or SilentEvents())
+    run = _run(courses, options, events or SilentEvents())
     last = _last_results(run, options.results)
     lateness = _lateness(courses, class_folder, last) if wanted else ()
     tell_lateness(lateness)
-    recorded = _record(courses, class_folder, last, wanted)
+    recorded = _record(courses, class_folder, last, wanted) if last else None
     return GradeReport(run, options.results, last, recorded, lateness)
+
+
+def _run(courses: Courses, options: RunOptions, events: RunEvents) -> RunReport:
+    """Grades; where there is nothing to grade, neither the sandbox nor torch is started."""
+    if courses.own and not courses.notebooks and not options.question:
+        from ..grading.shards import idle_report
+
+        if idle := idle_report(courses.own, options):
+            return idle
+    with _engines(courses, options) as engines:
+        from ..grading.run import grade_class
+
+        return grade_class(engines, options, events)
 
 
 @contextlib.contextmanager

@@ -6,15 +6,16 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Callable, Iterator
+import shutil
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 from ..errors import GraderError, UserError
 from ..records import SubmissionResult, SubmissionStatus
-
-T = TypeVar("T")
+from .lines import iterate_results, lines_of, parsed, whole_size
 
 MAX_LINE_BYTES = 256 * 1024
 _SHORT_MESSAGE = 300
@@ -83,10 +84,7 @@ class ResultsFile:
 
     def history(self) -> History:
         """What was graded before."""
-        history = History()
-        for number, line in _lines(self.path):
-            history.add(_parsed(self.path, number, line, _key_of))
-        return history
+        return _history(self.path)
 
     def append(self, result: SubmissionResult) -> None:
         """Writes one line and makes it last; raises `GraderError` for a full disk."""
@@ -121,14 +119,15 @@ class ResultsFile:
         self.close()
 
     def _set_truncated_line_aside(self) -> None:
-        data = self.path.read_bytes()
-        if not data or data.endswith(b"\n"):
+        whole = whole_size(self.path)
+        if whole == self.path.stat().st_size:
             return
-        whole = data.rfind(b"\n") + 1
         aside = self.path.with_name(self.path.name + ".torn")
         try:
-            with open(aside, "ab") as file:
-                file.write(data[whole:] + b"\n")
+            with open(aside, "ab") as file, open(self.path, "rb") as own:
+                own.seek(whole)
+                shutil.copyfileobj(own, file)
+                file.write(b"\n")
             os.ftruncate(self._file.fileno(), whole)
         except OSError as error:
             self._file.close()
@@ -137,6 +136,20 @@ class ResultsFile:
                 f"last line of {self.path.name}; make room"
             ) from error
         self.truncated = aside
+
+
+def read_history(path: Path) -> History | None:
+    """What was graded before; None where the file is not whole, and is to be repaired first."""
+    if path.is_file() and whole_size(path) < path.stat().st_size:
+        return None
+    return _history(path)
+
+
+def _history(path: Path) -> History:
+    history = History()
+    for line in lines_of(path):
+        history.add(parsed(path, line, _key_of))
+    return history
 
 
 def read_results(path: Path) -> list[SubmissionResult]:
@@ -148,45 +161,14 @@ def read_results(path: Path) -> list[SubmissionResult]:
     return list(iterate_results(path))
 
 
-def iterate_results(path: Path) -> Iterator[SubmissionResult]:
-    """As `read_results`, a line at a time."""
-    for number, line in _lines(path):
-        yield _parsed(path, number, line, SubmissionResult.from_json)
-
-
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file that are not empty, with their numbers."""
-    if not path.is_file():
-        return
-    with open(path, "rb") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.endswith(b"\n"):
-                raise UserError(
-                    f"{path}:{number} is truncated: the run that wrote it was killed. To repair "
-                    f"it, grade again: autograder grade {path.parent / 'submitted'} --resume"
-                )
-            if line.strip():
-                yield number, line
-
-
-def _parsed(path: Path, number: int, line: bytes, of: Callable[[Any], T]) -> T:
-    try:
-        return of(json.loads(line))
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        what = f"{type(error).__name__}: {error}"
-        raise UserError(
-            f"{path}:{number} is not a line of results ({what[:200]}); move the file away and "
-            "grade again"
-        ) from error
-
-
 def _key_of(document: dict[str, Any]) -> GradedKey | None:
     """What a line says to have been graded; None for a failed one."""
     if SubmissionStatus(document["status"]) is not SubmissionStatus.GRADED:
         return None
     return (
-        *(str(document["student"]), str(document["assignment"])),
-        *(str(document["submission_digest"]), str(document["suite_digest"])),
+        # what many lines have in common is kept once
+        *(str(document["student"]), sys.intern(str(document["assignment"]))),
+        *(str(document["submission_digest"]), sys.intern(str(document["suite_digest"]))),
     )
 
 

@@ -218,7 +218,7 @@ def test_without_names_nothing_tells_who_it_is(term: Term) -> None:
 
 def test_a_changed_due_date_changes_no_digest(term: Term) -> None:
     from autograder.course import load_course
-    from autograder.grading.submissions import suite_digest
+    from autograder.grading.digests import suite_digest
 
     root = term.course.root
     before = suite_digest(root, term.course.assignments[0])

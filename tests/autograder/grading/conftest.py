@@ -14,7 +14,8 @@ import pytest
 from autograder.course import Course, load_course
 from autograder.errors import IsolationUnavailable
 from autograder.grading.options import RunOptions
-from autograder.grading.run import RunReport, grade_class
+from autograder.grading.run import grade_class
+from autograder.grading.shards import RunReport
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import SubmissionResult, Tier
 from autograder.sandbox import ForkServer, start_fork_server

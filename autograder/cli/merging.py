@@ -1,0 +1,49 @@
+"""The command that brings the results of shards together: merge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.markup import escape
+
+from ..operations.merge import merge as merge_files
+from .output import as_json, console, emit
+
+
+@click.command()
+@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--to", "to", required=True, type=click.Path(path_type=Path), help="What to write.")
+@as_json
+def merge(results: tuple[Path, ...], to: Path, as_json: bool) -> int:
+    """Bring the RESULTS of shards, or of other machines, into one file.
+
+    A submission that stands in two files with different points is an error that names both. The
+    file that is written may be one of RESULTS.
+
+    \b
+    Example: autograder merge course/shards/*.jsonl --to course/results.jsonl
+             autograder record course
+    """
+    report = merge_files(results, to)
+    if as_json:
+        emit(
+            {
+                "to": str(report.to),
+                "lines": report.lines,
+                "equal": report.equal,
+                "failed_before": report.failed_before,
+            }
+        )
+        return 0
+    left_out = f", {report.equal} that stood in two files once" if report.equal else ""
+    if report.failed_before:
+        left_out += f", {report.failed_before} failed ones left out that were graded elsewhere"
+    console.print(
+        f"{report.lines} lines from {len(results)} files in {escape(str(report.to))}{left_out}",
+        soft_wrap=True,
+    )
+    return 0
+
+
+COMMANDS = (merge,)
