@@ -25,7 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CONSTRAINTS = ROOT / "constraints.txt"
 
-#: the example class with its scores, the gradebook, a student's checks, the wall, all suites
+#: the example class with its scores, the gradebook, a student's checks, the sandbox, all suites
 CORE_TESTS = (
     "tests/autograder/grading/test_examples.py",
     "tests/autograder/nbgrader/gradebook",

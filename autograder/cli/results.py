@@ -124,8 +124,20 @@ def report(
     return 0
 
 
+class _Format(click.ParamType[str]):
+    """One of the formats that there are; they are looked up when somebody asks for help."""
+
+    name = "format"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """All of them, for the line of usage."""
+        from ..exports import export_formats
+
+        return f"{{{'|'.join(export_formats())}}}"
+
+
 @click.command()
-@click.argument("format_name", metavar="FORMAT")
+@click.argument("format_name", type=_Format())
 @click.argument("class_folder", type=click.Path(path_type=Path), default=Path("course"))
 @click.option("--to", "path", type=click.Path(path_type=Path), help="What to write.")
 @of_people
@@ -156,7 +168,7 @@ def export(
     roster: Path | None,
     as_json: bool,
 ) -> int:
-    """Export grades as csv, canvas, moodle, gradescope, junit or markdown.
+    """Export grades: as a table, or as a learning platform reads them.
 
     \b
     Example: autograder export csv course

@@ -9,8 +9,8 @@ from pathlib import Path
 from ..errors import SubmissionError
 from ..records import ExerciseResult, ExerciseStatus
 from ..results.wording import shortened
-from ..submission.answers import read_answers
 from ..submission.bounded import BoundedReader
+from ..submission.code import read_code
 
 _LONGEST_CODE = 20_000
 
@@ -37,5 +37,5 @@ def code_reader() -> BoundedReader:
 
 
 def _definitions_text(folder: str, file: str) -> str:
-    found = read_answers(Path(folder), file).definitions
+    found = read_code(Path(folder), file).definitions
     return json.dumps({name: shortened(text, _LONGEST_CODE) for name, text in found.items()})

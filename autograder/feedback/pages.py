@@ -21,7 +21,7 @@ from ..results.manual import HumanGrade, HumanWork, with_human_work
 from ..results.review import latest
 from ..results.wording import NEXT_STEPS, VERDICT_WORDS, exercise_advice, readable, shortened
 from ..submission.bounded import BoundedReader
-from ..submission.names import folder_name, handed_in
+from ..submission.names import folder_name, submission_folder
 from .code import code_reader, definitions_of
 from .plain_text import arrival_sentence, feedback_text
 from .rendering import render
@@ -81,7 +81,7 @@ def write_feedback(
             if result.status is SubmissionStatus.GRADED:
                 title = titles.get(result.assignment, readable(result.assignment))
                 parts = (folder_name(result.student), folder_name(result.assignment))
-                submitted = handed_in(class_folder, result.student, result.assignment)
+                submitted = submission_folder(class_folder, result.student, result.assignment)
                 work = human or HumanWork()
                 late = (arrivals or {}).get((result.student, result.assignment), Lateness())
                 page = _page(result, title, submitted, work, late, reader)

@@ -17,7 +17,7 @@ from ..records import SubmissionResult
 from ..results.review import latest
 from ..submission.bounded import BoundedReader
 from ..submission.fingerprints import Fingerprints, fingerprints
-from ..submission.names import handed_in
+from ..submission.names import submission_folder
 from .code import code_reader, definitions_of
 
 #: what this share of those who wrote anything has, or that many people, is common
@@ -82,7 +82,7 @@ def similar_pairs(
 def _texts(
     class_folder: Path, result: SubmissionResult, reader: BoundedReader
 ) -> Iterable[tuple[tuple[str, str], _Text]]:
-    folder = handed_in(class_folder, result.student, result.assignment)
+    folder = submission_folder(class_folder, result.student, result.assignment)
     for exercise in result.exercises:
         code = "\n\n\n".join(definitions_of(folder, exercise, reader).values())
         if code.strip():

@@ -12,7 +12,7 @@ from ..records import Assignment, Exercise, QuestionResult
 from ..results.review import LOOK
 from ..sandbox import ForkServer
 from ..sandbox.session import Session
-from ..submission import Answers
+from ..submission import SubmittedExercise
 from ..suite.evasions import evasions
 from .judging.judgement import Judgement, Memory
 from .judging.parts import parts_given
@@ -20,7 +20,7 @@ from .judging.plan import Plans
 from .judging.planned import PlannedImplementation
 from .judging.recorder import Recorder
 from .judging.remote import RemoteImplementation
-from .judging.substitution import Lender, to_lend
+from .judging.substitution import ReferenceSubstitution, functions_to_substitute
 from .judging.suites import SuiteRunner
 from .judging.verdicts import TestOutcome
 from .naming.diagnosis import Diagnosis
@@ -54,7 +54,7 @@ class ExerciseGrader:
         self,
         assignment: Assignment,
         exercise: Exercise,
-        answers: Answers,
+        answers: SubmittedExercise,
         seed: int,
         watch: Watch,
     ) -> tuple[tuple[QuestionResult, ...], tuple[str, ...]]:
@@ -62,11 +62,13 @@ class ExerciseGrader:
         task = _Task(assignment, exercise, answers, seed, watch, set())
         results, notes = [self._named(task, r) for r in self._planned(task)], []
         for number, result in enumerate(results):
-            names = to_lend(exercise, answers.text, results, result)
+            names = functions_to_substitute(exercise, answers.text, results, result)
             if names:
-                lender = Lender(self._runner.solution(exercise.hidden_suite), names)
-                again, _ = self._ask(task, result.question, seed, lender)
-                again = self._named(task, again, lender)
+                substitution = ReferenceSubstitution(
+                    self._runner.solution(exercise.hidden_suite), names
+                )
+                again, _ = self._ask(task, result.question, seed, substitution)
+                again = self._named(task, again, substitution)
                 if again.score > result.score:
                     results[number] = again
                     notes.append(_about_lending(result.question, names))
@@ -95,27 +97,27 @@ class ExerciseGrader:
             task.ruled.update(worker.ruled)
 
     def _named(
-        self, task: _Task, result: QuestionResult, lender: Lender | None = None
+        self, task: _Task, result: QuestionResult, substitution: ReferenceSubstitution | None = None
     ) -> QuestionResult:
         """The result with its mistake's name, for which it is asked once more."""
         task.watch.enter(Place(task.exercise.name, result.question))
         diagnosis = self._diagnoses[task.exercise.hidden_suite]
         return diagnosis.explain(
             result,
-            lambda question, seed: self._ask(task, question, seed, lender),
+            lambda question, seed: self._ask(task, question, seed, substitution),
             task.answers.text,
         )
 
     def _ask(
-        self, task: _Task, question: str, seed: int, lender: Lender | None
+        self, task: _Task, question: str, seed: int, substitution: ReferenceSubstitution | None
     ) -> tuple[QuestionResult, Recorder]:
-        """One question call by call, in a fresh worker; what is lent stands for wrong answers."""
+        """One question call by call, in a fresh worker, with substitutes for wrong answers."""
         worker = RemoteImplementation(
             lambda: self._open(task),
             task.answers,
             task.assignment.limits,
             seed,
-            lender,
+            substitution,
             self._given_to(task.exercise),
         )
         recorder = Recorder(worker, partial(task.begin, worker), worker.begin_test)
@@ -144,7 +146,7 @@ class _Task:
 
     assignment: Assignment
     exercise: Exercise
-    answers: Answers
+    answers: SubmittedExercise
     seed: int
     watch: Watch
     ruled: set[str]

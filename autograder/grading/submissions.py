@@ -20,7 +20,7 @@ from ..records import (
     Verdict,
 )
 from ..sandbox import ForkServer
-from ..submission import Answers, Submission, read_exercise, submission_digest, unreadable
+from ..submission import Submission, SubmittedExercise, read_exercise, submission_digest, unreadable
 from .exercises import ExerciseGrader
 from .judging.suites import SuiteRunner
 from .judging.verdicts import MAX_MESSAGE
@@ -112,7 +112,7 @@ class SubmissionGrader:
         results, notes = self._exercises.results(assignment, exercise, answers, seed, watch)
         return _result(exercise, replace(answers, notes=(*answers.notes, *notes)), results)
 
-    def _ungraded(self, exercise: Exercise, answers: Answers) -> ExerciseResult:
+    def _ungraded(self, exercise: Exercise, answers: SubmittedExercise) -> ExerciseResult:
         points = self._runner.points(exercise.hidden_suite)
         questions = tuple(
             QuestionResult(name, 0.0, worth, _UNGRADED[answers.status])
@@ -151,7 +151,7 @@ def seed_of(secret: bytes, suite_digest: str, attempt: int) -> int:
 
 
 def _result(
-    exercise: Exercise, answers: Answers, questions: tuple[QuestionResult, ...]
+    exercise: Exercise, answers: SubmittedExercise, questions: tuple[QuestionResult, ...]
 ) -> ExerciseResult:
     return ExerciseResult(
         exercise=exercise.name,

@@ -30,7 +30,7 @@ _SOCKET_BUFFER = 1 << 20
 
 
 #: answers what a worker asks of the grader: operation, name, arguments -> ("ok", value) or error
-Lender = Callable[[tuple[Any, ...]], tuple[str, Any]]
+Substitute = Callable[[tuple[Any, ...]], tuple[str, Any]]
 
 
 class Session:
@@ -51,7 +51,7 @@ class Session:
         self._pid = 0
         self._exit: list[float] | None = None
         self.alive = True
-        self.lender: Lender | None = None
+        self.substitute: Substitute | None = None
         #: what a worker whose time is up may take to stop by itself, and whether it was asked to
         self.grace_seconds = 0.0
         self.interrupted = False
@@ -74,9 +74,9 @@ class Session:
             for part in wire.encode(self._frame, (operation, *args), layouts=True):
                 self._pump(clock, sending=memoryview(part))
             reply = self._receive(clock)
-            while self.lender is not None and type(reply) is tuple and reply[:1] == ("lend",):
+            while self.substitute and isinstance(reply, tuple) and reply[:1] == ("substitute",):
                 self._check_time(clock)
-                for part in wire.encode(self._frame, self.lender(reply[1:]), layouts=True):
+                for part in wire.encode(self._frame, self.substitute(reply[1:]), layouts=True):
                     self._pump(clock, sending=memoryview(part))
                 reply = self._receive(clock)
             return value_of(reply)

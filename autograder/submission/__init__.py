@@ -2,10 +2,10 @@
 
 from .find import Found, Skipped, Submission, find_submissions, submission_at
 from .notebook import module_of_notebook
-from .read import Answers, read_exercise, submission_digest, unreadable
+from .read import SubmittedExercise, read_exercise, submission_digest, unreadable
 
 __all__ = [
-    "Answers",
+    "SubmittedExercise",
     "Found",
     "Skipped",
     "Submission",

@@ -22,7 +22,7 @@ def folder_name(name: str) -> str:
     return f"{encoded[: _LONGEST_FOLDER - 17]}-{digest}"
 
 
-def handed_in(class_folder: Path, student: str, assignment: str) -> Path:
+def submission_folder(class_folder: Path, student: str, assignment: str) -> Path:
     """Where a student's files are: below the very name, which is a folder's and not a way out."""
     names = [
         folder_name(name) if {"/", "\0"} & set(name) or name in ("", ".", "..") else name

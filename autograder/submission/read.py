@@ -28,7 +28,7 @@ for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class SubmittedExercise:
     """One exercise as submitted.
 
     `text` is the module that a worker executes (GRADED only). `broken` maps questions whose cell
@@ -45,7 +45,7 @@ class Answers:
     hints: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_exercise(folder: Path, exercise: Exercise) -> Answers:
+def read_exercise(folder: Path, exercise: Exercise) -> SubmittedExercise:
     """The module `<exercise>.py` unless it is the untouched stub or empty, else `<exercise>.ipynb`.
 
     Never raises for what a student may submit: a file that can't be read gives UNREADABLE with a
@@ -61,15 +61,17 @@ def read_exercise(folder: Path, exercise: Exercise) -> Answers:
             return replace(answers, notes=(*answers.notes, note))
     if _is_file(notebook):
         return _read(notebook, exercise, _notebook)
-    return Answers(exercise.name, ExerciseStatus.MISSING, notes=about_missing(folder, exercise))
+    return SubmittedExercise(
+        exercise.name, ExerciseStatus.MISSING, notes=about_missing(folder, exercise)
+    )
 
 
-def unreadable(exercise: Exercise, folder: Path) -> Answers:
+def unreadable(exercise: Exercise, folder: Path) -> SubmittedExercise:
     """An exercise whose file has ended its reader: which one it was does not matter."""
     files = (f"{exercise.name}.py", f"{exercise.name}.ipynb")
     file = next((name for name in files if _is_file(folder / name)), None)
     note = f"{file}: takes too much time or memory to be read; {_CLEAR}"
-    return Answers(exercise.name, ExerciseStatus.UNREADABLE, file, notes=(note,))
+    return SubmittedExercise(exercise.name, ExerciseStatus.UNREADABLE, file, notes=(note,))
 
 
 def submission_digest(folder: Path, exercises: Sequence[Exercise]) -> str:
@@ -85,18 +87,20 @@ def submission_digest(folder: Path, exercises: Sequence[Exercise]) -> str:
     return f"sha256:{digest.hexdigest()}"
 
 
-def _read(path: Path, exercise: Exercise, read: Callable[[Path, Exercise], Answers]) -> Answers:
+def _read(
+    path: Path, exercise: Exercise, read: Callable[[Path, Exercise], SubmittedExercise]
+) -> SubmittedExercise:
     try:
         return read(path, exercise)
     except MemoryError:
         note = f"{path.name}: takes too much memory to be read; {_CLEAR}"
-        return Answers(exercise.name, ExerciseStatus.UNREADABLE, path.name, notes=(note,))
+        return SubmittedExercise(exercise.name, ExerciseStatus.UNREADABLE, path.name, notes=(note,))
     except SubmissionError as error:
         note = f"{path.name}: {error}"
-        return Answers(exercise.name, ExerciseStatus.UNREADABLE, path.name, notes=(note,))
+        return SubmittedExercise(exercise.name, ExerciseStatus.UNREADABLE, path.name, notes=(note,))
 
 
-def _module(path: Path, exercise: Exercise) -> Answers:
+def _module(path: Path, exercise: Exercise) -> SubmittedExercise:
     data = read_bytes(path, MAX_CODE)
     if len(data) >= MAX_CODE:
         raise SubmissionError(f"is larger than {MAX_CODE >> 20} MB; submit the code only")
@@ -118,7 +122,7 @@ def _module(path: Path, exercise: Exercise) -> Answers:
         notes += (f"{path.name} holds no code; submit the file with your answers",)
     shown, left_out = without_display(text, tree.body)
     notes += tuple(f"{path.name}: {note}" for note in left_out)
-    return Answers(
+    return SubmittedExercise(
         exercise.name,
         ExerciseStatus.GRADED,
         path.name,
@@ -144,14 +148,14 @@ def _hints(text: str, tree: ast.Module, exercise: Exercise) -> dict[str, str]:
     return hints(missing, (every & outer) - names, every - outer) if missing else {}
 
 
-def _notebook(path: Path, exercise: Exercise) -> Answers:
+def _notebook(path: Path, exercise: Exercise) -> SubmittedExercise:
     data = read_bytes(path, MAX_NOTEBOOK_BYTES)
     if len(data) >= MAX_NOTEBOOK_BYTES:
         size = MAX_NOTEBOOK_BYTES >> 20
         raise SubmissionError(f"is larger than {size} MB; clear all outputs and save it again")
     names = [question.name for question in exercise.questions]
     module = module_of_notebook(data, names)
-    return Answers(
+    return SubmittedExercise(
         exercise.name,
         ExerciseStatus.GRADED,
         path.name,

@@ -35,7 +35,7 @@ from .rules import Forbidden
 class Expect:
     """The questions of one exercise under test.
 
-    `solution` is None in public suites, which compare with given values only. With `patient` a
+    `solution` is None in public suites, which compare with given values only. With `soft` a
     test goes on after a failure, which `failures` then holds.
     """
 
@@ -44,9 +44,9 @@ class Expect:
         implementation: Implementation,
         solution: Implementation | None,
         draw: Draw,
-        patient: bool = False,
+        soft: bool = False,
     ) -> None:
-        self.failures = Failures(patient)
+        self.failures = Failures(soft)
         self.implementation = implementation
         self.draw = draw
         self._solution = solution
@@ -91,7 +91,7 @@ class Expect:
         With `after`, both values are compared after that function.
         """
         right = expected
-        with self.failures.noted():
+        with self.failures.softly():
             got = self.result(question, *args, likely=likely)
             one, other = got, expected
             if after is not None and _alike(got, expected):
@@ -120,7 +120,7 @@ class Expect:
         """
         expected = self.solution.steps(question, steps)
         self._call = steps_text(question, steps)
-        with self.failures.noted():
+        with self.failures.softly():
             with self._explained(question):
                 got = self.implementation.steps(question, steps)
             text = difference(got, expected)
@@ -141,7 +141,7 @@ class Expect:
         cotangent = self._cotangent(self.solution.call(question, args).value)
         expected = self.solution.gradients(question, args, cotangent)
         self._call = f"the gradient of {call_text(question, args)}"
-        with self.failures.noted():
+        with self.failures.softly():
             with self._explained(question):
                 got = self.implementation.gradients(question, args, cotangent)
             text = difference(got.value, expected.value)

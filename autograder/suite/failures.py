@@ -44,23 +44,23 @@ class WrongAnswer(AssertionError):
 
 
 class Failures:
-    """What fails in one test. A patient one lets the test go on, so that all its calls are made.
+    """What fails in one test. Soft assertions let the test go on, so that all its calls are made.
 
-    `first` is the failure that counts; in a test that is not patient it is raised at once.
+    `first` is the failure that counts; without `soft` it is raised at once.
     """
 
-    def __init__(self, patient: bool) -> None:
-        self._patient = patient
+    def __init__(self, soft: bool) -> None:
+        self._soft = soft
         self.first: Exception | None = None
 
     def add(self, failure: Exception) -> None:
         """Takes note of a failure, or raises it."""
-        if not self._patient:
+        if not self._soft:
             raise failure
         self.first = self.first or failure
 
     @contextmanager
-    def noted(self) -> Iterator[None]:
+    def softly(self) -> Iterator[None]:
         """Takes note of what the answer raises; what ends a worker ends the test, too."""
         try:
             yield

@@ -141,7 +141,7 @@ class ExpectLayer:
     ) -> Any:
         """The forward value equals a given one; the arguments stay unchanged. Returns it."""
         right = expected
-        with self._failures.noted():
+        with self._failures.softly():
             got = self.result(*args, likely=likely)
             text = difference(got, expected, tolerance)
             if text is not None:
@@ -167,7 +167,7 @@ class ExpectLayer:
         """
         expected = self.reference.steps(steps)
         self._call = steps_text(f"{self._built}.forward", steps)
-        with self._failures.noted():
+        with self._failures.softly():
             with self._explained():
                 got = self.answer.steps(steps)
             text = difference(got, expected)
@@ -233,7 +233,7 @@ class ExpectLayer:
         )
         expected = self.reference.gradients(args, cotangent)
         self._call = f"the gradient of {call_text(f'{self._built}.forward', args)}"
-        with self._failures.noted():
+        with self._failures.softly():
             with self._explained():
                 got = self.answer.gradients(args, cotangent)
             faults = weight_faults(got.weights, expected.weights, compare)

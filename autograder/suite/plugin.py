@@ -18,10 +18,10 @@ from .implementation import Implementation
 from .local import LocalImplementation
 
 #: from the path of a suite to the implementation that it judges
-Answers = Callable[[Path], Implementation]
+ImplementationOf = Callable[[Path], Implementation]
 
-ANSWERS = pytest.StashKey[Answers]()
-SOLUTIONS = pytest.StashKey[Answers]()
+ANSWERS = pytest.StashKey[ImplementationOf]()
+SOLUTIONS = pytest.StashKey[ImplementationOf]()
 SEED = pytest.StashKey[Callable[[], int]]()
 
 
@@ -55,7 +55,7 @@ def exercise_of(suite: Path) -> tuple[str, str]:
     return suite.parent.name, suite.stem.removeprefix("test_")
 
 
-def from_folder(root: Path) -> Answers:
+def from_folder(root: Path) -> ImplementationOf:
     """The modules of a folder, each executed in this process when it is first asked for."""
     cache: dict[Path, LocalImplementation] = {}
 

@@ -62,7 +62,7 @@ class Worker:
             "move": self._move,
             "copy": self._copy,
             "restore": self._restore,
-            "borrow": self._borrow,
+            "substitute": self._substitute,
             **(others or {}),
         }
 
@@ -127,10 +127,11 @@ class Worker:
         kind = getattr(torch, dtype) if dtype else None
         execution.move(self._layers[layer], kind, device)
 
-    def _borrow(self, names: list[str]) -> None:
+    def _substitute(self, names: list[str]) -> None:
         """From now on the grader answers for these functions of the module."""
         own = vars(self._module)
-        own.update({name: substitution.lent(name, own[name], self._exchange) for name in names})
+        for name in names:
+            own[name] = substitution.stand_in(name, own[name], self._exchange)
 
 
 _ABSENT = "__absent_import__"

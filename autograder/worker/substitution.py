@@ -1,4 +1,4 @@
-"""Right answers to earlier questions, lent by the grader to an answer that builds on them.
+"""Right answers to earlier questions: the grader computes them for an answer that builds on them.
 
 A student's `attention_weights` may call the student's own `scale_scores`. Where that one is wrong,
 the worker puts a function in its place that asks the grader: arguments go out, the right value or
@@ -21,7 +21,7 @@ from .execution import tensors_in
 Exchange = Callable[[tuple[Any, ...]], Any]
 
 
-def lent(name: str, own: Callable[..., Any], exchange: Exchange) -> Callable[..., Any]:
+def stand_in(name: str, own: Callable[..., Any], exchange: Exchange) -> Callable[..., Any]:
     """A stand-in for the student's `own` function of that name, differentiable like a right one."""
 
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -29,7 +29,7 @@ def lent(name: str, own: Callable[..., Any], exchange: Exchange) -> Callable[...
         bound.apply_defaults()
         if torch.is_grad_enabled() and any(t.requires_grad for t in tensors_in(bound.args)):
             return _differentiable(name, exchange, bound.args)
-        return _reply(exchange(("lend", "call", name, list(bound.args))))
+        return _reply(exchange(("substitute", "call", name, list(bound.args))))
 
     return function
 
@@ -50,14 +50,14 @@ class _Lent(torch.autograd.Function):
     ) -> tuple[Any, ...]:
         args = tree_unflatten(list(leaves), form)
         ctx.request = (name, exchange, args)
-        values, value_form = tree_flatten(_reply(exchange(("lend", "call", name, args))))
+        values, value_form = tree_flatten(_reply(exchange(("substitute", "call", name, args))))
         forms.append(value_form)
         return tuple(values)
 
     @staticmethod
     def backward(ctx: Any, *cotangents: torch.Tensor) -> Any:
         name, exchange, args = ctx.request
-        gradients = _reply(exchange(("lend", "gradients", name, args, list(cotangents))))
+        gradients = _reply(exchange(("substitute", "gradients", name, args, list(cotangents))))
         return None, None, None, None, *tree_leaves(gradients)
 
 

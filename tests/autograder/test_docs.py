@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
+
+from autograder.cli import cli
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -62,3 +66,35 @@ def test_the_example_of_grading_from_python_runs(tmp_path: Path) -> None:
     assert first.startswith("1 graded in tier ")
     assert second == "ada simplified_attention 0 of 100"
     assert "   query_scores wrong " in questions
+
+
+def _commands(text: str) -> list[str]:
+    """What a page tells people to type: lines of code blocks, and code inside sentences."""
+    lines = re.findall(r"^(?: {4})?\$? *(?:\.venv/bin/)?(autograder [^\n#]*)", text, re.MULTILINE)
+    inline = re.findall(r"`(?:\.venv/bin/)?(autograder [^`\n]+)`", text)
+    blocks = "\n".join(re.findall(r"^```\w*\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
+    indented = [line for line in lines if f"    {line}" in text or line in blocks]
+    return [*indented, *inline]
+
+
+def _understand(line: str) -> None:
+    """Parses a command as the terminal would; raises what click would print."""
+    command: click.Command = cli
+    context = click.Context(cli)
+    _, *words = shlex.split(re.split(r"[|>;&]", line)[0])
+    while isinstance(command, click.Group) and words:
+        name, found, words = command.resolve_command(context, words)
+        assert found is not None
+        command, context = found, click.Context(found, parent=context, info_name=name)
+    command.make_parser(context).parse_args(words)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_command_on_a_page_has_these_options(page: Path) -> None:
+    wrong = {}
+    for line in _commands(page.read_text(encoding="utf-8")):
+        try:
+            _understand(line)
+        except click.ClickException as error:
+            wrong[line] = error.format_message()
+    assert not wrong

@@ -101,7 +101,7 @@ class _Rehearsal(AskedImplementation, Observer):
         return self._solution.names_used(name)
 
     def plan(self, cpu_seconds: float) -> Plan:
-        """All that was noted, in one batch: each question begins with its seed."""
+        """All that was recorded, in one batch: each question begins with its seed."""
         asked: list[tuple[Any, ...]] = []
         tests: dict[tuple[str, str], TestPlan] = {}
         seeded = None

@@ -16,7 +16,7 @@ from ...sandbox import Budget
 from ...sandbox.batch import RawReply
 from ...sandbox.replies import value_of
 from ...sandbox.session import Session
-from ...submission import Answers
+from ...submission import SubmittedExercise
 from ...worker import wire
 from .plan import Plan, TestPlan, bytes_of
 from .remote import RemoteImplementation
@@ -38,7 +38,7 @@ class PlannedImplementation(RemoteImplementation):
     def __init__(
         self,
         open_worker: Callable[[], Session],
-        answers: Answers,
+        answers: SubmittedExercise,
         limits: Limits,
         seed: int,
         plan: Plan,

@@ -16,7 +16,7 @@ from ...suite.implementation import Implementation
 from ...suite.plugin import (
     ANSWERS,
     SOLUTIONS,
-    Answers,
+    ImplementationOf,
     draw,
     exercise_of,
     expect,
@@ -59,7 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
         except AutograderError as error:
             raise pytest.UsageError(str(error)) from error
         config.stash[_CLOSE] = []
-        config.stash[ANSWERS] = _behind_the_wall(config, root, Path(folder).resolve())
+        config.stash[ANSWERS] = _in_the_sandbox(config, root, Path(folder).resolve())
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -71,7 +71,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         parent.close()
 
 
-def _behind_the_wall(config: pytest.Config, root: Path, folder: Path) -> Answers:
+def _in_the_sandbox(config: pytest.Config, root: Path, folder: Path) -> ImplementationOf:
     course = load_course(root)
     cache: dict[Path, RemoteImplementation] = {}
 

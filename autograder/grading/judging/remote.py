@@ -22,11 +22,11 @@ from ...errors import (
 from ...records import Limits
 from ...sandbox import Budget
 from ...sandbox.session import Session
-from ...submission import Answers
+from ...submission import SubmittedExercise
 from ...suite.names import names_used
 from .parts import modules_of, refusal
 from .requests import AskedImplementation
-from .substitution import Lender
+from .substitution import ReferenceSubstitution
 
 #: after so many dead workers a question is not tried again
 _MAX_ENDS = 2
@@ -47,15 +47,15 @@ class RemoteImplementation(AskedImplementation):
     def __init__(
         self,
         open_worker: Callable[[], Session],
-        answers: Answers,
+        answers: SubmittedExercise,
         limits: Limits,
         seed: int,
-        lender: Lender | None = None,
+        substitution: ReferenceSubstitution | None = None,
         given: tuple[str, ...] = (),
     ) -> None:
         """`given` are the parts that the exercise may import."""
         super().__init__()
-        self._lender = lender
+        self._substitution = substitution
         self._given = given
         self._open_worker = open_worker
         self._answers = answers
@@ -160,9 +160,11 @@ class RemoteImplementation(AskedImplementation):
         request = ("load", self._answers.exercise, self._answers.text, self._seed, parts)
         try:
             self._session.ask(Budget.of_import(self._limits), *request)
-            if self._lender is not None:
-                self._session.lender = self._lender.answer
-                self._session.ask(Budget.of(self._limits), "borrow", list(self._lender.names))
+            if self._substitution is not None:
+                self._session.substitute = self._substitution.answer
+                self._session.ask(
+                    Budget.of(self._limits), "substitute", list(self._substitution.names)
+                )
         except AnswerFault as fault:
             if not self._session.alive:
                 self._make_sure_that_it_was_the_answer()

@@ -1,7 +1,7 @@
 """Every question is judged on its own, even where one answer calls another that is wrong.
 
-The wrong one is replaced by a right one that the grader computes. Only earlier questions are lent,
-so that no two answers can stand on each other.
+The wrong one is replaced by a right one that the grader computes. Only earlier questions
+are substituted, so that no two answers can stand on each other.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MAX_ELEMENTS, _MAX_SIZE, _MAX_RESULT = 50_000, 512, 26_000_000
 _NOT_JUDGED_AGAIN = (Verdict.CORRECT, Verdict.FORBIDDEN, Verdict.MISSING, Verdict.PROTOCOL)
 
 
-class Lender:
+class ReferenceSubstitution:
     """Answers a worker's questions to the solution, for some functions of one exercise."""
 
     def __init__(self, solution: Implementation, names: Sequence[str]) -> None:
@@ -78,7 +78,7 @@ def _largest_result(tensors: Sequence[torch.Tensor]) -> int:
     return math.prod(largest) * max(largest[-2:], default=1)
 
 
-def to_lend(
+def functions_to_substitute(
     exercise: Exercise, text: str, results: Sequence[QuestionResult], result: QuestionResult
 ) -> tuple[str, ...]:
     """The earlier functions that a failed answer builds on and that are not right themselves."""

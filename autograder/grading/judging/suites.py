@@ -128,7 +128,7 @@ class SuiteRunner:
     ) -> TestOutcome | None:
         """The first test of a question that fails; None where all pass. Runs no test after it."""
         for test in self._suites[suite][question].values():
-            outcome = self._run(test, implementation, seed, patient=False)
+            outcome = self._run(test, implementation, seed, soft=False)
             if outcome.failure is not None:
                 return outcome
         return None
@@ -144,11 +144,11 @@ class SuiteRunner:
         return self._run(self._suites[suite][question][test], implementation, seed)
 
     def _run(
-        self, test: _Test, implementation: Implementation, seed: int, patient: bool = True
+        self, test: _Test, implementation: Implementation, seed: int, soft: bool = True
     ) -> TestOutcome:
-        """Calls a test; a patient one makes all its calls, whatever fails, for the diagnosis."""
+        """Calls a test; with soft assertions it makes all its calls, whatever fails."""
         solution, draw = self._solutions(test.item.path), draw_for(test.item, seed)
-        expect = Expect(implementation, solution, draw, patient)
+        expect = Expect(implementation, solution, draw, soft)
         made = {
             "implementation": implementation,
             "solution": solution,

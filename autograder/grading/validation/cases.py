@@ -102,7 +102,7 @@ def _first_line(node: ast.stmt) -> int:
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
-def handed_in(
+def write_submissions(
     folder: Path, cases: Sequence[Case], assignments: Sequence[Assignment]
 ) -> Iterator[tuple[Submission, Assignment]]:
     by_name = {assignment.name: assignment for assignment in assignments}

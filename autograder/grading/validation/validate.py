@@ -17,7 +17,7 @@ from ...sandbox import ForkServer, start_fork_server
 from ...suite.traits import traits_of
 from ..run import grade_submissions
 from ..suite_engine import SuiteEngine
-from .cases import FORMS, Case, cases_of, chosen_of, handed_in
+from .cases import FORMS, Case, cases_of, chosen_of, write_submissions
 from .indistinguishable import groups_alike
 
 #: of the inputs that all cases get; students have each their own, and `make soak` draws many
@@ -77,16 +77,16 @@ def validate(
     starts: Callable[[int], None] = lambda cases: None,
     judged: Callable[[], None] = lambda: None,
     on_question: Callable[[Case, QuestionResult], None] = lambda case, result: None,
-    wall: Callable[[Tier | None], AbstractContextManager[ForkServer]] = start_fork_server,
+    start_sandbox: Callable[[Tier | None], AbstractContextManager[ForkServer]] = start_fork_server,
 ) -> ValidationReport:
     """Grades every case of some assignments or exercises (default: all): accepted, or caught?
 
     `names` are `ASSIGNMENT` or `ASSIGNMENT/EXERCISE`; of their cases those are graded that are
     `wanted`, all with the inputs of one `seed`: what a known mistake answers is then found out
     once. `starts` is called with the number of cases, `judged` after each, `on_question` with each
-    question's result; `wall` gives the fork server. Raises `IsolationUnavailable` without a
-    tier, `UserError` for a name that the course has not, `ContentError` for content that can't be
-    judged.
+    question's result; `start_sandbox` gives the fork server. Raises `IsolationUnavailable` without
+    a tier, `UserError` for a name that the course does not have, `ContentError` for content that
+    can't be judged.
     """
     chosen = chosen_of(course, names)
     cases = [case for a in chosen for e in a.exercises for case in cases_of(course, e, forms)]
@@ -101,10 +101,10 @@ def validate(
             on_question(case, question)
         judged()
 
-    with tempfile.TemporaryDirectory(prefix="autograder-") as folder, wall(tier) as parent:
+    with tempfile.TemporaryDirectory(prefix="autograder-") as folder, start_sandbox(tier) as parent:
         engine = SuiteEngine(course, seed=seed)
         digests = {assignment.name: engine.suite_digest(assignment) for assignment in chosen}
-        tasks = list(handed_in(Path(folder), cases, chosen))
+        tasks = list(write_submissions(Path(folder), cases, chosen))
         grade_submissions(engine, tasks, parent, digests, jobs, on_result)
         used = parent.tier
     verdicts = [item for case, result in results for item in _judgements(case, result)]

@@ -16,14 +16,14 @@ from typing import Any
 from ...errors import SubmissionError
 from ...records import ExerciseResult, ExerciseStatus, SubmissionResult
 from ...results.wording import shortened
-from ...submission.answers import (
-    Answers,
-    read_answers,
+from ...submission.bounded import BoundedReader
+from ...submission.code import (
+    SubmittedCode,
+    read_code,
     same_code,
     source_of,
-    unreadable_answers,
+    unreadable_code,
 )
-from ...submission.bounded import BoundedReader
 from .messages import check_output, clean
 from .released import CHECK, ReleasedAssignment, ReleasedNotebook
 from .sanitize import Cell, safe_cell
@@ -46,7 +46,9 @@ class NotebookMaker:
         except SubmissionError as error:
             released, exercise = self._find(result, number)
             file = exercise.file if exercise else None
-            return _autograded_notebook(released, exercise, Answers(problem=f"{file} {error}"))
+            return _autograded_notebook(
+                released, exercise, SubmittedCode(problem=f"{file} {error}")
+            )
 
     def __enter__(self) -> NotebookMaker:
         return self
@@ -62,9 +64,9 @@ class NotebookMaker:
     def _read(self, result: SubmissionResult, number: int, submitted: str) -> str:
         released, exercise = self._find(result, number)
         if exercise is not None and exercise.status is ExerciseStatus.UNREADABLE:
-            answers = unreadable_answers(Path(submitted), exercise.file)
+            answers = unreadable_code(Path(submitted), exercise.file)
         else:
-            answers = read_answers(Path(submitted), exercise.file if exercise else None)
+            answers = read_code(Path(submitted), exercise.file if exercise else None)
         return _autograded_notebook(released, exercise, answers)
 
     def _find(
@@ -76,7 +78,7 @@ class NotebookMaker:
 
 
 def _autograded_notebook(
-    released: ReleasedNotebook, exercise: ExerciseResult | None, answers: Answers
+    released: ReleasedNotebook, exercise: ExerciseResult | None, answers: SubmittedCode
 ) -> str:
     """The text of the autograded notebook of a student's exercise."""
     notes = list(exercise.notes) if exercise else []
@@ -139,14 +141,14 @@ def _restored(cell: Cell, original: Cell | None) -> Cell:
     return {**cell, "metadata": {"nbgrader": metadata}, "source": source}
 
 
-def _rebuilt(released: ReleasedNotebook, answers: Answers) -> list[Cell]:
+def _rebuilt(released: ReleasedNotebook, answers: SubmittedCode) -> list[Cell]:
     cells = [_copied(cell, answers) for cell in released.document["cells"]]
     if other := _other_code(released, answers):
         cells.append(_comment_cell(["The rest of what was submitted:"], clean(other)))
     return cells
 
 
-def _copied(cell: Cell, answers: Answers) -> Cell:
+def _copied(cell: Cell, answers: SubmittedCode) -> Cell:
     copy = {key: value for key, value in cell.items() if key != "id"}
     if copy["cell_type"] == "code":
         copy["outputs"] = []
@@ -156,7 +158,7 @@ def _copied(cell: Cell, answers: Answers) -> Cell:
     return copy
 
 
-def _other_code(released: ReleasedNotebook, answers: Answers) -> str:
+def _other_code(released: ReleasedNotebook, answers: SubmittedCode) -> str:
     """The student's code outside the questions, as far as it is not the stub's."""
     stub = released.stub
     parts = [] if same_code(answers.rest, stub.rest) else [answers.rest]

@@ -14,7 +14,7 @@ from nbgrader.nbgraderformat import reads
 from ...course import Course
 from ...errors import ContentError
 from ...records import Assignment, DueDate
-from ...submission.answers import Answers, read_answers
+from ...submission.code import SubmittedCode, read_code
 
 CHECK = "check_"
 
@@ -38,7 +38,7 @@ class ReleasedNotebook:
     """One exercise as students got it."""
 
     name: str
-    stub: Answers
+    stub: SubmittedCode
     document: dict[str, Any]
     kernelspec: str
     cells: tuple[ReleasedCell, ...]
@@ -93,7 +93,7 @@ def _read(stub: Path, path: Path) -> ReleasedNotebook:
     cells = tuple(_cell(cell) for cell in notebook.cells if _is_kept(cell))
     return ReleasedNotebook(
         name=stub.stem,
-        stub=read_answers(stub.parent, stub.name),
+        stub=read_code(stub.parent, stub.name),
         document=json.loads(json.dumps(notebook)),
         kernelspec=json.dumps(notebook.metadata.get("kernelspec", {})),
         cells=cells,

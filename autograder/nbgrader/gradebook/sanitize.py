@@ -12,7 +12,7 @@ from typing import Any
 from nbconvert.filters import clean_html
 
 from ...results.wording import shortened
-from ...submission.answers import source_of
+from ...submission.code import source_of
 
 _LONGEST_OUTPUT = 20_000
 _LARGEST_IMAGE = 1 << 20

@@ -36,12 +36,12 @@ def autograde(course: NotebookCourse, parent: ForkServer, submission: Submission
 
     Raises `GraderError` for what is not the submission's fault.
     """
-    handed_in = [
+    submitted = [
         path.stem
         for path in course.sources(submission.assignment)
         if (submission.folder / path.name).is_file()
     ]
-    if not handed_in:
+    if not submitted:
         _record_nothing(course, submission)
         return Autograded()
     log = _Log()
@@ -51,7 +51,7 @@ def autograde(course: NotebookCourse, parent: ForkServer, submission: Submission
     except NbGraderException:
         pass
     notes, unreadable = _Log(), {}
-    for notebook in handed_in:
+    for notebook in submitted:
         log = _Log()
         try:
             _convert(course, parent, submission, notebook, log)

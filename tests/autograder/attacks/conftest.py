@@ -125,8 +125,8 @@ SPECIAL: dict[str, Callable[[Path], object]] = {
 }
 
 
-class Walled:
-    """A class in a folder that everybody may read: only the wall keeps attackers out."""
+class Sandboxed:
+    """A class in a folder that everybody may read: only the sandbox keeps attackers out."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "course"
@@ -136,7 +136,7 @@ class Walled:
         self.submitted.mkdir()
         self.results.write_text("")
 
-    def hand_in(self, student: str) -> Path:
+    def submit(self, student: str) -> Path:
         """A student who is right."""
         place = self.submitted / student / "walled"
         shutil.copytree(SOLUTIONS, place)
@@ -146,7 +146,7 @@ class Walled:
 
     def attack(self, attack: Attack) -> None:
         """A student who is not."""
-        place = self.hand_in(attack.name)
+        place = self.submit(attack.name)
         module = place / "attacked.py"
         for name, text in (attack.files or {}).items():
             (place / name).parent.mkdir(parents=True, exist_ok=True)
@@ -195,14 +195,14 @@ class _Results:
 
 
 @pytest.fixture(scope="session")
-def new_class() -> Iterator[Callable[[], Walled]]:
+def new_class() -> Iterator[Callable[[], Sandboxed]]:
     """Makes empty classes; removes them at the end."""
     folders: list[str] = []
 
-    def make() -> Walled:
+    def make() -> Sandboxed:
         folders.append(tempfile.mkdtemp(prefix="walled-"))
         os.chmod(folders[-1], 0o755)
-        return Walled(Path(folders[-1]))
+        return Sandboxed(Path(folders[-1]))
 
     yield make
     for folder in folders:
@@ -237,12 +237,12 @@ class Graded:
     honest: tuple[str, ...]
     before: Any
     after: Any
-    place: Walled
+    place: Sandboxed
 
 
 @pytest.fixture(scope="session")
 def graded(
-    new_class: Callable[[], Walled], parent_of: Callable[[Tier], ForkServer]
+    new_class: Callable[[], Sandboxed], parent_of: Callable[[Tier], ForkServer]
 ) -> Callable[[Tier], Graded]:
     """The class of each tier, graded once."""
     done: dict[Tier, Graded] = {}
@@ -257,7 +257,7 @@ def graded(
             # names in the order of the alphabet: an honest student after some attackers each
             honest = tuple(sorted(a.name for a in chosen)[::10])
             for name in honest:
-                place.hand_in(f"{name}~honest")
+                place.submit(f"{name}~honest")
             before = place.state()
             results = place.grade(parent)
             honest = tuple(f"{name}~honest" for name in honest)

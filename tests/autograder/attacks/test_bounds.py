@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from autograder.grading.judging.recorder import Event, Recorder
-from autograder.grading.judging.substitution import Lender
+from autograder.grading.judging.substitution import ReferenceSubstitution
 from autograder.grading.naming.answered import answered
 from autograder.records import ExerciseResult, ExerciseStatus
 from autograder.records import TestResult as Result
@@ -149,13 +149,15 @@ def test_what_takes_the_grader_much_memory_is_not_substituted(args: Any) -> None
         def call(self, name: str, args: object) -> Outcome:
             raise AssertionError("the solution was asked")
 
-    lender = Lender(Solution({}), ["f"])
-    assert lender.answer(("call", "f", args))[0] == "raised"
+    substitution = ReferenceSubstitution(Solution({}), ["f"])
+    assert substitution.answer(("call", "f", args))[0] == "raised"
 
 
 def test_what_a_suite_asks_is_substituted() -> None:
-    lender = Lender(LocalImplementation({"f": lambda x, n: x @ x.mT * n}), ["f"])
-    kind, value = lender.answer(("call", "f", [torch.ones(2, 4, 70, 64), 3]))
+    substitution = ReferenceSubstitution(
+        LocalImplementation({"f": lambda x, n: x @ x.mT * n}), ["f"]
+    )
+    kind, value = substitution.answer(("call", "f", [torch.ones(2, 4, 70, 64), 3]))
     assert kind == "ok"
     assert value.shape == (2, 4, 70, 70)
 

@@ -69,14 +69,14 @@ def _standing() -> Iterator[ForkServer]:
 
 
 @pytest.fixture(scope="session")
-def wall() -> Iterator[ForkServer]:
+def fork_server() -> Iterator[ForkServer]:
     """One fork server for all tests: starting it is what takes time."""
     with _standing() as parent:
         yield parent
 
 
 @pytest.fixture(scope="module")
-def mortal_wall() -> Iterator[ForkServer]:
+def mortal_fork_server() -> Iterator[ForkServer]:
     """One for the tests that kill it."""
     with _standing() as parent:
         yield parent
@@ -85,13 +85,13 @@ def mortal_wall() -> Iterator[ForkServer]:
 class ClassFolder:
     """A folder of submissions, and what grading it gave."""
 
-    def __init__(self, folder: Path, course: Course, wall: ForkServer) -> None:
+    def __init__(self, folder: Path, course: Course, fork_server: ForkServer) -> None:
         self.submitted = folder / "submitted"
         self.results = folder / "results.jsonl"
         self._course = course
-        self._wall = wall
+        self._fork_server = fork_server
 
-    def hand_in(self, student: str, **files: str) -> Path:
+    def submit(self, student: str, **files: str) -> Path:
         """`scores="text"` submits scores.py; what is not named is submitted right."""
         place = self.submitted / student / ASSIGNMENT
         shutil.copytree(ROOT / "solutions" / ASSIGNMENT, place)
@@ -101,7 +101,7 @@ class ClassFolder:
 
     def grade(self, **options: Any) -> Run:
         chosen = {"submitted": self.submitted, "results": self.results, **options}
-        engine = SuiteEngine(self._course, lambda tier: contextlib.nullcontext(self._wall))
+        engine = SuiteEngine(self._course, lambda tier: contextlib.nullcontext(self._fork_server))
         events = Results()
         report = grade_class([engine], RunOptions(**chosen), events)
         assert report.graded == len(events.results)
@@ -109,14 +109,14 @@ class ClassFolder:
 
     def grade_one(self, **files: str) -> SubmissionResult:
         """One student's result."""
-        self.hand_in("ada", **files)
+        self.submit("ada", **files)
         (result,) = self.grade().graded
         return result
 
 
 @pytest.fixture
-def a_class(tmp_path: Path, course: Course, wall: ForkServer) -> ClassFolder:
-    return ClassFolder(tmp_path, course, wall)
+def a_class(tmp_path: Path, course: Course, fork_server: ForkServer) -> ClassFolder:
+    return ClassFolder(tmp_path, course, fork_server)
 
 
 @pytest.fixture

@@ -31,8 +31,8 @@ def test_a_right_submission_has_full_marks(a_class: ClassFolder) -> None:
 
 
 def test_every_line_is_of_the_schema(a_class: ClassFolder) -> None:
-    a_class.hand_in("right")
-    a_class.hand_in("wrong", scores=TWO, softmax="def softmax(:\n")
+    a_class.submit("right")
+    a_class.submit("wrong", scores=TWO, softmax="def softmax(:\n")
     (a_class.submitted / "empty" / "simplified_attention").mkdir(parents=True)
     a_class.grade()
     schema = json.loads(SCHEMA.read_text())
@@ -114,7 +114,7 @@ def test_what_fails_at_import_is_an_error_of_all_its_questions(
 def test_missing_and_unreadable_files_keep_their_points_in_the_maximum(
     a_class: ClassFolder,
 ) -> None:
-    place = a_class.hand_in("ada", softmax="def softmax(:\n")
+    place = a_class.submit("ada", softmax="def softmax(:\n")
     (place / "context.py").unlink()
     (result,) = a_class.grade().graded
     statuses = {exercise.exercise: exercise.status.value for exercise in result.exercises}
@@ -124,8 +124,8 @@ def test_missing_and_unreadable_files_keep_their_points_in_the_maximum(
 
 
 def test_resume_grades_only_what_is_missing_or_changed(a_class: ClassFolder) -> None:
-    a_class.hand_in("ada")
-    place = a_class.hand_in("bob")
+    a_class.submit("ada")
+    place = a_class.submit("bob")
     assert len(a_class.grade(resume=True).graded) == 2
     assert a_class.grade(resume=True).graded == ()
     (place / "scores.py").write_text(TWO)
@@ -135,8 +135,8 @@ def test_resume_grades_only_what_is_missing_or_changed(a_class: ClassFolder) -> 
 
 
 def test_a_torn_last_line_is_set_aside_and_graded_again(a_class: ClassFolder) -> None:
-    a_class.hand_in("ada")
-    a_class.hand_in("bob")
+    a_class.submit("ada")
+    a_class.submit("bob")
     a_class.grade()
     whole = a_class.results.read_bytes()
     a_class.results.write_bytes(whole[:-20])
@@ -149,7 +149,7 @@ def test_a_torn_last_line_is_set_aside_and_graded_again(a_class: ClassFolder) ->
 
 def test_shards_grade_every_submission_once(a_class: ClassFolder) -> None:
     for number in range(5):
-        a_class.hand_in(f"student{number}")
+        a_class.submit(f"student{number}")
     for shard in ((1, 2), (2, 2)):
         a_class.grade(shard=shard)
     students = sorted(result.student for result in read_results(a_class.results))
@@ -157,13 +157,13 @@ def test_shards_grade_every_submission_once(a_class: ClassFolder) -> None:
 
 
 def test_jobs_and_order_do_not_change_a_result(a_class: ClassFolder) -> None:
-    a_class.hand_in("ada")
-    a_class.hand_in("bob", scores=TWO)
+    a_class.submit("ada")
+    a_class.submit("bob", scores=TWO)
     one = {r.student: r.exercises for r in a_class.grade(jobs=1).graded}
     two = {r.student: r.exercises for r in a_class.grade(jobs=2).graded}
     assert one == two
-    a_class.hand_in("aa", scores=TWO)  # the same work in the other order, by other students
-    a_class.hand_in("zz")
+    a_class.submit("aa", scores=TWO)  # the same work in the other order, by other students
+    a_class.submit("zz")
     three = {r.student: r.exercises for r in a_class.grade(jobs=2).graded}
     assert (three["zz"], three["aa"]) == (one["ada"], one["bob"])
 
@@ -182,7 +182,7 @@ def test_a_job_that_is_killed_costs_nothing(
 
     monkeypatch.setattr(submissions.SubmissionGrader, "grade", dies_once)
     for student in ("ada", "bob", "cid"):
-        a_class.hand_in(student)
+        a_class.submit(student)
     report = a_class.grade(jobs=2)
     assert sorted(r.student for r in report.graded) == ["ada", "bob", "cid"]
     assert all(r.score == 100 for r in report.graded)
@@ -201,7 +201,7 @@ def test_a_submission_on_which_the_grader_dies_again_and_again_is_failed(
 
     monkeypatch.setattr(submissions.SubmissionGrader, "grade", dies)
     for student in ("ada", "bob"):
-        a_class.hand_in(student)
+        a_class.submit(student)
     results = {r.student: r for r in a_class.grade().graded}
     assert results["bob"].status is SubmissionStatus.FAILED
     assert results["bob"].error
@@ -213,7 +213,7 @@ def test_a_submission_on_which_the_grader_dies_again_and_again_is_failed(
 def test_two_graders_never_write_one_file(a_class: ClassFolder) -> None:
     from autograder.results.file import ResultsFile
 
-    a_class.hand_in("ada")
+    a_class.submit("ada")
     with ResultsFile(a_class.results), pytest.raises(UserError, match="another grader"):
         a_class.grade()
 
@@ -227,7 +227,7 @@ def test_a_folder_without_submissions_says_what_was_expected(
 
 
 def test_links_are_not_followed(a_class: ClassFolder) -> None:
-    place = a_class.hand_in("ada")
+    place = a_class.submit("ada")
     (place / "scores.py").unlink()
     (place / "scores.py").symlink_to(Path("solutions/simplified_attention/scores.py").resolve())
     (result,) = a_class.grade().graded

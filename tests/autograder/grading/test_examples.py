@@ -26,7 +26,7 @@ def _autograder(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def class_folder(tmp_path_factory: pytest.TempPathFactory, wall: object) -> Path:
+def class_folder(tmp_path_factory: pytest.TempPathFactory, fork_server: object) -> Path:
     folder = tmp_path_factory.mktemp("class")
     shutil.copytree(ROOT / "examples" / "submitted", folder / "submitted")
     done = _autograder("grade", str(folder / "submitted"), "--jobs", "2", "--gradebook")

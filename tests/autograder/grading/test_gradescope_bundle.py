@@ -63,7 +63,7 @@ def results(root: Path) -> dict[str, Any]:
     return document
 
 
-def test_a_submission_is_graded_as_it_is_here(harness: Path, wall: object) -> None:
+def test_a_submission_is_graded_as_it_is_here(harness: Path, fork_server: object) -> None:
     work = ROOT / "examples" / "submitted" / "dmitri" / ASSIGNMENT
     shutil.copytree(work, harness / "submission", dirs_exist_ok=True)
     done = run(harness)
@@ -74,7 +74,7 @@ def test_a_submission_is_graded_as_it_is_here(harness: Path, wall: object) -> No
     )
 
 
-def test_an_empty_submission_has_a_score_and_a_reason(harness: Path, wall: object) -> None:
+def test_an_empty_submission_has_a_score_and_a_reason(harness: Path, fork_server: object) -> None:
     assert run(harness).returncode == 0
     assert results(harness)["score"] == 0.0
     assert "Nothing was submitted" in results(harness)["output"]

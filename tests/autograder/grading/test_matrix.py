@@ -60,7 +60,7 @@ def _drawn(case: Case) -> bool:
 
 
 @pytest.fixture(scope="module")
-def matrix(course: Course, wall: ForkServer) -> Matrix:
+def matrix(course: Course, fork_server: ForkServer) -> Matrix:
     said: list[Said] = []
 
     def on_question(case: Case, result: QuestionResult) -> None:
@@ -76,7 +76,7 @@ def matrix(course: Course, wall: ForkServer) -> Matrix:
         jobs=_JOBS,
         wanted=_drawn,
         on_question=on_question,
-        wall=lambda tier: contextlib.nullcontext(wall),
+        start_sandbox=lambda tier: contextlib.nullcontext(fork_server),
     )
     return Matrix(report, tuple(said))
 

@@ -71,7 +71,7 @@ def in_another_process(work: Callable[[], object]) -> int:
 @pytest.fixture
 def class_of_four(a_class: ClassFolder) -> ClassFolder:
     for student in STUDENTS:
-        a_class.hand_in(student, **({"scores": WRONG} if student == "bob" else {}))
+        a_class.submit(student, **({"scores": WRONG} if student == "bob" else {}))
     return a_class
 
 
@@ -98,11 +98,11 @@ def test_a_killed_grader_is_resumed_to_the_same_scores(
     moment: int,
     class_of_four: ClassFolder,
     course: Course,
-    wall: ForkServer,
+    fork_server: ForkServer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     options = RunOptions(class_of_four.submitted, class_of_four.results, jobs=2)
-    kept = lambda tier: contextlib.nullcontext(wall)  # noqa: E731
+    kept = lambda tier: contextlib.nullcontext(fork_server)  # noqa: E731
     events = DiesAfter(moment)
     with monkeypatch.context() as patched:
         if moment == TRUNCATED:
@@ -135,8 +135,8 @@ def _patiently(results: Path, grade: Callable[[], T]) -> T:
 class KillsTheParent:
     """Events that end the fork server after the first result."""
 
-    def __init__(self, wall: ForkServer) -> None:
-        self._wall = wall
+    def __init__(self, fork_server: ForkServer) -> None:
+        self._fork_server = fork_server
         self.kills = 0
 
     def starts(self, tier: Tier, to_grade: int, already_graded: int) -> None:
@@ -145,16 +145,16 @@ class KillsTheParent:
     def graded(self, result: SubmissionResult) -> None:
         if not self.kills:
             self.kills += 1
-            self._wall._process.kill()
+            self._fork_server._process.kill()
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_worker_parent_that_dies_is_replaced_within_the_run(
-    jobs: int, class_of_four: ClassFolder, course: Course, mortal_wall: ForkServer
+    jobs: int, class_of_four: ClassFolder, course: Course, mortal_fork_server: ForkServer
 ) -> None:
-    events = KillsTheParent(mortal_wall)
+    events = KillsTheParent(mortal_fork_server)
     options = RunOptions(class_of_four.submitted, class_of_four.results, jobs=jobs)
-    kept = lambda tier: contextlib.nullcontext(mortal_wall)  # noqa: E731
+    kept = lambda tier: contextlib.nullcontext(mortal_fork_server)  # noqa: E731
     grade_class([SuiteEngine(course, kept)], options, events)
     assert events.kills == 1
     assert scores(class_of_four.results) == expected(class_of_four.results)
@@ -165,7 +165,7 @@ def test_a_worker_parent_that_dies_is_replaced_within_the_run(
 def test_a_parent_that_dies_during_a_call_costs_no_student_anything(
     class_of_four: ClassFolder,
     course: Course,
-    mortal_wall: ForkServer,
+    mortal_fork_server: ForkServer,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
@@ -194,9 +194,9 @@ def test_a_parent_that_dies_during_a_call_costs_no_student_anything(
 
     monkeypatch.setattr(submissions.SubmissionGrader, "grade", loses_its_parent)
     options = RunOptions(class_of_four.submitted, class_of_four.results)
-    events = KillsTheParent(mortal_wall)
+    events = KillsTheParent(mortal_fork_server)
     events.kills = 1
-    kept = lambda tier: contextlib.nullcontext(mortal_wall)  # noqa: E731
+    kept = lambda tier: contextlib.nullcontext(mortal_fork_server)  # noqa: E731
     grade_class([SuiteEngine(course, kept)], options, events)
     assert marker.exists()
     assert scores(class_of_four.results)["cid"] == 100
@@ -224,7 +224,7 @@ def test_a_full_disk_leaves_whole_lines_and_is_resumed(
 
 
 def test_a_disk_that_takes_half_a_line_keeps_only_whole_ones(
-    class_of_four: ClassFolder, course: Course, wall: ForkServer
+    class_of_four: ClassFolder, course: Course, fork_server: ForkServer
 ) -> None:
     class_of_four.grade()
     (first, *_) = read_results(class_of_four.results)
@@ -274,10 +274,10 @@ def test_a_results_file_that_can_not_be_written_is_told_before_anything_is_grade
 
 
 def test_two_graders_at_once_write_one_line_each(
-    class_of_four: ClassFolder, course: Course, wall: ForkServer
+    class_of_four: ClassFolder, course: Course, fork_server: ForkServer
 ) -> None:
     options = RunOptions(class_of_four.submitted, class_of_four.results, resume=True)
-    kept = lambda tier: contextlib.nullcontext(wall)  # noqa: E731
+    kept = lambda tier: contextlib.nullcontext(fork_server)  # noqa: E731
     pid = os.fork()
     if pid == 0:
         try:

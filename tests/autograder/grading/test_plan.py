@@ -77,8 +77,8 @@ def test_equal_mistakes_get_equal_points_and_a_second_attempt_other_numbers(
     a_class: ClassFolder,
 ) -> None:
     mistake = {"scores": "def attention_scores(queries, keys):\n    return queries\n"}
-    a_class.hand_in("ada", **mistake)
-    a_class.hand_in("ben", scores=mistake["scores"] + "# in other words\n")
+    a_class.submit("ada", **mistake)
+    a_class.submit("ben", scores=mistake["scores"] + "# in other words\n")
     ada, ben = a_class.grade().graded
     assert (ada.attempt, ben.attempt) == (1, 1)
     assert ada.seed == ben.seed
@@ -86,19 +86,19 @@ def test_equal_mistakes_get_equal_points_and_a_second_attempt_other_numbers(
     assert ada.submission_digest != ben.submission_digest
 
     shutil.rmtree(a_class.submitted / "ada")
-    a_class.hand_in("ada")
+    a_class.submit("ada")
     (again,) = a_class.grade(resume=True).graded
     assert (again.student, again.attempt) == ("ada", 2)
     assert again.seed != ada.seed
     shutil.rmtree(a_class.submitted / "ada")
-    a_class.hand_in("ada", **mistake)
+    a_class.submit("ada", **mistake)
     first = next(line for line in a_class.grade().graded if line.student == "ada")
     assert (first.attempt, first.seed) == (1, ada.seed)
 
 
 def test_shards_that_share_the_secret_ask_the_same(a_class: ClassFolder, tmp_path: Path) -> None:
     for name in ("ada", "ben", "cem", "dai"):
-        a_class.hand_in(name)
+        a_class.submit(name)
     secret = tmp_path / "elsewhere" / "secret.key"
     parts = [
         a_class.grade(shard=(n, 2), results=tmp_path / f"{n}.jsonl", secret=secret).graded

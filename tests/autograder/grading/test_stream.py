@@ -29,10 +29,10 @@ WRONG = "def query_scores(inputs, query):\n    return inputs @ query\n"
 class Stream:
     """Grades lines; `then` is called after each answer and may write more, or end it."""
 
-    def __init__(self, folder: Path, course: Course, wall: ForkServer) -> None:
+    def __init__(self, folder: Path, course: Course, fork_server: ForkServer) -> None:
         self.answers: list[SubmissionResult | Refused] = []
         self._options = StreamOptions(folder / "secret.key", assignment=ASSIGNMENT)
-        self._engine = SuiteEngine(course, lambda tier: contextlib.nullcontext(wall))
+        self._engine = SuiteEngine(course, lambda tier: contextlib.nullcontext(fork_server))
         self._near, self._far = socket.socketpair()
 
     @property
@@ -58,14 +58,14 @@ class Stream:
 
 
 @pytest.fixture
-def stream(tmp_path: Path, course: Course, wall: ForkServer) -> Stream:
-    return Stream(tmp_path, course, wall)
+def stream(tmp_path: Path, course: Course, fork_server: ForkServer) -> Stream:
+    return Stream(tmp_path, course, fork_server)
 
 
 def test_each_line_has_its_answer_and_the_end_of_input_ends_it(
     a_class: ClassFolder, stream: Stream
 ) -> None:
-    right, wrong = a_class.hand_in("ada"), a_class.hand_in("bob", scores=WRONG)
+    right, wrong = a_class.submit("ada"), a_class.submit("bob", scores=WRONG)
     link = a_class.submitted / "link"
     link.symlink_to(right)
     stream.write(right, "", a_class.submitted / "nobody", link, '{"path": 3}', wrong)
@@ -86,7 +86,7 @@ def test_each_line_has_its_answer_and_the_end_of_input_ends_it(
 def test_an_answer_is_there_before_the_next_line_and_a_job_that_ended_meanwhile_is_replaced(
     a_class: ClassFolder, stream: Stream
 ) -> None:
-    right = a_class.hand_in("ada")
+    right = a_class.submit("ada")
 
     def next_one() -> None:
         if len(stream.answers) == 1:
@@ -104,7 +104,7 @@ def test_an_answer_is_there_before_the_next_line_and_a_job_that_ended_meanwhile_
 def test_with_a_results_file_lines_are_kept_and_attempts_counted(
     a_class: ClassFolder, stream: Stream
 ) -> None:
-    place = a_class.hand_in("ada")
+    place = a_class.submit("ada")
 
     def once_more() -> None:
         if len(stream.answers) == 1:

@@ -15,7 +15,7 @@ from autograder.grading import submissions
 from autograder.grading.judging.recorder import Recorder
 from autograder.grading.judging.verdicts import blamed
 from autograder.records import Exercise, SubmissionStatus
-from autograder.submission import Answers, read_exercise
+from autograder.submission import SubmittedExercise, read_exercise
 
 from .conftest import ASSIGNMENT, ROOT, ClassFolder
 
@@ -31,8 +31,8 @@ MARK = "# ends the job"
 def hostile(a_class: ClassFolder) -> ClassFolder:
     """A class of one who is right, and one whose file ends whatever looks at it."""
     solution = (ROOT / "solutions" / ASSIGNMENT / "scores.py").read_text()
-    a_class.hand_in("mallory", scores=f"{solution}\ndef query_scores(*args): return 7  {MARK}\n")
-    a_class.hand_in("zoe")
+    a_class.submit("mallory", scores=f"{solution}\ndef query_scores(*args): return 7  {MARK}\n")
+    a_class.submit("zoe")
     return a_class
 
 
@@ -61,7 +61,7 @@ def test_an_answer_that_ends_its_job_costs_its_own_question(
 def test_a_file_that_ends_its_reader_is_unreadable(
     ending: str, hostile: ClassFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def ends(folder: Path, exercise: Exercise) -> Answers:
+    def ends(folder: Path, exercise: Exercise) -> SubmittedExercise:
         answers = read_exercise(folder, exercise)
         if MARK in answers.text:
             ENDINGS[ending]()

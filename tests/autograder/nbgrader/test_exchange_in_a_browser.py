@@ -127,7 +127,7 @@ def test_from_release_to_feedback(hub: Hub, browser: Browser) -> None:
     ada = lab_of(browser, hub, "ada")
     fetch_and_open(ada, "scores")
     solve(ada)
-    hand_in(ada)
+    submit(ada)
     collect_and_autograde(instructor, hub)
     grade_by_hand(instructor)
     give_feedback(instructor)
@@ -164,7 +164,7 @@ def solve(page: Page) -> None:
     page.locator(".jp-mod-dirty").wait_for(state="detached")
 
 
-def hand_in(page: Page) -> None:
+def submit(page: Page) -> None:
     page.click(".lm-TabBar-tabLabel:text-is('Assignments')")
     page.click("#fetched_assignments_list button:text-is('Submit')")
     page.locator(f"#submitted_assignments_list >> text={ASSIGNMENT}").wait_for()

@@ -19,7 +19,7 @@ from autograder.sandbox import ForkServer, start_fork_server
 ROOT = Path(__file__).resolve().parents[3]
 
 #: student -> path below the student's folder -> what stands in that file
-HandedIn = Mapping[str, Mapping[str, bytes]]
+Submitted = Mapping[str, Mapping[str, bytes]]
 
 
 class Results:
@@ -53,12 +53,12 @@ def parent() -> Iterator[ForkServer]:
 @pytest.fixture(scope="session")
 def graded(
     course: Course, parent: ForkServer, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[HandedIn], dict[str, SubmissionResult]]:
+) -> Callable[[Submitted], dict[str, SubmissionResult]]:
     """Grades a class; returns each student's result."""
 
-    def grade(handed_in: HandedIn) -> dict[str, SubmissionResult]:
+    def grade(submitted: Submitted) -> dict[str, SubmissionResult]:
         folder = tmp_path_factory.mktemp("class")
-        for student, files in handed_in.items():
+        for student, files in submitted.items():
             for path, data in files.items():
                 place = folder / "submitted" / student / path
                 place.parent.mkdir(parents=True, exist_ok=True)

@@ -12,9 +12,9 @@ import pytest
 
 from autograder.errors import GraderError, SubmissionError
 from autograder.submission import bounded, module_of_notebook
-from autograder.submission.answers import read_answers
 from autograder.submission.bounded import BoundedReader
 from autograder.submission.bounds import MAX_CODE
+from autograder.submission.code import read_code
 
 
 def _obey(what: str) -> str:
@@ -74,9 +74,9 @@ def test_grading_and_pages_read_a_file_alike(name: str, tmp_path: Path) -> None:
         module_of_notebook(path.read_bytes(), ["f"])
     except SubmissionError as error:
         problem = f"e.ipynb {error}"
-        assert read_answers(tmp_path, path.name).problem == problem
+        assert read_code(tmp_path, path.name).problem == problem
     else:
-        assert read_answers(tmp_path, path.name).problem is None
+        assert read_code(tmp_path, path.name).problem is None
 
 
 def test_a_large_notebook_of_an_honest_student_is_read() -> None:
@@ -97,4 +97,4 @@ def test_a_module_of_a_megabyte_is_within_the_bounds(tmp_path: Path) -> None:
     )
     assert 1_000_000 < len(text) < MAX_CODE
     (tmp_path / "e.py").write_text(text)
-    assert "f" in read_answers(tmp_path, "e.py").definitions
+    assert "f" in read_code(tmp_path, "e.py").definitions

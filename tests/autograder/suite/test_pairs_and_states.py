@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import nn
 
-from autograder.grading.judging.substitution import Lender
+from autograder.grading.judging.substitution import ReferenceSubstitution
 from autograder.suite import Draw, Expect, LocalImplementation, Step
 from autograder.suite.calls import call_text
 from autograder.suite.compare import difference
-from autograder.worker.substitution import lent
+from autograder.worker.substitution import stand_in
 
 
 def appended(x: torch.Tensor, past: Any = None) -> Any:
@@ -169,13 +169,13 @@ def test_a_value_without_a_state_is_told() -> None:
 
 
 def test_a_right_answer_in_place_of_a_wrong_one_has_gradients_in_pairs() -> None:
-    grader = Lender(LocalImplementation({"appended": appended}), ["appended"])
+    grader = ReferenceSubstitution(LocalImplementation({"appended": appended}), ["appended"])
     # the grader is another process, where a backward pass here turns no gradients off
     exchange = torch.enable_grad()(lambda request: grader.answer(request[1:]))
-    stand_in = lent("appended", appended, exchange)
-    borrowing = LocalImplementation({"appended": lambda x, past: stand_in(x, past)})
+    function = stand_in("appended", appended, exchange)
+    substituting = LocalImplementation({"appended": lambda x, past: function(x, past)})
     right = LocalImplementation({"appended": appended})
 
-    Expect(borrowing, right, Draw(1, "lent")).gradients(
+    Expect(substituting, right, Draw(1, "substituted")).gradients(
         "appended", torch.ones(2), pair(3), likely=""
     )

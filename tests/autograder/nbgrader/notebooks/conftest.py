@@ -34,7 +34,7 @@ for name in sys.argv[1:]:
     done = interface.generate_assignment(name)
     assert done["success"], done["log"]
 """
-BEHIND_THE_WALL = "\nfrom autograder.gradebook import configure\n\nconfigure(c)\n"
+IN_THE_SANDBOX = "\nfrom autograder.gradebook import configure\n\nconfigure(c)\n"
 
 #: (student, notebook, cell) -> automatic score, and whether a human has to grade it
 Scores = dict[tuple[str, str, str], tuple[float | None, bool]]
@@ -77,11 +77,11 @@ def write(notebook: NotebookNode, path: Path) -> None:
     nbformat.write(notebook, path)
 
 
-HandIn = Callable[[Path, str, str, dict[str, str]], NotebookNode]
+Submit = Callable[[Path, str, str, dict[str, str]], NotebookNode]
 
 
 @pytest.fixture(scope="session")
-def hand_in() -> HandIn:
+def submit() -> Submit:
     """Hands in the released notebook of an assignment with other sources in its cells."""
 
     def into(course: Path, student: str, assignment: str, cells: dict[str, str]) -> NotebookNode:
@@ -94,7 +94,7 @@ def hand_in() -> HandIn:
 
 
 @pytest.fixture(scope="session")
-def released(tmp_path_factory: pytest.TempPathFactory, hand_in: HandIn) -> Path:
+def released(tmp_path_factory: pytest.TempPathFactory, submit: Submit) -> Path:
     """The assignments of `assignments.py` and nbgrader's quickstart, submitted, not graded."""
     course = tmp_path_factory.mktemp("cs101")
     for name, source in assignments.ASSIGNMENTS.items():
@@ -106,5 +106,5 @@ def released(tmp_path_factory: pytest.TempPathFactory, hand_in: HandIn) -> Path:
     run(course, sys.executable, "-c", _RELEASE, "ps1", *assignments.ASSIGNMENTS)
     for name, students in assignments.HANDED_IN.items():
         for student, cells in students.items():
-            hand_in(course, student, name, cells)
+            submit(course, student, name, cells)
     return course

@@ -15,7 +15,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from .assignments import HANDED_IN
-from .conftest import HandIn, run, scores
+from .conftest import Submit, run, scores
 
 HONEST = HANDED_IN["texts"]["right"]
 FULL = {"words_type": 1, "words_right": 2, "first_right": 1, "printed_right": 1}
@@ -123,7 +123,7 @@ class Graded:
 
 
 @pytest.fixture(scope="module")
-def graded(released: Path, hand_in: HandIn, tmp_path_factory: pytest.TempPathFactory) -> Graded:
+def graded(released: Path, submit: Submit, tmp_path_factory: pytest.TempPathFactory) -> Graded:
     """One class: an honest student, every attack, and every damaged file."""
     course = tmp_path_factory.mktemp("hostile") / "cs101"
     shutil.copytree(released, course, ignore=shutil.ignore_patterns("submitted"))
@@ -131,12 +131,12 @@ def graded(released: Path, hand_in: HandIn, tmp_path_factory: pytest.TempPathFac
         config.write("\nc.Execute.timeout = 4\n")
         config.write('c.ExecuteBehindWall.packages = ["rich"]\n')
     for student, (cells, _) in ATTACKS.items():
-        hand_in(course, student, "texts", HONEST | cells)
+        submit(course, student, "texts", HONEST | cells)
     for student in ("honest", "twice", "newer", "broken", "skipped", "own", "links"):
-        hand_in(course, student, "texts", HONEST)
+        submit(course, student, "texts", HONEST)
     for student, module in (("rich", "rich"), ("alembic", "alembic"), ("nobody", "yaml_of_nobody")):
-        hand_in(course, student, "texts", HONEST | {"first": f"import {module}\nfirst = 'b'"})
-    hand_in(course, "spy", "texts", HONEST | {"first": SPY})
+        submit(course, student, "texts", HONEST | {"first": f"import {module}\nfirst = 'b'"})
+    submit(course, "spy", "texts", HONEST | {"first": SPY})
     _damage(course / "submitted")
     done = run(course, "autograder", "grade", "submitted", "--jobs", "2", "--json")
     return Graded(course, json.loads(done.stdout))

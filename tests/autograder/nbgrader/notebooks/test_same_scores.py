@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from . import assignments
-from .conftest import BEHIND_THE_WALL, Scores, run, scores
+from .conftest import IN_THE_SANDBOX, Scores, run, scores
 
 NAMES = ("ps1", *assignments.ASSIGNMENTS)
 
@@ -44,7 +44,7 @@ def test_nbgrader_autograde_gives_the_same_behind_the_wall(
     course = tmp_path / "cs101"
     shutil.copytree(released, course)
     with (course / "nbgrader_config.py").open("a") as config:
-        config.write(BEHIND_THE_WALL)
+        config.write(IN_THE_SANDBOX)
     said = run(course, "nbgrader", "autograde", "texts").stderr
     assert "IPKernelApp" not in said
     found = scores(course)

@@ -20,13 +20,13 @@ def _wrong(x: torch.Tensor) -> Any:
     return x
 
 
-def _expect(*, patient: bool) -> Expect:
+def _expect(*, soft: bool) -> Expect:
     answer, solution = LocalImplementation({"f": _wrong}), LocalImplementation({"f": _right})
-    return Expect(answer, solution, Draw(1, "test"), patient)
+    return Expect(answer, solution, Draw(1, "test"), soft)
 
 
 def test_the_first_failure_is_raised_at_once() -> None:
-    expect = _expect(patient=False)
+    expect = _expect(soft=False)
 
     with pytest.raises(AssertionError, match="first"):
         expect.same("f", torch.ones(2), likely="first")
@@ -34,8 +34,8 @@ def test_the_first_failure_is_raised_at_once() -> None:
         expect.same("f", torch.ones(2, 2), likely="second")
 
 
-def test_a_patient_test_goes_on_and_keeps_the_first_failure() -> None:
-    expect = _expect(patient=True)
+def test_a_soft_test_goes_on_and_keeps_the_first_failure() -> None:
+    expect = _expect(soft=True)
 
     expect.same("f", torch.ones(2), likely="first")
     expect.same("f", torch.ones(2, 2), likely="second")
@@ -46,12 +46,12 @@ def test_a_patient_test_goes_on_and_keeps_the_first_failure() -> None:
 
 def test_a_property_that_the_rest_of_a_test_relies_on_ends_it() -> None:
     with pytest.raises(AssertionError, match="got       a"):
-        _expect(patient=True).that(False, got="a", expected="b", likely="")
+        _expect(soft=True).that(False, got="a", expected="b", likely="")
 
 
-def test_a_patient_test_of_a_right_answer_has_no_failure() -> None:
+def test_a_soft_test_of_a_right_answer_has_no_failure() -> None:
     right = LocalImplementation({"f": _right})
-    expect = Expect(right, right, Draw(1, "test"), patient=True)
+    expect = Expect(right, right, Draw(1, "test"), soft=True)
 
     expect.same("f", torch.ones(2), likely="")
 

@@ -15,14 +15,14 @@ from .read import read_bytes
 from .statement import Statement, statements_of
 from .text import NOT_PYTHON, decoded, parsed
 
-__all__ = ["Answers", "read_answers", "same_code", "source_of"]
+__all__ = ["SubmittedCode", "read_code", "same_code", "source_of"]
 
 #: characters that are shown of a file that nobody could read
 _MOST_OF_A_BROKEN_FILE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class SubmittedCode:
     """The definitions of a submitted file by name, the rest of its code, and what is wrong.
 
     `notebook` is the document of a notebook whose cells stand where today's format has them.
@@ -34,34 +34,34 @@ class Answers:
     notebook: dict[str, Any] | None = None
 
 
-def read_answers(folder: Path, file: str | None) -> Answers:
+def read_code(folder: Path, file: str | None) -> SubmittedCode:
     """The answers in a submitted file. Links, huge and broken files become a `problem`."""
     if file is None:
-        return Answers(problem="nothing was submitted")
+        return SubmittedCode(problem="nothing was submitted")
     if Path(file).name != file:
-        return Answers(problem=f"{file} is not a regular file")
+        return SubmittedCode(problem=f"{file} is not a regular file")
     data = b""
     try:
         data = read_bytes(folder / file, MAX_NOTEBOOK_BYTES)
         if len(data) >= MAX_NOTEBOOK_BYTES:
-            return Answers(problem=f"{file} is larger than {MAX_NOTEBOOK_BYTES >> 20} MB")
+            return SubmittedCode(problem=f"{file} is larger than {MAX_NOTEBOOK_BYTES >> 20} MB")
         return _of_notebook(data) if file.endswith(".ipynb") else _of_module(data, file)
     except SubmissionError as error:
         rest = data[:_MOST_OF_A_BROKEN_FILE].decode("utf-8", "replace")
-        return Answers(rest=rest, problem=f"{file} {error}")
+        return SubmittedCode(rest=rest, problem=f"{file} {error}")
 
 
-def unreadable_answers(folder: Path, file: str | None) -> Answers:
+def unreadable_code(folder: Path, file: str | None) -> SubmittedCode:
     """The beginning of a file that grading could not read: nothing reads the whole of it again."""
     try:
         data = read_bytes(folder / Path(file or "").name, _MOST_OF_A_BROKEN_FILE)
     except SubmissionError:
         data = b""
     problem = f"{file} could not be read when it was graded"
-    return Answers(rest=data.decode("utf-8", "replace"), problem=problem)
+    return SubmittedCode(rest=data.decode("utf-8", "replace"), problem=problem)
 
 
-def _of_module(data: bytes, file: str) -> Answers:
+def _of_module(data: bytes, file: str) -> SubmittedCode:
     if data.lstrip()[:1] == b"{" and b'"cells"' in data:
         return _of_notebook(data)
     text, _ = decoded(data)
@@ -69,7 +69,9 @@ def _of_module(data: bytes, file: str) -> Answers:
     try:
         statements = statements_of(text, parsed(text).body)
     except NOT_PYTHON:
-        return Answers(rest=text[:_MOST_OF_A_BROKEN_FILE], problem=f"{file} is not valid Python")
+        return SubmittedCode(
+            rest=text[:_MOST_OF_A_BROKEN_FILE], problem=f"{file} is not valid Python"
+        )
     taken = {
         number
         for statement in statements
@@ -78,17 +80,17 @@ def _of_module(data: bytes, file: str) -> Answers:
     }
     lines = text.removesuffix("\n").split("\n")
     rest = "\n".join(line for number, line in enumerate(lines, 1) if number not in taken)
-    return Answers(definitions=_definitions(statements), rest=rest.strip("\n"))
+    return SubmittedCode(definitions=_definitions(statements), rest=rest.strip("\n"))
 
 
-def _of_notebook(data: bytes) -> Answers:
+def _of_notebook(data: bytes) -> SubmittedCode:
     document, _ = notebook_of(data)
     try:
         statements = [statement for cell in code_cells(document) for statement in cell.statements]
     except RecursionError:
         statements = []
     shown = document if isinstance(document.get("cells"), list) else None
-    return Answers(definitions=_definitions(statements), notebook=shown)
+    return SubmittedCode(definitions=_definitions(statements), notebook=shown)
 
 
 def _definitions(statements: Iterable[Statement]) -> dict[str, str]:
