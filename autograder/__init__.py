@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .operations.content import load_course, new, release, validate
     from .operations.grade import GradeReport, grade
     from .operations.merge import merge
+    from .operations.mistakes import add_misconception, unnamed_mistakes
     from .operations.reading import class_results
     from .operations.results import (
         deliver_feedback,
@@ -50,6 +51,7 @@ _HOMES = {
     "SubmissionResult": "records",
     "UserError": "errors",
     "Verdict": "records",
+    "add_misconception": "operations.mistakes",
     "class_changes": "operations.changes",
     "class_results": "operations.reading",
     "collect": "operations.collect",
@@ -68,6 +70,7 @@ _HOMES = {
     "report": "operations.results",
     "set_roster": "operations.classes",
     "similar": "operations.results",
+    "unnamed_mistakes": "operations.mistakes",
     "validate": "operations.content",
     "withdraw": "operations.classes",
     "write_changes": "operations.changes",
@@ -85,6 +88,7 @@ __all__ = [
     "UserError",
     "Verdict",
     "__version__",
+    "add_misconception",
     "class_changes",
     "class_results",
     "collect",
@@ -103,6 +107,7 @@ __all__ = [
     "report",
     "set_roster",
     "similar",
+    "unnamed_mistakes",
     "validate",
     "withdraw",
     "write_changes",

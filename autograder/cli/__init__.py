@@ -46,6 +46,8 @@ _SECTIONS = {
         "feedback": ("results", "Write a page of feedback for every student."),
         "report": ("results", "Write a report of the class."),
         "similar": ("similar", "Find submissions that are alike, to look at."),
+        "mistakes": ("mistakes", "Show wrong answers that behave alike and have no name."),
+        "misconception": ("mistakes", "Make a real answer a known mistake."),
         "export": ("results", "Export grades for a platform."),
         "gradescope-bundle": ("results", "Write an autograder for Gradescope."),
     },

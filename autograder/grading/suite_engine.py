@@ -43,7 +43,7 @@ class SuiteEngine:
 
     def suite_digest(self, assignment: Assignment) -> str:
         """A digest of all that a score depends on besides the submission."""
-        return suite_digest(self.course.root, assignment)
+        return suite_digest(assignment)
 
     def submission_digest(self, submission: Submission, assignment: Assignment) -> str:
         """A digest of the files that count."""

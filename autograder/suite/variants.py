@@ -120,11 +120,20 @@ def _parts(tree: ast.Module, questions: Mapping[str, str]) -> Iterator[tuple[str
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and any(
             map(_is_mark, node.decorator_list)
         ):
-            name, node.name = node.name, questions[node.name]
+            name = node.name
             node.decorator_list = [d for d in node.decorator_list if not _is_mark(d)]
-            yield name, ast.unparse(node)
+            yield name, ast.unparse(_called(node, questions[name]))
         elif not _imports_ours(node):
             yield "", ast.unparse(node)
+
+
+def _called(node: ast.FunctionDef | ast.ClassDef, name: str) -> ast.stmt:
+    """A definition with another name, by which it also calls itself."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name) and part.id == node.name:
+            part.id = name
+    node.name = name
+    return node
 
 
 def _is_mark(decorator: ast.expr) -> bool:

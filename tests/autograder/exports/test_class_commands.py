@@ -221,9 +221,9 @@ def test_a_changed_due_date_changes_no_digest(term: Term) -> None:
     from autograder.grading.digests import suite_digest
 
     root = term.course.root
-    before = suite_digest(root, term.course.assignments[0])
+    before = suite_digest(term.course.assignments[0])
     settings = root / "source" / "masks" / "assignment.toml"
     settings.write_text(settings.read_text().replace("2026-05-01", "2026-06-01"))
-    assert suite_digest(root, load_course(root).assignments[0]) == before
+    assert suite_digest(load_course(root).assignments[0]) == before
     settings.write_text(settings.read_text() + "[limits]\ncpu_seconds = 1\n")
-    assert suite_digest(root, load_course(root).assignments[0]) != before
+    assert suite_digest(load_course(root).assignments[0]) != before

@@ -1,0 +1,119 @@
+"""Commands on mistakes without a name: show them, and name one."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import click
+from rich.markup import escape
+
+from ..operations import mistakes as operations
+from .course_option import in_course
+from .output import as_json, console, emit, plain
+
+_MOST_CALLS, _MOST_LINES = 4, 40
+
+
+@click.command()
+@click.argument("class_folder", type=click.Path(path_type=Path))
+@click.option("--assignment", help="Only this assignment.")
+@click.option("--most", type=click.IntRange(1), default=10, show_default=True, help="Groups.")
+@in_course
+@as_json
+def mistakes(
+    class_folder: Path, assignment: str | None, most: int, course_folder: Path, as_json: bool
+) -> int:
+    """Show wrong answers that behave alike and have no name, the largest groups first.
+
+    Each with one anonymous answer, the calls that fail, and a mark that stands for the group.
+
+    \b
+    Example: autograder mistakes course --assignment causal_attention
+    """
+    groups = operations.unnamed_mistakes(class_folder, assignment, course=course_folder)
+    if as_json:
+        emit([dataclasses.asdict(group) for group in groups])
+        return 0
+    for group in groups[:most]:
+        _print_group(group)
+    if not groups:
+        console.print("every wrong answer that was asked twice has a name")
+    elif len(groups) > most:
+        console.print(f"and {len(groups) - most} smaller groups: --most {len(groups)}")
+    return 0
+
+
+def _print_group(group: operations.UnnamedMistake) -> None:
+    count = "1 answer" if group.answers == 1 else f"{group.answers} answers that behave alike"
+    place = f"{group.assignment}/{group.exercise}/{group.question}"
+    _say(f"{place}: {count} (mark {group.mark})", "bold")
+    if group.relation:
+        _say(f"  {group.relation}")
+    for call in group.calls[:_MOST_CALLS]:
+        _say(f"  fails: {call}")
+    if len(group.calls) > _MOST_CALLS:
+        _say(f"  ... and {len(group.calls) - _MOST_CALLS} calls more")
+    for line in group.code.rstrip("\n").split("\n")[:_MOST_LINES]:
+        _say(f"    {line}", "dim")
+    console.print()
+
+
+def _say(line: str, style: str = "") -> None:
+    console.print(escape(plain(line)), style=style, soft_wrap=True)
+
+
+@click.group()
+def misconception() -> None:
+    """The catalogue of known mistakes."""
+
+
+@misconception.command()
+@click.argument("class_folder", type=click.Path(path_type=Path))
+@click.argument("student")
+@click.argument("exercise")
+@click.argument("question")
+@click.option("--name", required=True, help="What results call it: letters, digits and _.")
+@click.option("--confuses", required=True, help="What seems to be confused, with what.")
+@click.option("--hint", required=True, help="A question that leads on, without the answer.")
+@in_course
+@as_json
+def add(
+    class_folder: Path,
+    student: str,
+    exercise: str,
+    question: str,
+    name: str,
+    confuses: str,
+    hint: str,
+    course_folder: Path,
+    as_json: bool,
+) -> int:
+    """Make a student's answer a known mistake, and name the class again without grading.
+
+    STUDENT may be the mark of a group that `autograder mistakes` shows. The entry is written to
+    tests/misconceptions without names and comments, and kept only if it proves itself.
+
+    \b
+    Example: autograder misconception add course ada masking causal_mask --name diagonal_hidden
+             --confuses "a token's future with itself" --hint "May a token look at itself?"
+    """
+    added = operations.add_misconception(
+        class_folder,
+        student,
+        exercise,
+        question,
+        name=name,
+        confuses=confuses,
+        hint=hint,
+        course=course_folder,
+    )
+    if as_json:
+        emit(dataclasses.asdict(added))
+        return 0
+    _say(f"{added.file} has {added.name}; {added.renamed} results of the class have its name")
+    _say("write record and feedback again: autograder record, autograder feedback")
+    return 0
+
+
+COMMANDS = (mistakes, misconception)

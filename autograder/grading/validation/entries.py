@@ -1,0 +1,94 @@
+"""A real answer becomes an entry of the catalogue of known mistakes."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_HEAD = '"""What students write."""\n\nfrom autograder.suite import misconception\n'
+_WIDTH = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A known mistake that is to be written down; `code` defines the question and its helpers."""
+
+    question: str
+    name: str
+    confuses: str
+    hint: str
+    code: str
+
+
+def with_entry(catalogue: str, entry: Entry) -> str:
+    """The text of a catalogue with one entry more, at its end.
+
+    What the answer imports goes to the catalogue's imports; its helpers get names of their own.
+    """
+    catalogue = catalogue or _HEAD
+    body = ast.parse(entry.code).body
+    imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+    helpers = [n for n in body if n not in imports and not _defines(n, entry.question)]
+    names = {name: f"_{entry.name}_{name}" for node in helpers for name in _bound(node)}
+    names[entry.question] = entry.name
+    definition = next(node for node in reversed(body) if _defines(node, entry.question))
+    renamed = [ast.unparse(_Renamed(names).visit(node)) for node in (*helpers, definition)]
+    mark = (
+        f'@misconception(\n    "{entry.question}",\n    confuses={_quoted(entry.confuses)},\n'
+        f"    hint={_quoted(entry.hint)},\n)\n"
+    )
+    renamed[-1] = mark + renamed[-1]
+    lines = _with_imports(catalogue, [ast.unparse(node) for node in imports])
+    return "\n\n\n".join([lines.rstrip("\n"), *renamed]) + "\n"
+
+
+def _defines(node: ast.stmt, name: str) -> bool:
+    return isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name
+
+
+def _bound(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    stored = (part for part in ast.walk(node) if isinstance(part, ast.Name))
+    return [name.id for name in stored if isinstance(name.ctx, ast.Store)]
+
+
+def _with_imports(catalogue: str, imports: list[str]) -> str:
+    """The text with the imports that it does not have, below its last one."""
+    body = ast.parse(catalogue).body
+    known = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+    missing = [text for text in imports if text not in {ast.unparse(node) for node in known}]
+    lines = catalogue.split("\n")
+    last = known[-1].end_lineno if known else None
+    return "\n".join([*lines[:last], *missing, *lines[last:]]) if last else catalogue
+
+
+class _Renamed(ast.NodeTransformer):
+    """Other names for what stands at the top of the answer's file."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:  # noqa: N802 - ast's own name
+        node.id = self._names.get(node.id, node.id)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
+        return self._definition(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:  # noqa: N802
+        return self._definition(node)
+
+    def _definition(self, node: ast.FunctionDef | ast.ClassDef) -> ast.AST:
+        node.name = self._names.get(node.name, node.name)
+        return self.generic_visit(node)
+
+
+def _quoted(text: str) -> str:
+    """A text as Python code, in lines that are not too long."""
+    escaped = " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')
+    parts = textwrap.wrap(escaped, _WIDTH, break_long_words=False) or [""]
+    spaced = [f"{part} " for part in parts[:-1]] + parts[-1:]
+    return "\n    ".join(f'"{part}"' for part in spaced)

@@ -1,0 +1,131 @@
+"""A class's wrong answers without a name: shown in groups, and named after a real answer."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import autograder
+from autograder.cli import cli
+from autograder.course import load_course
+from autograder.errors import SubmissionError, UserError
+from autograder.grading.run import RunOptions, grade_class
+from autograder.grading.suite_engine import SuiteEngine
+from autograder.grading.validation.entries import Entry, with_entry
+from autograder.operations.mistakes import AddedMisconception
+from autograder.sandbox import ForkServer
+from autograder.submission.anonymous import anonymous_code
+
+ROOT = Path(__file__).resolve().parents[4]
+ASSIGNMENT = "simplified_attention"
+ANSWER = '''
+# Ada Lovelace, 12345
+import math
+import torch
+def _unused(x): return x
+def wave(x):
+    """By Ada."""
+    return math.tau + 3 * torch.sin(x)  # Ada's idea
+def query_scores(inputs, query):
+    """The docstring."""
+    return wave(inputs @ query)
+'''
+SAME = ANSWER.replace("inputs @ query", "(inputs * query).sum(-1)").replace("Ada", "Ben")
+
+
+def test_an_answer_is_shown_with_what_it_needs_and_nothing_of_its_author() -> None:
+    code = anonymous_code(ANSWER, "query_scores")
+    assert "Ada" not in code and "docstring" not in code and "_unused" not in code
+    assert {"import math", "import torch", "def wave(x):"} < set(code.splitlines())
+
+
+def test_what_is_not_defined_can_not_be_shown() -> None:
+    with pytest.raises(SubmissionError, match="no definition of softmax"):
+        anonymous_code(ANSWER, "softmax")
+
+
+def test_an_entry_brings_its_imports_and_gives_its_helpers_names_of_their_own() -> None:
+    code = anonymous_code(ANSWER, "query_scores")
+    text = with_entry("", Entry("query_scores", "waves", 'a "wave" ' * 20, "Why?", code))
+    again = with_entry(text, Entry("query_scores", "more_waves", "it", "Why?", code))
+    assert "def _waves_wave(x):" in again and "def more_waves(inputs, query):" in again
+    assert again.count("import math") == 1
+    assert max(map(len, again.splitlines())) <= 100
+    compile(again, "<catalogue>", "exec")
+
+
+class _Events:
+    def starts(self, *args: object) -> None: ...
+
+    def graded(self, result: object) -> None: ...
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory, wall: ForkServer) -> Path:
+    """The class folder of two students with one mistake, in a copy of the course."""
+    root = tmp_path_factory.mktemp("course")
+    for room in ("source", "solutions", "tests/hidden", "tests/misconceptions"):
+        shutil.copytree(ROOT / room / ASSIGNMENT, root / room / ASSIGNMENT)
+    for student, text in (("ada", ANSWER), ("ben", SAME)):
+        place = root / "course" / "submitted" / student / ASSIGNMENT
+        place.mkdir(parents=True)
+        (place / "scores.py").write_text(text)
+    options = RunOptions(root / "course" / "submitted", root / "course" / "results.jsonl")
+    engine = SuiteEngine(load_course(root), lambda tier: contextlib.nullcontext(wall))
+    grade_class([engine], options, _Events())
+    return root / "course"
+
+
+@pytest.fixture
+def adding(graded: Path) -> Callable[..., AddedMisconception]:
+    def add(
+        name: str = "waves", student: str = "ada", question: str = "query_scores"
+    ) -> AddedMisconception:
+        return autograder.add_misconception(
+            graded, student, "scores", question,
+            name=name, confuses="a score with a wave", hint="Is a score bounded?",
+            course=graded.parent,
+        )  # fmt: skip
+
+    return add
+
+
+def test_equal_mistakes_are_one_group_and_one_answer_names_them(
+    graded: Path, adding: Callable[..., object]
+) -> None:
+    before = (graded / "results.jsonl").read_text().splitlines()
+    course = ("--course", str(graded.parent))
+    (group,) = json.loads(
+        CliRunner().invoke(cli, ["mistakes", str(graded), "--json", *course]).output
+    )
+    assert group["answers"] == 2 and group["question"] == "query_scores"
+    assert any(call.startswith("query_scores(") for call in group["calls"])
+    assert "def wave" in group["code"] and "Ada" not in group["code"]
+
+    added = adding(student=group["mark"])
+
+    lines = (graded / "results.jsonl").read_text().splitlines()
+    assert lines[: len(before)] == before
+    assert added.renamed == len(lines) - len(before) == 2
+    for result in autograder.class_results(graded)[-2:]:
+        question = result.exercises[0].questions[0]
+        assert question.misconception == "scores.waves"
+        assert question.hint is not None and "Is a score bounded?" in question.hint
+    assert autograder.unnamed_mistakes(graded, course=graded.parent) == ()
+
+
+def test_an_entry_that_is_refused_changes_nothing(
+    graded: Path, adding: Callable[..., object]
+) -> None:
+    catalogue = graded.parent / "tests" / "misconceptions" / ASSIGNMENT / "scores.py"
+    before = catalogue.read_text(), (graded / "results.jsonl").read_text()
+    for wrong in ({"name": "not a name"}, {"student": "zoe"}, {"question": "attention_scores"}):
+        with pytest.raises(UserError):
+            adding(**wrong)
+    assert (catalogue.read_text(), (graded / "results.jsonl").read_text()) == before
