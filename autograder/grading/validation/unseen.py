@@ -1,0 +1,89 @@
+"""Wrong answers that were written from the questions alone: which names they get, all in one go.
+
+A list (`tests/unseen/*.toml`) holds right answers in a student's style, and mistakes as changes of
+their text. What was read and found to be a fitting name stands in `read.toml`; a name that nobody
+has read is a question to the author.
+"""
+
+from __future__ import annotations
+
+import tomllib
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...errors import ContentError
+from ...records import Exercise, QuestionResult
+from ...suite.local import LocalImplementation
+from ..judging.recorder import Recorder
+from ..judging.suites import SuiteRunner
+from ..naming.diagnosis import Diagnosis
+from .validate import SEED
+
+#: of the lists, one in that many is kept apart: read only after the families were changed
+FRESH_SHARE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """One wrong answer: what it means to do, in words, and the text that does it."""
+
+    question: str
+    means: str
+    text: str
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether it belongs to those that are kept apart."""
+        return zlib.crc32(f"{self.question} {self.means}".encode()) % FRESH_SHARE == 0
+
+
+def unseen_of(exercise: Exercise, folder: Path) -> Iterator[Unseen]:
+    """The wrong answers to an exercise's questions, and the right one of each (`means` is empty).
+
+    Raises `ContentError` for a change of what a text does not hold.
+    """
+    path = folder / f"{exercise.assignment}.toml"
+    questions = tomllib.loads(path.read_text(encoding="utf-8")).get(exercise.name, {})
+    for question, entry in questions.items():
+        yield Unseen(question, "", entry["right"])
+        for means, changes in entry["wrong"].items():
+            yield Unseen(question, means, _changed(path, entry["right"], changes))
+
+
+def _changed(path: Path, text: str, changes: list[list[str]]) -> str:
+    for old, new in changes:
+        if old not in text:
+            raise ContentError(path, None, f"{old!r} does not stand in the answer", "compare them")
+        text = text.replace(old, new)
+    return text
+
+
+class Namer:
+    """Names answers to one exercise in this process: they are our own, and no student's."""
+
+    def __init__(self, runner: SuiteRunner, exercise: Exercise, misconceptions: Path) -> None:
+        self._runner = runner
+        self._exercise = exercise
+        self._diagnosis = Diagnosis(runner, exercise, misconceptions)
+
+    def named(self, answer: Unseen) -> QuestionResult:
+        """The result of an answer, with its name where it has one."""
+        right = self._exercise.solution.read_text(encoding="utf-8")
+        own: dict[str, Any] = {"__name__": "unseen"}
+        exec(compile(right, "<solution>", "exec"), own)
+        exec(compile(answer.text, "<unseen>", "exec"), own)
+        result, _ = self._ask(own, answer, SEED)
+        return self._diagnosis.explain(
+            result, lambda question, seed: self._ask(own, answer, seed), answer.text
+        )
+
+    def _ask(
+        self, own: Mapping[str, Any], answer: Unseen, seed: int
+    ) -> tuple[QuestionResult, Recorder]:
+        recorder = Recorder(LocalImplementation(own, answer.text))
+        suite = self._exercise.hidden_suite
+        (result,) = self._runner.judge(suite, recorder, seed, recorder, answer.question)
+        return result, recorder
