@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from .operations.content import load_course, new, release, validate
     from .operations.grade import GradeReport, grade
     from .operations.merge import merge
-    from .operations.mistakes import add_misconception, unnamed_mistakes
+    from .operations.misconceptions import add_misconception
+    from .operations.mistakes import unnamed_mistakes
     from .operations.reading import class_results
     from .operations.results import (
         deliver_feedback,
@@ -51,7 +52,7 @@ _HOMES = {
     "SubmissionResult": "records",
     "UserError": "errors",
     "Verdict": "records",
-    "add_misconception": "operations.mistakes",
+    "add_misconception": "operations.misconceptions",
     "class_changes": "operations.changes",
     "class_results": "operations.reading",
     "collect": "operations.collect",

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
+from ..operations import misconceptions
 from ..operations import mistakes as operations
 from .course_option import in_course
 from .output import as_json, console, emit, plain
@@ -98,7 +99,7 @@ def add(
     Example: autograder misconception add course ada masking causal_mask --name diagonal_hidden
              --confuses "a token's future with itself" --hint "May a token look at itself?"
     """
-    added = operations.add_misconception(
+    added = misconceptions.add_misconception(
         class_folder,
         student,
         exercise,

@@ -15,10 +15,11 @@ import autograder
 from autograder.cli import cli
 from autograder.course import load_course
 from autograder.errors import SubmissionError, UserError
-from autograder.grading.run import RunOptions, grade_class
+from autograder.grading.options import RunOptions
+from autograder.grading.run import grade_class
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.grading.validation.entries import Entry, with_entry
-from autograder.operations.mistakes import AddedMisconception
+from autograder.operations.misconceptions import AddedMisconception
 from autograder.sandbox import ForkServer
 from autograder.submission.anonymous import anonymous_code
 
@@ -97,7 +98,7 @@ def adding(graded: Path) -> Callable[..., AddedMisconception]:
 
 
 def test_equal_mistakes_are_one_group_and_one_answer_names_them(
-    graded: Path, adding: Callable[..., object]
+    graded: Path, adding: Callable[..., AddedMisconception]
 ) -> None:
     before = (graded / "results.jsonl").read_text().splitlines()
     course = ("--course", str(graded.parent))
@@ -121,7 +122,7 @@ def test_equal_mistakes_are_one_group_and_one_answer_names_them(
 
 
 def test_an_entry_that_is_refused_changes_nothing(
-    graded: Path, adding: Callable[..., object]
+    graded: Path, adding: Callable[..., AddedMisconception]
 ) -> None:
     catalogue = graded.parent / "tests" / "misconceptions" / ASSIGNMENT / "scores.py"
     before = catalogue.read_text(), (graded / "results.jsonl").read_text()
