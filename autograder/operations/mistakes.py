@@ -15,7 +15,7 @@ from ..results.unnamed import Unnamed, unnamed_in
 from ..submission import read_exercise
 from ..submission.anonymous import anonymous_code
 from ..submission.bounded import BoundedReader
-from ..submission.names import handed_in
+from ..submission.names import submission_folder
 from .courses import HERE, course_of_class
 from .reading import class_results
 
@@ -84,7 +84,7 @@ def _shown(
 def folder_of(folder: Path, found: Unnamed) -> Path:
     """Where the files of an answer are."""
     home = folder if folder.is_dir() else folder.parent
-    return handed_in(home, found.result.student, found.result.assignment)
+    return submission_folder(home, found.result.student, found.result.assignment)
 
 
 def anonymous(folder: str, exercise: Exercise, question: str) -> str:
