@@ -8,19 +8,17 @@ from __future__ import annotations
 import io
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 
-from ..course import Course
+from ..course import Course, graded_files
 from ..errors import UserError
 from ..records import Assignment
 from .bundle import DATE
 from .package_wheel import package_wheel
 
 _SCRIPTS = ("setup.sh", "run_autograder")
-#: what a grading run reads; misconceptions name the mistakes
-_TESTS = ("hidden", "misconceptions")
 
 
 def gradescope_bundle(
@@ -47,18 +45,9 @@ def _files(course: Course, assignment: Assignment) -> dict[str, bytes]:
     constraints = course.root / "constraints.txt"
     files["constraints.txt"] = constraints.read_bytes() if constraints.is_file() else b""
     files["assignment"] = f"{assignment.name}\n".encode()
-    for file in _course_files(course, assignment):
+    for file in graded_files(course, assignment):
         files[f"course/{file.relative_to(course.root).as_posix()}"] = file.read_bytes()
     return files
-
-
-def _course_files(course: Course, assignment: Assignment) -> Iterator[Path]:
-    """What grading this one assignment needs of the course, and nothing of the others."""
-    rooms = ["source", "solutions", "assignments", *(f"tests/{kind}" for kind in _TESTS)]
-    for room in rooms:
-        for file in sorted((course.root / room / assignment.name).rglob("*")):
-            if file.is_file() and "__pycache__" not in file.parts:
-                yield file
 
 
 def _zip(files: Mapping[str, bytes]) -> bytes:

@@ -62,6 +62,11 @@ _MOST_ROWS = 60
     type=click.Path(path_type=Path),
     help="The class's secret, which shards share (default: secret.key beside the results).",
 )
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Grade on the workers of this scheduler of dask.distributed, as tcp://HOST:8786.",
+)
 @click.option("--question", help="Grade this question alone again, of all submissions.")
 @in_course
 @as_json
@@ -77,6 +82,7 @@ def grade(
     tier: str | None,
     gradebook: bool | None,
     secret: Path | None,
+    scheduler: str | None,
     question: str | None,
     course_folder: Path,
     as_json: bool,
@@ -108,6 +114,7 @@ def grade(
             tier=Tier(tier) if tier else None,
             gradebook=gradebook,
             secret=secret,
+            scheduler=scheduler,
             question=question,
             events=RunProgress(progress),
             tell_lateness=(lambda _: None) if as_json else _print_lateness,

@@ -105,10 +105,11 @@ class RunProgress:
         self._task = progress.add_task("starting", total=None)
         self.failed = 0
 
-    def starts(self, tier: Tier, to_grade: int, already_graded: int) -> None:
+    def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
         """See `RunEvents.starts`."""
         already = f", {already_graded} graded before" if already_graded else ""
-        self._progress.console.print(f"isolation tier {tier}; {to_grade} to grade{already}")
+        where = f"isolation tier {tier}" if tier else "isolation as each worker has it"
+        self._progress.console.print(f"{where}; {to_grade} to grade{already}")
         self._progress.update(self._task, total=to_grade, description="grading")
         self._progress.reset(self._task, total=to_grade)
 

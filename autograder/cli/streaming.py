@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # its import loads torch, for which the sandbox's start need 
 #: how the path of a submission is written that stands for standard input
 STANDARD_INPUT = Path("-")
 #: of `grade`, what is for a whole class
-_FOR_A_CLASS = ("shard", "resume", "gradebook", "question", "as_json")
+_FOR_A_CLASS = ("shard", "resume", "gradebook", "question", "scheduler", "as_json")
 
 
 def stream(context: click.Context, chosen: Mapping[str, Any]) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,14 @@ def load_course(root: Path) -> Course:
             root / "source", None, "no assignment.toml in any folder", "see docs/authoring.md"
         )
     return Course(root, tuple(_assignment(root, path) for path in files))
+
+
+def graded_files(course: Course, assignment: Assignment) -> Iterator[Path]:
+    """What grading this one assignment needs of the course, and nothing of the others."""
+    for folder in ("source", "solutions", "assignments", "tests/hidden", "tests/misconceptions"):
+        for file in sorted((course.root / folder / assignment.name).rglob("*")):
+            if file.is_file() and "__pycache__" not in file.parts:
+                yield file
 
 
 def _assignment(root: Path, path: Path) -> Assignment:

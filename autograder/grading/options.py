@@ -1,4 +1,4 @@
-"""What a grading run is asked to do. Apart from the run, whose import loads torch."""
+"""What a run is asked to do, and what it tells. Apart from the run, whose import loads torch."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from ..errors import UserError
-from ..records import Assignment, Tier
+from ..records import Assignment, SubmissionResult, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +68,13 @@ class RunOptions:
     tier: Tier | None = None
     secret: Path | None = None
     question: Wanted | None = None
+
+
+class RunEvents(Protocol):
+    """What a run tells while it goes on."""
+
+    def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
+        """Grading one kind of assignment begins; the tier is None where machines differ."""
+
+    def graded(self, result: SubmissionResult) -> None:
+        """A submission has its result, and the results file its line."""

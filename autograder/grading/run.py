@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from ..records import Assignment, SubmissionResult, SubmissionStatus, Tier
-from ..results.file import GradedKey, History, ResultsFile
+from ..results.file import History, ResultsFile
 from ..sandbox import ForkServer
 from ..submission import Submission, find_submissions
+from .failure import failed
 from .job import Grader
 from .jobs import ClassGrader
-from .options import RunOptions
+from .options import RunEvents, RunOptions
 from .secret import FILE_NAME, class_secret
-from .shards import RunReport, in_shard
+from .shards import RunReport, ToGrade, in_shard
 from .sources import Listed, Source, Task
-from .submissions import failed
 
 
 class Engine(Protocol):
@@ -49,16 +49,6 @@ class Engine(Protocol):
         secret: bytes,
     ) -> Grader:
         """What grades one submission after the other; jobs are forks of it."""
-
-
-class RunEvents(Protocol):
-    """What a run tells while it goes on."""
-
-    def starts(self, tier: Tier, to_grade: int, already_graded: int) -> None:
-        """The sandbox is there; grading one kind of assignment begins."""
-
-    def graded(self, result: SubmissionResult) -> None:
-        """A submission has its result, and the results file its line."""
 
 
 def grade_class(engines: Sequence[Engine], options: RunOptions, events: RunEvents) -> RunReport:
@@ -110,12 +100,9 @@ def _grade_part(
     }
     digests = {name: engine.suite_digest(a) for name, a in assignments.items()}
     with engine.start_sandbox(options.tier, list(assignments.values())) as fork_server:
-        tasks = [
-            (replace(s, attempt=_attempt(engine, s, assignments[s.assignment], history)), a)
-            for s in submissions
-            for a in [assignments[s.assignment]]
-            if not options.resume or _key(engine, (s, a), digests, history) not in history.graded
-        ]
+        new = ToGrade(engine.submission_digest, digests, history, options.resume)
+        tasks = [(s, assignments[s.assignment]) for s in submissions]
+        tasks = [new.numbered(task) for task in tasks if new.has(task)]
         events.starts(fork_server.tier, len(tasks), len(submissions) - len(tasks))
         part = _Part(fork_server.tier)
 
@@ -165,24 +152,3 @@ def run_jobs(
     if jobs > 1:
         grader.prepare(assignments)
     ClassGrader(grader, on_failed, on_result, jobs).run(source)
-
-
-def _key(
-    engine: Engine, task: Task, digests: Mapping[str, str], history: History
-) -> GradedKey | None:
-    """What makes a submission the same as one that was graded; None where none was."""
-    if not history.graded:
-        return None
-    submission, assignment = task
-    digest = engine.submission_digest(submission, assignment)
-    return submission.student, submission.assignment, digest, digests[assignment.name]
-
-
-def _attempt(
-    engine: Engine, submission: Submission, assignment: Assignment, history: History
-) -> int:
-    return history.attempt(
-        submission.student,
-        submission.assignment,
-        lambda: engine.submission_digest(submission, assignment),
-    )

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..course import Course
 from ..records import Assignment, Tier
-from ..results.file import ResultsFile, read_history
+from ..results.file import History, ResultsFile, read_history
 from ..submission import Found, Submission, find_submissions, submission_digest
 from .digests import suite_digest
 from .options import RunOptions
+from .sources import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,33 +36,61 @@ def in_shard(submissions: Iterable[Submission], shard: tuple[int, int]) -> list[
     return [submission for submission in submissions if _is_in_shard(submission, shard)]
 
 
+@dataclass(frozen=True, slots=True)
+class ToGrade:
+    """Which submissions a run grades, and which attempt each is."""
+
+    digest_of: Callable[[Submission, Assignment], str]
+    suite_digests: Mapping[str, str]
+    history: History
+    is_resumed: bool
+
+    def has(self, task: Task) -> bool:
+        """Whether it is to be graded: a resumed run leaves out what was."""
+        submission, assignment = task
+        if not self.is_resumed or not self.history.graded:
+            return True
+        digest = self.digest_of(submission, assignment)
+        key = (submission.student, assignment.name, digest, self.suite_digests[assignment.name])
+        return key not in self.history.graded
+
+    def numbered(self, task: Task) -> Task:
+        """The same with the number of its attempt."""
+        submission, assignment = task
+        attempt = self.history.attempt(
+            submission.student, assignment.name, lambda: self.digest_of(submission, assignment)
+        )
+        return replace(submission, attempt=attempt), assignment
+
+
+def submitted_digest(submission: Submission, assignment: Assignment) -> str:
+    """The digest of the files that count where suites judge."""
+    return submission_digest(submission.folder, assignment.exercises)
+
+
+def suite_digests_of(course: Course, submissions: Iterable[Submission]) -> dict[str, str]:
+    """The suite's digest of each assignment that was submitted."""
+    names = sorted({submission.assignment for submission in submissions})
+    return {name: suite_digest(course.assignment(name)) for name in names}
+
+
 def idle_report(course: Course, options: RunOptions) -> RunReport | None:
     """The report of a run over a course's assignments that has nothing to grade, else None."""
-    own = {assignment.name: assignment for assignment in course.assignments}
-    found = find_submissions(options.submitted, sorted(own), options.assignment)
+    names = sorted(assignment.name for assignment in course.assignments)
+    found = find_submissions(options.submitted, names, options.assignment)
     mine = in_shard(found.or_refuse(options.submitted).submissions, options.shard)
-    if mine and not (options.resume and _all_graded(course, own, mine, options.results)):
+    if mine and not (options.resume and _all_graded(course, mine, options.results)):
         return None
     with ResultsFile(options.results) as file:  # it is there even if it stays empty
         return RunReport(found, 0, 0, len(mine), None, file.truncated)
 
 
-def _all_graded(
-    course: Course, own: Mapping[str, Assignment], mine: Sequence[Submission], results: Path
-) -> bool:
+def _all_graded(course: Course, mine: Sequence[Submission], results: Path) -> bool:
     history = read_history(results)
     if history is None or len(history.graded) < len(mine):
         return False
-    digests = {name: suite_digest(own[name]) for name in {s.assignment for s in mine}}
-    return all(
-        (
-            *(s.student, s.assignment),
-            submission_digest(s.folder, own[s.assignment].exercises),
-            digests[s.assignment],
-        )
-        in history.graded
-        for s in mine
-    )
+    new = ToGrade(submitted_digest, suite_digests_of(course, mine), history, is_resumed=True)
+    return not any(new.has((s, course.assignment(s.assignment))) for s in mine)
 
 
 def _is_in_shard(submission: Submission, shard: tuple[int, int]) -> bool:

@@ -16,14 +16,12 @@ from ..records import (
     QuestionResult,
     SubmissionResult,
     SubmissionStatus,
-    Tier,
     Verdict,
 )
 from ..sandbox import ForkServer
 from ..submission import Submission, SubmittedExercise, read_exercise, submission_digest, unreadable
 from .exercises import ExerciseGrader
 from .judging.suites import SuiteRunner
-from .judging.verdicts import MAX_MESSAGE
 from .naming.diagnosis import Diagnosis
 from .watch import Place, Watch
 
@@ -119,26 +117,6 @@ class SubmissionGrader:
             for name, worth in points.items()
         )
         return _result(exercise, answers, questions)
-
-
-def failed(
-    submission: Submission, assignment: Assignment, suite_digest: str, tier: Tier, error: str
-) -> SubmissionResult:
-    """The line of a submission on which the grader itself failed; `--resume` grades it again."""
-    return SubmissionResult(
-        student=submission.student,
-        assignment=assignment.name,
-        submission_digest="sha256:" + "0" * 64,
-        suite_digest=suite_digest,
-        isolation=tier,
-        status=SubmissionStatus.FAILED,
-        score=0.0,
-        max_score=0.0,
-        seconds=0.0,
-        seed=0,
-        attempt=submission.attempt,
-        error=error[-MAX_MESSAGE:],
-    )
 
 
 def seed_of(secret: bytes, suite_digest: str, attempt: int) -> int:

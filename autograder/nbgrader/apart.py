@@ -18,7 +18,7 @@ from ..records import SubmissionResult, Tier
 
 
 class _Silent:
-    def starts(self, tier: Tier, to_grade: int, already_graded: int) -> None:
+    def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
         """See `grading.run.RunEvents`."""
 
     def graded(self, result: SubmissionResult) -> None:

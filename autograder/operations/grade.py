@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from ..classroom import lateness_lines, read_allowances
 from ..errors import UserError
-from ..grading.options import RunOptions, Wanted, wanted_question
+from ..grading.options import RunEvents, RunOptions, Wanted, wanted_question
 from ..records import SubmissionResult, Tier
 from .courses import HERE, Courses, find_courses
 
 if TYPE_CHECKING:  # their imports load torch, for which the sandbox's start need not wait
-    from ..grading.run import Engine, RunEvents
+    from ..grading.run import Engine
     from ..grading.shards import RunReport
 
 
@@ -45,11 +45,11 @@ class GradeReport:
 class SilentEvents:
     """For a caller who does not want to know what happens."""
 
-    def starts(self, tier: Tier, to_grade: int, already_graded: int) -> None:
-        """See `grading.run.RunEvents`."""
+    def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
+        """See `grading.options.RunEvents`."""
 
     def graded(self, result: SubmissionResult) -> None:
-        """See `grading.run.RunEvents`."""
+        """See `grading.options.RunEvents`."""
 
 
 def grade(
@@ -65,6 +65,7 @@ def grade(
     gradebook: bool | None = None,
     secret: Path | str | None = None,
     question: str | None = None,
+    scheduler: str | None = None,
     events: RunEvents | None = None,
     tell_lateness: Callable[[Sequence[str]], None] = lambda _: None,
 ) -> GradeReport:
@@ -76,6 +77,7 @@ def grade(
     due dates and who is late, in sentences. `secret` is the class's file, which
     shards share (default: secret.key beside the results). `shard` is (index from 1, count). With
     a `question` this one alone is graded again, where the rest of a submission has its result.
+    `scheduler` is the address of dask's, whose workers then grade in the place of this machine.
 
         report = autograder.grade("course/submitted", jobs=2, resume=True)
         print(report.run.graded, [result.score for result in report.results])
@@ -101,7 +103,7 @@ def grade(
     wanted = submitted.resolve().name == "submitted" if gradebook is None else gradebook
     if wanted:
         read_allowances(class_folder)  # a table that can't be read is told before hours of grading
-    run = _run(courses, options, events or SilentEvents())
+    run = _run(courses, options, scheduler, events or SilentEvents())
     last = _last_results(run, options.results)
     lateness = _lateness(courses, class_folder, last) if wanted else ()
     tell_lateness(lateness)
@@ -109,17 +111,38 @@ def grade(
     return GradeReport(run, options.results, last, recorded, lateness)
 
 
-def _run(courses: Courses, options: RunOptions, events: RunEvents) -> RunReport:
+def _run(
+    courses: Courses, options: RunOptions, scheduler: str | None, events: RunEvents
+) -> RunReport:
     """Grades; where there is nothing to grade, neither the sandbox nor torch is started."""
     if courses.own and not courses.notebooks and not options.question:
         from ..grading.shards import idle_report
 
         if idle := idle_report(courses.own, options):
             return idle
+    if scheduler:
+        return _run_on_cluster(courses, scheduler, options, events)
     with _engines(courses, options) as engines:
         from ..grading.run import grade_class
 
         return grade_class(engines, options, events)
+
+
+def _run_on_cluster(
+    courses: Courses, scheduler: str, options: RunOptions, events: RunEvents
+) -> RunReport:
+    if courses.own is None or courses.notebooks or options.question:
+        raise UserError(
+            "a cluster grades assignments with hidden suites, whole: leave out --question, and "
+            "grade notebooks with nbgrader's own tests without --scheduler"
+        )
+    try:
+        from ..grading.cluster.run import grade_on_cluster
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"--scheduler needs {error.name}: pip install 'attention-autograder[cluster]'"
+        ) from error
+    return grade_on_cluster(courses.own, scheduler, options, events)
 
 
 @contextlib.contextmanager

@@ -203,7 +203,10 @@ def _declared_for(path: Path) -> set[str]:
     names = _names(project["dependencies"])
     if path.relative_to(PACKAGE).parts[0] == "student":
         return names
-    return names | _names(project["optional-dependencies"]["instructor"])
+    names |= _names(project["optional-dependencies"]["instructor"])
+    if path.is_relative_to(PACKAGE / "grading" / "cluster"):
+        names |= _names(project["optional-dependencies"]["cluster"])
+    return names
 
 
 def test_every_dependency_is_pinned() -> None:

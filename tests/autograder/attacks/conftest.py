@@ -187,7 +187,7 @@ class _Results:
     def __init__(self) -> None:
         self.results: list[SubmissionResult] = []
 
-    def starts(self, tier: Tier, to_grade: int, already_graded: int) -> None:
+    def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
         pass
 
     def graded(self, result: SubmissionResult) -> None:

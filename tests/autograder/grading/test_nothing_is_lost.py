@@ -46,7 +46,7 @@ class DiesAfter:
     def __init__(self, count: int) -> None:
         self._left = count
 
-    def starts(self, tier: Tier, to_grade: int, already_graded: int) -> None:
+    def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
         if self._left < 0:
             _die()
 
@@ -139,7 +139,7 @@ class KillsTheParent:
         self._fork_server = fork_server
         self.kills = 0
 
-    def starts(self, tier: Tier, to_grade: int, already_graded: int) -> None:
+    def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
         pass
 
     def graded(self, result: SubmissionResult) -> None:

@@ -1,0 +1,158 @@
+"""A worker's side: one warm `autograder grade -`, which has the sandbox; dask carries bytes."""
+
+from __future__ import annotations
+
+import json
+import queue
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import uuid
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+from distributed import Worker, WorkerPlugin, get_worker
+
+from .packing import Document, decode, unpack
+
+
+class NodeError(Exception):
+    """The grader of this machine ended, or did not start; says what it said."""
+
+
+class Grader:
+    """A warm grader in a process of its own. It ends when this process does: its input ends."""
+
+    def __init__(self, folder: Path, options: list[str]) -> None:
+        self._submitted = folder / "submitted"
+        self._submitted.mkdir(exist_ok=True)
+        self._waiting: dict[str, queue.SimpleQueue[bytes | None]] = {}
+        self._lock = threading.Lock()
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - kept open
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "autograder", "grade", "-", *options],
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+        )
+        threading.Thread(target=self._hand_out, daemon=True).start()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether another one is needed."""
+        return self._process.poll() is not None
+
+    def grade(self, batch: list[Document]) -> list[bytes]:
+        """The line of each submission; raises `NodeError` where the grader ends before that."""
+        names = [uuid.uuid4().hex for _ in batch]
+        answers = [self._begin(name, document) for name, document in zip(names, batch, strict=True)]
+        try:
+            lines = [answer.get() for answer in answers]
+        finally:
+            for name in names:
+                shutil.rmtree(self._submitted / name, ignore_errors=True)
+        return [self._checked(line) for line in lines]
+
+    def close(self) -> None:
+        """Ends it."""
+        if self._process.stdin:
+            self._process.stdin.close()
+        self._process.terminate()
+        self._process.wait()
+
+    def _begin(self, name: str, document: Document) -> queue.SimpleQueue[bytes | None]:
+        folder = self._submitted / name / document["assignment"]
+        unpack(document, folder)
+        line = json.dumps({"path": str(folder), "attempt": document["attempt"]})
+        answer: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        with self._lock:
+            self._waiting[name] = answer
+            assert self._process.stdin is not None
+            try:
+                self._process.stdin.write(line.encode() + b"\n")
+                self._process.stdin.flush()
+            except OSError:
+                answer.put(None)
+        return answer
+
+    def _hand_out(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            name = json.loads(line).get("student")
+            if name is not None:
+                self._waiting.pop(name).put(line)
+            else:  # a line that was refused: no machine's fault that another one could do without
+                break
+        self._process.kill()
+        self._process.wait()
+        with self._lock:
+            for answer in self._waiting.values():
+                answer.put(None)
+
+    def _checked(self, line: bytes | None) -> bytes:
+        if line is None:
+            self._said.seek(0)
+            text = self._said.read()[-2000:].decode(errors="replace").strip()
+            raise NodeError(f"the grader of this worker ended: {text or '(it said nothing)'}")
+        return line
+
+
+class GraderPlugin(WorkerPlugin):
+    """Starts a worker's grader as soon as the worker is there, and ends it with it.
+
+    What it carries is the instructor's own: the course, and the secret of the class.
+    """
+
+    idempotent = True
+
+    def __init__(self, name: str, course: bytes, secret: bytes, options: list[str]) -> None:
+        """`course` is a zip of the files that grading needs, `options` are of `grade -`."""
+        self.name = name
+        self._course = course
+        self._secret = secret
+        self._options = options
+        self._folder: Path | None = None
+        self._grader: Grader | None = None
+
+    def setup(self, worker: Worker) -> None:
+        """Called by dask on every worker, also on those that come later."""
+        self._lock = threading.Lock()
+        # below dask's own folder: what a killed worker leaves there, the next one removes
+        self._folder = Path(tempfile.mkdtemp(prefix="autograder-", dir=worker.local_directory))
+        with zipfile.ZipFile(BytesIO(self._course)) as archive:
+            archive.extractall(self._folder / "course")
+        secret = self._folder / "secret.key"
+        secret.touch(mode=0o600)
+        secret.write_bytes(self._secret)
+        self._options = [
+            *("--course", str(self._folder / "course"), "--secret", str(secret)),
+            *("--jobs", str(worker.state.nthreads), *self._options),
+        ]
+        self._grader = Grader(self._folder, self._options)
+
+    def teardown(self, worker: Worker) -> None:
+        """Called by dask when the run, or the worker, is over."""
+        if self._grader:
+            self._grader.close()
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def grade(self, batch: list[Document]) -> list[bytes]:
+        """The lines of a batch; a grader that has ended is replaced."""
+        with self._lock:
+            if self._grader is None or self._grader.has_ended:
+                assert self._folder is not None
+                self._grader = Grader(self._folder, self._options)
+            grader = self._grader
+        return grader.grade(batch)
+
+
+def grade_batch(name: str, data: bytes) -> bytes:
+    """Grades a batch on a worker that has the plugin of that name: bytes in, lines out."""
+    plugin = get_worker().plugins[name]
+    assert isinstance(plugin, GraderPlugin)
+    return b"".join(plugin.grade(decode(data)))

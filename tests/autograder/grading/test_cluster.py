@@ -1,0 +1,97 @@
+"""`grade --scheduler`: three workers of dask, of which one is killed in the middle of the run."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autograder.results.file import read_results
+
+from .conftest import ROOT, ClassFolder
+
+pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+
+STUDENTS = 56
+WRONG = "def query_scores(inputs, query):\n    return inputs @ query\n"
+_PYTHON = [sys.executable, "-m"]
+
+
+@contextlib.contextmanager
+def _process(command: list[str]) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextlib.contextmanager
+def _cluster(folder: Path, count: int) -> Iterator[tuple[str, list[subprocess.Popen[str]]]]:
+    """The address of a scheduler, and its workers, each a process as on a machine of its own."""
+    file = folder / "scheduler.json"
+    quiet = ["--no-dashboard", "--scheduler-file", str(file)]
+    scheduler = [*_PYTHON, "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]
+    worker = [*_PYTHON, "distributed.cli.dask_worker", "--no-nanny", "--nthreads", "1"]
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_process([*scheduler, *quiet]))
+        while not file.exists():
+            time.sleep(0.05)
+        workers = [
+            stack.enter_context(
+                _process([*worker, *quiet, "--local-directory", str(folder / f"worker-{number}")])
+            )
+            for number in range(count)
+        ]
+        yield json.loads(file.read_text())["address"], workers
+
+
+def _submit(a_class: ClassFolder, number: int) -> None:
+    """One exercise of three: right, wrong, or no Python, by turns."""
+    place = a_class.submitted / f"s{number:03}" / "simplified_attention"
+    place.mkdir(parents=True)
+    if number % 3:
+        (place / "scores.py").write_text(WRONG if number % 3 == 1 else "def query_scores(:\n")
+    else:
+        shutil.copy(ROOT / "solutions" / "simplified_attention" / "scores.py", place)
+
+
+def test_a_worker_that_is_killed_costs_no_submission_its_line_and_no_line_comes_twice(
+    a_class: ClassFolder, tmp_path: Path
+) -> None:
+    for number in range(STUDENTS):
+        _submit(a_class, number)
+    here = tmp_path / "here.jsonl"
+    a_class.grade(results=here, jobs=2)
+    kept = here.read_bytes().splitlines(keepends=True)[:5]
+    a_class.results.write_bytes(b"".join(kept))
+    with _cluster(tmp_path, 3) as (address, workers):
+        command = [*_PYTHON, "autograder", "grade", str(a_class.submitted), "--resume", "--json"]
+        options = ["--scheduler", address, "--no-gradebook", "--course", str(ROOT)]
+        with subprocess.Popen(
+            [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as run:
+            while len(a_class.results.read_bytes().splitlines()) == 5 and run.poll() is None:
+                time.sleep(0.05)
+            os.kill(workers[0].pid, signal.SIGKILL)
+            at_the_kill = len(a_class.results.read_bytes().splitlines())
+            said, errors = run.communicate()
+    assert run.returncode == 0, errors
+    assert at_the_kill < STUDENTS
+    report = json.loads(said)
+    assert (report["graded"], report["already_graded"]) == (STUDENTS - 5, 5)
+    lines = read_results(a_class.results)
+    assert len(lines) == len({line.student for line in lines}) == STUDENTS
+    scores = {line.student: line.score for line in read_results(here)}
+    assert {line.student: line.score for line in lines} == scores
+    assert len(set(scores.values())) == 3
