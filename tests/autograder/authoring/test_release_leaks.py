@@ -48,11 +48,11 @@ def refused(root: Path, wheel: Path) -> str:
             "test_sums.py:22",
         ),
         ("The result is [0.1234,0.5678].", "numbers of a hidden test", "test_sums.py:13"),
-        ("twice_as_much = x + x\nreturn twice_as_much", "a known mistake", "sums.py:10"),
+        ("twice_as_much = x + x\nreturn twice_as_much", "a known mistake", "sums.py:14"),
         (
             "adding and multiplying: the input is doubled",
             "a known mistake",
-            "misconceptions/basics/sums.py:6",
+            "misconceptions/basics/sums.py:10",
         ),
     ],
 )
