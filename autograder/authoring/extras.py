@@ -1,4 +1,7 @@
-"""What goes into the bundle besides exercises: ungraded notebooks, and files that they read."""
+"""What goes out besides exercises: ungraded notebooks, and files that they read.
+
+They have a folder of their own: nbgrader takes every notebook beside the exercises for one of them.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ EXTRAS = "extras"
 
 
 def extras_of(root: Path, assignment: Assignment) -> dict[str, str]:
-    """The files of `source/<assignment>/extras/` by their released names.
+    """The files of `source/<assignment>/extras/` by their path in the released assignment.
 
     A `.md` is a notebook without questions, everything else goes out as it is. Raises
     `ContentError` for a name that an exercise has, and for a file that is not text.
@@ -29,9 +32,8 @@ def extras_of(root: Path, assignment: Assignment) -> dict[str, str]:
         except UnicodeDecodeError as error:
             raise ContentError(path, None, "not UTF-8", "save it as UTF-8") from error
         is_notebook = path.suffix == ".md"
-        found[f"{path.stem}.ipynb" if is_notebook else path.name] = (
-            _notebook(path, text) if is_notebook else text
-        )
+        name = f"{path.stem}.ipynb" if is_notebook else path.name
+        found[f"{EXTRAS}/{name}"] = _notebook(path, text) if is_notebook else text
     return found
 
 

@@ -27,9 +27,7 @@ def write_class_source(
     with tempfile.TemporaryDirectory() as scratch:
         made = released_assignment(course, assignment, Path(scratch))
     files = {
-        name: text
-        for name, text in made.files.items()
-        if _goes_out(name) and name not in made.extras
+        name: text for name, text in made.files.items() if name in made.extras or _goes_out(name)
     }
     files |= {f"{name}.ipynb": text for name, text in made.sources.items()}
     changed = [name for name, text in files.items() if _text(folder / name) != text]

@@ -1,10 +1,10 @@
-"""nbgrader's steps of autograding, some of them replaced by ours."""
+"""nbgrader's steps of autograding, some of them replaced by ours, and one more of releasing."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from nbgrader.converters import Autograde
+from nbgrader.converters import Autograde, GenerateAssignment
 from nbgrader.preprocessors import DeduplicateIds, Execute
 from traitlets.config import Config
 
@@ -12,16 +12,21 @@ _OURS = {
     DeduplicateIds: f"{__package__}.notebooks.duplicates.ForgetDuplicateIds",
     Execute: f"{__package__}.notebooks.execute.SandboxedExecute",
 }
+_EXTRAS = f"{__package__}.notebooks.extras.ReleaseExtras"
 
 
 def use_sandboxed_steps(config: Config) -> None:
     """Replaces, in the steps that a configuration names or in nbgrader's own, what runs a kernel.
 
-    A copied cell is dealt with as well, which would end nbgrader's run.
+    A copied cell is dealt with as well, which would end nbgrader's run. Releasing gets a step that
+    takes notebooks along which nobody grades.
     """
     for name in ("sanitize_preprocessors", "autograde_preprocessors"):
         steps = config.Autograde.get(name) or getattr(Autograde, name).default()
         config.Autograde[name] = [_ours(step) for step in steps]
+    releasing = config.GenerateAssignment.get("preprocessors")
+    releasing = list(releasing or GenerateAssignment.preprocessors.default())
+    config.GenerateAssignment.preprocessors = [*releasing, *[_EXTRAS] * (_EXTRAS not in releasing)]
 
 
 def _ours(step: Any) -> Any:

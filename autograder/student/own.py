@@ -8,7 +8,7 @@ from typing import Any
 from IPython.display import display
 
 from .. import parts
-from ..course.manifest import read_manifest
+from ..course.manifest import MANIFEST, read_manifest
 from ..errors import AutograderError, UserError
 from .answers import answer_of, execute
 from .display import notice
@@ -20,10 +20,13 @@ from .results import Standing
 def own_or_part(question: str) -> Any:
     """The answer to a question from the file that counts, if it passes its checks; else the part.
 
-    Shows which of the two it is. Raises `UserError` where there is neither.
+    Shows which of the two it is. The notebook stands in the assignment's folder or one below it.
+    Raises `UserError` where there is neither.
     """
+    here = Path.cwd()
+    folder = here if (here / "checks" / MANIFEST).is_file() else here.parent
     try:
-        return _own(question, Path.cwd())
+        return _own(question, folder)
     except AutograderError as error:
         part = getattr(parts, question, None)
         if part is None:

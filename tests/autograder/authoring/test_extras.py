@@ -26,9 +26,9 @@ def test_markdown_becomes_a_notebook_and_other_files_stay(tmp_path: Path, extras
     (extras / "tour.md").write_text("# Tour\n\n```{code-cell} ipython3\n1 + 1\n```\n")
     (extras / "words.txt").write_text("one two")
     released = extras_of(tmp_path, ASSIGNMENT)
-    assert sorted(released) == ["tour.ipynb", "words.txt"]
-    assert released["words.txt"] == "one two"
-    cells = json.loads(released["tour.ipynb"])["cells"]
+    assert sorted(released) == ["extras/tour.ipynb", "extras/words.txt"]
+    assert released["extras/words.txt"] == "one two"
+    cells = json.loads(released["extras/tour.ipynb"])["cells"]
     assert [(cell["cell_type"], "".join(cell["source"])) for cell in cells] == [
         ("markdown", "# Tour"),
         ("code", "1 + 1"),

@@ -119,6 +119,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> NbgraderClass:
     shutil.copytree(place.folder / "source", root / "as_written")
     _add_written_question(place.folder / "source" / ASSIGNMENT / "context.ipynb")
     _add_own_assignment(place.folder / "source" / "warm_up")
+    extras = place.folder / "source" / ASSIGNMENT / "extras"
+    extras.mkdir()
+    (extras / "tour.ipynb").write_text(json.dumps(new_notebook()))
     for name in (ASSIGNMENT, "warm_up"):
         place.nbgrader("generate_assignment", name)
     place.nbgrader("db", "assignment", "add", ASSIGNMENT, f"--duedate={DUE}")

@@ -15,6 +15,7 @@ from nbgrader.api import Gradebook
 from autograder.authoring.leaks import LeakFinder
 from autograder.authoring.secrets import Kind
 from autograder.course import load_course
+from autograder.nbgrader.class_source import write_class_source
 
 from .conftest import ASSIGNMENT, COURSE, REPOSITORY, NbgraderClass, cell_of
 
@@ -51,6 +52,23 @@ def test_what_nbgrader_releases_is_what_the_bundle_holds(built: NbgraderClass) -
     assert theirs == ours
     for path in [*bundle.glob("*.py"), *bundle.glob("checks/*")]:
         assert (release / path.relative_to(bundle)).read_text() == path.read_text()
+
+
+def test_notebooks_that_nobody_grades_go_out_with_nbgrader(
+    built: NbgraderClass, tmp_path: Path
+) -> None:
+    name = Path(ASSIGNMENT, "extras", "tour.ipynb")
+    source, release = (built.folder / step / name for step in ("source", "release"))
+    assert release.read_text() == source.read_text()
+    with gradebook(built) as book:
+        known = {notebook.name for notebook in book.find_assignment(ASSIGNMENT).notebooks}
+    assert "tour" not in known
+    course = load_course(REPOSITORY)
+    write_class_source(course, course.assignment("decoder_attention"), tmp_path)
+    assert {path.name for path in (tmp_path / "extras").iterdir()} == {
+        "alice.txt",
+        "capstone.ipynb",
+    }
 
 
 def test_every_submission_is_graded_whatever_its_neighbours_are(autograded: NbgraderClass) -> None:

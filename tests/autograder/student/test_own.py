@@ -74,12 +74,13 @@ def test_a_question_without_a_part_is_told(folder: Path) -> None:
 @pytest.mark.parametrize("solved", [False, True])
 @pytest.mark.filterwarnings("error")
 def test_the_capstone_runs_from_top_to_bottom(
-    folder: Path, solved: bool, capsys: pytest.CaptureFixture[str]
+    folder: Path, solved: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     matplotlib.use("agg")
     if solved:
         answer_in_notebook(folder)
-    document = json.loads((folder / "capstone.ipynb").read_text(encoding="utf-8"))
+    monkeypatch.chdir(folder / "extras")
+    document = json.loads(Path("capstone.ipynb").read_text(encoding="utf-8"))
     code = "\n".join(
         "".join(cell["source"]) for cell in document["cells"] if cell["cell_type"] == "code"
     )
