@@ -28,16 +28,15 @@ if TYPE_CHECKING:
     from .operations.misconceptions import add_misconception
     from .operations.mistakes import unnamed_mistakes
     from .operations.reading import class_results
+    from .operations.report import report, write_report
     from .operations.results import (
         deliver_feedback,
         export,
         export_formats,
         final_results,
         record,
-        report,
         similar,
         write_feedback,
-        write_report,
     )
     from .operations.stream import grade_stream
     from .records import SubmissionResult, Verdict
@@ -68,7 +67,7 @@ _HOMES = {
     "new": "operations.content",
     "record": "operations.results",
     "release": "operations.content",
-    "report": "operations.results",
+    "report": "operations.report",
     "set_roster": "operations.classes",
     "similar": "operations.results",
     "unnamed_mistakes": "operations.mistakes",
@@ -76,7 +75,7 @@ _HOMES = {
     "withdraw": "operations.classes",
     "write_changes": "operations.changes",
     "write_feedback": "operations.results",
-    "write_report": "operations.results",
+    "write_report": "operations.report",
 }
 
 __all__ = [

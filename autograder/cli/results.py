@@ -9,6 +9,7 @@ import click
 from rich.markup import escape
 
 from ..operations import content
+from ..operations import report as reports
 from ..operations import results as operations
 from .course_option import in_course
 from .output import ANONYMOUS, as_json, console, emit, of_people, plain
@@ -96,6 +97,7 @@ def feedback(
 @click.option("--to", "path", type=click.Path(path_type=Path), help="Default: report.html there.")
 @of_people
 @ANONYMOUS
+@in_course
 @as_json
 def report(
     class_folder: Path,
@@ -105,9 +107,10 @@ def report(
     section: str | None,
     grader: str | None,
     anonymous: bool,
+    course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Write a report of the class: questions, frequent mistakes, who needs a look.
+    """Write a report of the class: shared mistakes, questions, points, who needs a look.
 
     \b
     Example: autograder report course
@@ -117,9 +120,9 @@ def report(
 
     showing = Showing(Selection(assignment, student, section, grader), is_anonymous=anonymous)
     if as_json:
-        emit(dataclasses.asdict(operations.report(class_folder, showing)))
+        emit(dataclasses.asdict(reports.report(class_folder, showing, course=course_folder)))
         return 0
-    written = operations.write_report(class_folder, path, showing)
+    written = reports.write_report(class_folder, path, showing, course=course_folder)
     console.print(f"report: {written}", soft_wrap=True)
     return 0
 

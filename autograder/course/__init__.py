@@ -8,6 +8,7 @@ from .content import (
     graded_files,
     load_course,
 )
+from .sentences import mistake_sentences
 from .todo import refuse_unfinished
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "find_root",
     "graded_files",
     "load_course",
+    "mistake_sentences",
     "refuse_unfinished",
 ]

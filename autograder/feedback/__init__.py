@@ -2,13 +2,24 @@
 
 from .changes_page import QuestionChange, by_question, score_text, write_changes
 from .delivery import Delivered, Recipients, Way, deliver
+from .drill_down import drill_down
 from .pages import write_feedback
-from .report import QuestionReport, Report, StudentReport, class_report
+from .report import (
+    AssignmentReport,
+    Background,
+    QuestionReport,
+    Report,
+    StudentReport,
+    class_report,
+)
 from .report_page import write_report
 from .similar import Pair, Side, similar_pairs
 from .similar_page import write_similar
+from .wrong_code import wrong_code
 
 __all__ = [
+    "AssignmentReport",
+    "Background",
     "Delivered",
     "Pair",
     "QuestionChange",
@@ -21,10 +32,12 @@ __all__ = [
     "by_question",
     "class_report",
     "deliver",
+    "drill_down",
     "score_text",
     "similar_pairs",
     "write_changes",
     "write_feedback",
     "write_report",
     "write_similar",
+    "wrong_code",
 ]

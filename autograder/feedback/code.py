@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +14,7 @@ from ..submission.bounded import BoundedReader
 from ..submission.code import read_code
 
 _LONGEST_CODE = 20_000
+_LONGEST_PLAIN = 2_000
 
 
 def definitions_of(
@@ -39,3 +41,23 @@ def code_reader() -> BoundedReader:
 def _definitions_text(folder: str, file: str) -> str:
     found = read_code(Path(folder), file).definitions
     return json.dumps({name: shortened(text, _LONGEST_CODE) for name, text in found.items()})
+
+
+def plain_code_reader() -> BoundedReader:
+    """As `code_reader`, without comments and docstrings: nobody is known by them."""
+    return BoundedReader(_plain_definitions_text)
+
+
+def _plain_definitions_text(folder: str, file: str) -> str:
+    found = read_answers(Path(folder), file).definitions
+    return json.dumps(
+        {name: shortened(_plain(text), _LONGEST_PLAIN) for name, text in found.items()}
+    )
+
+
+def _plain(text: str) -> str:
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return ast.unparse(tree)

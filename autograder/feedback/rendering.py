@@ -1,4 +1,4 @@
-"""Templates become self-contained pages: escaped, no scripts, nothing from outside."""
+"""Templates become self-contained pages: escaped, with no script but ours, nothing from outside."""
 
 from __future__ import annotations
 
@@ -13,17 +13,29 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from ..results.wording import amount, readable, readable_test
 
 
-def render(template: str, **values: Any) -> str:
-    """The page of a template; its policy allows its own style sheet and nothing else."""
-    style = _style()
-    digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    return _environment().get_template(template).render(style=style, policy=policy, **values)
+def render(template: str, script: str = "", **values: Any) -> str:
+    """The page of a template; its policy allows its own style sheet and nothing else.
+
+    `script` names one of ours beside the templates, which its policy then allows, too.
+    """
+    style, code = _text("style.css"), _text(script) if script else ""
+    scripts = f"script-src {_source(code)}; " if code else ""
+    policy = (
+        f"default-src 'none'; style-src {_source(style)}; {scripts}"
+        "base-uri 'none'; form-action 'none'"
+    )
+    page = _environment().get_template(template)
+    return page.render(style=style, script=code, policy=policy, **values)
+
+
+def _source(text: str) -> str:
+    digest = b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"'sha256-{digest}'"
 
 
 @cache
-def _style() -> str:
-    return files(__package__).joinpath("templates", "style.css").read_text(encoding="utf-8")
+def _text(name: str) -> str:
+    return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
 
 
 @cache

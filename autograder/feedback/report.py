@@ -1,19 +1,26 @@
-"""The class at a glance: how each question went, which mistakes are common, whom to look at."""
+"""The class at a glance: what is shared, how each question went, whom to look at."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..classroom import Key, Lateness
 from ..records import QuestionResult, SubmissionResult, SubmissionStatus, Verdict
 from ..results.review import latest, reasons_to_look
+from .arriving import ArrivalGroup, arrival_groups
+from .mistakes import Codes, SharedMistake, shared_mistakes
+from .statistics import discrimination, histogram, quartiles
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionReport:
-    """One question over all graded submissions of its assignment."""
+    """One question over all graded submissions of its assignment.
+
+    `discrimination` is how its points go with those of the rest of the assignment, from -1 to 1;
+    None where too few submitted. The tests that all of them, or none of them, passed are named.
+    """
 
     assignment: str
     exercise: str
@@ -23,6 +30,30 @@ class QuestionReport:
     max_score: float
     verdicts: tuple[tuple[Verdict, int], ...]
     misconceptions: tuple[tuple[str, int], ...]
+    discrimination: float | None = None
+    passed_by_all: tuple[str, ...] = ()
+    passed_by_nobody: tuple[str, ...] = ()
+
+    @property
+    def share(self) -> float:
+        """The mean part of the points, from 0 (hard) to 1 (easy)."""
+        return self.mean / self.max_score if self.max_score else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentReport:
+    """How the points of an assignment lie, in which attempt, and when it arrived.
+
+    `quartiles` are shares of the points; `histogram` counts submissions by tenths of them.
+    """
+
+    assignment: str
+    submissions: int
+    max_score: float
+    quartiles: tuple[float, float, float]
+    histogram: tuple[int, ...]
+    attempts: tuple[tuple[int, int], ...]
+    arrivals: tuple[ArrivalGroup, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,56 +80,99 @@ class Report:
     questions: tuple[QuestionReport, ...]
     students: tuple[StudentReport, ...]
     missing: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    mistakes: tuple[SharedMistake, ...] = ()
+    assignments: tuple[AssignmentReport, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """What is known of a class beside its results.
+
+    `arrivals` say who was late, `missing` who has submitted nothing, by assignment; `codes` are
+    wrong answers, and `sentences` what known mistakes confuse.
+    """
+
+    arrivals: Mapping[Key, Lateness] = field(default_factory=dict)
+    missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    codes: Codes = field(default_factory=dict)
+    sentences: Mapping[str, str] = field(default_factory=dict)
 
 
 _Key = tuple[str, str, str]
 
 
 def class_report(
-    results: Iterable[SubmissionResult],
-    arrivals: Mapping[Key, Lateness] | None = None,
-    missing: Mapping[str, Sequence[str]] | None = None,
+    results: Iterable[SubmissionResult], background: Background | None = None
 ) -> Report:
-    """The report of the latest result of each student and assignment.
-
-    `arrivals` say who was late, `missing` who has submitted nothing, by assignment.
-    """
-    counted = latest(results)
+    """The report of the latest result of each student and assignment."""
+    counted, known = latest(results), background or Background()
     graded = [result for result in counted if result.status is SubmissionStatus.GRADED]
+    by_assignment: defaultdict[str, list[SubmissionResult]] = defaultdict(list)
+    for result in graded:
+        by_assignment[result.assignment].append(result)
     return Report(
         submissions=len(counted),
         failed=len(counted) - len(graded),
-        questions=_questions(graded),
-        students=_students(counted, arrivals or {}),
-        missing=tuple((name, tuple(people)) for name, people in (missing or {}).items()),
+        questions=tuple(q for own in by_assignment.values() for q in _questions(own)),
+        students=_students(counted, known.arrivals),
+        missing=tuple((name, tuple(people)) for name, people in known.missing.items()),
+        mistakes=shared_mistakes(graded, known.codes, known.sentences),
+        assignments=tuple(_assignment(own, known.arrivals) for own in by_assignment.values()),
     )
 
 
-def _questions(graded: Sequence[SubmissionResult]) -> tuple[QuestionReport, ...]:
-    found: defaultdict[_Key, list[QuestionResult]] = defaultdict(list)
-    for result in graded:
+def _assignment(
+    own: Sequence[SubmissionResult], arrivals: Mapping[Key, Lateness]
+) -> AssignmentReport:
+    shares = [result.score / result.max_score if result.max_score else 0.0 for result in own]
+    return AssignmentReport(
+        assignment=own[0].assignment,
+        submissions=len(own),
+        max_score=max(result.max_score for result in own),
+        quartiles=quartiles(shares),
+        histogram=histogram(shares),
+        attempts=tuple(sorted(Counter(result.attempt for result in own).items())),
+        arrivals=arrival_groups(
+            (arrivals.get((result.student, result.assignment)), share)
+            for result, share in zip(own, shares, strict=True)
+        ),
+    )
+
+
+def _questions(own: Sequence[SubmissionResult]) -> Iterable[QuestionReport]:
+    found: defaultdict[_Key, list[tuple[QuestionResult, float]]] = defaultdict(list)
+    for result in own:
         for exercise in result.exercises:
             for question in exercise.questions:
                 key = (result.assignment, exercise.exercise, question.question)
-                found[key].append(question)
-    assignments = list(dict.fromkeys(result.assignment for result in graded))
-    ordered = sorted(found.items(), key=lambda item: assignments.index(item[0][0]))
-    return tuple(_question(key, questions) for key, questions in ordered)
+                found[key].append((question, result.score - question.score))
+    return [_question(key, rows) for key, rows in found.items()]
 
 
-def _question(key: _Key, found: Sequence[QuestionResult]) -> QuestionReport:
-    assignment, exercise, question = key
+def _question(key: _Key, rows: Sequence[tuple[QuestionResult, float]]) -> QuestionReport:
+    found = [question for question, _ in rows]
     mistakes = Counter(result.misconception for result in found if result.misconception)
+    passed = _passed(found)
     return QuestionReport(
-        assignment=assignment,
-        exercise=exercise,
-        question=question,
+        *key,
         submissions=len(found),
         mean=sum(result.score for result in found) / len(found),
         max_score=max(result.max_score for result in found),
         verdicts=tuple(Counter(result.verdict for result in found).most_common()),
         misconceptions=tuple(mistakes.most_common(5)),
+        discrimination=discrimination([q.score for q in found], [rest for _, rest in rows]),
+        passed_by_all=tuple(name for name, (good, of) in passed.items() if good == of > 1),
+        passed_by_nobody=tuple(name for name, (good, of) in passed.items() if not good and of > 1),
     )
+
+
+def _passed(found: Sequence[QuestionResult]) -> dict[str, tuple[int, int]]:
+    """Of each test how many passed it, of how many."""
+    good, every = Counter[str](), Counter[str]()
+    for question in found:
+        every.update(test.name for test in question.tests)
+        good.update(test.name for test in question.tests if test.passed)
+    return {name: (good[name], count) for name, count in every.items()}
 
 
 def _students(

@@ -1,8 +1,12 @@
-"""The class report as a page: bars drawn as inline SVG, every number in words beside them."""
+"""The class report as one page: every number in words, bars beside them, a script to look closer.
+
+Without its script the page says the same, and can be read, folded and printed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,77 +14,105 @@ from ..files import replace_file
 from ..records import Verdict
 from ..results.wording import VERDICT_WORDS, readable
 from .rendering import render
-from .report import QuestionReport, Report
+from .report import AssignmentReport, QuestionReport, Report, StudentReport
 
+_EMPTY = (
+    '{"students":[],"questions":[],"verdicts":[],"mistakes":[],"messages":[],"codes":[],"rows":[]}'
+)
 _BAR = 100.0
+#: below these a question is hard, or does not tell students apart
+_HARD, _FLAT = 0.5, 0.2
+#: what reasons to look have in common, by words of the reason
+_KINDS = (
+    ("the grader failed", "The grader failed: nobody's fault but its own, grade again"),
+    ("can't be read", "A file that can't be read"),
+    ("look at ", "Code that may go round a rule"),
+    ("did not end in time", "Did not end in time"),
+    ("ended its process", "Ended its process"),
+    ("too much memory", "Needed too much memory"),
+    ("printed too much", "Printed too much"),
+    ("call that is not allowed", "Uses a call that is not allowed"),
+)
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
-    """A question's line of the table: the bar's width in percent, and words."""
+class _Question:
+    """A question's line: words for its figures."""
 
-    question: QuestionReport
-    width: float
+    of: QuestionReport
     verdicts: str
+    remark: str
     mistakes: tuple[tuple[str, int], ...]
 
 
-def write_report(report: Report, path: Path) -> Path:
-    """Writes the page; raises `UserError` where that is not possible."""
-    return replace_file(path, report_page(report))
+@dataclass(frozen=True, slots=True)
+class _Assignment:
+    """An assignment's section. `bars` are label, count and height in percent."""
+
+    of: AssignmentReport
+    title: str
+    bars: tuple[tuple[str, int, float], ...]
+    questions: tuple[_Question, ...]
 
 
-def report_page(report: Report) -> str:
+def write_report(report: Report, path: Path, data: str = _EMPTY) -> Path:
+    """Writes the page; raises `UserError` where that is not possible.
+
+    `data` is what `drill_down` makes of the results.
+    """
+    return replace_file(path, report_page(report, data))
+
+
+def report_page(report: Report, data: str = _EMPTY) -> str:
     """The page of a report."""
-    looks = [student for student in report.students if student.look]
-    lines = [_line(question) for question in report.questions]
-    names = dict.fromkeys(question.assignment for question in report.questions)
     return render(
         "report.html.jinja",
+        script="report.js",
         report=report,
-        looks=looks,
+        data=data,
+        looks=_looks(report.students),
         any_late=any(student.late for student in report.students),
-        assignments=[
-            (name, [line for line in lines if line.question.assignment == name]) for name in names
-        ],
-        histogram=_histogram(report),
-        common=_common(report.questions),
+        assignments=[_assignment(item, report) for item in report.assignments],
     )
 
 
-def _line(question: QuestionReport) -> _Line:
-    return _Line(
-        question=question,
-        width=_BAR * question.mean / question.max_score if question.max_score else 0.0,
+def _assignment(item: AssignmentReport, report: Report) -> _Assignment:
+    highest = max(*item.histogram, 1)
+    bars = tuple(
+        (f"{10 * tenth}", count, _BAR * count / highest)
+        for tenth, count in enumerate(item.histogram)
+    )
+    own = [_question(q) for q in report.questions if q.assignment == item.assignment]
+    return _Assignment(item, readable(item.assignment), bars, tuple(own))
+
+
+def _question(question: QuestionReport) -> _Question:
+    return _Question(
+        of=question,
         verdicts=_in_words(question.verdicts),
+        remark=", ".join(_remarks(question)),
         mistakes=tuple(
             (readable(name.rpartition(".")[2]), count) for name, count in question.misconceptions
         ),
     )
 
 
+def _remarks(question: QuestionReport) -> Iterable[str]:
+    if question.share < _HARD:
+        yield "hard"
+    if question.discrimination is not None and question.discrimination < _FLAT:
+        yield "hardly tells students apart"
+
+
 def _in_words(verdicts: Sequence[tuple[Verdict, int]]) -> str:
     return ", ".join(f"{count} {VERDICT_WORDS[verdict].lower()}" for verdict, count in verdicts)
 
 
-def _common(questions: Sequence[QuestionReport]) -> list[tuple[str, QuestionReport, int]]:
-    """The most frequent known mistakes of all questions."""
-    found = [
-        (readable(name.rpartition(".")[2]), question, count)
-        for question in questions
-        for name, count in question.misconceptions
-    ]
-    return sorted(found, key=lambda item: -item[2])[:5]
-
-
-def _histogram(report: Report) -> list[tuple[str, int, float]]:
-    """How many students lie in each fifth of the points: label, count, height in percent."""
-    counts = [0] * 5
-    for student in report.students:
-        if student.max_score:
-            counts[min(4, int(5 * student.score / student.max_score))] += 1
-    highest = max(*counts, 1)
-    return [
-        (f"{20 * fifth}-{20 * fifth + 20}", count, _BAR * count / highest)
-        for fifth, count in enumerate(counts)
-    ]
+def _looks(students: Iterable[StudentReport]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Who needs a look by the kind of reason: the kind, then student and reason."""
+    found: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    for student in students:
+        for reason in student.look:
+            kind = next((kind for words, kind in _KINDS if words in reason), "Another reason")
+            found[kind].append((student.student, reason))
+    return sorted(found.items(), key=lambda item: -len(item[1]))

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..records import SubmissionResult
-from ..results.manual import with_human_work
 from ..results.review import latest
 from .courses import HERE, course_of_class
-from .reading import class_results
+from .reading import class_results, counted_results
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
     from ..classroom import Selection
     from ..exports import Exported
-    from ..feedback import Delivered, Pair, Report, Way
+    from ..feedback import Delivered, Pair, Way
     from ..nbgrader import RecordSummary
     from .grades import Showing
 
@@ -41,14 +39,9 @@ def final_results(
     from .grades import selected
 
     wanted = Selection(assignment, student, section, grader)
-    return selected(Path(class_folder), _counted(class_results(class_folder), class_folder), wanted)
-
-
-def _counted(results: Sequence[SubmissionResult], folder: Path | str) -> list[SubmissionResult]:
-    """The last result of each submission, with what humans changed in the gradebook."""
-    from ..nbgrader import human_work
-
-    return list(with_human_work(latest(results), human_work(Path(folder))))
+    return selected(
+        Path(class_folder), counted_results(class_results(class_folder), class_folder), wanted
+    )
 
 
 def record(
@@ -102,32 +95,10 @@ def deliver_feedback(
     from .grades import selected
 
     folder = Path(class_folder)
-    results = selected(folder, _counted(class_results(folder), folder), selection or Selection())
+    results = selected(
+        folder, counted_results(class_results(folder), folder), selection or Selection()
+    )
     return deliver(way, folder, results, Recipients(read_origins(folder), read_roster(folder)))
-
-
-def report(class_folder: Path | str, showing: Showing | None = None) -> Report:
-    """What a class can do, by question, and who needs a look.
-
-    print([q.question for q in autograder.report("course").questions])
-    """
-    from ..feedback import class_report
-    from .grades import Showing, class_grades, missing_people
-
-    folder = Path(class_folder)
-    counted = _counted(class_results(folder), folder)
-    grades = class_grades(folder, counted, showing)
-    missing = missing_people(folder, counted, showing or Showing())
-    return class_report(grades.results, grades.arrivals, missing)
-
-
-def write_report(
-    class_folder: Path | str, path: Path | None = None, showing: Showing | None = None
-) -> Path:
-    """Writes the report as a page, by default report.html in the class folder."""
-    from ..feedback import write_report as write_page
-
-    return write_page(report(class_folder, showing), path or Path(class_folder) / "report.html")
 
 
 def similar(
@@ -182,7 +153,7 @@ def export(
     home = folder if folder.is_dir() else folder.parent
     target = Path(to) if to else home / exports.default_name(format_name)
     results = class_results(folder)
-    grades = class_grades(folder, _counted(results, folder), showing)
+    grades = class_grades(folder, counted_results(results, folder), showing)
     written = exports.export(format_name, grades, target, Path(roster) if roster else None)
     note = unseen_note(folder, results)
     return replace(written, notes=(note, *written.notes)) if note else written

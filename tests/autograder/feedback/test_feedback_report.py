@@ -1,16 +1,33 @@
-"""The class report: its numbers, and its page."""
+"""The class report: its numbers, and its page, in a browser too."""
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
-from autograder.feedback import class_report, write_report
-from autograder.records import ExerciseStatus, SubmissionResult, SubmissionStatus, Verdict
+import pytest
+from playwright.sync_api import Dialog, sync_playwright
+
+import autograder
+from autograder.classroom import lateness
+from autograder.feedback import Background, class_report, drill_down, write_report
+from autograder.feedback.statistics import discrimination, histogram, quartiles
+from autograder.operations.grades import Showing
+from autograder.records import ExerciseStatus, SubmissionStatus, Verdict
+
+MakeResult = Callable[..., autograder.SubmissionResult]
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+ARGUMENTS = ["--no-sandbox", "--disable-dev-shm-usage"]
+HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 
 def test_a_question_has_its_mean_verdicts_and_misconceptions(
-    make_result: Callable[..., SubmissionResult],
+    make_result: MakeResult,
 ) -> None:
     results = [make_result("ada", (2.0, 0.0, 2.0)), make_result("ben", (1.0, 0.0, 2.0))]
     first, second, third = class_report(results).questions
@@ -23,14 +40,14 @@ def test_a_question_has_its_mean_verdicts_and_misconceptions(
 
 
 def test_only_the_last_result_of_a_submission_counts(
-    make_result: Callable[..., SubmissionResult],
+    make_result: MakeResult,
 ) -> None:
     report = class_report([make_result(scores=(0, 0, 0)), make_result(scores=(2, 2, 2))])
     assert (report.submissions, report.students[0].score) == (1, 6.0)
 
 
 def test_a_student_to_look_at_is_named_with_the_reason(
-    make_result: Callable[..., SubmissionResult],
+    make_result: MakeResult,
 ) -> None:
     statuses = (ExerciseStatus.GRADED, ExerciseStatus.UNREADABLE)
     failed = make_result("zoe", status=SubmissionStatus.FAILED)
@@ -43,11 +60,11 @@ def test_a_student_to_look_at_is_named_with_the_reason(
 
 
 def test_the_page_escapes_names_and_says_its_numbers_in_words(
-    make_result: Callable[..., SubmissionResult], tmp_path: Path
+    make_result: MakeResult, tmp_path: Path
 ) -> None:
     report = class_report([make_result("<script>x</script>"), make_result("ben")])
     page = write_report(report, tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "<script" not in page
+    assert "<script>x" not in page
     assert "2 students, 2 submissions" in page
     assert "2 not right yet" in page
 
@@ -55,3 +72,120 @@ def test_the_page_escapes_names_and_says_its_numbers_in_words(
 def test_a_report_without_results_says_what_to_do(tmp_path: Path) -> None:
     page = write_report(class_report([]), tmp_path / "report.html").read_text()
     assert "Run <code>autograder grade</code> first." in page
+
+
+def test_a_mistake_of_two_is_shared_with_its_sentence_hint_and_code(
+    make_result: MakeResult,
+) -> None:
+    results = [make_result(name, (0.0, 2.0, 2.0)) for name in ("ada", "ben", "eve")]
+    key = ("masks", "masking", "causal_mask")
+    known = Background(
+        codes={
+            ("ada", *key): "def a(): 1",
+            ("ben", *key): "def a(): 1",
+            ("eve", *key): "def b(): 2",
+        },
+        sentences={"masks/masking.diagonal_masked": "above with on the diagonal"},
+    )
+    (mistake,) = class_report(results, known).mistakes
+    assert (mistake.name, mistake.count, mistake.submissions) == ("Diagonal masked", 3, 3)
+    assert (mistake.sentence, mistake.hint) == (
+        "above with on the diagonal", "May a token see itself?",
+    )  # fmt: skip
+    assert mistake.excerpts == ("def a(): 1", "def b(): 2")
+
+
+def test_answers_that_behave_alike_are_a_group_without_a_name(make_result: MakeResult) -> None:
+    def nameless(student: str, behaviour: str) -> autograder.SubmissionResult:
+        result = make_result(student, (0.0, 2.0, 2.0))
+        first, *others = result.exercises[0].questions
+        other = replace(first, misconception=None, hint=None, behaviour=behaviour)
+        exercise = replace(result.exercises[0], questions=(other, *others))
+        return replace(result, exercises=(exercise, result.exercises[1]))
+
+    pairs = [("ada", "x"), ("ben", "x"), ("eve", "y")]
+    (mistake,) = class_report([nameless(*pair) for pair in pairs]).mistakes
+    assert (mistake.name, mistake.students) == ("", ("ada", "ben"))
+    assert mistake.message == "rows and columns"
+
+
+def test_figures_of_a_question(make_result: MakeResult) -> None:
+    results = [make_result(f"s{n}", (2.0 * (n > 2), 0.0, 2.0 * (n > 1))) for n in range(6)]
+    first, second, third = class_report(results).questions
+    assert first.share == 0.5
+    assert first.discrimination is not None and first.discrimination > 0.5
+    assert second.discrimination is None  # nobody has another score
+    assert second.passed_by_nobody == ("test_diagonal_is_allowed", "test_future_is_masked")
+    assert third.passed_by_all == ()
+    assert discrimination([1.0], [1.0]) is None
+    assert histogram([0.0, 0.05, 0.95, 1.0]) == (2, 0, 0, 0, 0, 0, 0, 0, 0, 2)
+    assert quartiles([0.5]) == (0.5, 0.5, 0.5)
+
+
+def test_the_time_of_submission_stands_against_the_points(make_result: MakeResult) -> None:
+    due = datetime(2027, 1, 31)
+    results = [make_result(name) for name in ("ada", "ben", "eve", "zoe")]
+    times = {"ada": -timedelta(days=9), "ben": -timedelta(hours=1), "eve": timedelta(hours=1)}
+    arrivals = {(name, "masks"): lateness(due + time, due) for name, time in times.items()}
+    (assignment,) = class_report(results, Background(arrivals=arrivals)).assignments
+    assert [(group.when, group.submissions) for group in assignment.arrivals] == [
+        ("more than 3 days before", 1), ("in the last 3 hours", 1), ("late", 1),
+    ]  # fmt: skip
+
+
+def test_what_the_script_reads_ends_no_element(make_result: MakeResult) -> None:
+    text = drill_down([make_result("ada", message=HOSTILE)], {})
+    assert "<" not in text and ">" not in text
+    document = json.loads(text)
+    assert document["messages"] == [HOSTILE]
+    assert document["rows"] == [[0, 1, 0.0, 0, 0, 0, -1]]
+
+
+@pytest.fixture
+def hostile(class_folder: Path, make_result: MakeResult, submit: Callable[..., Path]) -> Path:
+    """A class of two whose names, messages and code are markup."""
+    code = "def mask_scores(x):\n    # by me\n    return '</script><script>alert(2)</script>'\n"
+    lines = []
+    for name in ("ada", "<b>ben"):
+        submit(name, {"masking.py": code})
+        lines.append(json.dumps(make_result(name, message=HOSTILE).to_json()) + "\n")
+    (class_folder / "results.jsonl").write_text("".join(lines))
+    autograder.write_report(class_folder, course=class_folder.parent)
+    return class_folder
+
+
+def test_excerpts_have_no_comment_and_the_projectors_page_no_name(hostile: Path) -> None:
+    page = (hostile / "report.html").read_text(encoding="utf-8")
+    assert "def mask_scores(x):" in page and "by me" not in page
+    showing = Showing(is_anonymous=True)
+    path = autograder.write_report(hostile, showing=showing, course=hostile.parent)
+    page = path.read_text(encoding="utf-8")
+    assert "def mask_scores(x):" in page and "Student 1" in page
+    assert "ada" not in page.replace("Shadow", "") and "ben" not in page
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: apt-get install chromium")
+def test_in_a_browser_a_question_leads_to_a_student_and_to_code(hostile: Path) -> None:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        page = browser.new_page(viewport={"width": 390, "height": 844})
+        asked: list[str] = []
+        alerts: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+
+        def on_dialog(dialog: Dialog) -> None:
+            alerts.append(dialog.message)
+            dialog.dismiss()
+
+        page.on("dialog", on_dialog)
+        page.goto((hostile / "report.html").as_uri())
+        page.get_by_role("button", name="mask_scores").click()
+        page.get_by_text("2 answers that are not right").wait_for()
+        page.locator("#drill-list summary").first.click()
+        assert "def mask_scores(x):" in page.locator("#drill-list pre").last.inner_text()
+        page.locator("#drill-close").click()
+        page.get_by_role("searchbox", name="Find").fill("<b>")
+        assert page.locator("#student-table tbody tr:visible").count() == 1
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        browser.close()
+    assert (len(asked), alerts) == (1, [])

@@ -1,0 +1,60 @@
+"""What the report's page holds to look into: each answer that is not right, packed small."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterable
+from typing import Any, Generic, TypeVar
+
+from ..records import SubmissionResult, SubmissionStatus, Verdict
+from ..results.wording import VERDICT_WORDS, readable, shortened
+from .mistakes import Codes, first_message
+
+T = TypeVar("T", bound=Hashable)
+_LONGEST_MESSAGE = 600
+#: what would end the element of the page that holds the text
+_UNSAFE = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
+
+
+class _Numbers(Generic[T]):
+    """Gives every value a number once; the same value has the same one. -1 stands for nothing."""
+
+    def __init__(self) -> None:
+        self.values: dict[T, int] = {}
+
+    def of(self, value: T) -> int:
+        """The number of a value."""
+        return self.values.setdefault(value, len(self.values)) if value else -1
+
+
+def drill_down(results: Iterable[SubmissionResult], codes: Codes) -> str:
+    """The document of the page's script: JSON that can stand inside an HTML element."""
+    students, questions = _Numbers[str](), _Numbers[tuple[str, str, str, float]]()
+    verdicts, mistakes = _Numbers[str](), _Numbers[str]()
+    messages, texts = _Numbers[str](), _Numbers[str]()
+    rows: list[list[Any]] = []
+    for result in results:
+        if result.status is not SubmissionStatus.GRADED:
+            continue
+        for exercise in result.exercises:
+            for question in exercise.questions:
+                place = (result.assignment, exercise.exercise, question.question)
+                number = questions.of((*place, question.max_score))
+                student = students.of(result.student)
+                if question.verdict is Verdict.CORRECT:
+                    continue
+                rows.append(
+                    [
+                        *(student, number, round(question.score, 2)),
+                        verdicts.of(VERDICT_WORDS[question.verdict]),
+                        mistakes.of(readable((question.misconception or "").rpartition(".")[2])),
+                        messages.of(shortened(first_message(question), _LONGEST_MESSAGE)),
+                        texts.of(codes.get((result.student, *place), "")),
+                    ]
+                )
+    tables: dict[str, _Numbers[Any]] = {"students": students, "questions": questions}
+    tables |= {"verdicts": verdicts, "mistakes": mistakes}
+    tables |= {"messages": messages, "codes": texts}
+    document = {name: list(numbers.values) for name, numbers in tables.items()}
+    text = json.dumps({**document, "rows": rows}, separators=(",", ":"), ensure_ascii=False)
+    return text.translate(_UNSAFE).replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -1,0 +1,85 @@
+"""What a class can do, and what to teach tomorrow: the report, as records and as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..classroom import pseudonyms
+from ..course import mistake_sentences
+from ..errors import UserError
+from ..records import SubmissionResult, SubmissionStatus
+from .courses import HERE, course_of_class
+from .grades import Showing, class_grades, missing_people, selected
+from .reading import class_results, counted_results
+
+if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
+    from ..exports import Grades
+    from ..feedback import Background, Report
+
+
+def report(
+    class_folder: Path | str, showing: Showing | None = None, *, course: Path | str = HERE
+) -> Report:
+    """What a class can do: shared mistakes, questions, points, and who needs a look.
+
+    print([q.question for q in autograder.report("course").questions])
+    """
+    from ..feedback import class_report
+
+    grades, background = _found(Path(class_folder), showing or Showing(), Path(course))
+    return class_report(grades.results, background)
+
+
+def write_report(
+    class_folder: Path | str,
+    path: Path | None = None,
+    showing: Showing | None = None,
+    *,
+    course: Path | str = HERE,
+) -> Path:
+    """Writes the report as a page, by default report.html in the class folder."""
+    from ..feedback import class_report, drill_down
+    from ..feedback import write_report as write_page
+
+    grades, background = _found(Path(class_folder), showing or Showing(), Path(course))
+    found = class_report(grades.results, background)
+    data = drill_down(grades.results, background.codes)
+    return write_page(found, path or Path(class_folder) / "report.html", data)
+
+
+def _found(folder: Path, showing: Showing, course: Path) -> tuple[Grades, Background]:
+    from ..feedback import Background
+
+    counted = counted_results(class_results(folder), folder)
+    grades = class_grades(folder, counted, showing)
+    background = Background(
+        arrivals=grades.arrivals,
+        missing=missing_people(folder, counted, showing),
+        codes=_codes(folder, counted, showing),
+        sentences=_sentences(folder, course),
+    )
+    return grades, background
+
+
+def _codes(
+    folder: Path, counted: Sequence[SubmissionResult], showing: Showing
+) -> Mapping[tuple[str, str, str, str], str]:
+    from ..feedback import wrong_code
+
+    chosen = selected(folder, counted, showing.selection)
+    graded = [result for result in chosen if result.status is SubmissionStatus.GRADED]
+    codes = wrong_code(folder, graded)
+    if not showing.is_anonymous:
+        return codes
+    names = pseudonyms(result.student for result in chosen)
+    return {(names[s], a, e, q): code for (s, a, e, q), code in codes.items()}
+
+
+def _sentences(folder: Path, course: Path) -> Mapping[str, str]:
+    """What known mistakes confuse; nothing where the class is away from its course."""
+    try:
+        return mistake_sentences(course_of_class(course, folder))
+    except UserError:
+        return {}
