@@ -49,7 +49,7 @@ def plain_code_reader() -> BoundedReader:
 
 
 def _plain_definitions_text(folder: str, file: str) -> str:
-    found = read_answers(Path(folder), file).definitions
+    found = read_code(Path(folder), file).definitions
     return json.dumps(
         {name: shortened(_plain(text), _LONGEST_PLAIN) for name, text in found.items()}
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ..records import ExerciseResult, SubmissionResult
-from ..submission.names import handed_in
+from ..submission.names import submission_folder
 from .code import definitions_of, plain_code_reader
 from .mistakes import Codes, GroupKey, group_of
 
@@ -26,7 +26,7 @@ def wrong_code(class_folder: Path, graded: Sequence[SubmissionResult]) -> Codes:
     found: dict[tuple[str, str, str, str], str] = {}
     with plain_code_reader() as reader:
         for result, exercise in list(_in_order(graded))[:_MOST_FILES]:
-            folder = handed_in(class_folder, result.student, result.assignment)
+            folder = submission_folder(class_folder, result.student, result.assignment)
             code = definitions_of(folder, exercise, reader)
             for question in exercise.questions:
                 if group_of(result, exercise, question) and question.question in code:
