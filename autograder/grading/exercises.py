@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ..errors import AnswerTimeout
-from ..records import Assignment, Exercise, QuestionResult
+from ..errors import AnswerFault, AnswerTimeout
+from ..records import Assignment, Exercise, Limits, QuestionResult
 from ..results.review import LOOK
-from ..sandbox import ForkServer
+from ..sandbox import Budget, ForkServer
+from ..sandbox.batch import Batch, RawReply
 from ..sandbox.session import Session
 from ..submission import SubmittedExercise
 from ..suite.evasions import evasions
@@ -18,7 +19,6 @@ from .judging.judgement import Judgement, Memory
 from .judging.parts import parts_given
 from .judging.plan import Plans
 from .judging.planned import PlannedImplementation
-from .judging.recorder import Recorder
 from .judging.remote import RemoteImplementation
 from .judging.substitution import ReferenceSubstitution, functions_to_substitute
 from .judging.suites import SuiteRunner
@@ -60,14 +60,15 @@ class ExerciseGrader:
     ) -> tuple[tuple[QuestionResult, ...], tuple[str, ...]]:
         """The result of each question, and notes for the student; tells `watch` where it is."""
         task = _Task(assignment, exercise, answers, seed, watch, set())
-        results, notes = [self._named(task, r) for r in self._planned(task)], []
+        results = [self._named(task, r) for r in self._judged(task)]
+        notes = []
         for number, result in enumerate(results):
             names = functions_to_substitute(exercise, answers.text, results, result)
             if names:
                 substitution = ReferenceSubstitution(
                     self._runner.solution(exercise.hidden_suite), names
                 )
-                again, _ = self._ask(task, result.question, seed, substitution)
+                (again,) = self._judged(task, result.question, substitution)
                 again = self._named(task, again, substitution)
                 if again.score > result.score:
                     results[number] = again
@@ -76,22 +77,22 @@ class ExerciseGrader:
             notes.append(_about_evasions(sorted(task.ruled), ways))
         return tuple(results), tuple(notes)
 
-    def _planned(self, task: _Task) -> Sequence[QuestionResult]:
-        """All questions, asked at once."""
+    def _judged(
+        self,
+        task: _Task,
+        only: str | None = None,
+        substitution: ReferenceSubstitution | None = None,
+    ) -> Sequence[QuestionResult]:
+        """All questions, or one, asked at once; with substitutes for wrong answers."""
         suite, seed = task.exercise.hidden_suite, task.seed
-        plan = self._plans.of(suite, seed)
+        plan = self._plans.of(suite, seed, only)
         worker = PlannedImplementation(
-            lambda: self._open(task),
-            task.answers,
-            task.assignment.limits,
-            seed,
-            plan,
-            self._given_to(task.exercise),
+            *self._worker_of(task), plan, substitution, self._given_to(task)
         )
         begin = partial(task.begin, worker)
         judgement = Judgement(suite, plan, worker, self._outcomes, begin)
         try:
-            return self._runner.judge(suite, worker, seed, judgement)
+            return self._runner.judge(suite, worker, seed, judgement, only)
         finally:
             worker.close()
             task.ruled.update(worker.ruled)
@@ -103,40 +104,36 @@ class ExerciseGrader:
         task.watch.enter(Place(task.exercise.name, result.question))
         diagnosis = self._diagnoses[task.exercise.hidden_suite]
         return diagnosis.explain(
-            result,
-            lambda question, seed: self._ask(task, question, seed, substitution),
-            task.answers.text,
+            result, partial(self._probed, task, substitution), task.answers.text
         )
 
-    def _ask(
-        self, task: _Task, question: str, seed: int, substitution: ReferenceSubstitution | None
-    ) -> tuple[QuestionResult, Recorder]:
-        """One question call by call, in a fresh worker, with substitutes for wrong answers."""
-        worker = RemoteImplementation(
-            lambda: self._open(task),
-            task.answers,
-            task.assignment.limits,
-            seed,
-            substitution,
-            self._given_to(task.exercise),
-        )
-        recorder = Recorder(worker, partial(task.begin, worker), worker.begin_test)
-        suite = task.exercise.hidden_suite
+    def _probed(
+        self, task: _Task, substitution: ReferenceSubstitution | None, question: str, batch: Batch
+    ) -> Sequence[RawReply] | None:
+        """The replies of a fresh worker; None where there is nothing to ask, or it ends."""
+        if question in task.answers.broken:
+            return None
+        worker = RemoteImplementation(*self._worker_of(task), substitution, self._given_to(task))
         try:
-            (result,) = self._runner.judge(suite, recorder, seed, recorder, question)
+            return worker.replies(batch, Budget.of(task.assignment.limits))
+        except AnswerFault:
+            return None
         finally:
             worker.close()
-            task.ruled.update(worker.ruled)
-        return result, recorder
+
+    def _worker_of(
+        self, task: _Task
+    ) -> tuple[Callable[[], Session], SubmittedExercise, Limits, int]:
+        return lambda: self._open(task), task.answers, task.assignment.limits, task.seed
 
     def _open(self, task: _Task) -> Session:
         return self._parent.open(task.assignment.limits, len(task.exercise.questions))
 
-    def _given_to(self, exercise: Exercise) -> tuple[str, ...]:
-        """The parts that an exercise may import."""
-        suite = exercise.hidden_suite
+    def _given_to(self, task: _Task) -> tuple[str, ...]:
+        """The parts that the exercise may import."""
+        suite = task.exercise.hidden_suite
         if suite not in self._given:
-            self._given[suite] = parts_given(exercise.solution.read_text(encoding="utf-8"))
+            self._given[suite] = parts_given(task.exercise.solution.read_text(encoding="utf-8"))
         return self._given[suite]
 
 

@@ -14,6 +14,8 @@ from ..worker import wire
 
 #: header and data of one reply, as they came
 RawReply = tuple[bytes, bytes]
+#: how a frame begins that is no reply
+_ASKS = b'{"U": ["substitute", '
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +38,22 @@ class Batch:
         return wire.HEAD.pack(frame, header_size, data_size) + self.frame[wire.HEAD.size :]
 
 
-class RawReplies:
-    """Takes the replies to a batch out of what comes; all together are as large as one may be."""
+def reply_in(frame: bytes) -> RawReply:
+    """The reply in a frame of our own."""
+    _, header_size, _ = wire.HEAD.unpack_from(frame)
+    middle = wire.HEAD.size + header_size
+    return frame[wire.HEAD.size : middle], frame[middle:]
 
-    def __init__(self, frame: int, count: int, limit: int) -> None:
+
+class RawReplies:
+    """Takes the replies to a batch out of what comes; all together are as large as one may be.
+
+    Between them may be what a worker asks of the grader, where that substitutes.
+    """
+
+    def __init__(self, frame: int, count: int, limit: int, substitutes: bool = False) -> None:
         self._frame = frame
+        self._substitutes = substitutes
         self._count = count
         self._left = limit
         self._buffer = bytearray()
@@ -51,9 +64,13 @@ class RawReplies:
         """Whether every request has its reply."""
         return len(self.found) == self._count
 
-    def feed(self, part: bytes) -> None:
-        """Takes the next bytes; raises `BadFrame` where they can't be replies to this batch."""
+    def feed(self, part: bytes) -> list[RawReply]:
+        """Takes the next bytes, and returns what is asked in them of the grader.
+
+        Raises `BadFrame` where they can't be replies to this batch.
+        """
         self._buffer += part
+        asked: list[RawReply] = []
         at = 0
         while not self.complete and len(self._buffer) - at >= wire.HEAD.size:
             frame, header_size, data_size = wire.HEAD.unpack_from(self._buffer, at)
@@ -66,9 +83,11 @@ class RawReplies:
             if len(self._buffer) < end:
                 break
             header = bytes(self._buffer[at + wire.HEAD.size : middle])
-            self.found.append((header, bytes(self._buffer[middle:end])))
+            to = asked if self._substitutes and header.startswith(_ASKS) else self.found
+            to.append((header, bytes(self._buffer[middle:end])))
             self._left -= data_size
             at = end
         del self._buffer[:at]
         if self.complete and self._buffer:
             raise wire.BadFrame("bytes left over")
+        return asked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 
@@ -64,3 +65,11 @@ def pid_of(pidfd: int) -> int:
     """The process that a descriptor stands for, by its number here; its clock goes by that."""
     with open(f"/proc/self/fdinfo/{pidfd}") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("Pid:"))
+
+
+def threads_of(pid: int) -> int:
+    """How many threads a process has; one where it has ended, or /proc is hidden."""
+    try:
+        return os.stat(f"/proc/{pid}/task").st_nlink - 2
+    except OSError:
+        return 1

@@ -18,16 +18,14 @@ from ..errors import AnswerCrashed, AnswerOutputLimit, AnswerProtocol, AnswerTim
 from ..records import Limits
 from ..worker import wire
 from .batch import Batch, RawReplies, RawReply
-from .clock import Budget, Clock, pid_of
+from .clock import Budget, Clock, pid_of, threads_of
 from .output import Output
 from .replies import fault_of, value_of
 
 T = TypeVar("T")
 
-_LOOK_AT_CPU_SECONDS = 0.1
-_CONFINED_SECONDS = 30.0
+_LOOK_AT_CPU_SECONDS, _CONFINED_SECONDS = 0.1, 30.0
 _SOCKET_BUFFER = 1 << 20
-
 
 #: answers what a worker asks of the grader: operation, name, arguments -> ("ok", value) or error
 Substitute = Callable[[tuple[Any, ...]], tuple[str, Any]]
@@ -46,15 +44,13 @@ class Session:
         self._channel = channel
         self._status = status
         self._output = Output(output, limits.output_bytes)
-        self._frame = 0
+        self._frame = self._pid = 0
         self._pidfd: int | None = None
-        self._pid = 0
         self._exit: list[float] | None = None
         self.alive = True
         self.substitute: Substitute | None = None
         #: what a worker whose time is up may take to stop by itself, and whether it was asked to
-        self.grace_seconds = 0.0
-        self.interrupted = False
+        self.grace_seconds, self.interrupted = 0.0, False
 
     @classmethod
     def pair(cls, limits: Limits) -> tuple[Session, list[int]]:
@@ -71,24 +67,29 @@ class Session:
     def ask(self, budget: Budget, operation: str, *args: Any) -> Any:
         """One call of the worker; returns its decoded value."""
         with self._asking(budget) as clock:
-            for part in wire.encode(self._frame, (operation, *args), layouts=True):
-                self._pump(clock, sending=memoryview(part))
+            self._send(clock, (operation, *args))
             reply = self._receive(clock)
             while self.substitute and isinstance(reply, tuple) and reply[:1] == ("substitute",):
-                self._check_time(clock)
-                for part in wire.encode(self._frame, self.substitute(reply[1:]), layouts=True):
-                    self._pump(clock, sending=memoryview(part))
+                self._substitute(clock, reply)
                 reply = self._receive(clock)
             return value_of(reply)
 
     def ask_several(self, budget: Budget, batch: Batch) -> list[RawReply]:
         """All calls of a batch at once; returns their replies as they came, not yet decoded."""
         with self._asking(budget) as clock:
-            replies = RawReplies(self._frame, batch.count, self._limits.reply_bytes)
+            limit = self._limits.reply_bytes
+            replies = RawReplies(self._frame, batch.count, limit, self.substitute is not None)
             self._pump(clock, sending=memoryview(batch.with_id(self._frame)))
             while not replies.complete:
-                replies.feed(self._some(clock))
+                for header, data in replies.feed(self._some(clock)):
+                    self._substitute(clock, wire.decode(header, bytearray(data), most_bytes=limit))
             return replies.found
+
+    def _substitute(self, clock: Clock, request: tuple[Any, ...]) -> None:
+        """Answers what a worker asks; the request is hostile."""
+        if self.substitute is not None:
+            self._check_time(clock)
+            self._send(clock, self.substitute(request[1:]))
 
     @contextlib.contextmanager
     def _asking(self, budget: Budget) -> Iterator[Clock]:
@@ -111,24 +112,18 @@ class Session:
         """Whether the worker lives, in one thread, and says nothing: its last call left nothing."""
         if not self.alive or self._pidfd is None:
             return self.alive
-        try:
-            threads = os.stat(f"/proc/{self._pid}/task").st_nlink - 2
-        except OSError:
-            threads = 1  # it has ended, which the channel tells, or /proc is hidden
-        return threads == 1 and not select.select([self._channel], [], [], 0)[0]
-
-    def _interrupt(self) -> None:
-        self.interrupted = True
-        if self._pidfd is not None:
-            with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._pidfd, signal.SIGINT)
+        return threads_of(self._pid) == 1 and not select.select([self._channel], [], [], 0)[0]
 
     def kill(self) -> None:
         """Ends the worker, and all of its namespace with it."""
         self.alive = False
-        if self._pidfd is not None and self._exit is None:
+        if self._exit is None:
+            self._signal(signal.SIGKILL)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._pidfd is not None:
             with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+                signal.pidfd_send_signal(self._pidfd, number)
 
     def close(self) -> None:
         """Ends the worker and frees what the session holds."""
@@ -161,6 +156,10 @@ class Session:
             self.kill()
             raise SandboxError(f"a worker could not be confined:\n{said}")
 
+    def _send(self, clock: Clock, value: Any) -> None:
+        for part in wire.encode(self._frame, value, layouts=True):
+            self._pump(clock, sending=memoryview(part))
+
     def _receive(self, clock: Clock) -> Any:
         head = self._pump(clock, wanted=wire.HEAD.size)
         frame, header_size, data_size = wire.HEAD.unpack(head)
@@ -169,8 +168,8 @@ class Session:
         if data_size > self._limits.reply_bytes:
             raise wire.BadFrame(f"{data_size} bytes; the limit is {self._limits.reply_bytes}")
         header = bytes(self._pump(clock, wanted=header_size))
-        data = self._pump(clock, wanted=data_size)
-        return wire.decode(header, data, most_bytes=self._limits.reply_bytes)
+        received = self._pump(clock, wanted=data_size)
+        return wire.decode(header, received, most_bytes=self._limits.reply_bytes)
 
     def _pump(self, clock: Clock, sending: memoryview | None = None, wanted: int = 0) -> bytearray:
         """Sends all of `sending` or receives `wanted` bytes; drains the output meanwhile."""
@@ -218,7 +217,8 @@ class Session:
     def _check_time(self, clock: Clock) -> None:
         spent = clock.spent()
         if spent is not None and self.grace_seconds and not self.interrupted:
-            self._interrupt()
+            self.interrupted = True
+            self._signal(signal.SIGINT)
             clock.extend(self.grace_seconds)
         elif spent is not None:
             self.kill()

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from ...sandbox.batch import Batch
+from ...sandbox.batch import Batch, reply_in
 from ...sandbox.replies import value_of
 from ...suite.local import LocalImplementation
 from ...worker import wire
@@ -50,15 +50,17 @@ class Plan:
     cpu_seconds: float
 
 
-def plan_of(runner: SuiteRunner, suite: Path, seed: int) -> Plan:
-    """Runs a suite against its solution, and notes what it asks."""
+def rehearse(runner: SuiteRunner, suite: Path, seed: int, only: str | None = None) -> Rehearsal:
+    """Runs a suite, or one question of it, against its solution, and notes what it asks."""
     solution = runner.solution(suite)
     assert isinstance(solution, LocalImplementation)
-    rehearsal = _Rehearsal(solution, seed)
+    rehearsal = Rehearsal(solution, seed)
     start = time.process_time()
     with torch.random.fork_rng(devices=[]):
-        runner.judge(suite, rehearsal, seed, rehearsal)
-    return rehearsal.plan(time.process_time() - start)
+        torch.default_generator.manual_seed(seed)  # a request may hold an earlier answer by chance
+        runner.judge(suite, rehearsal, seed, rehearsal, only)
+    rehearsal.cpu_seconds = time.process_time() - start
+    return rehearsal
 
 
 def bytes_of(request: tuple[Any, ...]) -> bytes:
@@ -66,8 +68,13 @@ def bytes_of(request: tuple[Any, ...]) -> bytes:
     return b"".join(wire.encode(0, request, layouts=True))
 
 
-class _Rehearsal(AskedImplementation, Observer):
-    """The solution, asked as a worker would be; notes the requests of each test."""
+class Rehearsal(AskedImplementation, Observer):
+    """The solution, asked as a worker would be; notes the requests of each test.
+
+    `requests` are those of each test, by question and name; `cpu_seconds` is what all took.
+    """
+
+    cpu_seconds = 0.0
 
     def __init__(self, solution: LocalImplementation, seed: int) -> None:
         super().__init__()
@@ -75,7 +82,7 @@ class _Rehearsal(AskedImplementation, Observer):
         self._worker = Worker(lambda request: None, names=solution.namespace)
         self._seed = seed
         self._question = ""
-        self._requests: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
+        self.requests: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
         self._noted: list[tuple[Any, ...]] = []
         self._asks: dict[tuple[str, str], set[str]] = {}
         self._names: dict[tuple[str, str], set[str]] = {}
@@ -86,26 +93,24 @@ class _Rehearsal(AskedImplementation, Observer):
     def begin_test(self, test: str) -> None:
         super().begin_test(test)
         self._test = self._question, test
-        self._noted = self._requests[self._test] = []
+        self._noted = self.requests[self._test] = []
 
     def ask(self, name: str, *request: Any) -> Any:
         self._noted.append(request)
         self._asks.setdefault(self._test, set()).add(name)
-        frame = b"".join(answer(self._worker, 0, request))
-        _, header_size, _ = wire.HEAD.unpack_from(frame)
-        middle = wire.HEAD.size + header_size
-        return value_of(wire.decode(frame[wire.HEAD.size : middle], bytearray(frame[middle:])))
+        header, data = reply_in(b"".join(answer(self._worker, 0, request)))
+        return value_of(wire.decode(header, bytearray(data)))
 
     def names_used(self, name: str) -> frozenset[str]:
         self._names.setdefault(self._test, set()).add(name)
         return self._solution.names_used(name)
 
-    def plan(self, cpu_seconds: float) -> Plan:
+    def plan(self) -> Plan:
         """All that was recorded, in one batch: each question begins with its seed."""
         asked: list[tuple[Any, ...]] = []
         tests: dict[tuple[str, str], TestPlan] = {}
         seeded = None
-        for (question, test), requests in self._requests.items():
+        for (question, test), requests in self.requests.items():
             in_bytes = tuple(map(bytes_of, requests))
             if sum(map(len, in_bytes)) > _MAX_BYTES:
                 continue
@@ -120,7 +125,7 @@ class _Rehearsal(AskedImplementation, Observer):
                 frozenset(self._names.get(key, ())),
             )
             asked += requests
-        return Plan(self._seed, Batch.of(asked), tests, cpu_seconds)
+        return Plan(self._seed, Batch.of(asked), tests, self.cpu_seconds)
 
 
 class Plans:
@@ -128,10 +133,11 @@ class Plans:
 
     def __init__(self, runner: SuiteRunner) -> None:
         self._runner = runner
-        self._plans: dict[tuple[Path, int], Plan] = {}
+        self._plans: dict[tuple[Path, int, str | None], Plan] = {}
 
-    def of(self, suite: Path, seed: int) -> Plan:
-        """The plan of one suite."""
-        if (suite, seed) not in self._plans:
-            self._plans[suite, seed] = plan_of(self._runner, suite, seed)
-        return self._plans[suite, seed]
+    def of(self, suite: Path, seed: int, only: str | None = None) -> Plan:
+        """The plan of one suite, or of one question of it."""
+        key = suite, seed, only
+        if key not in self._plans:
+            self._plans[key] = rehearse(self._runner, *key).plan()
+        return self._plans[key]

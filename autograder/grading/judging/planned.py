@@ -20,6 +20,7 @@ from ...submission import SubmittedExercise
 from ...worker import wire
 from .plan import Plan, TestPlan, bytes_of
 from .remote import RemoteImplementation
+from .substitution import ReferenceSubstitution
 
 #: CPU seconds that all questions together may take beside what the solution took, times this many
 _CPU_SECONDS, _TIMES = 0.1, 4.0
@@ -42,10 +43,11 @@ class PlannedImplementation(RemoteImplementation):
         limits: Limits,
         seed: int,
         plan: Plan,
+        substitution: ReferenceSubstitution | None = None,
         given: tuple[str, ...] = (),
     ) -> None:
         """`given` are the parts that the exercise may import."""
-        super().__init__(open_worker, answers, limits, seed, given=given)
+        super().__init__(open_worker, answers, limits, seed, substitution, given)
         self._plan = plan
         self._replies: Sequence[RawReply] | None = None
         self._asked = False
@@ -116,16 +118,13 @@ class PlannedImplementation(RemoteImplementation):
     def _all_replies(self) -> Sequence[RawReply] | None:
         """The replies to the whole plan; None where anything is out of the ordinary."""
         cpu = _CPU_SECONDS + _TIMES * self._plan.cpu_seconds
+        budget = Budget(self._limits.wall_seconds, min(cpu, self._limits.cpu_seconds))
         try:
-            session = self._ready()
-            replies = session.ask_several(
-                Budget(self._limits.wall_seconds, min(cpu, self._limits.cpu_seconds)),
-                self._plan.batch,
-            )
+            replies = self.replies(self._plan.batch, budget)
         except AnswerFault:
             self.close()
             return None
-        if session.settled:
+        if self._session is not None and self._session.settled:
             return replies
         self.close()
         return None

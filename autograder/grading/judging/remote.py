@@ -21,6 +21,7 @@ from ...errors import (
 )
 from ...records import Limits
 from ...sandbox import Budget
+from ...sandbox.batch import Batch, RawReply
 from ...sandbox.session import Session
 from ...submission import SubmittedExercise
 from ...suite.names import names_used
@@ -105,6 +106,10 @@ class RemoteImplementation(AskedImplementation):
                 self._make_sure_that_it_was_the_answer()
                 self._ends.append(copy.copy(fault))
             raise
+
+    def replies(self, batch: Batch, budget: Budget) -> list[RawReply]:
+        """The replies to a batch, as they came; raises `AnswerFault` where the worker ends."""
+        return self._ready().ask_several(budget, batch)
 
     def _refuse(self, name: str) -> None:
         """Raises what an answer of that name can only end with, if anything."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import SimpleNamespace
@@ -16,10 +16,8 @@ from typing import Any
 
 import torch
 
-from ...records import TestResult
 from ...suite.compare import FLOAT32, FLOAT64
-from ...suite.failures import in_short
-from ..judging.recorder import Event
+from .events import Event
 
 _PLACES, _SUMS = 8, 2
 #: tensors of one call that are looked at: a reply may name one many times
@@ -67,25 +65,22 @@ class Call:
 
 @dataclass(frozen=True)
 class Answered:
-    """One test of an answer: how it went, in words without numbers, and every call."""
+    """One test of an answer: every call; and, where chance is part of it, what the test said."""
 
-    passed: bool
-    words: str
     calls: tuple[Call, ...]
+    words: str = ""
 
     def equals(self, other: Answered) -> bool:
         """Whether both answered alike on every call."""
-        return (
-            self.passed == other.passed
-            and len(self.calls) == len(other.calls)
-            and all(a.equals(b) for a, b in zip(self.calls, other.calls, strict=True))
+        return len(self.calls) == len(other.calls) and all(
+            a.equals(b) for a, b in zip(self.calls, other.calls, strict=True)
         )
 
     @cached_property
     def kind(self) -> tuple[object, ...]:
         """What is left when the figures are taken away: equal for answers by the same chance."""
         forms = tuple((call.operation, call.raised, call.form) for call in self.calls)
-        return self.passed, self.words, forms
+        return self.words, forms
 
     def is_among(self, draws: Sequence[Answered]) -> bool:
         """Whether its shares lie in or near the range of those that others of its kind have."""
@@ -98,18 +93,29 @@ class Answered:
     def differs_in_errors_only(self, other: Answered) -> bool:
         """Whether every call that returned in both returned the same."""
         return len(self.calls) == len(other.calls) and all(
-            a.equals(b) or (a.operation == b.operation and a.raised != b.raised)
+            a.equals(b) or a.raised != b.raised
             for a, b in zip(self.calls, other.calls, strict=True)
         )
 
+    def has_another_value_than(self, solution: Answered) -> bool:
+        """Whether a call returned something else: errors alone say little of what was meant."""
+        return any(
+            not call.raised and not call.equals(right)
+            for call, right in zip(self.calls, solution.calls, strict=False)
+        )
 
-def answered(test: TestResult, events: Sequence[Event], with_shares: bool = True) -> Answered:
-    """The record of one test from its result and from what was asked in it.
 
-    Only answers by chance are compared by their shares.
+def answered(events: Iterable[Event], words: str = "", with_shares: bool = False) -> Answered:
+    """The record of one test from what came.
+
+    Only answers by chance are compared by what the test says, and by their shares.
     """
-    words = _NUMBER.sub("#", _LINE_OF_CODE.sub("", in_short(test.message)))
-    return Answered(test.passed, words, tuple(_call(event, with_shares) for event in events))
+    return Answered(tuple(_call(event, with_shares) for event in events), words)
+
+
+def in_words(message: str) -> str:
+    """A message without numbers, and without the student's own line."""
+    return _NUMBER.sub("#", _LINE_OF_CODE.sub("", message))
 
 
 def _near(shares: Sequence[float], draws: Sequence[Sequence[float]]) -> bool:
@@ -128,7 +134,7 @@ def behaviour_of(tests: Mapping[str, Answered]) -> str:
     """A digest that is equal for answers that behave alike, but for the last digits."""
     digest = hashlib.sha256()
     for name in sorted(tests):
-        digest.update(repr((name, tests[name].passed)).encode())
+        digest.update(name.encode())
         for call in tests[name].calls:
             sums = [f"{figure:.2g}" for figure in call.figures[-_SUMS:]]
             digest.update(repr((call.operation, call.raised, call.form, sums)).encode())

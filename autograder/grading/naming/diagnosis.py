@@ -8,39 +8,69 @@ A combination of two mistakes answers like neither.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from ...records import Exercise, QuestionResult, Verdict
+from ...sandbox.batch import Batch
 from ...suite.variants import Variant
-from ..judging.recorder import Recorder
 from ..judging.suites import SuiteRunner
-from .answered import Answered, answered, behaviour_of
+from .answered import Answered, behaviour_of
 from .known import KnownMistakes, Mistake
+from .probe import Asked, Replies
 
-#: judges a question once more, with inputs drawn from a seed
-Ask = Callable[[str, int], tuple[QuestionResult, Recorder]]
-#: what was answered in each test
-Answers = Mapping[str, Answered]
+#: asks a question's worker all of a batch; None where that ends it
+Ask = Callable[[str, Batch], Replies | None]
 
 _DIAGNOSED = (Verdict.WRONG, Verdict.PARTIAL, Verdict.ERROR)
 #: how often a misconception that answers by chance is asked the same: a kind of answer that it
 #: gives with probability q is met before with 1 - (1 - q)^n
 _DRAWS = 8
-#: for finding out what mistakes answer that no table holds yet, for one answer
-_CPU_SECONDS = 8.0
 #: the same before figures are called too far off
 _MORE_DRAWS = 40
 
 
+class Answers(Protocol):
+    """What was answered in each test; `judged` with what is compared of answers by chance."""
+
+    def answered(self, test: str) -> Answered:
+        """The record of one test."""
+
+    def judged(self, test: str) -> Answered:
+        """The same with what the test says, and shares."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Draw:
+    """What a known mistake answers when it is asked for the `time`-th time."""
+
+    known: KnownMistakes
+    mistake: Mistake
+    time: int
+
+    def answered(self, test: str) -> Answered:
+        return self.known.answered(self.mistake, test, self.time)
+
+    judged = answered
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The mistakes that explain an answer, whatever its code says."""
+
+    catalogue: Sequence[Mistake]
+    members: Sequence[Mistake]
+
+
 class Diagnosis:
-    """Diagnoses the questions of one exercise."""
+    """Diagnoses the questions of one exercise; equal answers once."""
 
     def __init__(self, runner: SuiteRunner, exercise: Exercise, misconceptions: Path) -> None:
         self._exercise = exercise
         self._known = KnownMistakes(runner, exercise, misconceptions)
+        self._diagnosed: dict[tuple[str, bytes], tuple[_Found, str]] = {}
 
     @property
     def variants(self) -> tuple[Variant, ...]:
@@ -54,85 +84,93 @@ class Diagnosis:
         """
         if result.verdict not in _DIAGNOSED:
             return result
-        probed, recorder = ask(result.question, self._known.seed)
-        answers = {
-            test.name: answered(test, recorder.by_test.get((result.question, test.name), ()))
-            for test in probed.tests
-        }
-        name, hint = self._name(result.question, answers, text)
-        self._known.save()
-        behaviour = behaviour_of(answers)
+        probe = self._known.probe(result.question)
+        replies = ask(result.question, probe.batch)
+        if replies is None:
+            return result
+        asked = Asked(probe, replies)
+        key = result.question, asked.digest
+        if key not in self._diagnosed:
+            with self._known.table(result.question):
+                found = self._explaining(result.question, asked)
+            tests = {test: asked.answered(test) for test in probe.requests}
+            self._diagnosed[key] = found, behaviour_of(tests)
+        found, behaviour = self._diagnosed[key]
+        name, hint = self._name(found, text)
         return replace(result, misconception=name, hint=hint, behaviour=behaviour)
 
     def alike(self, question: str, name: str) -> tuple[tuple[str, ...], bool]:
         """Names of the misconceptions that answer as this one does; whether all share a hint."""
-        answers = self._answers(self._mistake(question, name), 0)
-        found = self._fitting(self._known.catalogue(question), answers)
+        with self._known.table(question):
+            own = _Draw(self._known, self._mistake(question, name), 0)
+            found = self._fitting(question, self._known.catalogue(question), own)
         return tuple(m.name for m in found), len({m.hint for m in found}) == 1
 
     def named(self, variant: Variant, draw: int = 0) -> str | None:
         """The name that this misconception gets, as its `draw`-th draw."""
-        mistake = self._mistake(variant.question, variant.name)
-        return self._name(variant.question, self._answers(mistake, draw))[0]
+        with self._known.table(variant.question):
+            own = _Draw(self._known, self._mistake(variant.question, variant.name), draw)
+            return self._name(self._explaining(variant.question, own))[0]
 
     def by_chance(self, variant: Variant) -> bool:
-        """Whether a misconception, asked the same twice, answers differently."""
+        """Whether a misconception draws random numbers when it answers."""
         mistake = self._mistake(variant.question, variant.name)
-        tests = self._known.tests(variant.question)
-        return any(self._known.is_by_chance(mistake, test) for test in tests)
+        with self._known.table(variant.question):
+            tests = self._known.tests(variant.question)
+            return any(self._known.is_by_chance(mistake, test) for test in tests)
 
     def _mistake(self, question: str, name: str) -> Mistake:
         return next(m for m in self._known.catalogue(question) if m.name == name)
 
-    def _answers(self, mistake: Mistake, draw: int) -> Answers:
-        tests = self._known.tests(mistake.question)
-        return {test: self._known.answered(mistake, test, draw) for test in tests}
-
-    def _name(
-        self, question: str, answers: Answers, text: str | None = None
-    ) -> tuple[str | None, str | None]:
+    def _name(self, found: _Found, text: str | None = None) -> tuple[str | None, str | None]:
         """Name and hint: of one entry of the catalogue, else of one family."""
-        if all(answer.passed for answer in answers.values()):
-            return None, None
-        found = self._fitting(self._known.catalogue(question), answers)
-        if text is not None:
-            found = [m for m in found if not m.code or any(word in text for word in m.code)]
-        if not found and _holds_a_value(answers):
-            members = self._fitting(self._known.family_members(question), answers)
-            found = [m for m in members if m.is_known_step] or members
-        names, hints = {mistake.name for mistake in found}, {mistake.hint for mistake in found}
+        spoken_of = [m for m in found.catalogue if text is None or m.is_spoken_of_in(text)]
+        known_steps = [m for m in found.members if m.is_known_step]
+        mistakes = spoken_of or known_steps or found.members
+        names, hints = {mistake.name for mistake in mistakes}, {m.hint for m in mistakes}
         name = f"{self._exercise.name}.{names.pop()}" if len(names) == 1 else None
         return name, hints.pop() if len(hints) == 1 else None
 
-    def _fitting(self, mistakes: Sequence[Mistake], answers: Answers) -> Sequence[Mistake]:
+    def _explaining(self, question: str, answers: Answers) -> _Found:
+        """The mistakes that explain answers; families where the catalogue may have none."""
+        known = self._known
+        tests = known.tests(question)
+        if all(answers.answered(t).equals(known.right(question, t)) for t in tests):
+            return _Found([], [])
+        found = self._fitting(question, known.catalogue(question), answers)
+        wrong = (
+            answers.answered(t).has_another_value_than(known.right(question, t)) for t in tests
+        )
+        if all(mistake.code for mistake in found) and any(wrong):
+            return _Found(found, self._fitting(question, known.family_members(question), answers))
+        return _Found(found, [])
+
+    def _fitting(
+        self, question: str, mistakes: Sequence[Mistake], answers: Answers
+    ) -> list[Mistake]:
         """The mistakes that answer alike; where none does, but for edges handled right."""
-        return self._found(mistakes, answers, False) or self._found(mistakes, answers, True)
+        right = {
+            test: answers.answered(test).equals(self._known.right(question, test))
+            for test in self._known.tests(question)
+        }
+        # wrong tests first: most mistakes part there
+        tests = sorted(right, key=lambda test: right[test])
+        alike = [m for m in mistakes if all(self._fits(m, t, answers, False) for t in tests)]
+        return alike or [
+            m for m in mistakes if all(self._fits(m, t, answers, right[t]) for t in tests)
+        ]
 
-    def _found(
-        self, mistakes: Iterable[Mistake], answers: Answers, edges: bool
-    ) -> Sequence[Mistake]:
-        # failed tests first: most mistakes part there
-        tests = sorted(answers, key=lambda test: answers[test].passed)
-        found, start = [], time.process_time()
-        for mistake in mistakes:
-            if time.process_time() - start > _CPU_SECONDS:
-                return ()  # what was found out so far is kept for the next answer
-            if all(self._fits(mistake, test, answers[test], edges) for test in tests):
-                found.append(mistake)
-        return found
-
-    def _fits(self, mistake: Mistake, test: str, answer: Answered, edges: bool) -> bool:
-        own = self._known.answered(mistake, test)
-        if own.equals(answer):
+    def _fits(self, mistake: Mistake, test: str, answers: Answers, edges: bool) -> bool:
+        """Whether a mistake may have answered so; with `edges`, but for what it raises."""
+        own, answer = self._known.answered(mistake, test), answers.answered(test)
+        if own.equals(answer) or (edges and own.differs_in_errors_only(answer)):
             return True
-        if edges and answer.passed and own.differs_in_errors_only(answer):
-            return True  # an edge that the student handles right, and the mistake as written not
-        return mistake.by_chance and self._may_be_a_draw(mistake, test, answer)
+        return self._known.is_by_chance(mistake, test) and self._may_be_a_draw(
+            mistake, test, answers.judged(test)
+        )
 
     def _may_be_a_draw(self, mistake: Mistake, test: str, answer: Answered) -> bool:
         """Whether a mistake that answers by chance may have given this answer."""
-        if not self._known.is_by_chance(mistake, test):
-            return False
         for times in (_DRAWS, _MORE_DRAWS):
             draws = [self._known.answered(mistake, test, n) for n in range(times)]
             if all(draw.kind != answer.kind for draw in draws):
@@ -140,13 +178,3 @@ class Diagnosis:
             if answer.is_among(draws):
                 return True
         return False
-
-
-def _holds_a_value(answers: Answers) -> bool:
-    """Whether something came that is wrong: errors alone say little of what was meant."""
-    return any(
-        call.form and not call.raised
-        for answer in answers.values()
-        if not answer.passed
-        for call in answer.calls
-    )

@@ -6,31 +6,25 @@ is part of some: they are asked several times, each time with other random numbe
 
 from __future__ import annotations
 
-import contextlib
+import copy
 import hashlib
 import re
-import warnings
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, TypeVar
-
-import torch
+from types import FunctionType, MappingProxyType
+from typing import Any
 
 from ...records import Exercise
 from ...suite.local import LocalImplementation
 from ...suite.variants import Variant, variants_in
-from ..judging.recorder import Recorder
 from ..judging.suites import SuiteRunner
-from ..judging.verdicts import test_result
-from .answered import Answered, answered
+from .answered import Answered
 from .families import members
+from .probe import Probe
 from .table import Table, cache_folder
-
-T = TypeVar("T")
 
 _CODE = re.compile(r"`[^`]*?(\w+)[^\w`]*`")
 
@@ -53,6 +47,10 @@ class Mistake:
     by_chance: bool = True
     is_known_step: bool = True
 
+    def is_spoken_of_in(self, text: str) -> bool:
+        """Whether code has one of the words that the mistake speaks of, if it does of any."""
+        return not self.code or any(word in text for word in self.code)
+
 
 class KnownMistakes:
     """The mistakes of one exercise, ready to be asked the probe's questions."""
@@ -61,7 +59,6 @@ class KnownMistakes:
         self._runner = runner
         self._exercise = exercise
         self._path = catalogue
-        self._table = Table(cache_folder() / f"{exercise.name}-{self._digest()}.jsonl")
 
     @cached_property
     def variants(self) -> tuple[Variant, ...]:
@@ -75,6 +72,7 @@ class KnownMistakes:
         texts = b"".join(path.read_bytes() for path in files)
         return int.from_bytes(hashlib.sha256(texts).digest()[:6], "big")
 
+    @cached_property
     def _digest(self) -> str:
         """Of all that an answer in the table depends on."""
         package = Path(__file__).resolve().parents[2]
@@ -117,42 +115,58 @@ class KnownMistakes:
             for number, member in enumerate(found)
         )
 
+    @cache  # noqa: B019
+    def probe(self, question: str) -> Probe:
+        """What a question is asked once more."""
+        return Probe(self._runner, self._exercise.hidden_suite, question, self.seed)
+
+    @cache  # noqa: B019
+    def right(self, question: str, test: str) -> Answered:
+        """What the solution answers in a test."""
+        probe = self.probe(question)
+        replies, _ = probe.ask(self._namespace, test, 0)
+        return probe.answered(test, replies)
+
     def answered(self, mistake: Mistake, test: str, time: int = 0) -> Answered:
-        """What a mistake answers in one test when it is asked for the `time`-th time."""
+        """What a mistake answers in one test when it is asked for the `time`-th time.
+
+        Where it answers by chance, with what is compared of such answers.
+        """
         return self._asked(mistake, test, time)[0]
 
     def is_by_chance(self, mistake: Mistake, test: str) -> bool:
-        """Whether chance is part of what a mistake answers in a test."""
-        first, random = self._asked(mistake, test, 0)
-        return random or not first.equals(self.answered(mistake, test, 1))
+        """Whether a mistake draws random numbers in a test."""
+        return self._asked(mistake, test, 0)[1]
 
-    def save(self) -> None:
-        """Keeps on disk what was found out."""
-        self._table.save()
+    def table(self, question: str) -> AbstractContextManager[None]:
+        """While this is held, what was found out of a question's mistakes is known, and kept.
+
+        One process has it at a time: nothing is found out twice.
+        """
+        return self._table(question).held()
 
     def tests(self, question: str) -> Sequence[str]:
         """The names of the tests of a question."""
         return self._runner.tests(self._exercise.hidden_suite, question)
 
+    @cache  # noqa: B019
+    def _table(self, question: str) -> Table:
+        return Table(cache_folder() / f"{self._exercise.name}-{question}-{self._digest}.tsv")
+
     def _asked(self, mistake: Mistake, test: str, time: int) -> tuple[Answered, bool]:
-        key = (mistake.key, test, time)
-        found = self._table.get(key)
+        key, table = (mistake.key, test, time), self._table(mistake.question)
+        found = table.get(key)
         if found is None:
             found = self._ask(mistake, test, time)
-            self._table.put(key, *found)
+            table.put(key, *found)
         return found
 
     def _ask(self, mistake: Mistake, test: str, time: int) -> tuple[Answered, bool]:
-        own = {**self._namespace, mistake.question: mistake.answer}
-        recorder = _RandomnessRecorder(_Answer(own))
-        recorder.begin_question(mistake.question)
-        recorder.begin_test(test)
-        torch.default_generator.manual_seed(zlib.crc32(f"{self.seed} {test} {time}".encode()))
-        suite = self._exercise.hidden_suite
-        with _silence():
-            outcome = self._runner.run_test(suite, mistake.question, test, recorder, self.seed)
-        events = recorder.by_test[mistake.question, test]
-        return answered(test_result(outcome), events, mistake.by_chance), recorder.random
+        probe = self.probe(mistake.question)
+        names = {**self._namespace, mistake.question: _without_memory(mistake.answer)}
+        replies, random = probe.ask(names, test, time)
+        random = mistake.by_chance and (self.is_by_chance(mistake, test) if time else random)
+        return (probe.judged if random else probe.answered)(test, replies), random
 
     @cached_property
     def _namespace(self) -> Mapping[str, Any]:
@@ -165,31 +179,11 @@ def hint_of(variant: Variant) -> str:
     return f"It looks as if this answer confuses {variant.confuses.rstrip('.')}. {variant.hint}"
 
 
-class _RandomnessRecorder(Recorder):
-    """Notices whether answers, once built, draw random numbers of torch's."""
-
-    random = False
-
-    def note(self, operation: str, ask: Callable[[], T], keep: Callable[[T], Any]) -> T:
-        """See `Recorder.note`."""
-        before = torch.default_generator.get_state()
-        try:
-            return super().note(operation, ask, keep)
-        finally:
-            if not operation.startswith("build"):
-                self.random |= not torch.equal(before, torch.default_generator.get_state())
-
-
-class _Answer(LocalImplementation):
-    """A mistake in this process; which operators it uses is no mark of a mistake."""
-
-    def operators(self, name: str, args: Sequence[Any]) -> frozenset[str]:
-        return frozenset()
-
-
-@contextlib.contextmanager
-def _silence() -> Iterator[None]:
-    """What torch says about a mistake is for nobody's eyes."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+def _without_memory(answer: Callable[..., Any]) -> Callable[..., Any]:
+    """A function as it was when it was defined: some keep things in their defaults."""
+    if not isinstance(answer, FunctionType):
+        return answer
+    own = copy.deepcopy(answer.__defaults__)
+    other = FunctionType(answer.__code__, answer.__globals__, None, own, answer.__closure__)
+    other.__kwdefaults__ = copy.deepcopy(answer.__kwdefaults__)
+    return other

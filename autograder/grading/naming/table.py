@@ -1,17 +1,19 @@
 """What known mistakes answer, kept on disk: found out once for a suite, on whatever run.
 
-One JSON line for each test of a mistake, appended as it is found out, so that several jobs may
-write at once. A line that is broken, or of another form, is as good as none.
+One line for each test of a mistake: its key and the answer, both as JSON, each before a tab. Lines
+are appended by one process at a time, which then knows what the others found. A line that is
+broken, or of another form, is as good as none.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from .answered import Answered, Call
 
@@ -30,53 +32,83 @@ def cache_folder() -> Path:
 
 
 class Table:
-    """The answers of one exercise's mistakes; without a file it is kept in memory only."""
+    """The answers of one question's mistakes; without a file it is kept in memory only."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._new: list[str] = []
+        self._read_to = 0
+        #: each answer as its line has it, until it is asked for: of most nobody asks
+        self._lines: dict[bytes, bytes] = {}
+        self._answers: dict[Key, tuple[Answered, bool]] = {}
+        self._new: list[bytes] = []
 
-    @cached_property
-    def _answers(self) -> dict[Key, tuple[Answered, bool]]:
-        """Read when it is first asked: most runs need the tables of few questions."""
-        return dict(_read(self._path)) if self._path else {}
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """No other process has the table; what it found is known before, what is new kept after.
+
+        A folder that can't be written costs time later, nothing else.
+        """
+        with contextlib.ExitStack() as stack:
+            file = self._opened(stack)
+            try:
+                yield
+            finally:
+                if file is not None and self._new:
+                    self._append(file)
 
     def get(self, key: Key) -> tuple[Answered, bool] | None:
         """What was answered, and whether random numbers were drawn; None if it was never asked."""
-        return self._answers.get(key)
+        if key not in self._answers:
+            try:
+                random, answer = json.loads(self._lines.pop(_text_of(key)))
+                self._answers[key] = _record(answer), bool(random)
+            except (KeyError, ValueError, TypeError):
+                return None
+        return self._answers[key]
 
     def put(self, key: Key, answer: Answered, random: bool) -> None:
-        """Remembers an answer; `save` writes it."""
+        """Remembers an answer, which is kept when the table is let go."""
         self._answers[key] = answer, random
-        self._new.append(json.dumps([list(key), random, _plain(answer)]))
+        line = json.dumps([random, _plain(answer)]).encode()
+        self._new.append(_text_of(key) + b"\t" + line + b"\t\n")
 
-    def save(self) -> None:
-        """Appends what is new; a folder that can't be written costs time later, nothing else."""
-        if self._path is None or not self._new:
-            return
-        text = "".join(f"{line}\n" for line in self._new)
-        self._new = []
+    def _opened(self, stack: contextlib.ExitStack) -> IO[bytes] | None:
+        """The file, which nobody else has now; read to its end."""
+        if self._path is None:
+            return None
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._path.open("ab", buffering=0) as file:
-                file.write(text.encode())
+            file = stack.enter_context(self._path.open("a+b", buffering=0))
+            fcntl.flock(file, fcntl.LOCK_EX)
+            self._read(file)
         except OSError:
             self._path = None
+            return None
+        return file
+
+    def _read(self, file: IO[bytes]) -> None:
+        """Takes the lines that were not read yet."""
+        size = os.fstat(file.fileno()).st_size
+        if self._read_to < size <= _MOST_BYTES:
+            for line in os.pread(file.fileno(), size - self._read_to, self._read_to).split(b"\n"):
+                key, *answer = line.split(b"\t")
+                if len(answer) == 2:  # else it has no end: its writer was killed
+                    self._lines[key] = answer[0]
+        self._read_to = size
+
+    def _append(self, file: IO[bytes]) -> None:
+        data = b"".join(self._new)
+        self._new = []
+        try:  # the line end is for one that a writer before may have left without
+            written = file.write(b"\n" + data)
+        except OSError:
+            self._path = None
+        else:
+            self._read_to += written
 
 
-def _read(path: Path) -> Iterator[tuple[Key, tuple[Answered, bool]]]:
-    try:
-        if path.stat().st_size > _MOST_BYTES:
-            return
-        lines = path.read_bytes().split(b"\n")
-    except OSError:
-        return
-    for line in lines:
-        try:
-            (name, test, time), random, answer = json.loads(line)
-            yield (str(name), str(test), int(time)), (_record(answer), bool(random))
-        except (ValueError, TypeError):
-            continue
+def _text_of(key: Key) -> bytes:
+    return json.dumps(key).encode()
 
 
 def _plain(answer: Answered) -> list[Any]:
@@ -87,7 +119,7 @@ def _plain(answer: Answered) -> list[Any]:
         ]
         for call in answer.calls
     ]
-    return [answer.passed, answer.words, calls]
+    return [answer.words, calls]
 
 
 def _short(figures: Sequence[float], digits: int) -> list[float]:
@@ -96,8 +128,8 @@ def _short(figures: Sequence[float], digits: int) -> list[float]:
 
 
 def _record(plain: Any) -> Answered:
-    passed, words, calls = plain
-    return Answered(bool(passed), str(words), tuple(map(_call, calls)))
+    words, calls = plain
+    return Answered(tuple(map(_call, calls)), str(words))
 
 
 def _call(plain: Any) -> Call:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tomllib
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,9 @@ from typing import Any
 from ...errors import ContentError
 from ...records import Exercise, QuestionResult
 from ...suite.local import LocalImplementation
-from ..judging.recorder import Recorder
 from ..judging.suites import SuiteRunner
 from ..naming.diagnosis import Diagnosis
+from ..naming.probe import replies_of
 from .validate import SEED
 
 #: of the lists, one in that many is kept apart: read only after the families were changed
@@ -75,15 +75,12 @@ class Namer:
         own: dict[str, Any] = {"__name__": "unseen"}
         exec(compile(right, "<solution>", "exec"), own)
         exec(compile(answer.text, "<unseen>", "exec"), own)
-        result, _ = self._ask(own, answer, SEED)
-        return self._diagnosis.explain(
-            result, lambda question, seed: self._ask(own, answer, seed), answer.text
+        (result,) = self._runner.judge(
+            self._exercise.hidden_suite,
+            LocalImplementation(own, answer.text),
+            SEED,
+            only=answer.question,
         )
-
-    def _ask(
-        self, own: Mapping[str, Any], answer: Unseen, seed: int
-    ) -> tuple[QuestionResult, Recorder]:
-        recorder = Recorder(LocalImplementation(own, answer.text))
-        suite = self._exercise.hidden_suite
-        (result,) = self._runner.judge(suite, recorder, seed, recorder, answer.question)
-        return result, recorder
+        return self._diagnosis.explain(
+            result, lambda question, batch: replies_of(own, batch), answer.text
+        )

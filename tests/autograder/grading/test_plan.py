@@ -13,7 +13,7 @@ import torch
 from autograder.course import Course
 from autograder.errors import UserError
 from autograder.grading.judging import planned
-from autograder.grading.judging.plan import plan_of
+from autograder.grading.judging.plan import rehearse
 from autograder.grading.judging.suites import collect_suites
 from autograder.grading.secret import class_secret
 from autograder.records import QuestionResult, SubmissionResult
@@ -66,7 +66,7 @@ def test_what_is_asked_at_once_is_judged_as_what_is_asked_call_by_call(
 def test_a_plan_depends_on_the_seed_alone_and_holds_each_test(runner: Any, course: Course) -> None:
     suite = course.assignment("multi_head_attention").exercises[-1].hidden_suite
     before = torch.default_generator.get_state()
-    one, same, other = (plan_of(runner, suite, seed) for seed in (1, 1, 2))
+    one, same, other = (rehearse(runner, suite, seed).plan() for seed in (1, 1, 2))
     assert one.batch == same.batch
     assert one.batch.frame != other.batch.frame
     assert {question for question, _ in one.tests} == set(runner.points(suite))

@@ -12,7 +12,7 @@ import pytest
 
 from autograder.errors import AnswerMemory
 from autograder.grading import submissions
-from autograder.grading.judging.recorder import Recorder
+from autograder.grading.judging.planned import PlannedImplementation
 from autograder.grading.judging.verdicts import blamed
 from autograder.records import Exercise, SubmissionStatus
 from autograder.submission import SubmittedExercise, read_exercise
@@ -40,15 +40,15 @@ def hostile(a_class: ClassFolder) -> ClassFolder:
 def test_an_answer_that_ends_its_job_costs_its_own_question(
     ending: str, hostile: ClassFolder, monkeypatch: pytest.MonkeyPatch, questions: Any
 ) -> None:
-    call = Recorder.call
+    call = PlannedImplementation.call
 
-    def ends(self: Recorder, name: str, args: Any) -> Any:
+    def ends(self: PlannedImplementation, name: str, args: Any) -> Any:
         outcome = call(self, name, args)
         if type(outcome.value) is int:
             ENDINGS[ending]()
         return outcome
 
-    monkeypatch.setattr(Recorder, "call", ends)
+    monkeypatch.setattr(PlannedImplementation, "call", ends)
     mallory, zoe = sorted(hostile.grade(jobs=1).graded, key=lambda result: result.student)
     assert mallory.status is SubmissionStatus.GRADED
     assert questions(mallory)["query_scores"] == "timeout"

@@ -11,22 +11,22 @@ import pytest
 import torch
 
 from autograder.course import Course
-from autograder.grading.judging.recorder import Event, Recorder
 from autograder.grading.judging.suites import collect_suites
 from autograder.grading.naming.answered import Answered, answered, behaviour_of
 from autograder.grading.naming.diagnosis import Diagnosis
+from autograder.grading.naming.events import Event, events_of
 from autograder.grading.naming.families import members
+from autograder.grading.naming.probe import Replies, replies_of
 from autograder.grading.naming.table import Table
 from autograder.records import QuestionResult
-from autograder.records import TestResult as Result
+from autograder.sandbox.batch import Batch
 from autograder.suite.local import LocalImplementation
 
 X = torch.linspace(0.5, 2.0, 600).reshape(20, 30)
 
 
-def _answered(*values: Any, passed: bool = False) -> Answered:
-    events = [Event("call f", value) for value in values]
-    return answered(Result("test", passed, 0.0, 1.0, "f():\ngot 1"), events)
+def _answered(*values: Any) -> Answered:
+    return answered([Event("call", value) for value in values], "what a test says", True)
 
 
 def test_one_entry_that_differs_makes_another_answer() -> None:
@@ -66,26 +66,72 @@ def test_a_draw_of_another_mistake_is_not(other: dict[str, Any]) -> None:
     assert not any(answer.is_among(draws) for answer in _dropped(5, **other))
 
 
+def _put(table: Table, *keys: tuple[str, str, int]) -> None:
+    with table.held():
+        for key in keys:
+            table.put(key, _answered(X), False)
+
+
+def _get(table: Table, key: tuple[str, str, int]) -> tuple[Answered, bool] | None:
+    with table.held():
+        return table.get(key)
+
+
 def test_a_table_is_read_again_whatever_else_stands_in_its_file(tmp_path: Path) -> None:
-    path = tmp_path / "folder" / "table.jsonl"
-    table = Table(path)
-    table.put(("mistake", "test", 0), _answered(X), False)
-    table.save()
+    path, key, other = tmp_path / "folder" / "table.tsv", ("mistake", "test", 0), ("a", "b", 0)
+    _put(Table(path), key)
     whole = path.read_bytes()
-    path.write_bytes(b'\xff{"\n[1]\n' + json.dumps([["a", "b", 0], False, [1, "", [[1]]]]).encode())
-    with path.open("ab") as file:
-        file.write(b"\n" + whole + whole[:100])
-    found = Table(path).get(("mistake", "test", 0))
+    bad = json.dumps(other).encode() + b"\t" + json.dumps([False, ["", [[1]]]]).encode()
+    path.write_bytes(b'\xff{"\n[1]\n' + bad + b"\n" + whole + whole[:100])
+    table = Table(path)
+    found = _get(table, key)
     assert found is not None and found[0].equals(_answered(X))
-    assert Table(path).get(("a", "b", 0)) is None
+    assert _get(table, other) is None
+    _put(table, other)
+    assert _get(Table(path), other) is not None
+
+
+def test_what_one_process_found_out_another_one_knows(tmp_path: Path) -> None:
+    one, two = Table(tmp_path / "table.tsv"), Table(tmp_path / "table.tsv")
+    keys = [("mistake", "test", time) for time in range(3)]
+    for table, key in ((one, keys[0]), (two, keys[1]), (one, keys[2])):
+        _put(table, key)
+    assert all(_get(table, key) for table in (one, two) for key in keys)
 
 
 def test_a_table_that_cannot_be_written_costs_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    table = Table(tmp_path / "file" / "table.jsonl")
-    table.put(("mistake", "test", 0), _answered(X), False)
-    table.save()
-    assert table.get(("mistake", "test", 0)) is not None
+    table = Table(tmp_path / "file" / "table.tsv")
+    _put(table, ("mistake", "test", 0))
+    assert _get(table, ("mistake", "test", 0)) is not None
+
+
+def _replies(names: dict[str, Any], *requests: tuple[Any, ...]) -> Replies:
+    return replies_of(names, Batch.of(requests))
+
+
+def test_a_layer_that_did_not_take_its_weights_tells_nothing_but_what_it_has() -> None:
+    requests = [
+        ("build", 0, "layer", [2, 3]),
+        ("load_weights", 0, {"other": X}),
+        ("forward", 0, [torch.ones(2)]),
+        ("weights", 0),
+        ("copy", 0, 1),
+        ("forward", 1, [torch.ones(2)]),
+    ]
+    found = list(events_of(requests, _replies({"layer": torch.nn.Linear}, *requests)))
+    assert [bool(event.raised) for event in found] == [False, True, True, False, True, True]
+    assert found[3].value == {"weight": (3, 2), "bias": (3,)}
+
+
+def test_arguments_count_where_an_answer_changes_them() -> None:
+    def changes(x: torch.Tensor) -> torch.Tensor:
+        return x.add_(1)
+
+    request = ("call", "f", [X.clone()])
+    (changed,) = events_of([request], _replies({"f": changes}, request))
+    (plain,) = events_of([request], _replies({"f": lambda x: x + 1}, request))
+    assert not answered([changed]).equals(answered([plain]))
 
 
 _SOLUTION = """
@@ -126,13 +172,11 @@ def diagnosis(course: Course, tmp_path_factory: pytest.TempPathFactory) -> Any:
         found = Diagnosis(runner, exercise, course.variants("misconceptions", exercise))
 
     def name(function: Any, text: str = "") -> QuestionResult:
-        def ask(question: str, seed: int) -> tuple[QuestionResult, Recorder]:
-            recorder = Recorder(LocalImplementation({"query_scores": function}, text))
-            suite = exercise.hidden_suite
-            (result,) = runner.judge(suite, recorder, seed, recorder, question)
-            return result, recorder
+        answers = {"query_scores": function}
 
-        return found.explain(ask("query_scores", 3)[0], ask, text)
+        suite, own = exercise.hidden_suite, LocalImplementation(answers, text)
+        (result,) = runner.judge(suite, own, 3, only="query_scores")
+        return found.explain(result, lambda _, batch: replies_of(answers, batch), text)
 
     return name
 

@@ -1,0 +1,96 @@
+"""What came of each request of a probe: a value, or the name of what was raised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ...errors import AnswerFault, AnswerRaised
+from ...sandbox.batch import RawReply
+from ...sandbox.replies import value_of
+from ...worker import wire
+from ..judging import replies as forms
+
+Request = tuple[Any, ...]
+
+_COPYING = ("copy", "restore")
+_MAKING = (*_COPYING, "build", "load_weights")
+_UNCHANGED = "arguments as they were"
+#: a layer that could not be made, or did not take its weights, tells nothing but what it has
+_NOT_ASKED = "not asked"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One request: what was asked, and what came - a value, or the name of what was raised."""
+
+    operation: str
+    value: Any = None
+    raised: str = ""
+
+
+def events_of(requests: Sequence[Request], replies: Sequence[RawReply]) -> Iterator[Event]:
+    """One event for each request; the replies are hostile."""
+    broken: set[Any] = set()
+    for request, reply in zip(requests, replies, strict=True):
+        operation, number, *rest = request
+        if number in broken and operation not in ("build", "weights"):
+            event = Event(operation, raised=_NOT_ASKED)
+        else:
+            event = _event(request, reply)
+        if event.raised and operation in _MAKING:
+            broken.add(rest[0] if operation in _COPYING else number)
+        yield event
+
+
+def _event(request: Request, reply: RawReply) -> Event:
+    operation = request[0]
+    try:
+        value = value_of(wire.decode(reply[0], bytearray(reply[1])))
+        return Event(operation, _told(request, value))
+    except wire.BadFrame:
+        return Event(operation, raised="no answer")
+    except AnswerFault as fault:
+        return Event(operation, raised=_name_of(operation, fault))
+
+
+def _told(request: Request, value: Any) -> Any:
+    """What is compared of a value; raises `AnswerProtocol` where it is not of the right form."""
+    operation, args = request[0], request[-1]
+    if operation in ("call", "forward"):
+        outcome = forms.outcome(value, len(args))
+        after = list(outcome.inputs_after)
+        return outcome.value, _UNCHANGED if _is_same(args, after) else after
+    if operation in ("gradients", "layer_gradients"):
+        found = forms.gradients(value, request[-2])
+        return found.value, list(found.inputs), list(found.weights.items())
+    if operation in ("steps", "layer_steps"):
+        return forms.values(value, len(args))
+    if operation == "weights" and forms.is_named_tensors(value):
+        return {name: tuple(weight.shape) for name, weight in value.items()}
+    return None
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether arguments are what they were."""
+    if isinstance(one, torch.Tensor):
+        same = isinstance(other, torch.Tensor) and (one.dtype, one.shape, one.device) == (
+            *(other.dtype, other.shape),
+            other.device,
+        )
+        return same and (one.device.type == "meta" or torch.equal(one, other))
+    if isinstance(one, tuple | list):
+        return (
+            type(one) is type(other) and len(one) == len(other) and all(map(_is_same, one, other))
+        )
+    return type(one) is type(other) and bool(one == other)
+
+
+def _name_of(operation: str, fault: AnswerFault) -> str:
+    """The class of what was raised; for weights that don't fit, our own words, which name one."""
+    if operation == "load_weights":
+        return str(fault)
+    return fault.type_name if isinstance(fault, AnswerRaised) else type(fault).__name__
