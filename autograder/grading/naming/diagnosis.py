@@ -53,7 +53,8 @@ class _Draw:
     def answered(self, test: str) -> Answered:
         return self.known.answered(self.mistake, test, self.time)
 
-    judged = answered
+    def judged(self, test: str) -> Answered:
+        return self.known.judged(self.mistake, test, self.time)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,46 +134,57 @@ class Diagnosis:
 
     def _explaining(self, question: str, answers: Answers) -> _Found:
         """The mistakes that explain answers; families where the catalogue may have none."""
-        known = self._known
-        tests = known.tests(question)
-        if all(answers.answered(t).equals(known.right(question, t)) for t in tests):
-            return _Found([], [])
-        found = self._fitting(question, known.catalogue(question), answers)
-        wrong = (
-            answers.answered(t).has_another_value_than(known.right(question, t)) for t in tests
-        )
+        known, catalogue = self._known, self._known.catalogue(question)
+        pairs = [(answers.answered(t), known.right(question, t)) for t in known.tests(question)]
+        found = self._fitting(question, catalogue, answers)
+        if all(answer.equals(right) for answer, right in pairs):
+            return _Found([m for m in found if self._fails_alike(m, answers)], [])
+        wrong = (answer.has_another_value_than(right) for answer, right in pairs)
         if all(mistake.code for mistake in found) and any(wrong):
             return _Found(found, self._fitting(question, known.family_members(question), answers))
         return _Found(found, [])
 
+    def _fails_alike(self, mistake: Mistake, answers: Answers) -> bool:
+        """Whether tests say the same of a mistake and an answer that is hardly wrong."""
+        return all(
+            self._known.judged(mistake, test).words == answers.judged(test).words
+            for test in self._known.tests(mistake.question)
+        )
+
     def _fitting(
         self, question: str, mistakes: Sequence[Mistake], answers: Answers
     ) -> list[Mistake]:
-        """The mistakes that answer alike; where none does, but for edges handled right."""
+        """The mistakes that answer alike; where none does, by chance, or but for edges."""
         right = {
             test: answers.answered(test).equals(self._known.right(question, test))
             for test in self._known.tests(question)
         }
         # wrong tests first: most mistakes part there
         tests = sorted(right, key=lambda test: right[test])
-        alike = [m for m in mistakes if all(self._fits(m, t, answers, False) for t in tests)]
-        return alike or [
-            m for m in mistakes if all(self._fits(m, t, answers, right[t]) for t in tests)
-        ]
+        by_chance = [m for m in mistakes if m.by_chance]
+        return (
+            [m for m in mistakes if all(self._equals(m, t, answers, False) for t in tests)]
+            or [m for m in by_chance if all(self._fits(m, t, answers, False) for t in tests)]
+            or [m for m in mistakes if all(self._fits(m, t, answers, right[t]) for t in tests)]
+        )
+
+    def _equals(self, mistake: Mistake, test: str, answers: Answers, edges: bool) -> bool:
+        """Whether a mistake answers so; with `edges`, but for what it raises."""
+        own, answer = self._known.answered(mistake, test), answers.answered(test)
+        return own.equals(answer) or (edges and own.differs_in_errors_only(answer))
 
     def _fits(self, mistake: Mistake, test: str, answers: Answers, edges: bool) -> bool:
-        """Whether a mistake may have answered so; with `edges`, but for what it raises."""
-        own, answer = self._known.answered(mistake, test), answers.answered(test)
-        if own.equals(answer) or (edges and own.differs_in_errors_only(answer)):
-            return True
-        return self._known.is_by_chance(mistake, test) and self._may_be_a_draw(
-            mistake, test, answers.judged(test)
+        """Whether a mistake answers so, or may, where it answers by chance."""
+        return self._equals(mistake, test, answers, edges) or (
+            self._known.may_answer_in_that_form(mistake, test, answers.answered(test))
+            and self._known.is_by_chance(mistake, test)
+            and self._may_be_a_draw(mistake, test, answers.judged(test))
         )
 
     def _may_be_a_draw(self, mistake: Mistake, test: str, answer: Answered) -> bool:
         """Whether a mistake that answers by chance may have given this answer."""
         for times in (_DRAWS, _MORE_DRAWS):
-            draws = [self._known.answered(mistake, test, n) for n in range(times)]
+            draws = [self._known.judged(mistake, test, n) for n in range(times)]
             if all(draw.kind != answer.kind for draw in draws):
                 return False
             if answer.is_among(draws):

@@ -26,6 +26,8 @@ from .families import members
 from .probe import Probe
 from .table import Table, cache_folder
 
+#: marks, in a table, what a test says of a mistake
+_JUDGED = " judged"
 _CODE = re.compile(r"`[^`]*?(\w+)[^\w`]*`")
 
 
@@ -128,15 +130,22 @@ class KnownMistakes:
         return probe.answered(test, replies)
 
     def answered(self, mistake: Mistake, test: str, time: int = 0) -> Answered:
-        """What a mistake answers in one test when it is asked for the `time`-th time.
-
-        Where it answers by chance, with what is compared of such answers.
-        """
+        """What a mistake answers in one test when it is asked for the `time`-th time."""
         return self._asked(mistake, test, time)[0]
 
+    def judged(self, mistake: Mistake, test: str, time: int = 0) -> Answered:
+        """The same with what is compared of answers by chance."""
+        return self._asked(mistake, test, time, _JUDGED)[0]
+
+    def may_answer_in_that_form(self, mistake: Mistake, test: str, answer: Answered) -> bool:
+        """Whether other draws of a mistake may be of the form of an answer."""
+        own, random = self._asked(mistake, test, 0)
+        return mistake.by_chance and (random or own.kind == answer.kind)
+
     def is_by_chance(self, mistake: Mistake, test: str) -> bool:
-        """Whether a mistake draws random numbers in a test."""
-        return self._asked(mistake, test, 0)[1]
+        """Whether chance is part of what a mistake answers in a test."""
+        first, random = self._asked(mistake, test, 0)
+        return random or not first.equals(self.answered(mistake, test, 1))
 
     def table(self, question: str) -> AbstractContextManager[None]:
         """While this is held, what was found out of a question's mistakes is known, and kept.
@@ -153,20 +162,18 @@ class KnownMistakes:
     def _table(self, question: str) -> Table:
         return Table(cache_folder() / f"{self._exercise.name}-{question}-{self._digest}.tsv")
 
-    def _asked(self, mistake: Mistake, test: str, time: int) -> tuple[Answered, bool]:
-        key, table = (mistake.key, test, time), self._table(mistake.question)
+    def _asked(
+        self, mistake: Mistake, test: str, time: int, kind: str = ""
+    ) -> tuple[Answered, bool]:
+        key, table = (mistake.key, test + kind, time), self._table(mistake.question)
         found = table.get(key)
         if found is None:
-            found = self._ask(mistake, test, time)
+            probe = self.probe(mistake.question)
+            names = {**self._namespace, mistake.question: _without_memory(mistake.answer)}
+            replies, random = probe.ask(names, test, time)
+            found = (probe.judged if kind else probe.answered)(test, replies), random
             table.put(key, *found)
         return found
-
-    def _ask(self, mistake: Mistake, test: str, time: int) -> tuple[Answered, bool]:
-        probe = self.probe(mistake.question)
-        names = {**self._namespace, mistake.question: _without_memory(mistake.answer)}
-        replies, random = probe.ask(names, test, time)
-        random = mistake.by_chance and (self.is_by_chance(mistake, test) if time else random)
-        return (probe.judged if random else probe.answered)(test, replies), random
 
     @cached_property
     def _namespace(self) -> Mapping[str, Any]:
