@@ -68,7 +68,7 @@ class _Events:
 
 
 @pytest.fixture(scope="module")
-def graded(tmp_path_factory: pytest.TempPathFactory, wall: ForkServer) -> Path:
+def graded(tmp_path_factory: pytest.TempPathFactory, fork_server: ForkServer) -> Path:
     """The class folder of two students with one mistake, in a copy of the course."""
     root = tmp_path_factory.mktemp("course")
     for room in ("source", "solutions", "tests/hidden", "tests/misconceptions"):
@@ -78,7 +78,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory, wall: ForkServer) -> Path:
         place.mkdir(parents=True)
         (place / "scores.py").write_text(text)
     options = RunOptions(root / "course" / "submitted", root / "course" / "results.jsonl")
-    engine = SuiteEngine(load_course(root), lambda tier: contextlib.nullcontext(wall))
+    engine = SuiteEngine(load_course(root), lambda tier: contextlib.nullcontext(fork_server))
     grade_class([engine], options, _Events())
     return root / "course"
 
