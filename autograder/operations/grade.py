@@ -12,6 +12,7 @@ from ..classroom import lateness_lines, read_allowances
 from ..errors import UserError
 from ..grading.options import RunEvents, RunOptions, Wanted, wanted_question
 from ..records import SubmissionResult, Tier
+from ..results.last import LastResults
 from .courses import HERE, Courses, find_courses
 
 if TYPE_CHECKING:  # their imports load torch, for which the sandbox's start need not wait
@@ -32,12 +33,13 @@ class Recorded:
 class GradeReport:
     """What a run did, and the last result of each submission that it looked at.
 
-    `lateness` says due dates as they were understood, and who is late by how much.
+    `results` are read from the file when they are looked at. `lateness` says due dates as they were
+    understood, and who is late by how much.
     """
 
     run: RunReport
     results_file: Path
-    results: tuple[SubmissionResult, ...]
+    results: Sequence[SubmissionResult]
     recorded: Recorded | None
     lateness: tuple[str, ...] = ()
 
@@ -181,13 +183,9 @@ def _alone(engine: Engine, options: RunOptions) -> Engine:
     return OneQuestion(engine, options.question, last_results(read_results(options.results)))
 
 
-def _last_results(run: RunReport, path: Path) -> tuple[SubmissionResult, ...]:
+def _last_results(run: RunReport, path: Path) -> LastResults:
     """The last result of each submission of this run, graded now or before."""
-    from ..results import latest, read_results
-
-    mine = {(s.student, s.assignment) for s in run.found.submissions}
-    lines = read_results(path)
-    return tuple(latest([line for line in lines if (line.student, line.assignment) in mine]))
+    return LastResults(path, {(s.student, s.assignment) for s in run.found.submissions})
 
 
 def _lateness(
@@ -195,7 +193,7 @@ def _lateness(
 ) -> tuple[str, ...]:
     own = [a for a in courses.own.assignments if a.duedate] if courses.own else []
     names = {assignment.name for assignment in own}
-    keys = [(r.student, r.assignment) for r in results if r.assignment in names]
+    keys = [(r.student, r.assignment) for r in results if r.assignment in names] if own else []
     if not keys:
         return ()
     from ..nbgrader import class_lateness
@@ -204,16 +202,16 @@ def _lateness(
 
 
 def _record(
-    courses: Courses, class_folder: Path, results: Sequence[SubmissionResult], gradebook: bool
+    courses: Courses, class_folder: Path, results: LastResults, gradebook: bool
 ) -> Recorded | None:
     """Fills the gradebook; a run over notebooks as they are has done so by itself."""
-    others = [result for result in results if not courses.owns(result.assignment)]
+    others = results.where(lambda result: not courses.owns(result.assignment))
     notes = [f"{r.student}/{r.assignment}: {note}" for r in others for note in r.notes]
     if courses.own is None or not gradebook:
         return Recorded(None, len(others), tuple(notes)) if courses.notebooks else None
     from ..nbgrader import record
 
-    own = [result for result in results if courses.owns(result.assignment)]
+    own = results.where(lambda result: courses.owns(result.assignment))
     summary = record(courses.own, class_folder, own)
     return Recorded(
         summary.db_url,

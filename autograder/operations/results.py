@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..records import SubmissionResult
-from ..results.review import latest
 from .courses import HERE, course_of_class
-from .reading import class_results, counted_results
+from .reading import class_results, counted_results, last_class_results
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
     from ..classroom import Selection
@@ -40,7 +39,7 @@ def final_results(
 
     wanted = Selection(assignment, student, section, grader)
     return selected(
-        Path(class_folder), counted_results(class_results(class_folder), class_folder), wanted
+        Path(class_folder), counted_results(last_class_results(class_folder), class_folder), wanted
     )
 
 
@@ -56,7 +55,7 @@ def record(
     from .. import nbgrader
 
     folder = Path(class_folder)
-    results = class_results(folder)
+    results = last_class_results(folder)
     of_class = course_of_class(Path(course), folder)
     return nbgrader.record(of_class, folder, results, db_url=db_url)
 
@@ -78,8 +77,8 @@ def write_feedback(
 
     folder = Path(class_folder)
     of_class = course_of_class(Path(course), folder)
-    results = selected(folder, class_results(folder), selection or Selection())
-    arrivals = class_lateness(folder, [(r.student, r.assignment) for r in latest(results)])
+    results = selected(folder, last_class_results(folder), selection or Selection())
+    arrivals = class_lateness(folder, [(r.student, r.assignment) for r in results])
     return list(write_pages(of_class, folder, results, human_work(folder), arrivals))
 
 
@@ -96,7 +95,7 @@ def deliver_feedback(
 
     folder = Path(class_folder)
     results = selected(
-        folder, counted_results(class_results(folder), folder), selection or Selection()
+        folder, counted_results(last_class_results(folder), folder), selection or Selection()
     )
     return deliver(way, folder, results, Recipients(read_origins(folder), read_roster(folder)))
 

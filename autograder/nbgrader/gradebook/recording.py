@@ -17,7 +17,7 @@ from ...classroom import Allowances, read_allowances
 from ...course import Course
 from ...files import replace_file
 from ...records import SubmissionResult, SubmissionStatus
-from ...results.review import latest
+from ...results.last import last_of, those
 from ...submission.names import nbgrader_problem
 from ..settings import Settings, load_settings, prepare_class_folder
 from .autograded import NotebookMaker
@@ -82,11 +82,12 @@ def record_into(
 ) -> RecordSummary:
     """See `record`; for a class folder whose settings are known."""
     notes: list[Note] = []
-    accepted = [result for result in latest(results) if _is_accepted(course, result, notes)]
+    accepted = those(last_of(results), lambda result: _is_accepted(course, result, notes))
+    names = {result.assignment for result in accepted}
     releases = {
         assignment.name: read_release(course, assignment, settings.released(assignment.name))
         for assignment in course.assignments
-        if any(result.assignment == assignment.name for result in accepted)
+        if assignment.name in names
     }
     notes += _release_notes(releases, accepted)
     penalty = late_penalty(settings.config)

@@ -1,0 +1,140 @@
+"""Shows what grows with a class: the same work for 200, 2,000 and, on request, 20,000 submissions.
+
+    .venv/bin/python benchmarks/growth.py [--submissions 200 2000] [--jobs 2]
+
+The example class's `simplified_attention` is copied to as many students as are asked for, each copy
+with a line of its own, so that no two files are equal. Then each command runs once. Printed are
+wall and CPU seconds of all its processes, the latter in milliseconds for each submission too; the
+peak memory of its largest process and of all together (proportional set size: shared pages count
+once); and the size of what it wrote.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ASSIGNMENT = "simplified_attention"
+#: made-up students whose code runs into the time limit: they would hide what grows
+HANGING = ("ivo",)
+_EVERY_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Seconds, and bytes of memory at their peaks."""
+
+    wall: float
+    cpu: float
+    largest: float
+    together: float
+
+
+def main() -> None:
+    """Runs all commands over each class, and prints a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--submissions", type=int, nargs="+", default=[200, 2000])
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    print(f"{ASSIGNMENT}, {options.jobs} jobs, {os.cpu_count()} cores\n")
+    print(f"{'':12}{'submissions':>12}{'wall s':>9}{'CPU s':>9}{'CPU ms each':>13}", end="")
+    print(f"{'largest MiB':>13}{'all MiB':>9}{'wrote MiB':>11}")
+    for count in options.submissions:
+        with tempfile.TemporaryDirectory(prefix="autograder-bench-") as folder:
+            _measure(Path(folder), count, options.jobs)
+
+
+def _measure(folder: Path, count: int, jobs: int) -> None:
+    _make_class(folder / "submitted", count)
+    submitted = str(folder / "submitted")
+    grade = ["grade", submitted, "--jobs", str(jobs), "--no-gradebook", "--course", str(ROOT)]
+    commands = {
+        "grade": grade,
+        "resume": [*grade, "--resume"],
+        "record": ["record", str(folder), "--course", str(ROOT)],
+        "feedback": ["feedback", str(folder), "--course", str(ROOT)],
+        "report": ["report", str(folder)],
+        "export csv": ["export", "csv", str(folder)],
+    }
+    for name, arguments in commands.items():
+        before = _size(folder)
+        took = _timed([sys.executable, "-m", "autograder", *arguments])
+        numbers = (took.largest / 2**20, took.together / 2**20, (_size(folder) - before) / 2**20)
+        each = 1000 * took.cpu / count
+        print(f"{name:12}{count:12,}{took.wall:9.1f}{took.cpu:9.1f}{each:13.1f}", end="")
+        print("{:13.0f}{:9.0f}{:11.1f}".format(*numbers), flush=True)
+
+
+def _make_class(submitted: Path, count: int) -> None:
+    """Copies of the example class; each file has a line of its own."""
+    examples = sorted(
+        path
+        for path in (ROOT / "examples" / "submitted").glob(f"*/{ASSIGNMENT}")
+        if path.parent.name not in HANGING
+    )
+    for number in range(count):
+        example = examples[number % len(examples)]
+        place = submitted / f"{example.parent.name}-{number:05d}" / ASSIGNMENT
+        shutil.copytree(example, place)
+        for file in place.glob("*.py"):
+            with open(file, "a", encoding="utf-8") as text:
+                text.write(f"\n# {number}\n")
+
+
+def _timed(command: list[str]) -> Measured:
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    with tempfile.TemporaryFile("w+") as said:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=said, stderr=subprocess.STDOUT)
+        largest = together = 0.0
+        while not _has_ended(process):
+            sizes = [_memory(pid) for pid in _with_descendants(process.pid)]
+            largest, together = max(largest, *sizes), max(together, sum(sizes))
+        if process.returncode:
+            said.seek(0)
+            raise SystemExit(f"{' '.join(command)} failed:\n{said.read()}")
+    wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Measured(wall, cpu, largest, together)
+
+
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(_EVERY_SECONDS)
+    return process.returncode is not None
+
+
+def _with_descendants(pid: int) -> list[int]:
+    found = [pid]
+    for one in found:
+        for task in Path(f"/proc/{one}/task").glob("*/children"):
+            try:
+                found += map(int, task.read_text().split())
+            except OSError:
+                continue  # it has ended
+    return found
+
+
+def _memory(pid: int) -> float:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return sum(float(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+if __name__ == "__main__":
+    main()
