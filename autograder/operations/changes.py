@@ -86,10 +86,11 @@ def write_changes(found: ClassChanges, path: Path | str) -> Path:
     return write_page(found.changes, found.manual, found.in_doubt, found.attempts, Path(path))
 
 
-def unseen_note(class_folder: Path, results: Sequence[SubmissionResult]) -> str:
+def unseen_note(class_folder: Path) -> str:
     """What an export says of changes that nobody has looked at; empty where there are none."""
-    if not class_folder.is_dir():
+    if not (class_folder / "results.jsonl").is_file():
         return ""
+    results = class_results(class_folder)
     counts, looks = _counts(results), read_looks(class_folder)
     unseen = {name for name, number in counts.items() if number not in looks.get(name, ())}
     since = _seen(class_folder, counts)
