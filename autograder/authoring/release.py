@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..course import Course
+from ..errors import UserError
 from ..records import Assignment
 from .bundle import bundle_bytes
 from .folder import ReleasedAssignment, released_assignment
@@ -98,9 +99,9 @@ def _for_students(wheel: Path) -> Path:
 def verify_fresh(course: Course, names: Sequence[str] = ()) -> tuple[Difference, ...]:
     """Compares `assignments/` with what release would write now; empty where it is fresh."""
     differences: list[Difference] = []
-    with _scratch(course.root) as scratch:
+    with tempfile.TemporaryDirectory(prefix="autograder-") as scratch:
         for item in _chosen(course, names):
-            made = released_assignment(course, item, scratch / item.name)
+            made = released_assignment(course, item, Path(scratch) / item.name)
             differences += _differences(course, made)
     if not names:
         differences += [Difference(f"{path.name}/", _EXTRA) for path in _gone(course)]
@@ -125,8 +126,12 @@ def _chosen(course: Course, names: Sequence[str]) -> tuple[Assignment, ...]:
 def _scratch(root: Path) -> Iterator[Path]:
     """A temporary folder beside what it will replace: renaming needs one file system."""
     build = root / "build"
-    build.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="release-", dir=build) as folder:
+    try:
+        build.mkdir(exist_ok=True)
+        scratch = tempfile.TemporaryDirectory(prefix="release-", dir=build)
+    except OSError as error:
+        raise UserError(f"{build}: can't be written: {error.strerror or error}") from error
+    with scratch as folder:
         yield Path(folder)
 
 

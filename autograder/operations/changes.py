@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from ..classroom import (
     read_withdrawals,
     select,
 )
+from ..errors import UserError
 from ..records import SubmissionResult
 from ..results.changes import (
     Attempts,
@@ -73,7 +75,8 @@ def class_changes(
     whole = wanted.selection.student is None and not wanted.selection.is_of_people
     if whole and folder.is_dir():
         one = wanted.selection.assignment
-        keep_looks(folder, {name: n for name, n in counts.items() if one in (None, name)})
+        with contextlib.suppress(UserError):  # whoever may only read the class looks for themselves
+            keep_looks(folder, {name: n for name, n in counts.items() if one in (None, name)})
     return _without_names(found) if wanted.is_anonymous else found
 
 

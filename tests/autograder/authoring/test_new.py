@@ -9,6 +9,7 @@ import pytest
 import autograder
 from autograder.course import load_course, refuse_unfinished
 from autograder.errors import ContentError, UserError
+from autograder.operations.content import check_release
 from autograder.operations.expected import differences, expected_text
 
 
@@ -90,3 +91,12 @@ def test_what_the_example_class_earns_is_compared_question_by_question() -> None
     (line,) = differences(before, after)
     assert line == "ada/basics/halves/half: was [2.0, 'correct'], is [0.0, 'wrong']"
     assert '   "halves": {"half": [0.0, "wrong"]}' in expected_text(after)
+
+
+def test_a_course_that_may_only_be_read_is_checked_and_not_released(root: Path) -> None:
+    (root / "build").write_text("no folder can be made here")
+    before = sorted(root.rglob("*"))
+    assert check_release(course=root).not_fresh
+    with pytest.raises(UserError, match="build: can't be written"):
+        autograder.release(course=root)
+    assert sorted(root.rglob("*")) == before
