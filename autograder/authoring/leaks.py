@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,7 +13,8 @@ from pathlib import Path, PurePosixPath
 from ..course import Course
 from ..errors import ContentError
 from .compact import compact, readable_lines
-from .secrets import Kind, Secret, code_of, given_lines, secrets_of
+from .expressions import expressions_in_cells
+from .secrets import Kind, Secret, code_of, computed_by, given_lines, secrets_of
 
 #: a solution's line of this length is found anywhere, a shorter one as a line of its own
 _FOUND_ANYWHERE = 36
@@ -38,6 +40,7 @@ class LeakFinder:
 
     def __init__(self, course: Course) -> None:
         self._secrets = secrets_of(course)
+        self._computed = computed_by(course)
         self._given = {
             (assignment.name, exercise.name): given_lines(exercise)
             for assignment in course.assignments
@@ -54,6 +57,16 @@ class LeakFinder:
                 given = self._given.get((assignment, _exercise_of(name)), frozenset())
                 found = self._in_text(path, content.decode("utf-8"), given)
                 yield from (leak for leak in found if _matters(leak, assignment))
+                if name.endswith(".ipynb"):
+                    yield from self._in_cells(path, content.decode("utf-8"))
+
+    def _in_cells(self, path: str, notebook: str) -> Iterator[Leak]:
+        lines = notebook.splitlines()
+        for key, code in expressions_in_cells(notebook):
+            if key in self._computed:
+                written = json.dumps(code)[1:-1]
+                number = next(n for n, line in enumerate(lines, start=1) if written in line)
+                yield Leak(path, number, self._computed[key])
 
     def _in_wheel(self, path: str, content: bytes) -> Iterator[Leak]:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:

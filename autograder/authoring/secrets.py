@@ -11,6 +11,7 @@ from pathlib import Path
 from ..course import Course
 from ..records import Exercise
 from .compact import compact
+from .expressions import expressions_of
 from .parts import solution_lines
 
 #: shorter pieces of code, or without any of these, are nobody's secret: `return x`, `else:`
@@ -30,6 +31,7 @@ class Kind(enum.StrEnum):
     TEST_TEXT = "a message of a hidden test"
     KNOWN_ANSWER = "numbers of a hidden test"
     MISCONCEPTION = "a known mistake"
+    COMPUTED = "what a solution computes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,17 @@ def secrets_of(course: Course) -> tuple[Secret, ...]:
             for secret in _of_exercise(course, exercise):
                 found.setdefault((secret.kind, secret.text), secret)
     return tuple(found.values())
+
+
+def computed_by(course: Course) -> dict[str, Secret]:
+    """What the solutions of a course compute, by the text or the form of the expression."""
+    found: dict[str, Secret] = {}
+    for assignment in course.assignments:
+        for exercise in assignment.exercises:
+            path = exercise.solution
+            for key, line in expressions_of(path):
+                found.setdefault(key, Secret(Kind.COMPUTED, key, path, line))
+    return found
 
 
 def given_lines(exercise: Exercise) -> frozenset[str]:
