@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from autograder.suite import Expect
+from autograder.suite.traits import Size, Tensor, Traits, check_by_itself
 
 #: the notebook's example: a query whose three scaled scores are 0, ln 3 and ln 12
 QUERY = torch.tensor([[2.0, 0.0, 0.0, 0.0]])
@@ -93,4 +94,33 @@ def test_the_largest_score_comes_first_or_last(expect: Expect) -> None:
         torch.tensor([[1.0], [3.0]]),
         likely="for one query the scores fall, for the other they rise: when the largest score "
         "grows, what was added up before is multiplied by exp(old - new)",
+    )
+
+
+@pytest.mark.question("attend_block", points=0)
+def test_attend_block_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect, Traits("attend_block", [Tensor("... T d"), Tensor("... S d"), Tensor("... S d_v")])
+    )
+
+
+@pytest.mark.question("merge_blocks", points=0)
+def test_merge_blocks_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect,
+        Traits(
+            "merge_blocks", [Tensor("... T d"), Tensor("... T"), Tensor("... T d"), Tensor("... T")]
+        ),
+    )
+
+
+@pytest.mark.question("blockwise_attention", points=0)
+def test_blockwise_attention_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect,
+        Traits(
+            "blockwise_attention",
+            [Tensor("... T d"), Tensor("... S d"), Tensor("... S d_v"), Size("n")],
+            sizes={"n": 3},
+        ),
     )

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect, ExpectLayer, Tolerance
+from autograder.suite.traits import Made, Size, Sizes, Tensor, Traits, check_by_itself
 
 # numbers are given to four decimals
 PRINTED = Tolerance(atol=6e-5, rtol=0.0)
@@ -128,4 +129,36 @@ def test_padding_of_two_sentences(expect: Expect) -> None:
 def test_heads_that_do_not_divide(expect: Expect) -> None:
     expect.construction_raises(
         "CrossAttention", 6, 3, 4, error=ValueError, likely="6 columns can't be shared by 4 heads"
+    )
+
+
+def _last_two_forbidden(draw: Draw, sizes: Sizes) -> torch.Tensor:
+    return torch.arange(sizes.of("S")) >= sizes.of("S") - 2
+
+
+@pytest.mark.question("masked_attention", points=0)
+def test_masked_attention_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect,
+        Traits(
+            "masked_attention",
+            [
+                Tensor("... T d"),
+                Tensor("... S d"),
+                Tensor("... S d_v"),
+                Made(_last_two_forbidden, ["S"]),
+            ],
+        ),
+    )
+
+
+@pytest.mark.question("CrossAttention", points=0)
+def test_cross_attention_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect,
+        Traits(
+            "CrossAttention",
+            [Tensor("B T H*d"), Tensor("B S c")],
+            build=[Size("H*d"), Size("c"), Size("H")],
+        ),
     )

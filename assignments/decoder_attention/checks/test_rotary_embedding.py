@@ -7,7 +7,8 @@ import math
 import pytest
 import torch
 
-from autograder.suite import Expect
+from autograder.suite import Draw, Expect
+from autograder.suite.traits import Size, Tensor, Traits, check_by_itself
 
 
 @pytest.mark.question("rotary_angles", points=0)
@@ -95,4 +96,21 @@ def test_scores_depend_on_the_distance_alone(expect: Expect) -> None:
         got=f"score {scores[0]:.4f} at positions 5 and 3, {scores[1]:.4f} at 42 and 40",
         expected="the same score twice: both pairs are two positions apart",
         likely=likely,
+    )
+
+
+def _places(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    """Positions that are not negative."""
+    return draw.uniform(*shape, high=40.0, dtype=dtype)
+
+
+@pytest.mark.question("rotary_angles", points=0)
+def test_rotary_angles_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(expect, Traits("rotary_angles", [Tensor("T", _places), Size("2*p")]))
+
+
+@pytest.mark.question("apply_rotary", points=0)
+def test_apply_rotary_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect, Traits("apply_rotary", [Tensor("... T 2*p"), Tensor("T p")], judged=[0])
     )

@@ -149,3 +149,13 @@ def test_context_vectors_agrees_with_itself(expect: Expect) -> None:
 @pytest.mark.question("simplified_self_attention", points=0)
 def test_simplified_self_attention_agrees_with_itself(expect: Expect) -> None:
     check_by_itself(expect, Traits("simplified_self_attention", [Tensor("... T d")]))
+
+
+@pytest.mark.question("context_vector", points=0)
+def test_weights_that_do_not_sum_to_one_and_values_of_one_number(expect: Expect) -> None:
+    expect.value(
+        "context_vector",
+        (torch.tensor([0.5, 2.0]), torch.tensor([[4.0], [3.0]])),
+        torch.tensor([8.0]),
+        likely="2 + 6: the weights are taken as they come, and a vector of one number is a vector",
+    )

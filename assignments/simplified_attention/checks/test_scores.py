@@ -131,3 +131,13 @@ def test_query_scores_agrees_with_itself(expect: Expect) -> None:
 @pytest.mark.question("attention_scores", points=0)
 def test_attention_scores_agrees_with_itself(expect: Expect) -> None:
     check_by_itself(expect, Traits("attention_scores", [Tensor("... T d"), Tensor("... S d")]))
+
+
+@pytest.mark.question("query_scores", points=0)
+def test_one_input_that_looks_the_other_way(expect: Expect) -> None:
+    expect.value(
+        "query_scores",
+        (torch.tensor([[2.0, -3.0]]), torch.tensor([1.0, 4.0])),
+        torch.tensor([-10.0]),
+        likely="2 - 12 is below zero, and one input has a list of one score",
+    )

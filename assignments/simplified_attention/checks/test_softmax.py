@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from autograder.suite import Expect, Forbidden
+from autograder.suite import Draw, Expect, Forbidden, Tolerance
 from autograder.suite.compare import FROM_PRINTED
 from autograder.suite.traits import Tensor, Traits, check_by_itself, positive
 
@@ -170,3 +170,41 @@ def test_naive_softmax_agrees_with_itself(expect: Expect) -> None:
 @pytest.mark.question("softmax", points=0)
 def test_softmax_agrees_with_itself(expect: Expect) -> None:
     check_by_itself(expect, Traits("softmax", [Tensor("... S")]))
+
+
+@pytest.mark.question("normalize_by_sum", points=0)
+def test_shares_of_scores_with_signs(expect: Expect) -> None:
+    expect.value(
+        "normalize_by_sum",
+        (torch.tensor([6.0, -2.0, 4.0]),),
+        torch.tensor([0.75, -0.25, 0.5]),
+        likely="6 - 2 + 4 is 8, and the share of -2 is below zero",
+    )
+
+
+@pytest.mark.question("softmax", points=0)
+def test_columns_of_scores_that_lie_far_from_each_other(expect: Expect) -> None:
+    ln3 = 1.0986123
+    levels = torch.tensor([[-800.0, 0.0, 900.0]], dtype=torch.float64)
+    columns = torch.cat([levels, levels + ln3])
+    expect.value(
+        "softmax",
+        (columns, 0),
+        torch.tensor([[0.25] * 3, [0.75] * 3]).double(),
+        likely="every column has a largest score of its own; the others of the table say nothing",
+        tolerance=Tolerance(atol=1e-6, rtol=0.0),
+    )
+
+
+@pytest.mark.question("softmax", points=0)
+def test_the_second_of_four_dimensions(expect: Expect, draw: Draw) -> None:
+    scores = draw.normal(2, 3, 4, 5)
+    got = expect.result("softmax", scores, 1)
+    alone = expect.result("softmax", scores[1, :, 2, 3])
+    fits = isinstance(got, torch.Tensor) and got.shape == scores.shape
+    expect.that(
+        fits and torch.allclose(got[1, :, 2, 3], alone, atol=1e-6),
+        got="other weights than those of the same numbers alone",
+        expected="the same, in the same place",
+        likely="the other dimensions keep their order",
+    )

@@ -10,8 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from ..compare import difference
+from ..cotangents import cotangent_of
 from ..expect import Expect
 from .declaration import Traits
 from .inputs import LEADING, Sizes, Tensor, arguments_of
@@ -50,7 +52,8 @@ def _check_function(expect: Expect, traits: Traits) -> None:
     value = expect.result(question, *args)
     cotangent = _cotangent(expect, value, expect.that)
     pulled = expect.pulled(question, *args, cotangent=cotangent)
-    steps = [_step(expect, arg) for arg in args]
+    judged = range(len(args)) if traits.judged is None else traits.judged
+    steps = [_step(expect, arg) if n in judged else None for n, arg in enumerate(args)]
     slopes = [
         _dot(expect.result(question, *_moved(args, steps, sign * _STEP)), cotangent)
         for sign in (1, -1)
@@ -124,10 +127,10 @@ def _sample(item: Any, arg: Any, index: int) -> Any:
 
 
 def _part(value: Any, index: int, keep: bool) -> Any:
-    if not isinstance(value, torch.Tensor | tuple | list) or index >= len(value):
-        return value
     if isinstance(value, tuple | list):
         return type(value)(_part(item, index, keep) for item in value)
+    if not isinstance(value, torch.Tensor) or index >= len(value):
+        return value
     return value[index : index + 1] if keep else value[index]
 
 
@@ -144,22 +147,19 @@ def _moved(args: Sequence[Any], steps: Sequence[Any], size: float) -> list[Any]:
 
 
 def _cotangent(expect: Expect, value: Any, that: Callable[..., None]) -> Any:
-    values = value if isinstance(value, tuple | list) else (value,)
-    kinds = [getattr(item, "dtype", type(item).__name__) for item in values]
+    kinds = [getattr(item, "dtype", type(item).__name__) for item in tree_leaves(value)]
     that(
         all(kind == torch.float64 for kind in kinds),
         got=f"{', '.join(map(str, kinds))} for float64 inputs",
         expected="torch.float64, the dtype of the inputs",
         likely=_GRADIENT,
     )
-    drawn = tuple(expect.draw.normal(*item.shape, dtype=torch.float64) for item in values)
-    return drawn if isinstance(value, tuple | list) else drawn[0]
+    return cotangent_of(expect.draw, value)
 
 
 def _dot(value: Any, cotangent: Any) -> float:
-    values = value if isinstance(value, tuple | list) else (value,)
-    seeds = cotangent if isinstance(cotangent, tuple) else (cotangent,)
-    return sum(float((v.detach() * s).sum()) for v, s in zip(values, seeds, strict=True))
+    pairs = zip(tree_leaves(value), tree_leaves(cotangent), strict=True)
+    return sum(float((one.detach() * other).sum()) for one, other in pairs)
 
 
 def _follow(gradients: Sequence[Any], steps: Sequence[Any]) -> float:

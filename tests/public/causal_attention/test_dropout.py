@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from autograder.suite import Expect, Forbidden
+from autograder.suite import Expect, Forbidden, difference
+from autograder.suite.chance import dependence_problem, rate_problem
+from autograder.suite.compare import describe
 from autograder.suite.traits import Made, Tensor, Traits, check_by_itself, rows
 
 X = torch.tensor([[1.5, -2.0, 0.5], [3.0, 0.0, -1.0]])
@@ -132,4 +134,75 @@ def test_dropout_attention_weights_agrees_with_itself(expect: Expect) -> None:
                 Made(lambda draw, sizes: False),
             ],
         ),
+    )
+
+
+@pytest.mark.question("dropout", points=0)
+def test_rows_columns_and_items_do_not_fall_together(expect: Expect) -> None:
+    got = expect.result("dropout", torch.ones(30, 24, 20, dtype=torch.float64), 0.4)
+    _falls_one_by_one(expect, got, 0.4)
+
+
+@pytest.mark.question("dropout", points=0)
+def test_a_probability_below_zero_is_refused_in_eval_too(expect: Expect) -> None:
+    for training in (True, False):
+        expect.raises(
+            "dropout",
+            torch.ones(3),
+            -0.25,
+            training,
+            error=ValueError,
+            likely="the range has two ends, and p is looked at before anything else",
+        )
+
+
+@pytest.mark.question("dropout", points=0)
+def test_what_falls_has_no_gradient_and_what_stays_has_one(expect: Expect) -> None:
+    ones = torch.ones(400, dtype=torch.float64)
+    pulled = expect.pulled("dropout", ones, 0.4, cotangent=ones)
+    text = difference(pulled.inputs[0], pulled.value)
+    expect.that(
+        text is None,
+        got=f"{text}",
+        expected="of ones, the gradient is the result itself",
+        likely="the same number multiplies x on the way there and the gradient on the way back",
+    )
+
+
+@pytest.mark.question("dropout_attention_weights", points=0)
+def test_weights_fall_one_by_one_and_afresh(expect: Expect) -> None:
+    # values that are the unit vectors show the weights
+    args = (torch.ones(30, 24, 20), torch.eye(20).repeat(30, 1, 1), 0.4)
+    calls = [expect.result("dropout_attention_weights", *args) for _ in range(2)]
+    _falls_one_by_one(expect, calls[0], 0.4)
+    expect.that(
+        not torch.equal(*calls),
+        got="the same weights in two calls",
+        expected="others in each call",
+        likely="chance is left alone: nothing fixes what is drawn",
+    )
+
+
+@pytest.mark.question("dropout_attention_weights", points=0)
+def test_nothing_is_left_at_a_probability_of_one(expect: Expect) -> None:
+    expect.value(
+        "dropout_attention_weights",
+        (torch.ones(2, 3), torch.ones(3, 4), 1.0),
+        torch.zeros(2, 4),
+        likely="zeros, and none of them comes from a division by zero",
+    )
+
+
+def _falls_one_by_one(expect: Expect, got: object, p: float) -> None:
+    fits = isinstance(got, torch.Tensor) and got.shape == (30, 24, 20)
+    expect.that(
+        fits, got=describe(got), expected="shape (30, 24, 20)", likely="zeros stand in place"
+    )
+    assert isinstance(got, torch.Tensor)
+    problem = dependence_problem(got == 0) or rate_problem(got == 0, p)
+    expect.that(
+        problem is None,
+        got=f"{problem}",
+        expected=f"each number falls with a chance of {p} of its own",
+        likely="how many random numbers does it take, and of which shape?",
     )

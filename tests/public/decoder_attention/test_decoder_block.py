@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect, ExpectLayer, Tolerance
+from autograder.suite.traits import Size, Tensor, Traits, check_by_itself
 
 # computed from numbers that were rounded to four decimals
 FROM_PRINTED = Tolerance(atol=5e-4, rtol=0.0)
@@ -91,4 +92,17 @@ def test_at_once_or_token_by_token(expect: Expect, draw: Draw) -> None:
         got="other results when the tokens come one by one, each with the present of the last",
         expected="the same as for all tokens at once",
         likely=likely,
+    )
+
+
+@pytest.mark.question("DecoderBlock", points=0)
+def test_decoder_block_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect,
+        Traits(
+            "DecoderBlock",
+            [Tensor("B T H*2*p")],
+            build=[Size("H*2*p"), Size("H"), Size("F")],
+            sizes={"p": 2},
+        ),
     )

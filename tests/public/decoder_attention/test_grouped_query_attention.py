@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect, Tolerance
+from autograder.suite.traits import Made, Size, Tensor, Traits, check_by_itself
 
 # numbers are given to four decimals
 PRINTED = Tolerance(atol=6e-5, rtol=0.0)
@@ -117,3 +118,28 @@ def test_any_length(expect: Expect, draw: Draw) -> None:
             expected=str((2, num_tokens, 8)),
             likely="the mask is made for the tokens of this call",
         )
+
+
+@pytest.mark.question("grouped_query_attention", points=0)
+def test_grouped_query_attention_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect,
+        Traits(
+            "grouped_query_attention",
+            [Tensor("B G*R T d"), Tensor("B G S d"), Tensor("B G S d_v")],
+            sizes={"G": 2, "R": 3},
+        ),
+    )
+
+
+@pytest.mark.question("GroupedQueryAttention", points=0)
+def test_grouped_query_attention_layer_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect,
+        Traits(
+            "GroupedQueryAttention",
+            [Tensor("B T G*R*d")],
+            build=[Size("G*R*d"), Size("G*R"), Size("G"), Made(lambda draw, sizes: True)],
+            sizes={"G": 2, "R": 3},
+        ),
+    )

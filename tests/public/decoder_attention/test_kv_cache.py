@@ -10,6 +10,7 @@ import torch
 
 from autograder.suite import Expect, difference
 from autograder.suite.compare import FROM_PRINTED, describe
+from autograder.suite.traits import Size, Tensor, Traits, check_by_itself
 
 LN_3, LN_12 = math.log(3), math.log(12)
 
@@ -154,3 +155,24 @@ def _pair(layer: Any, value: Any, likely: str) -> Any:
     is_pair = isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], torch.Tensor)
     layer.that(is_pair, got=describe(value), expected="the pair (output, present)", likely=likely)
     return value
+
+
+@pytest.mark.question("cached_attention", points=0)
+def test_cached_attention_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect,
+        Traits("cached_attention", [Tensor("B H T d"), Tensor("B H T d"), Tensor("B H T d_v")]),
+    )
+
+
+@pytest.mark.question("CachedAttention", points=0)
+def test_cached_attention_layer_agrees_with_itself(expect: Expect) -> None:
+    check_by_itself(
+        expect,
+        Traits(
+            "CachedAttention",
+            [Tensor("B T H*2*p")],
+            build=[Size("H*2*p"), Size("H")],
+            sizes={"p": 2},
+        ),
+    )

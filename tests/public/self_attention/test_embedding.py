@@ -140,3 +140,39 @@ def test_table_can_be_learned(expect: Expect) -> None:
 @pytest.mark.question("embed", points=0)
 def test_embed_agrees_with_itself(expect: Expect) -> None:
     check_by_itself(expect, Traits("embed", [Ids("T", below="V"), Tensor("V d")]))
+
+
+@pytest.mark.question("build_vocabulary", points=0)
+def test_commas_in_words_and_spaces_of_any_kind(expect: Expect) -> None:
+    expect.value(
+        "build_vocabulary",
+        ("so ,we\tread  1,000 pages\n",),
+        {"1000": 0, "pages": 1, "read": 2, "so": 3, "we": 4},
+        likely="a comma goes without a trace, wherever it stands; what is white parts words",
+    )
+    found = expect.result("build_vocabulary", "so it is")
+    expect.that(
+        all(type(place) is int for place in found.values()),
+        got=f"{[type(place).__name__ for place in found.values()]}",
+        expected="plain integers",
+        likely="a place in a list is an int",
+    )
+
+
+@pytest.mark.question("encode", points=0)
+def test_sentences_with_commas_in_words_and_spaces_of_any_kind(expect: Expect) -> None:
+    expect.value(
+        "encode",
+        ("1,000\tpages  ,", {"1000": 2**30 + 7, "pages": 1, "000": 5}),
+        torch.tensor([2**30 + 7, 1]),
+        likely="the sentence is cut into words as that of the vocabulary was",
+    )
+    expect.value("encode", ("so", {"so": 3}), torch.tensor([3]), likely="one word is a row of one")
+
+
+@pytest.mark.question("embed", points=0)
+def test_one_token_of_a_larger_table(expect: Expect) -> None:
+    table = torch.arange(12.0).view(4, 3)
+    expect.value(
+        "embed", (torch.tensor([1]), table), table[1:2], likely="one token is a table of one row"
+    )
