@@ -60,7 +60,7 @@ class ExerciseGrader:
     ) -> tuple[tuple[QuestionResult, ...], tuple[str, ...]]:
         """The result of each question, and notes for the student; tells `watch` where it is."""
         task = _Task(assignment, exercise, answers, seed, watch, set())
-        results = self._named(task, self._judged(task))
+        results = [self._named(task, r) for r in self._judged(task)]
         notes = []
         for number, result in enumerate(results):
             names = functions_to_substitute(exercise, answers.text, results, result)
@@ -68,9 +68,10 @@ class ExerciseGrader:
                 substitution = ReferenceSubstitution(
                     self._runner.solution(exercise.hidden_suite), names
                 )
-                again = self._judged(task, result.question, substitution)
-                if again[0].score > result.score:
-                    (results[number],) = self._named(task, again, substitution)
+                (again,) = self._judged(task, result.question, substitution)
+                again = self._named(task, again, substitution)
+                if again.score > result.score:
+                    results[number] = again
                     notes.append(_about_lending(result.question, names))
         if task.ruled and (ways := evasions(answers.text)):
             notes.append(_about_evasions(sorted(task.ruled), ways))
@@ -97,23 +98,28 @@ class ExerciseGrader:
             task.ruled.update(worker.ruled)
 
     def _named(
-        self,
-        task: _Task,
-        results: Sequence[QuestionResult],
-        substitution: ReferenceSubstitution | None = None,
-    ) -> list[QuestionResult]:
-        """The results with their mistakes' names, for which a fresh worker is asked once more."""
+        self, task: _Task, result: QuestionResult, substitution: ReferenceSubstitution | None = None
+    ) -> QuestionResult:
+        """The result with its mistake's name, for which it is asked once more."""
+        task.watch.enter(Place(task.exercise.name, result.question))
         diagnosis = self._diagnoses[task.exercise.hidden_suite]
+        return diagnosis.explain(
+            result, partial(self._probed, task, substitution), task.answers.text
+        )
+
+    def _probed(
+        self, task: _Task, substitution: ReferenceSubstitution | None, question: str, batch: Batch
+    ) -> Sequence[RawReply] | None:
+        """The replies of a fresh worker; None where there is nothing to ask, or it ends."""
+        if question in task.answers.broken:
+            return None
         worker = RemoteImplementation(*self._worker_of(task), substitution, self._given_to(task))
-        named = []
         try:
-            for result in results:
-                task.watch.enter(Place(task.exercise.name, result.question))
-                ask = partial(_probed, task, worker)
-                named.append(diagnosis.explain(result, ask, task.answers.text))
+            return worker.replies(batch, Budget.of(task.assignment.limits))
+        except AnswerFault:
+            return None
         finally:
             worker.close()
-        return named
 
     def _worker_of(
         self, task: _Task
@@ -149,19 +155,6 @@ class _Task:
         worker.begin_question(question)
         if place in self.watch.left_out:
             worker.refuse(AnswerTimeout(_TOO_LONG))
-
-
-def _probed(
-    task: _Task, worker: RemoteImplementation, question: str, batch: Batch
-) -> Sequence[RawReply] | None:
-    """The replies to a second asking; None where there is nothing to ask, or the worker ends."""
-    if question in task.answers.broken:
-        return None
-    worker.begin_question(question)
-    try:
-        return worker.replies(batch, Budget.of(task.assignment.limits))
-    except AnswerFault:
-        return None
 
 
 def _about_lending(question: str, names: Sequence[str]) -> str:

@@ -48,10 +48,12 @@ class Recorder:
         self.returned(outcome.value)
         return outcome
 
-    def gradients(self, name: str, args: Sequence[Any], cotangent: Any) -> Gradients:
+    def gradients(
+        self, name: str, args: Sequence[Any], cotangent: Any, frozen: Sequence[int] = ()
+    ) -> Gradients:
         """See `Implementation.gradients`."""
         self.last = Asked(name, tuple(args), gradients=True)
-        found = self._inner.gradients(name, args, cotangent)
+        found = self._inner.gradients(name, args, cotangent, frozen)
         self.returned(found.value)
         return found
 
@@ -91,10 +93,12 @@ class _RecordedLayer:
         self._recorder.returned(outcome.value)
         return outcome
 
-    def gradients(self, args: Sequence[Any], cotangent: Any) -> Gradients:
+    def gradients(
+        self, args: Sequence[Any], cotangent: Any, frozen: Sequence[int] = ()
+    ) -> Gradients:
         """See `Layer.gradients`."""
         self._recorder.last = replace(self._state, args=tuple(args), gradients=True)
-        found = self._inner.gradients(args, cotangent)
+        found = self._inner.gradients(args, cotangent, frozen)
         self._recorder.returned(found.value)
         return found
 

@@ -20,6 +20,13 @@ def call_text(name: str, args: Sequence[Any]) -> str:
     return f"{name}({', '.join(argument_text(arg) for arg in args)})"
 
 
+def gradient_text(name: str, args: Sequence[Any], frozen: Sequence[int] = ()) -> str:
+    """The call whose gradient is asked for, and which arguments want none."""
+    places = " and ".join(str(place + 1) for place in frozen)
+    wanted = f", where argument {places} wants none" if frozen else ""
+    return f"the gradient of {call_text(name, args)}{wanted}"
+
+
 def steps_text(name: str, steps: Sequence[Step]) -> str:
     """Several calls, a line each, and whose state each one gets."""
     lines = [f"{name}, {len(steps)} calls:"]

@@ -25,6 +25,8 @@ _FAR_SQUARES = 9.0
 _REPEATED = 0.7
 #: entries of a call below which parts that repeat can't be told from chance
 _ENOUGH = 600
+#: rates at which there are enough dropped and kept entries to see a pattern
+_PATTERNED = (0.2, 0.8)
 _ORDINALS = ("first", "second", "third", "fourth")
 #: what is often written in place of 1 / (1 - p), and how it is told
 _FACTORS: Mapping[Callable[[float], float], str] = {
@@ -183,7 +185,8 @@ def causal_dropout_problem(weights: torch.Tensor, p: float) -> str | None:
     """None if equal causal attention weights were dropped out as they should be.
 
     `weights` are (calls, B, H, T, T) after dropout. Row t had the weight 1 / (t + 1) for token t
-    and each before it. Each of them is now 0 or divided by 1 - p, on its own along every dimension.
+    and each before it. Each of them is now 0 or divided by 1 - p, on its own along every dimension;
+    of rates below a fifth or above four fifths only the share is judged.
     """
     weights = weights.detach()
     past = torch.ones_like(weights).tril().bool()
@@ -192,6 +195,8 @@ def causal_dropout_problem(weights: torch.Tensor, p: float) -> str | None:
     problem = _changed_problem(weights, torch.where(past, before, 0.0), dropped, p)
     if problem is not None:
         return problem
+    if not _PATTERNED[0] <= p <= _PATTERNED[1]:
+        return rate_problem(dropped, p, past)
     together = together_problem(dropped, p, ("calls", "samples", "heads", "queries", "keys"), past)
     return (
         together

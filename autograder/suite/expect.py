@@ -5,7 +5,7 @@ Every failure tells the call with its shapes, what came, what was expected, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -13,8 +13,9 @@ import torch
 
 from ..errors import AnswerRaised
 from .arguments import changes, gradient_faults
-from .calls import call_text, steps_text
+from .calls import call_text, gradient_text, steps_text
 from .compare import Tolerance, difference
+from .cotangents import After, compared, cotangent_of
 from .draw import Draw
 from .failures import (
     Failures,
@@ -65,7 +66,7 @@ class Expect:
         *args: Any,
         likely: str,
         tolerance: Tolerance | None = None,
-        after: Callable[[torch.Tensor], torch.Tensor] | None = None,
+        after: After | None = None,
     ) -> Any:
         """The answer equals the solution on these arguments and changes none of them.
 
@@ -84,7 +85,7 @@ class Expect:
         *,
         likely: str,
         tolerance: Tolerance | None = None,
-        after: Callable[[torch.Tensor], torch.Tensor] | None = None,
+        after: After | None = None,
     ) -> Any:
         """The answer equals a given value and changes none of its arguments; returns it, if right.
 
@@ -93,9 +94,7 @@ class Expect:
         right = expected
         with self.failures.softly():
             got = self.result(question, *args, likely=likely)
-            one, other = got, expected
-            if after is not None and _alike(got, expected):
-                one, other = after(got), after(expected)
+            one, other = compared(got, expected, after)
             text = difference(one, other, tolerance)
             if text is not None:
                 self.failures.add(wrong_value(self._call, text, one, other, likely))
@@ -132,22 +131,30 @@ class Expect:
         check_that(self._call, holds, got, expected, likely)
 
     def gradients(
-        self, question: str, *args: Any, likely: str, to: Sequence[int] | None = None
+        self,
+        question: str,
+        *args: Any,
+        likely: str,
+        to: Sequence[int] | None = None,
+        frozen: Sequence[int] = (),
+        after: After | None = None,
     ) -> None:
-        """Gradients to every floating point input equal the solution's, for a random cotangent.
+        """Value and gradients to every floating point input equal the solution's.
 
-        With `to`, only those to the arguments at these places are judged.
+        The cotangent is random; with `after`, it is what comes back through that function, after
+        which values are compared. With `to`, only gradients to the arguments at these places are
+        judged; arguments at the places `frozen` want none.
         """
-        cotangent = self._cotangent(self.solution.call(question, args).value)
-        expected = self.solution.gradients(question, args, cotangent)
-        self._call = f"the gradient of {call_text(question, args)}"
+        cotangent = cotangent_of(self.draw, self.solution.call(question, args).value, after)
+        expected = self.solution.gradients(question, args, cotangent, frozen)
+        self._call = gradient_text(question, args, frozen)
         with self.failures.softly():
             with self._explained(question):
-                got = self.implementation.gradients(question, args, cotangent)
-            text = difference(got.value, expected.value)
+                got = self.implementation.gradients(question, args, cotangent, frozen)
+            one, other = compared(got.value, expected.value, after)
+            text = difference(one, other)
             if text is not None:
-                wrong = wrong_value(self._call, text, got.value, expected.value, likely)
-                self.failures.add(wrong)
+                self.failures.add(wrong_value(self._call, text, one, other, likely))
             judged = [
                 gradient if to is None or place in to else None
                 for place, gradient in enumerate(expected.inputs)
@@ -159,7 +166,7 @@ class Expect:
         self, question: str, *args: Any, cotangent: torch.Tensor, likely: str = ""
     ) -> Gradients:
         """The answer's value and gradients for a given cotangent, for a test of a property."""
-        self._call = f"the gradient of {call_text(question, args)}"
+        self._call = gradient_text(question, args)
         with self._explained(question):
             return self.implementation.gradients(question, args, cotangent)
 
@@ -210,21 +217,8 @@ class Expect:
             lambda: self.implementation.build(question, args), self._fail, error, likely, naming
         )
 
-    def _cotangent(self, value: Any) -> Any:
-        if isinstance(value, torch.Tensor):
-            return self.draw.normal(*value.shape, dtype=value.dtype)
-        return tuple(self._cotangent(item) for item in value)
-
     def _fail(self, text: str, likely: str) -> None:
         self.failures.add(WrongAnswer(message(self._call, text, f"likely: {likely}")))
 
     def _explained(self, question: str) -> AbstractContextManager[None]:
         return explained(self._call, question, signature_of(self._solution, question))
-
-
-def _alike(got: Any, expected: torch.Tensor) -> bool:
-    return (
-        isinstance(got, torch.Tensor)
-        and got.shape == expected.shape
-        and got.dtype == expected.dtype
-    )

@@ -54,8 +54,10 @@ class Layer(Protocol):
     def forward(self, args: Sequence[Any]) -> Outcome:
         """Calls the layer."""
 
-    def gradients(self, args: Sequence[Any], cotangent: Any) -> Gradients:
-        """Calls the layer and pulls the cotangent back to its inputs and weights."""
+    def gradients(
+        self, args: Sequence[Any], cotangent: Any, frozen: Sequence[int] = ()
+    ) -> Gradients:
+        """Calls the layer and pulls the cotangent back to its weights and to inputs not frozen."""
 
     def steps(self, steps: Sequence[Step]) -> tuple[Any, ...]:
         """Calls the layer several times; the values as they are after the last call."""
@@ -88,8 +90,13 @@ class Implementation(Protocol):
     def call(self, name: str, args: Sequence[Any]) -> Outcome:
         """Calls the function `name`."""
 
-    def gradients(self, name: str, args: Sequence[Any], cotangent: Any) -> Gradients:
-        """Calls the function and pulls the cotangent back to every floating point input."""
+    def gradients(
+        self, name: str, args: Sequence[Any], cotangent: Any, frozen: Sequence[int] = ()
+    ) -> Gradients:
+        """Calls the function and pulls the cotangent back to floating point inputs.
+
+        Arguments at the places `frozen` want no gradient, as data that nobody trains.
+        """
 
     def steps(self, name: str, steps: Sequence[Step]) -> tuple[Any, ...]:
         """Calls the function several times; the values as they are after the last call."""

@@ -12,10 +12,17 @@ from torch.utils._pytree import tree_map_only
 
 from ..errors import AnswerNotImplemented, AnswerRaised
 from ..worker.devices import MIXED_DEVICES
-from ..worker.execution import tensors_in
-from .arguments import changes, gradient_difference, gradient_faults, not_finite, weight_faults
-from .calls import call_text, steps_text
+from .arguments import (
+    Compare,
+    changes,
+    gradient_difference,
+    gradient_faults,
+    not_finite,
+    weight_faults,
+)
+from .calls import call_text, gradient_text, steps_text
 from .compare import Tolerance, difference, form_difference
+from .cotangents import cotangent_of
 from .draw import Draw
 from .failures import (
     Failures,
@@ -36,9 +43,8 @@ from .local import signature_of
 class ExpectLayer:
     """One class of an exercise, built by the answer and by the solution.
 
-    Both get the same random weights, distinct for every parameter, biases not zero. Raises
-    `AssertionError` where the answer has no weight of a required name or shape. In a public suite
-    there is no solution: `load` the weights and compare with given values.
+    Both get the same random weights, distinct for each parameter. Raises `AssertionError` where
+    the answer lacks a weight. A public suite has no solution: `load` weights, compare with values.
     """
 
     def __init__(
@@ -174,14 +180,6 @@ class ExpectLayer:
             if text is not None:
                 self._failures.add(wrong_value(self._call, text, got, expected, likely))
 
-    def shape(self, *args: Any, likely: str) -> None:
-        """The forward value has the solution's shape; for inputs on the meta device."""
-        expected = self.reference.forward(args).value
-        got = self.result(*args, likely=likely)
-        text = form_difference(got, expected)
-        if text is not None:
-            self._failures.add(wrong_value(self._call, text, got, expected, likely))
-
     def moves(self, *args: Any, likely: str) -> None:
         """Forward works on another device: all that it computes with is there, and so is its value.
 
@@ -213,9 +211,9 @@ class ExpectLayer:
         self._call = call_text(f"{self._built}.forward", args)
         check_raises(lambda: self.answer.forward(args).value, self._fail, error, likely, naming)
 
-    def gradients(self, *args: Any, likely: str) -> None:
-        """Gradients to inputs and to every weight equal the solution's, for a random cotangent."""
-        self._backward(args, gradient_difference, likely)
+    def gradients(self, *args: Any, likely: str, frozen: Sequence[int] = ()) -> None:
+        """Value and gradients to weights, and to inputs not `frozen`, equal the solution's."""
+        self._backward(args, gradient_difference, likely, frozen, values=True)
 
     def trains(self, *args: Any, likely: str) -> None:
         """A backward pass works, and what the solution has a gradient to gets a finite one.
@@ -225,17 +223,22 @@ class ExpectLayer:
         self._backward(args, not_finite, likely)
 
     def _backward(
-        self, args: Sequence[Any], compare: Callable[[Any, Any], str | None], likely: str
+        self,
+        args: Sequence[Any],
+        compare: Compare,
+        likely: str,
+        frozen: Sequence[int] = (),
+        values: bool = False,
     ) -> None:
-        value = self.reference.forward(args).value
-        cotangent = tuple(
-            self._draw.normal(*tensor.shape, dtype=tensor.dtype) for tensor in tensors_in(value)
-        )
-        expected = self.reference.gradients(args, cotangent)
-        self._call = f"the gradient of {call_text(f'{self._built}.forward', args)}"
+        cotangent = cotangent_of(self._draw, self.reference.forward(args).value)
+        expected = self.reference.gradients(args, cotangent, frozen)
+        self._call = gradient_text(f"{self._built}.forward", args, frozen)
         with self._failures.softly():
             with self._explained():
-                got = self.answer.gradients(args, cotangent)
+                got = self.answer.gradients(args, cotangent, frozen)
+            text = difference(got.value, expected.value) if values else None
+            if text is not None:
+                self._failures.add(wrong_value(self._call, text, got.value, expected.value, likely))
             faults = weight_faults(got.weights, expected.weights, compare)
             for fault in (*faults, *gradient_faults(args, got.inputs, expected.inputs, compare)):
                 self._failures.add(wrong_gradient(self._call, fault, likely))

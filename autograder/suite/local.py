@@ -65,11 +65,13 @@ class LocalImplementation:
             value, after = execution.call(function, args)
         return Outcome(value, tuple(after))
 
-    def gradients(self, name: str, args: Sequence[Any], cotangent: Any) -> Gradients:
+    def gradients(
+        self, name: str, args: Sequence[Any], cotangent: Any, frozen: Sequence[int] = ()
+    ) -> Gradients:
         """See `Implementation.gradients`."""
         function = self._get(name)
         with _faults(name):
-            value, inputs, _ = execution.gradients(function, args, cotangent)
+            value, inputs, _ = execution.gradients(function, args, cotangent, frozen)
         return Gradients(value, tuple(inputs))
 
     def steps(self, name: str, steps: Sequence[Step]) -> tuple[Any, ...]:
@@ -116,10 +118,12 @@ class LocalLayer:
             value, after = execution.call(self._layer, args)
         return Outcome(value, tuple(after))
 
-    def gradients(self, args: Sequence[Any], cotangent: Any) -> Gradients:
+    def gradients(
+        self, args: Sequence[Any], cotangent: Any, frozen: Sequence[int] = ()
+    ) -> Gradients:
         """See `Layer.gradients`."""
         with _faults(self._name):
-            value, inputs, weights = execution.gradients(self._layer, args, cotangent)
+            value, inputs, weights = execution.gradients(self._layer, args, cotangent, frozen)
         return Gradients(value, tuple(inputs), weights)
 
     def steps(self, steps: Sequence[Step]) -> tuple[Any, ...]:

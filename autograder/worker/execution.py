@@ -105,17 +105,22 @@ def _state(value: Any) -> Any:
 
 
 def gradients(
-    function: Callable[..., Any], args: Sequence[Any], cotangent: Any
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    cotangent: Any,
+    frozen: Sequence[int] = (),
 ) -> tuple[Any, list[Any], dict[str, torch.Tensor | None]]:
     """Calls, and pulls `cotangent` (of the value's shape) back to inputs and trainable weights.
 
     Gradients to inputs come in the form of the inputs: a tuple of tensors has a tuple of gradients.
+    Arguments at the places `frozen` want none, as data that nobody trains.
     Raises what the answer raises, and RuntimeError where a cotangent is of another shape.
     """
     memo: dict[int, torch.Tensor] = {}
     copies = [copy_of(arg, memo) for arg in args]
+    kept = {id(leaf) for place in frozen for leaf in tensors_in(copies[place])}
     for tensor in memo.values():
-        if tensor.is_floating_point():
+        if tensor.is_floating_point() and id(tensor) not in kept:
             tensor.requires_grad_()
     leaves, form = tree_flatten(copies)  # before the call, which may change a list
     wanted = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.requires_grad]

@@ -46,9 +46,12 @@ class AskedImplementation(ABC):
         """See `Implementation.call`."""
         return replies.outcome(self.ask(name, "call", name, list(args)), len(args))
 
-    def gradients(self, name: str, args: Sequence[Any], cotangent: Any) -> Gradients:
+    def gradients(
+        self, name: str, args: Sequence[Any], cotangent: Any, frozen: Sequence[int] = ()
+    ) -> Gradients:
         """See `Implementation.gradients`."""
-        return replies.gradients(self.ask(name, "gradients", name, list(args), cotangent), args)
+        reply = self.ask(name, "gradients", name, list(args), cotangent, list(frozen))
+        return replies.gradients(reply, args)
 
     def steps(self, name: str, steps: Sequence[Step]) -> tuple[Any, ...]:
         """See `Implementation.steps`."""
@@ -81,9 +84,12 @@ class AskedLayer:
         """See `Layer.forward`."""
         return replies.outcome(self._ask("forward", list(args)), len(args))
 
-    def gradients(self, args: Sequence[Any], cotangent: Any) -> Gradients:
+    def gradients(
+        self, args: Sequence[Any], cotangent: Any, frozen: Sequence[int] = ()
+    ) -> Gradients:
         """See `Layer.gradients`."""
-        return replies.gradients(self._ask("layer_gradients", list(args), cotangent), args)
+        reply = self._ask("layer_gradients", list(args), cotangent, list(frozen))
+        return replies.gradients(reply, args)
 
     def steps(self, steps: Sequence[Step]) -> tuple[Any, ...]:
         """See `Layer.steps`."""

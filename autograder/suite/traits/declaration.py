@@ -29,6 +29,8 @@ _LARGEST_VECTOR = 67
 #: leading dimensions that are tried in turn, with one in every place; of five dimensions; all one
 _LEADS: tuple[tuple[int, ...], ...] = ((), (1, 3), (3, 1))
 _FIVE, _ONES = (2, 1, 3, 2), (1, 1)
+#: how many samples, and the largest size, of sizes in the middle
+_SAMPLES, _MIDDLE = 5, 24
 
 #: of a layer's weights, by name and shape
 Weights = Callable[[Draw, str, tuple[int, ...]], torch.Tensor]
@@ -46,9 +48,11 @@ class Traits:
     `inputs` are the arguments of a call (of `forward`), `build` those of the class. A letter in a
     shape is a size; `sizes`, `smallest` and `largest` say what it is and becomes where that is not
     the usual, and a letter in `fixed` stays as it is. Values are compared after `after`, in `dtype`
-    where nothing else is asked for; `weights` fills a layer. `likely` replaces the likely cause
-    that a trait's failure tells. `own` names, by trait, a test of the suite that shows it;
-    `without` says why there is none.
+    where nothing else is asked for; `weights` fills a layer. `factors` multiply the numbers of the
+    tensor arguments, in their order, once: large ones, and moderate results. With `judged`, only
+    gradients to the arguments at these places are. `likely` replaces the likely cause that a
+    trait's failure tells. `own` names, by trait, a test of the suite that shows it; `without` says
+    why there is none.
     """
 
     question: str
@@ -58,6 +62,8 @@ class Traits:
     smallest: Mapping[str, int] = field(default_factory=dict)
     largest: Mapping[str, int] = field(default_factory=dict)
     fixed: Sequence[str] = ()
+    factors: Sequence[float] = ()
+    judged: Sequence[int] | None = None
     dtype: torch.dtype = torch.float32
     weights: Weights = moderate
     after: Callable[[torch.Tensor], torch.Tensor] | None = None
@@ -131,6 +137,30 @@ class Traits:
         """Where one dimension follows, the last leading one is a length."""
         last = (self._largest("T"),) if self._least_dimensions() == 1 else (2,)
         return (*_LEADS, last)
+
+    def middling(self, draw: Draw) -> Sizes:
+        """Sizes that nobody can know before: none small, none large, of five samples.
+
+        Where there are no samples they are twice as large.
+        """
+        times = 1 if self.has_leading or "B" in self.usual().letters else 2
+        letters = [*self.call_letters(), *self.built_letters()]
+        drawn = {x: self._drawn(x, draw, times) for x in letters}
+        vectors = self.has_leading and self._least_dimensions() == 1
+        leading = (_SAMPLES, self._drawn("T", draw, 1)) if vectors else (_SAMPLES,)
+        return self.usual(leading).but(drawn)
+
+    def _drawn(self, letter: str, draw: Draw, times: int) -> int:
+        if letter == "B":
+            return _SAMPLES
+        high = max(1, min(_MIDDLE, 3 * self._largest(letter) // 8) * times)
+        return draw.integer(max(1, 3 * high // 4), high)
+
+    def all_large(self) -> Sizes:
+        """Everything that may be long at its longest, in one sample."""
+        letters = self.call_letters()
+        large = {x: self._largest(x) for x in letters}
+        return self.usual().but({x: n if n >= _LARGEST_VECTOR else 1 for x, n in large.items()})
 
     def other(self, base: Sizes) -> Sizes:
         """Other sizes for what may change from call to call: shorter by one, longer by two."""

@@ -9,8 +9,21 @@ import torch
 
 from ..expect import Expect
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
-from .inputs import Sizes, arguments_of
-from .layouts import LAYOUTS, contiguous, turned
+from .inputs import Pair, Sizes, Tensor, arguments_of, normal, positive
+from .layouts import LAYOUTS, shared, turned, with_zeros
+
+_TWICE = "one tensor may stand in several places: what writes into one of them writes into all"
+_NUMBERS = (
+    "numbers of any size count as they are, and a zero is a number like any other: nothing is cut "
+    "off, rounded or left out"
+)
+_FROZEN = (
+    "each argument may be the only one that wants a gradient, as weights are beside data: what one "
+    "of them needs does not hang on another's `requires_grad`"
+)
+#: the size of everything, where all is of one size
+_ALIKE = 4
+_SINGLE = "gradients flow in float32 and for large sizes, too: that is how models are trained"
 
 
 def any_layout(expect: Expect, traits: Traits, likely: str) -> None:
@@ -20,30 +33,67 @@ def any_layout(expect: Expect, traits: Traits, likely: str) -> None:
         layouts = LAYOUTS[turn:] + LAYOUTS[:turn]
         arguments = arguments_of(traits.inputs, expect.draw, sizes, traits.dtype, layouts)
         _same(expect, traits, arguments, likely)
+    _same(expect, traits, _all_alike(expect, traits, traits.dtype), _TWICE)
+
+
+def _all_alike(expect: Expect, traits: Traits, dtype: torch.dtype) -> list[Any]:
+    """Arguments of equal sizes, with one tensor for all that have the same shape."""
+    sizes = traits.usual().but(dict.fromkeys(traits.call_letters(), _ALIKE))
+    return shared(_plain(expect, traits, sizes, dtype))
 
 
 def any_size(expect: Expect, traits: Traits, likely: str) -> None:
     """Every size once 1 and once large, with none to three leading dimensions."""
     for sizes in traits.varied(traits.call_letters(), traits.usual()):
         _same(expect, traits, _plain(expect, traits, sizes), likely)
+    for sizes in (traits.middling(expect.draw), traits.all_large()):
+        _same(expect, traits, _plain(expect, traits, sizes), likely)
+    _same(expect, traits, _any_numbers(expect, traits), _NUMBERS)
+
+
+def _any_numbers(expect: Expect, traits: Traits) -> list[Any]:
+    """Large, small and zero ones, in float64, where none of them is lost in a sum."""
+    made = _plain(expect, traits, traits.usual((2, 1, 3)), torch.float64)
+    factors = iter(traits.factors)
+    return [
+        turned((with_zeros(arg) if item.values in (normal, positive) else arg) * next(factors, 1.0))
+        if isinstance(item, Tensor)
+        else arg
+        for item, arg in zip(traits.inputs, made, strict=True)
+    ]
 
 
 def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
-    """The same shapes again with other numbers, first in one argument; then other shapes."""
+    """The same shapes again with other numbers, in one argument after the other; other shapes."""
     usual = traits.usual()
     first, second = _plain(expect, traits, usual), _plain(expect, traits, usual)
-    for arguments in (first, [*first[:-1], second[-1]], second):
-        _same(expect, traits, arguments, likely)
+    for kept in range(len(first), -1, -1):
+        _same(expect, traits, [*first[:kept], *second[kept:]], likely)
     for sizes in (traits.other(usual), usual):
         _same(expect, traits, _plain(expect, traits, sizes, torch.float64), likely)
 
 
 def gradients(expect: Expect, traits: Traits, likely: str) -> None:
-    """To every argument that is differentiable, for plain and for transposed ones."""
-    for leading, layout in (((), contiguous), ((2, 3), turned)):
-        sizes = traits.usual(leading)
-        arguments = arguments_of(traits.inputs, expect.draw, sizes, torch.float64, [layout])
-        expect.gradients(traits.question, *arguments, likely=likely)
+    """To every argument that is differentiable, to all together and to one."""
+
+    def pull(arguments: Sequence[Any], cause: str = likely, frozen: Sequence[int] = ()) -> None:
+        expect.gradients(
+            traits.question,
+            *arguments,
+            likely=cause,
+            to=traits.judged,
+            frozen=frozen,
+            after=traits.after,
+        )
+
+    plain = _plain(expect, traits, traits.usual(), torch.float64)
+    pull(plain)
+    pull(_any_numbers(expect, traits))
+    pull(_all_alike(expect, traits, torch.float64), _TWICE)
+    places = [place for place, item in enumerate(traits.inputs) if isinstance(item, Tensor | Pair)]
+    pull(_plain(expect, traits, traits.middling(expect.draw), torch.float32), _SINGLE)
+    for place in places[:: len(places) - 1] if len(places) > 1 else ():
+        pull(plain, _FROZEN, [place])
 
 
 def _plain(

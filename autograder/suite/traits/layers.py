@@ -11,11 +11,13 @@ from ..compare import difference
 from ..expect import Expect
 from ..layers import ExpectLayer
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
-from .inputs import Sizes, arguments_of
-from .layouts import LAYOUTS, Layout, contiguous, turned
+from .inputs import Input, Sizes, Tensor, arguments_of
+from .layouts import LAYOUTS, Layout, contiguous, turned, with_zeros
 
 #: a rate of dropout with which a call in train mode can't be taken for one in eval mode
 _RATE = 0.5
+#: by how much inputs are larger, and weights smaller, once
+_LARGE = 16
 _MODES = (
     "without dropout a layer computes the same in train mode and in eval mode, in every call, "
     "whatever mode it was in before"
@@ -29,6 +31,10 @@ _WEIGHTS = (
 _COPY = (
     "`copy.deepcopy(layer)`, and a new layer with the `state_dict()` of this one, compute what "
     "this one does: all that a layer knows is in its parameters, buffers and arguments"
+)
+_DATA = (
+    "weights learn from inputs that want no gradient themselves, as data does: whether there is "
+    "one to them does not hang on `x.requires_grad`"
 )
 _BACKWARD = (
     "with dropout the layer has to learn, too: an operation in place (`weights *= ...`, a name "
@@ -79,6 +85,9 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
         calls = traits.varied(traits.call_letters(), built_with)
         for sizes in calls[index % len(calls) :: len(builds)]:
             layer.same(*_arguments(expect, traits, sizes), likely=likely)
+    sizes = traits.middling(expect.draw)
+    layer = _built(expect, traits, sizes)
+    layer.same(*_arguments(expect, traits, sizes, layout=with_zeros), likely=likely)
 
 
 def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
@@ -92,8 +101,10 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
         return _arguments(expect, traits, sizes)
 
     first = inputs()
-    layer.eval().same(*first, likely=likely)
-    layer.same(*inputs(), likely=likely)
+    second = inputs()
+    layer.eval()
+    for kept in range(len(first), -1, -1):
+        layer.same(*first[:kept], *second[kept:], likely=likely)
     layer.same(*_arguments(expect, traits, traits.other(sizes)), likely=likely)
     for mode in (True, False):
         layer.train(mode).same(*inputs(), likely=_MODES)
@@ -101,8 +112,11 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     _refill(expect, traits, layer)
     layer.same(*first, likely=_WEIGHTS)
     layer.train().same(*first, likely=_WEIGHTS)
+    layer.gradients(*first, likely=_MODES)
     for other in (copied, restored):
         other.eval().same(*first, likely=_COPY)
+        other.train().same(*first, likely=_COPY)
+        other.gradients(*first, likely=_COPY)
     if traits.has_rate:
         _with_dropout(expect, traits)
 
@@ -124,16 +138,38 @@ def _with_dropout(expect: Expect, traits: Traits) -> None:
 
 
 def gradients(expect: Expect, traits: Traits, likely: str) -> None:
-    """To inputs and weights, in both modes; with dropout, that there are any."""
-    sizes = traits.usual((2,))
-    layer = _built(expect, traits, sizes).move(dtype=torch.float64)
-    layer.train().gradients(*_arguments(expect, traits, sizes, torch.float64), likely=likely)
+    """To inputs and weights, in both modes and dtypes; with dropout, that there are any."""
+    _middling_gradients(expect, traits, likely)
+    sizes = traits.usual((2, 1, 3))
+    layer = _built(expect, traits, sizes).move(dtype=torch.float64).train()
+    inputs = _arguments(expect, traits, sizes, torch.float64)
+    layer.gradients(*inputs, likely=likely)
+    places = range(len(inputs))
+    for frozen in ([place for place in places if place != kept] for kept in (*places, -1)):
+        layer.gradients(*inputs, likely=_DATA, frozen=frozen)
     if traits.has_rate:
-        sizes = traits.usual((2,), _RATE)
-        layer = _built(expect, traits, sizes).move(dtype=torch.float64).train()
-        layer.trains(*_arguments(expect, traits, sizes, torch.float64), likely=_BACKWARD)
-    inputs = _arguments(expect, traits, sizes, torch.float64, turned)
-    layer.eval().gradients(*inputs, likely=likely)
+        rated = traits.usual((2,), _RATE)
+        dropping = _built(expect, traits, rated).move(dtype=torch.float64).train()
+        dropping.trains(*_arguments(expect, traits, rated, torch.float64), likely=_BACKWARD)
+    layer.fill(lambda name, shape: traits.weights(expect.draw, name, shape) / _LARGE)
+    large = [_enlarged(item, arg) for item, arg in zip(traits.inputs, inputs, strict=True)]
+    layer.eval().gradients(*large, likely=likely)
+
+
+def _middling_gradients(expect: Expect, traits: Traits, likely: str) -> None:
+    sizes = traits.middling(expect.draw)
+    layer = _built(expect, traits, sizes).move(dtype=torch.float32).train()
+    layer.gradients(*_arguments(expect, traits, sizes, torch.float32), likely=likely)
+    layer.move(dtype=torch.float64)
+    less = traits.usual((2,)).but({x: sizes.letters[x] for x in traits.built_letters()})
+    layer.gradients(*_arguments(expect, traits, less, torch.float64), likely=likely)
+    layer.move(dtype=torch.float32)
+    layer.gradients(*_arguments(expect, traits, sizes, torch.float32), likely=likely)
+
+
+def _enlarged(item: Input, arg: Any) -> Any:
+    """Large numbers and zeros, not contiguous: small weights make them moderate."""
+    return turned(with_zeros(arg) * _LARGE) if isinstance(item, Tensor) else arg
 
 
 LAYER_TESTS: Mapping[str, Callable[[Expect, Traits, str], None]] = {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
+from torch.utils._pytree import tree_map_only
 
 #: from a contiguous tensor to one of the same numbers (of the same first ones, where expanded)
 Layout = Callable[[torch.Tensor], torch.Tensor]
@@ -39,6 +41,24 @@ def sliced(tensor: torch.Tensor) -> torch.Tensor:
 def expanded(tensor: torch.Tensor) -> torch.Tensor:
     """As after `.expand`: what stands first along the first dimension stands there everywhere."""
     return tensor[:1].clone().expand_as(tensor)
+
+
+def with_zeros(tensor: torch.Tensor) -> torch.Tensor:
+    """With every fifth number zero, as memory has them."""
+    holed = tensor.clone()
+    holed.as_strided((holed.numel(),), (1,))[3::5] = 0
+    return holed
+
+
+def shared(arguments: Sequence[Any]) -> list[Any]:
+    """The arguments with one tensor in place of all floating point ones of one shape."""
+    first: dict[tuple[int, ...], torch.Tensor] = {}
+
+    def same(tensor: torch.Tensor) -> torch.Tensor:
+        known = first.setdefault(tuple(tensor.shape), tensor)
+        return known if tensor.is_floating_point() else tensor
+
+    return list(tree_map_only(torch.Tensor, same, list(arguments)))
 
 
 #: all of them but the plain one

@@ -114,10 +114,9 @@ def test_a_call_with_a_pair_shows_its_shapes() -> None:
     assert call_text("f", [(1, 2)]) == "f((1, 2))"
 
 
-def test_layers_that_return_pairs_have_shapes_gradients_and_devices() -> None:
+def test_layers_that_return_pairs_have_gradients_and_devices() -> None:
     layer = expecting(Appending).layer("appended")
     layer.gradients(torch.ones(2), pair(3), likely="")
-    layer.shape(torch.ones(2), pair(3), likely="")
     layer.moves(torch.ones(2), pair(3), likely="")
 
 

@@ -95,15 +95,15 @@ def test_evaluation_drops_nothing(expect: Expect, draw: Draw) -> None:
 # Dropout. The values have more entries than there are tokens, so the context vectors tell the
 # weights that they were made of.
 
-TOKENS, WIDTH, BATCH, P = 8, 11, 64, 0.3
+TOKENS, WIDTH, BATCH, P = 8, 11, 64, 0.33
 
 
 class _Dropout:
     """A layer in train mode, a batch of one sequence many times, and its weights by evaluation."""
 
-    def __init__(self, expect: Expect, draw: Draw, likely: str) -> None:
+    def __init__(self, expect: Expect, draw: Draw, likely: str, p: float = P) -> None:
         self._likely = likely
-        self.layer: ExpectLayer = expect.layer(NAME, 10, WIDTH, TOKENS + 1, P)
+        self.layer: ExpectLayer = expect.layer(NAME, 10, WIDTH, TOKENS + 1, p)
         projections: dict[str, torch.Tensor] = {}
 
         def fill(name: str, shape: tuple[int, ...]) -> torch.Tensor:
@@ -158,28 +158,29 @@ def _what_is_dropped(context: torch.Tensor) -> str:
     return "context vectors that no attention weights give"
 
 
-@pytest.mark.question(NAME, points=2)
-def test_training_scales_the_weights_that_are_kept(expect: Expect, draw: Draw) -> None:
+@pytest.mark.question(NAME, points=1)
+@pytest.mark.parametrize("p", [0.62, 0.07])
+def test_training_scales_the_weights_that_are_kept(expect: Expect, draw: Draw, p: float) -> None:
     likely = (
         "dropout acts on the attention weights after softmax, and what is kept is multiplied by "
         "1 / (1 - p): scores, values and result are left alone, rows do not sum to one again"
     )
-    dropout = _Dropout(expect, draw, likely)
+    dropout = _Dropout(expect, draw, likely, p)
     used = dropout.used()
     dropped = dropout.dropped(used)
     kept = dropout.present & ~dropped
-    problem = factor_problem(used[kept], dropout.weights[kept], P, tolerance=0.02)
+    problem = factor_problem(used[kept], dropout.weights[kept], p, tolerance=0.02)
     sums = used.sum(dim=-1)
     if problem is not None and bool(((sums - 1).abs() < 0.01)[sums.abs() > 0.01].all()):
         problem += "; the weights of each row sum to 1"
-    others = (used.abs() / dropout.large)[~dropout.present]
+    others = (used.abs() * (1 - p) / dropout.large)[~dropout.present]
     if bool((others > 0.1).any()):
         problem = "in training other tokens have weights than in evaluation"
     some = "weights are dropped" if bool(dropped.any()) else "no weight is dropped"
     dropout.layer.that(
         problem is None and bool(dropped.any()),
         got=f"{problem or 'kept entries are right'}; {some}",
-        expected=f"about {P:.0%} are 0, kept ones are multiplied by {1 / (1 - P):.4g}",
+        expected=f"about {p:.0%} are 0, kept ones are multiplied by {1 / (1 - p):.4g}",
         likely=likely,
     )
 
@@ -202,11 +203,11 @@ def test_training_drops_every_weight_on_its_own(expect: Expect, draw: Draw) -> N
 def test_training_drops_other_weights_in_every_call(expect: Expect, draw: Draw) -> None:
     likely = "new random numbers in every call: no seed is set and no pattern is kept"
     dropout = _Dropout(expect, draw, likely)
-    problem = repeat_problem([dropout.dropped(dropout.used())[dropout.present] for _ in range(3)])
+    problem = repeat_problem([dropout.dropped(dropout.used())[dropout.present] for _ in range(5)])
     dropout.layer.that(
         problem is None,
         got=f"{problem}",
-        expected="three calls that know nothing of each other",
+        expected="five calls that know nothing of each other",
         likely=likely,
     )
 

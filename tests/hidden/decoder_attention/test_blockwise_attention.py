@@ -212,6 +212,7 @@ def test_gradient_of_large_scores_in_blocks_and_no_softmax(expect: Expect, draw:
 ATTEND_TRAITS = Traits(
     ATTEND,
     [Tensor("... T d"), Tensor("... S d"), Tensor("... S d_v")],
+    factors=(32, 1 / 32, 32),
     own={"float64": "test_a_block_of_large_scores"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )
@@ -226,6 +227,7 @@ def test_attend_in_general(expect: Expect, trait: str) -> None:
 MERGE_TRAITS = Traits(
     MERGE,
     [Tensor("... T d"), Tensor("... T"), Tensor("... T d"), Tensor("... T")],
+    factors=(32, 32, 32, 32),
     own={"float64": "test_blocks_of_large_scores"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )
@@ -249,6 +251,7 @@ BLOCKWISE_TRAITS = Traits(
     BLOCKWISE,
     [Tensor("... T d", _lifted), Tensor("... S d", _lifted), Tensor("... S d_v"), Size("n")],
     sizes={"n": 3},
+    factors=(1, 1, 32),
     own={"float64": "test_large_scores_in_any_order"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )

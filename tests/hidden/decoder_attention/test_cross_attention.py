@@ -210,6 +210,7 @@ MASKED = Traits(
         Tensor("... S d_v"),
         Made(_any_mask, ["T", "S"]),
     ],
+    factors=(32, 1 / 32, 32),
     own={"float64": "test_attention_in_float64_and_its_gradient"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )
@@ -282,6 +283,9 @@ def test_when_batch_heads_and_tokens_are_equal(expect: Expect, draw: Draw) -> No
     layer.same(x, context, likely=likely)
     layer.same(x, context, _some_forbidden(draw, 3, 3), likely=likely)
     layer.same(context, x, _some_forbidden(draw, 3, 3), likely=likely)
+    layer.move(dtype=torch.float64).gradients(
+        *[x.double()] * 2, likely="a sequence may look at itself: x is the context, too"
+    )
 
 
 @pytest.mark.question("CrossAttention", points=1)

@@ -312,6 +312,7 @@ CACHED_TRAITS = Traits(
         Tensor("B H T d_v"),
         Pair(Tensor("B H P d"), Tensor("B H P d_v")),
     ],
+    factors=(1, 1, 32),
     own={"float64": "test_double_precision_and_how_it_is_built"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )

@@ -161,6 +161,7 @@ def test_slices_in_float64(expect: Expect, draw: Draw) -> None:
 PROJECT = Traits(
     "project_heads",
     [Tensor("T d_in"), Tensor("H d_out d_in")],
+    factors=(32,),
     own={"float64": "test_project_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )
@@ -175,6 +176,7 @@ def test_project_heads_in_general(expect: Expect, trait: str) -> None:
 PER_HEAD = Traits(
     "per_head_attention",
     [Tensor("T d_in"), Tensor("H d_k d_in"), Tensor("H d_k d_in"), Tensor("H d_v d_in")],
+    factors=(1, 1, 1, 32),
     own={"float64": "test_attention_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )
@@ -189,6 +191,7 @@ def test_per_head_attention_in_general(expect: Expect, trait: str) -> None:
 SLICES = Traits(
     "slice_value_heads",
     [Tensor("T S", rows), Tensor("S H*d+1"), Size("H")],
+    factors=(1, 32),
     own={"float64": "test_slices_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )

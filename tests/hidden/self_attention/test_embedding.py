@@ -254,6 +254,7 @@ EMBED = Traits(
     "embed",
     [Ids("T", below="V"), Tensor("V d")],
     largest={"V": 100_001},
+    factors=(32,),
     own={"float64": "test_precision_of_the_table_is_kept"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )

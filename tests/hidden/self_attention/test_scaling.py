@@ -240,6 +240,7 @@ SCALE_SCORES = Traits(
     "scale_scores",
     [Tensor("... T S"), Size("d_k")],
     largest={"d_k": 4096},
+    factors=(12,),
     own={"float64": "test_large_scores_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )
@@ -254,6 +255,7 @@ def test_scale_scores_in_general(expect: Expect, trait: str) -> None:
 WEIGHTS = Traits(
     "attention_weights",
     [Tensor("... T d"), Tensor("... S d")],
+    factors=(32, 1 / 32),
     own={"float64": "test_weights_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )
@@ -268,6 +270,7 @@ def test_attention_weights_in_general(expect: Expect, trait: str) -> None:
 DOT_PRODUCT = Traits(
     ATTENTION,
     [Tensor("... T d"), Tensor("... S d"), Tensor("... S d_v")],
+    factors=(32, 1 / 32, 32),
     own={"float64": "test_contexts_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )

@@ -168,6 +168,7 @@ def test_self_attention_in_float64(expect: Expect, draw: Draw) -> None:
 CONTEXT_VECTOR = Traits(
     "context_vector",
     [Tensor("S"), Tensor("S d")],
+    factors=(1, 32),
     own={"float64": "test_mixture_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )
@@ -182,6 +183,7 @@ def test_context_vector_in_general(expect: Expect, trait: str) -> None:
 CONTEXT_VECTORS = Traits(
     "context_vectors",
     [Tensor("... T S"), Tensor("... S d")],
+    factors=(1, 32),
     own={"float64": "test_mixtures_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )

@@ -151,6 +151,7 @@ def test_float64_stays_float64_in_batches(expect: Expect, draw: Draw) -> None:
 QUERY_SCORES = Traits(
     "query_scores",
     [Tensor("T d"), Tensor("d")],
+    factors=(32, 1 / 32),
     own={"float64": "test_float64_stays_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )
@@ -165,6 +166,7 @@ def test_query_scores_in_general(expect: Expect, trait: str) -> None:
 ATTENTION_SCORES = Traits(
     "attention_scores",
     [Tensor("... T d"), Tensor("... S d")],
+    factors=(32, 1 / 32),
     own={"float64": "test_float64_stays_float64_in_batches"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )

@@ -226,6 +226,7 @@ def test_built_without_the_softmax_of_torch(expect: Expect, draw: Draw) -> None:
 NORMALIZE = Traits(
     "normalize_by_sum",
     [Tensor("... S", positive_values)],
+    factors=(-16,),
     own={"float64": "test_shares_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )
@@ -240,6 +241,7 @@ def test_normalize_by_sum_in_general(expect: Expect, trait: str) -> None:
 NAIVE = Traits(
     "naive_softmax",
     [Tensor("... S")],
+    factors=(8,),
     own={"float64": "test_exponentials_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )
@@ -257,6 +259,7 @@ SOFTMAX = Traits(
         Tensor("... S"),
         Made(lambda draw, sizes: draw.integer(-1 - len(sizes.leading), len(sizes.leading))),
     ],
+    factors=(100,),
     own={"float64": "test_precision_of_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )
