@@ -22,7 +22,7 @@ def merge(results: tuple[Path, ...], to: Path, as_json: bool) -> int:
     file that is written may be one of RESULTS.
 
     \b
-    Example: autograder merge course/shards/*.jsonl --to course/results.jsonl
+    Example: autograder merge shards/1.jsonl shards/2.jsonl --to course/results.jsonl
              autograder record course
     """
     report = merge_files(results, to)

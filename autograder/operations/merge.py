@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def merge(results: Iterable[Path | str], to: Path | str) -> MergeReport:
     """Writes the lines of results files into one, each submission once.
 
-        autograder.merge(Path("course/shards").glob("*.jsonl"), to="course/results.jsonl")
+        autograder.merge(["shards/1.jsonl", "shards/2.jsonl"], to="course/results.jsonl")
 
     Raises `UserError` where two files have different results of one submission, where a file is
     damaged, and where `to` is there and not among them.

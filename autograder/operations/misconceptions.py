@@ -49,10 +49,8 @@ def add_misconception(
     comments; the entry is kept only where `validate` finds that it is caught, behaves as the answer
     did, and gets its own name. Nothing is graded again.
 
-        autograder.add_misconception(
-            "course", "ada", "masking", "causal_mask",
-            name="diagonal_hidden", confuses="...", hint="..."
-        )
+        add = autograder.add_misconception
+        add("course", "ada", "masking", "causal_mask", name="shifted", confuses="...", hint="...")
 
     Raises `UserError`, and changes nothing, where one of these is not so.
     """
