@@ -1,0 +1,47 @@
+"""What a solution computes is found in a cell, in whatever steps and by whatever names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from autograder.authoring.expressions import expressions_in_cells, expressions_of
+
+SOLUTION = """
+def attention(queries, keys, values):
+    ### BEGIN SOLUTION
+    scores = queries @ keys.T
+    weights = softmax(scores, dim=-1)
+    return weights @ values
+    ### END SOLUTION
+"""
+
+
+def found(tmp_path: Path, *cells: str) -> list[str]:
+    """The lines of the cells that show what the solution computes, each once."""
+    path = tmp_path / "attention.py"
+    path.write_text(SOLUTION, encoding="utf-8")
+    secret = {key for key, _ in expressions_of(path)}
+    notebook = {"cells": [{"cell_type": "code", "source": [cell]} for cell in cells]}
+    lines = [line for key, line in expressions_in_cells(json.dumps(notebook)) if key in secret]
+    return list(dict.fromkeys(lines))
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "picture(lambda: show(queries @ keys.T))",
+        "torch.softmax(a.mm(b) / 2, -1)",
+        "softmax(x @ y.T, dim=-1) @ z",
+    ],
+)
+def test_a_part_of_the_answer_is_found(tmp_path: Path, cell: str) -> None:
+    assert found(tmp_path, cell) == [cell]
+
+
+def test_other_code_is_free(tmp_path: Path) -> None:
+    assert (
+        found(tmp_path, "picture(scores.softmax(0))", "a @ b", "%matplotlib inline", "x + 1") == []
+    )
