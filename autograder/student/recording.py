@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ..suite import Gradients, Implementation, Layer, Outcome, Step
+from ..suite import Gradients, Implementation, Layer, Outcome, Step, Watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Recorder:
         self.last = Asked(name, tuple(steps[0].args) if steps else ())
         return self._inner.steps(name, steps)
 
-    def operators(self, name: str, args: Sequence[Any]) -> frozenset[str]:
+    def operators(self, name: str, args: Sequence[Any]) -> Watched:
         """See `Implementation.operators`."""
         self.last = Asked(name, tuple(args))
         return self._inner.operators(name, args)

@@ -7,7 +7,7 @@ sees which of the two it has.
 from .compare import Tolerance, difference
 from .draw import Draw
 from .expect import Expect
-from .implementation import Gradients, Implementation, Layer, Outcome, Step
+from .implementation import Gradients, Implementation, Layer, Outcome, Step, Watched
 from .layers import ExpectLayer
 from .local import LocalImplementation, load_module
 from .rules import Forbidden
@@ -27,6 +27,7 @@ __all__ = [
     "Tolerance",
     "difference",
     "Variant",
+    "Watched",
     "alternative",
     "combination",
     "intended",

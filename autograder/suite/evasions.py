@@ -9,9 +9,13 @@ _WAYS = frozenset(
     {
         *("getattr", "vars", "globals", "eval", "exec", "compile", "__import__", "__dict__"),
         *("__getattribute__", "attrgetter", "methodcaller", "importlib", "import_module"),
-        *("_getframe", "currentframe", "inspect", "settrace", "setprofile", "gc", "ctypes"),
+        *("__globals__", "__builtins__", "builtins", "__subclasses__", "locals", "pickle"),
+        *("_getframe", "_current_frames", "currentframe", "f_back", "f_globals", "f_locals"),
+        *("tb_frame", "gi_frame", "__traceback__", "inspect", "settrace", "setprofile", "gc"),
+        *("monitoring", "addaudithook", "ctypes"),
         *("profiler", "_profiler_enabled", "profiler_legacy", "_autograd", "TorchDispatchMode"),
-        *("threading", "_thread", "concurrent", "multiprocessing", "modules"),
+        *("_disable_torch_dispatch", "DisableTorchFunctionSubclass", "_ops", "library"),
+        *("threading", "_thread", "concurrent", "multiprocessing", "asyncio", "modules"),
         *("_refs", "_decomp", "_prims", "_C", "_VF", "ops"),
     }
 )

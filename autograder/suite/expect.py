@@ -27,10 +27,11 @@ from .failures import (
     wrong_gradient,
     wrong_value,
 )
-from .implementation import Gradients, Implementation, Step
+from .implementation import Gradients, Implementation, Step, Watched
 from .layers import ExpectLayer
 from .local import signature_of
 from .rules import Forbidden
+from .watching import differs
 
 
 class Expect:
@@ -191,13 +192,19 @@ class Expect:
     def allowed(self, question: str, *args: Any, rule: Forbidden) -> None:
         """The answer dispatches and names none of the calls that the rule excludes.
 
-        An answer that fails on these arguments breaks no rule: other tests tell what fails.
+        An answer that fails on these arguments breaks no rule: other tests tell what fails. One
+        that answers otherwise only while it is watched breaks every rule.
         """
         try:
-            operators = self.implementation.operators(question, args)
+            watched = self.implementation.operators(question, args)
         except AnswerRaised:
-            operators = frozenset()
-        rule.check(question, operators, self.implementation.names_used(question))
+            watched = Watched()
+        rule.check(
+            question,
+            watched.operators,
+            self.implementation.names_used(question),
+            differs(watched, lambda: self.implementation.call(question, args).value),
+        )
 
     def layer(self, question: str, *args: Any, scale: float = 0.5) -> ExpectLayer:
         """The class built by answer and solution with the same random weights, biases not zero.

@@ -22,6 +22,19 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
+class Watched:
+    """Names of all operators of a call, composite ones too, and what it returns without a watch.
+
+    `failed` says that it failed while it was watched, and not otherwise.
+    """
+
+    operators: frozenset[str] = frozenset()
+    value: Any = None
+    unwatched: Any = None
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One of several calls: its arguments, and which earlier call (from 0) hands its state on.
 
@@ -101,8 +114,8 @@ class Implementation(Protocol):
     def steps(self, name: str, steps: Sequence[Step]) -> tuple[Any, ...]:
         """Calls the function several times; the values as they are after the last call."""
 
-    def operators(self, name: str, args: Sequence[Any]) -> frozenset[str]:
-        """Names of all operators that a call dispatches, composite ones too (`aten::softmax`)."""
+    def operators(self, name: str, args: Sequence[Any]) -> Watched:
+        """Calls the function and its backward while it is watched, and once more unwatched."""
 
     def names_used(self, name: str) -> frozenset[str]:
         """Dotted names in the code that the answer reaches (`torch.nn.functional.softmax`)."""

@@ -16,9 +16,10 @@ import torch
 from torch import nn
 
 from ..errors import AnswerFault, AnswerMemory, AnswerMissing, AnswerNotImplemented, AnswerRaised
-from ..worker import execution
-from .implementation import Gradients, Outcome, Step
+from ..worker import execution, watching
+from .implementation import Gradients, Outcome, Step, Watched
 from .names import names_used
+from .watching import watched
 
 
 def load_module(path: Path, name: str | None = None) -> ModuleType:
@@ -80,11 +81,15 @@ class LocalImplementation:
         with _faults(name):
             return tuple(execution.steps(function, [(step.args, step.after) for step in steps]))
 
-    def operators(self, name: str, args: Sequence[Any]) -> frozenset[str]:
+    def operators(self, name: str, args: Sequence[Any]) -> Watched:
         """See `Implementation.operators`."""
         function = self._get(name)
-        with _faults(name):
-            return frozenset(execution.operators(function, args))
+
+        def watch() -> tuple[list[str], Any]:
+            with _faults(name):
+                return watching.operators(function, args)
+
+        return watched(watch, lambda: self.call(name, args))
 
     def names_used(self, name: str) -> frozenset[str]:
         """See `Implementation.names_used`."""

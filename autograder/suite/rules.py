@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..errors import AnswerForbidden
+from ..worker.watching import THREAD
 
 #: ways around every rule: what is called there is not seen, or is the function written out
 _AROUND = (
@@ -28,17 +29,34 @@ class Forbidden:
     names: frozenset[str]
     instead: str
 
-    def check(self, question: str, operators: frozenset[str], names: frozenset[str]) -> None:
-        """Raises `AnswerForbidden` if a ruled-out call was written or dispatched."""
+    def check(
+        self,
+        question: str,
+        operators: frozenset[str],
+        names: frozenset[str],
+        differs: bool = False,
+    ) -> None:
+        """Raises `AnswerForbidden` if a ruled-out call was written or dispatched.
+
+        Also where a thread was started, or an answer `differs` because it was watched.
+        """
+        found = self._found(operators, names)
+        if found is None and differs:
+            found = "answers otherwise while the calls that it makes are watched"
+        if found is not None:
+            raise AnswerForbidden(
+                f"{question}: your code {found}, which this question does not allow.\n"
+                f"next step: {self.instead}"
+            )
+
+    def _found(self, operators: frozenset[str], names: frozenset[str]) -> str | None:
         written = sorted(name for name in names if self._rules_out(name))
         dispatched = sorted(operators & self.operators)
-        if not written and not dispatched:
-            return
-        found = written[0] if written else f"the operator {dispatched[0]}"
-        raise AnswerForbidden(
-            f"{question}: your code uses {found}, which this question does not allow.\n"
-            f"next step: {self.instead}"
-        )
+        if written:
+            return f"uses {written[0]}"
+        if dispatched:
+            return f"uses the operator {dispatched[0]}"
+        return "starts a thread" if THREAD in operators else None
 
     def _rules_out(self, name: str) -> bool:
         around = any(name == way or name.startswith(f"{way}.") for way in _AROUND)

@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from . import execution, given_parts, substitution, wire
+from . import execution, given_parts, substitution, watching, wire
 
 _OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "Cannot allocate memory")
 _TRACEBACK_LINES = 6
@@ -51,7 +51,7 @@ class Worker:
             "call": lambda name, args: execution.call(self._get(name), args),
             "gradients": lambda name, *rest: execution.gradients(self._get(name), *rest),
             "steps": lambda name, calls: execution.steps(self._get(name), calls),
-            "operators": lambda name, args: execution.operators(self._get(name), args),
+            "operators": lambda name, args: watching.operators(self._get(name), args),
             "build": self._build,
             "forward": lambda layer, args: execution.call(self._layers[layer], args),
             "layer_gradients": lambda layer, *rest: execution.gradients(self._layers[layer], *rest),

@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.autograd import profiler_legacy
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from .devices import second_device
@@ -153,18 +152,6 @@ def _pulled(value: Any, cotangent: Any) -> torch.Tensor | None:
                 )
             terms.append((output * seed).sum())
     return sum(terms[1:], terms[0]) if terms else None
-
-
-def operators(function: Callable[..., Any], args: Sequence[Any]) -> list[str]:
-    """Names of all operators that a call dispatches, composite ones included (`aten::softmax`).
-
-    The profiler sees every way to an operator - alias, method, getattr, `torch.ops` - because it
-    listens where the dispatcher is entered. The legacy one is quiet and starts no thread.
-    """
-    copies = [copy_of(arg) for arg in args]
-    with profiler_legacy.profile() as profile:  # type: ignore[no-untyped-call] # torch's
-        function(*copies)
-    return sorted({event.name for event in profile.function_events})
 
 
 def weights(layer: nn.Module) -> dict[str, torch.Tensor]:

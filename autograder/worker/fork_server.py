@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
-from . import compiler, confine, execution, heap, landlock, seccomp
+from . import compiler, confine, execution, heap, landlock, seccomp, watching
 from .forking import CHANNEL, Forking, Operations
 
 
@@ -65,7 +65,8 @@ def _warm() -> None:
     layer = nn.Linear(4, 4)
     inputs = torch.ones(2, 3, 4)
     execution.gradients(layer, [inputs], torch.ones(2, 3, 4))
-    execution.operators(torch.softmax, [inputs, -1])
+    watching.hear_threads()
+    watching.operators(torch.softmax, [inputs, -1])
     attention = torch.softmax(inputs @ inputs.transpose(-2, -1), dim=-1)
     nn.functional.dropout(nn.functional.layer_norm(attention @ inputs, (4,)), 0.5)
     nn.functional.scaled_dot_product_attention(inputs, inputs, inputs)

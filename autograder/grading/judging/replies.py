@@ -44,6 +44,14 @@ def gradients(reply: Any, args: Sequence[Any]) -> Gradients:
     raise AnswerProtocol("the reply is no gradient")
 
 
+def operators(reply: Any) -> tuple[list[str], Any]:
+    """Names of operators, and the value of the call that dispatched them."""
+    match reply:
+        case (list(names), value) if all(isinstance(name, str) for name in names):
+            return names, value
+    raise AnswerProtocol("the reply is no list of operators")
+
+
 def _fits(gradient: Any, arg: Any) -> bool:
     """Whether gradients have the form of what they belong to."""
     if isinstance(arg, tuple | list):

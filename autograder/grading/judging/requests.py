@@ -9,7 +9,8 @@ from typing import Any
 import torch
 
 from ...errors import AnswerFault, AnswerProtocol
-from ...suite.implementation import Gradients, Outcome, Step
+from ...suite.implementation import Gradients, Outcome, Step, Watched
+from ...suite.watching import watched
 from . import replies
 
 
@@ -57,12 +58,12 @@ class AskedImplementation(ABC):
         """See `Implementation.steps`."""
         return replies.values(self.ask(name, "steps", name, replies.calls(steps)), len(steps))
 
-    def operators(self, name: str, args: Sequence[Any]) -> frozenset[str]:
+    def operators(self, name: str, args: Sequence[Any]) -> Watched:
         """See `Implementation.operators`."""
-        reply = self.ask(name, "operators", name, list(args))
-        if not isinstance(reply, list) or not all(isinstance(item, str) for item in reply):
-            raise AnswerProtocol("the reply is no list of operators")
-        return frozenset(reply)
+        return watched(
+            lambda: replies.operators(self.ask(name, "operators", name, list(args))),
+            lambda: self.call(name, args),
+        )
 
     def build(self, name: str, args: Sequence[Any]) -> AskedLayer:
         """See `Implementation.build`."""

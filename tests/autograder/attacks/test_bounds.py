@@ -94,8 +94,16 @@ def test_the_kind_of_an_answer_prints_no_tensor(monkeypatch: pytest.MonkeyPatch)
         raise AssertionError("a tensor of a reply was printed")
 
     monkeypatch.setattr(torch.Tensor, "__repr__", printed)
-    for reply in ({"a": [LARGE] * MANY}, SimpleNamespace(a={"b": LARGE}), [{1: LARGE}]):
-        answered([Event("call", reply)])
+    kind = f"torch.float32 {tuple(LARGE.shape)} cpu"
+    for reply, form in (
+        ({"a": [LARGE] * MANY}, "{'a': list(" + f"{kind}, {kind}"),
+        (SimpleNamespace(a={"b": LARGE}), "{'a': {'b': " + kind),
+        ([{1: LARGE}], "list({1: " + kind),
+    ):
+        (call,) = answered([Event("call", reply)]).calls
+        assert call.form.startswith(form)
+        assert len(call.form) < 10_000
+        assert call.figures
 
 
 def test_a_tensor_arrives_on_the_cpu_whatever_device_is_the_default() -> None:
@@ -139,6 +147,8 @@ def test_what_a_suite_asks_is_substituted() -> None:
 def test_what_can_lead_round_a_rule_is_a_reason_to_look() -> None:
     code = "import threading\ndef f(x): return getattr(torch, 'soft' + 'max')(x)"
     assert evasions(code) == ("getattr", "threading")
+    assert evasions("def f(x): return vars(torch)[k](x)") == ("vars",)
+    assert evasions("def f(x): return e.__traceback__.tb_frame.f_back.f_locals") != ()
     assert evasions("import torch\ndef f(x): return torch.exp(x) / x.sum()") == ()
     exercise = ExerciseResult(
         "e", "e.py", ExerciseStatus.GRADED, 1, 1, (), (f"{LOOK}f: it", "other")

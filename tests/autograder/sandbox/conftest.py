@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -26,11 +27,12 @@ def parent(request: pytest.FixtureRequest) -> Iterator[ForkServer]:
 class Student:
     """A student's module in a worker of its own."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, limits: Limits) -> None:
         self.session = session
+        self.limits = limits
 
     def ask(self, operation: str, *request: object) -> Any:
-        return self.session.ask(Budget.of(LIMITS), operation, *request)
+        return self.session.ask(Budget.of(self.limits), operation, *request)
 
     def call(self, name: str, *args: object) -> Any:
         value, _ = self.ask("call", name, list(args))
@@ -38,13 +40,16 @@ class Student:
 
 
 @pytest.fixture
-def student(parent: ForkServer) -> Iterator[Callable[[str], Student]]:
-    """Hands a module's text to a fresh worker."""
+def student(parent: ForkServer) -> Iterator[Callable[..., Student]]:
+    """Hands a module's text to a fresh worker, which may have other CPU seconds than `LIMITS`."""
     sessions: list[Session] = []
 
-    def open_worker(text: str) -> Student:
-        sessions.append(parent.open(LIMITS, questions=3))
-        made = Student(sessions[-1])
+    def open_worker(text: str, cpu_seconds: float = LIMITS.cpu_seconds) -> Student:
+        more = cpu_seconds / LIMITS.cpu_seconds
+        wall_seconds = LIMITS.wall_seconds * more
+        limits = replace(LIMITS, cpu_seconds=cpu_seconds, wall_seconds=wall_seconds)
+        sessions.append(parent.open(limits, questions=3))
+        made = Student(sessions[-1], limits)
         made.ask("load", "module", text, 7)
         return made
 

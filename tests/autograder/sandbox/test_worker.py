@@ -52,8 +52,9 @@ def test_the_environment_that_makes_forks_cheap_is_minded(
     assert made.call("facts") == (0, 1, True)
 
 
-def test_a_compiler_that_is_really_asked_for_is_there(student: Callable[[str], Student]) -> None:
-    made = student("import torch\ndef limit():\n    return torch._dynamo.config.recompile_limit\n")
+def test_a_compiler_that_is_really_asked_for_is_there(student: Callable[..., Student]) -> None:
+    text = "import torch\ndef limit():\n    return torch._dynamo.config.recompile_limit\n"
+    made = student(text, cpu_seconds=10)  # of which the import takes one
     assert made.call("limit") > 0
 
 

@@ -1,0 +1,71 @@
+"""Which operators a call dispatches, and whether it goes on in a thread, where nobody listens."""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import threading
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import torch
+from torch.autograd import profiler_legacy
+
+from .execution import copy_of, gradients, tensors_in
+
+#: stands among the operators of a call that started a thread, or has one that runs
+THREAD = "python::thread"
+_STARTS = (
+    *("start_new_thread", "start_new", "start_joinable_thread"),
+    *("_start_new_thread", "_start_joinable_thread"),
+)
+
+
+def operators(function: Callable[..., Any], args: Sequence[Any]) -> tuple[list[str], Any]:
+    """Names of all operators that a call and its backward dispatch, and what the call returned.
+
+    Composite ones are among them (`aten::softmax`). The profiler sees every way to an operator -
+    alias, method, getattr, `torch.ops` - because it listens where the dispatcher is entered. The
+    legacy one is quiet and starts no thread. Random numbers go on as if nothing had been called.
+    """
+    starts, chance = thread_starts(), torch.default_generator.get_state()
+    started = len(starts)
+    try:
+        with profiler_legacy.profile() as profile:  # type: ignore[no-untyped-call] # torch's
+            value = function(*[copy_of(arg) for arg in args])
+            _pull_back(function, args, value)
+    finally:
+        torch.default_generator.set_state(chance)
+    names = {event.name for event in profile.function_events}
+    if len(starts) > started or _thread._count():
+        names.add(THREAD)
+    return sorted(names), value
+
+
+def _pull_back(function: Callable[..., Any], args: Sequence[Any], value: Any) -> None:
+    """Calls once more, and backward; what fails there is for tests of gradients to tell."""
+    with contextlib.suppress(Exception):
+        gradients(function, args, tuple(map(torch.ones_like, tensors_in(value))))
+
+
+@cache
+def thread_starts() -> list[str]:
+    """Has an entry for each thread that was started since `hear_threads`."""
+    return []
+
+
+def hear_threads() -> None:
+    """Puts a listener before the ways to start a thread, for good: for a worker's process only."""
+    for module in (_thread, threading):
+        for name in _STARTS:
+            if hasattr(module, name):
+                setattr(module, name, _heard(getattr(module, name), thread_starts()))
+
+
+def _heard(start: Callable[..., Any], starts: list[str]) -> Callable[..., Any]:
+    def started(*args: Any, **kwargs: Any) -> Any:
+        starts.append(THREAD)
+        return start(*args, **kwargs)
+
+    return started
