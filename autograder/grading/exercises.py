@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -64,18 +64,31 @@ class ExerciseGrader:
         notes = []
         for number, result in enumerate(results):
             names = functions_to_substitute(exercise, answers.text, results, result)
-            if names:
-                substitution = ReferenceSubstitution(
-                    self._runner.solution(exercise.hidden_suite), names
-                )
-                (again,) = self._judged(task, result.question, substitution)
-                again = self._named(task, again, substitution)
-                if again.score > result.score:
-                    results[number] = again
-                    notes.append(_about_lending(result.question, names))
+            if names and (better := self._again(task, result, names)) is not None:
+                results[number] = better
+                notes.append(_about_lending(result.question, names))
         if task.ruled and (ways := evasions(answers.text)):
             notes.append(_about_evasions(sorted(task.ruled), ways))
         return tuple(results), tuple(notes)
+
+    def _again(
+        self, task: _Task, result: QuestionResult, names: Sequence[str]
+    ) -> QuestionResult | None:
+        """The question with right answers in the place of these, where that earns more.
+
+        They come from a worker that has the solution, and no student's text.
+        """
+        text = task.exercise.solution.read_text(encoding="utf-8")
+        solution = replace(task, answers=replace(task.answers, text=text, broken={}))
+        reference = RemoteImplementation(*self._worker_of(solution), given=self._given_to(task))
+        substitution = ReferenceSubstitution(reference, names)
+        try:
+            (again,) = self._judged(task, result.question, substitution)
+            if again.score <= result.score:
+                return None
+            return self._named(task, again, substitution)
+        finally:
+            reference.close()
 
     def _judged(
         self,
@@ -85,6 +98,8 @@ class ExerciseGrader:
     ) -> Sequence[QuestionResult]:
         """All questions, or one, asked at once; with substitutes for wrong answers."""
         suite, seed = task.exercise.hidden_suite, task.seed
+        if substitution is not None and only is not None:
+            substitution.begin_question(only)
         plan = self._plans.of(suite, seed, only)
         worker = PlannedImplementation(
             *self._worker_of(task), plan, substitution, self._given_to(task)
@@ -113,6 +128,8 @@ class ExerciseGrader:
         """The replies of a fresh worker; None where there is nothing to ask, or it ends."""
         if question in task.answers.broken:
             return None
+        if substitution is not None:
+            substitution.begin_question(question)
         worker = RemoteImplementation(*self._worker_of(task), substitution, self._given_to(task))
         try:
             return worker.replies(batch, Budget.of(task.assignment.limits))

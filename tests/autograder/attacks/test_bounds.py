@@ -5,22 +5,24 @@ from __future__ import annotations
 import ast
 import json
 import time
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
+from autograder.grading.judging.remote import RemoteImplementation
 from autograder.grading.judging.substitution import ReferenceSubstitution
 from autograder.grading.naming.answered import answered
 from autograder.grading.naming.events import Event
-from autograder.records import ExerciseResult, ExerciseStatus
+from autograder.records import ExerciseResult, ExerciseStatus, Limits, Tier
 from autograder.results.review import LOOK, _of_exercise
+from autograder.sandbox import ForkServer
+from autograder.submission import SubmittedExercise
 from autograder.submission.display import without_display
 from autograder.suite.compare import describe, difference
 from autograder.suite.evasions import evasions
-from autograder.suite.implementation import Outcome
-from autograder.suite.local import LocalImplementation
 from autograder.worker import wire
 
 LARGE = torch.zeros(5_000)
@@ -116,32 +118,34 @@ def test_a_tensor_arrives_on_the_cpu_whatever_device_is_the_default() -> None:
 
 
 @pytest.mark.parametrize(
-    "args",
-    [
-        [30_000],
-        [torch.tensor(30_000)],
-        [[30_000]],
-        [torch.zeros(180, 1, 100, 1), torch.zeros(1, 180, 100, 1)],
-        [torch.zeros(60_000)],
-    ],
-    ids=["number", "tensor_for_a_number", "list_of_numbers", "broadcast", "large"],
+    "arg", [30_000, torch.tensor(30_000), 30_000.0, torch.tensor([1, 30_000])], ids=str
 )
-def test_what_takes_the_grader_much_memory_is_not_substituted(args: Any) -> None:
-    class Solution(LocalImplementation):
-        def call(self, name: str, args: object) -> Outcome:
-            raise AssertionError("the solution was asked")
-
-    substitution = ReferenceSubstitution(Solution({}), ["f"])
-    assert substitution.answer(("call", "f", args))[0] == "raised"
-
-
-def test_what_a_suite_asks_is_substituted() -> None:
-    substitution = ReferenceSubstitution(
-        LocalImplementation({"f": lambda x, n: x @ x.mT * n}), ["f"]
+def test_a_right_answer_is_computed_with_the_limits_of_a_worker(
+    parent_of: Callable[[Tier], ForkServer], arg: Any
+) -> None:
+    solution = (
+        "import torch\n"
+        "def grid(n):\n"
+        "    places = torch.arange(torch.as_tensor(n).max())\n"
+        "    return places[:, None] >= places\n"
     )
-    kind, value = substitution.answer(("call", "f", [torch.ones(2, 4, 70, 64), 3]))
+    limits = Limits(wall_seconds=60, cpu_seconds=5, memory_bytes=512 << 20, reply_bytes=8 << 20)
+    reference = RemoteImplementation(
+        lambda: parent_of(Tier.A).open(limits, 1),
+        SubmittedExercise("scores", ExerciseStatus.GRADED, text=solution),
+        limits,
+        seed=1,
+    )
+    substitution = ReferenceSubstitution(reference, ["grid"])
+    substitution.begin_question("scores")
+    try:
+        assert substitution.answer(("call", "solution", [3]))[0] == "raised"
+        assert substitution.answer(("call", "grid", [arg]))[0] == "raised"
+        kind, value = substitution.answer(("call", "grid", [3]))
+    finally:
+        reference.close()
     assert kind == "ok"
-    assert value.shape == (2, 4, 70, 70)
+    assert value.tolist() == torch.ones(3, 3).tril().bool().tolist()
 
 
 def test_what_can_lead_round_a_rule_is_a_reason_to_look() -> None:

@@ -168,7 +168,11 @@ def test_a_value_without_a_state_is_told() -> None:
 
 
 def test_a_right_answer_in_place_of_a_wrong_one_has_gradients_in_pairs() -> None:
-    grader = ReferenceSubstitution(LocalImplementation({"appended": appended}), ["appended"])
+    class Solution(LocalImplementation):
+        def begin_question(self, question: str) -> None:
+            pass
+
+    grader = ReferenceSubstitution(Solution({"appended": appended}), ["appended"])
     # the grader is another process, where a backward pass here turns no gradients off
     exchange = torch.enable_grad()(lambda request: grader.answer(request[1:]))
     function = stand_in("appended", appended, exchange)
