@@ -8,7 +8,6 @@ import gc
 import multiprocessing
 import os
 import signal
-import time
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,11 +19,10 @@ from ..errors import SandboxError
 from ..records import Assignment, SubmissionResult
 from ..sandbox import ForkServer
 from ..submission import Submission
+from .patience import Patience
 from .watch import Ends, Watch
 
 _fork = multiprocessing.get_context("fork")
-#: beyond its questions' limits a submission may take so long before its job is given up
-_PATIENCE_SECONDS = 60.0
 _PR_SET_PDEATHSIG = 1
 
 
@@ -72,8 +70,8 @@ class Job:
     process: BaseProcess
     pipe: Connection
     watch: Watch
+    patience: Patience
     task: JobTask | None = None
-    deadline: float = 0.0
 
     @classmethod
     def start(cls, grader: Grader, others: Sequence[Job]) -> Job:
@@ -84,13 +82,13 @@ class Job:
         process = _fork.Process(target=_work, args=args, daemon=True)
         process.start()
         far.close()
-        return cls(process, near, watch)
+        return cls(process, near, watch, Patience(watch, process.pid or 0))
 
     def give(self, task: JobTask) -> None:
         """Has it grade a submission; the answer, or its end, is at the pipe."""
         self.task = task
         task.tries += 1
-        self.deadline = time.monotonic() + _patience(task.assignment)
+        self.patience.begin(task.assignment)
         with contextlib.suppress(OSError):  # it ended while it had nothing to do
             self.pipe.send((task.submission, task.assignment, task.ends.left_out))
 
@@ -99,12 +97,6 @@ class Job:
         self.pipe.close()
         self.process.kill()
         self.process.join()
-
-
-def _patience(assignment: Assignment) -> float:
-    questions = sum(len(exercise.questions) for exercise in assignment.exercises)
-    # a question may use its time twice over: once to be imported, once in its calls
-    return 2 * questions * assignment.limits.wall_seconds + _PATIENCE_SECONDS
 
 
 def _work(grader: Grader, pipe: Connection, not_mine: Sequence[Connection], watch: Watch) -> None:

@@ -86,13 +86,13 @@ class ClassGrader:
         has_room = len(busy) < self.jobs
         ready = wait(
             [*(job.pipe for job in busy), *(waiting.source.awaited() if has_room else ())],
-            max(0.0, min(job.deadline for job in busy) - time.monotonic()) if busy else None,
+            max(0.0, min(job.patience.due for job in busy) - time.monotonic()) if busy else None,
         )
         for job in busy:
             if job.pipe in ready:
                 if not self._take(job, waiting):
                     return
-            elif time.monotonic() > job.deadline:
+            elif job.patience.is_out():
                 self._replace(job, waiting, "the grader got stuck on this submission")
 
     def _take(self, job: Job, waiting: _Waiting) -> bool:

@@ -18,6 +18,8 @@ CPU_SECONDS = 30
 #: bytes of memory that a job may need beyond what it has at its start
 _MEMORY = 3 << 30
 _SIZE = 4096
+#: the place stands behind the number of places that were entered so far
+_COUNT = 8
 #: times that a place may end its job before it is left out: the first time may be a machine's fault
 _MOST_ENDS = 2
 
@@ -46,21 +48,31 @@ class Watch:
 
     def enter(self, place: Place) -> None:
         """What is done next is for this place, and has a full clock where this is a job."""
-        data = f"{place.exercise}\n{place.question}".encode()[: _SIZE - 1]
-        self._memory[: len(data) + 1] = data + b"\0"
+        data = f"{place.exercise}\n{place.question}".encode()[: _SIZE - _COUNT - 1]
+        self._write(data + b"\0")
         if self._is_job:
             limit_cpu(CPU_SECONDS)
 
     def leave(self) -> None:
         """What is done next is for no place: whatever ends it is the grader's own fault."""
-        self._memory[:1] = b"\0"
+        self._write(b"\0")
         if self._is_job:
             lift_cpu_limit()
 
     def place(self) -> Place | None:
         """Where the job is, or was when it ended; None between two places."""
-        exercise, _, question = self._memory[:].partition(b"\0")[0].decode().partition("\n")
+        text = self._memory[_COUNT:].partition(b"\0")[0].decode("utf-8", "replace")
+        exercise, _, question = text.partition("\n")
         return Place(exercise, question) if exercise else None
+
+    @property
+    def steps(self) -> int:
+        """How often the job has entered or left a place: a job that goes on has more and more."""
+        return int.from_bytes(self._memory[:_COUNT], "little")
+
+    def _write(self, place: bytes) -> None:
+        self._memory[_COUNT : _COUNT + len(place)] = place
+        self._memory[:_COUNT] = (self.steps + 1).to_bytes(_COUNT, "little")
 
 
 @dataclass(slots=True)

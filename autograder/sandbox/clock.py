@@ -32,7 +32,7 @@ class Clock:
 
     def __init__(self, budget: Budget, pid: int) -> None:
         self._budget = budget
-        self._cpu_clock = (~pid << 3) | 2  # clock_getcpuclockid(3)
+        self._pid = pid
         self._wall_before = time.monotonic()
         self._cpu_before = self._cpu()
 
@@ -55,10 +55,15 @@ class Clock:
         self._budget.cpu -= max(0.0, self._cpu() - self._cpu_before)
 
     def _cpu(self) -> float:
-        try:
-            return time.clock_gettime(self._cpu_clock)
-        except OSError:
-            return 0.0  # it has ended
+        return cpu_seconds(self._pid)
+
+
+def cpu_seconds(pid: int) -> float:
+    """CPU seconds that a process has used so far; 0 where it has ended."""
+    try:
+        return time.clock_gettime((~pid << 3) | 2)  # clock_getcpuclockid(3)
+    except OSError:
+        return 0.0
 
 
 def pid_of(pidfd: int) -> int:

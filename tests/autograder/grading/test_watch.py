@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from autograder.errors import AnswerMemory
-from autograder.grading import submissions
+from autograder.grading import patience, submissions
 from autograder.grading.judging.planned import PlannedImplementation
 from autograder.grading.judging.verdicts import blamed
 from autograder.records import Exercise, SubmissionStatus
@@ -23,6 +24,8 @@ from .conftest import ASSIGNMENT, ROOT, ClassFolder
 ENDINGS: dict[str, Callable[[], object]] = {
     "time": lambda: signal.raise_signal(signal.SIGXCPU),
     "crash": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "sleep": lambda: time.sleep(3600),
+    "stop": lambda: os.kill(os.getpid(), signal.SIGSTOP),
 }
 MARK = "# ends the job"
 
@@ -34,6 +37,13 @@ def hostile(a_class: ClassFolder) -> ClassFolder:
     a_class.submit("mallory", scores=f"{solution}\ndef query_scores(*args): return 7  {MARK}\n")
     a_class.submit("zoe")
     return a_class
+
+
+@pytest.fixture(autouse=True)
+def little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job that does nothing is given up after seconds, long before its submission's end."""
+    monkeypatch.setattr(patience, "quiet_seconds", lambda assignment: 4.0)
+    monkeypatch.setattr(patience, "whole_seconds", lambda assignment: 3600.0)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -57,7 +67,7 @@ def test_an_answer_that_ends_its_job_costs_its_own_question(
     assert hostile.grade(jobs=1, resume=True).already_graded == 2
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("ending", ["time", "crash"])
 def test_a_file_that_ends_its_reader_is_unreadable(
     ending: str, hostile: ClassFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
