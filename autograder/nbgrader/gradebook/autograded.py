@@ -24,9 +24,9 @@ from ...submission.code import (
     source_of,
     unreadable_code,
 )
+from ..sanitize import Cell, safe_cell
 from .messages import check_output, clean
 from .released import CHECK, ReleasedAssignment, ReleasedNotebook
-from .sanitize import Cell, safe_cell
 
 _LONGEST_SOURCE = 200_000
 _LARGEST_NOTEBOOK = 8 << 20

@@ -13,6 +13,7 @@ from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
 
 from ...errors import GraderError, SandboxError
+from ...grading.watch import CPU_SECONDS, Place, Watch
 from ...sandbox import ForkServer
 from ...submission import Submission
 from .course import NotebookCourse
@@ -20,6 +21,9 @@ from .course import NotebookCourse
 _OURS = Path(__file__).parent
 #: of nbgrader's own warnings only this one is of use: of each hidden test it says that it changed
 _DUPLICATE = "exists multiple times"
+#: all notebooks of a submission, as nbgrader calls them
+_ALL = "*"
+_TOO_LONG = f"it takes more than {CPU_SECONDS} s of computing time, or too much memory, to be read"
 _DATABASE = "accessing the nbgrader database"
 
 
@@ -31,9 +35,12 @@ class Autograded:
     notes: tuple[str, ...] = ()
 
 
-def autograde(course: NotebookCourse, parent: ForkServer, submission: Submission) -> Autograded:
+def autograde(
+    course: NotebookCourse, parent: ForkServer, submission: Submission, watch: Watch
+) -> Autograded:
     """Fills the gradebook and `autograded/`; a notebook that can't be read costs its own points.
 
+    Tells `watch` which notebook it is at: all of them first, then one by one where that fails.
     Raises `GraderError` for what is not the submission's fault.
     """
     submitted = [
@@ -44,29 +51,48 @@ def autograde(course: NotebookCourse, parent: ForkServer, submission: Submission
     if not submitted:
         _record_nothing(course, submission)
         return Autograded()
-    log = _Log()
-    try:
-        _convert(course, parent, submission, "*", log)
-        return Autograded(notes=log.notes())
-    except NbGraderException:
-        pass
     notes, unreadable = _Log(), {}
+    if _convert(course, parent, submission, _ALL, notes, watch) is None:
+        return Autograded(notes=notes.notes())
+    notes.records.clear()
     for notebook in submitted:
-        log = _Log()
-        try:
-            _convert(course, parent, submission, notebook, log)
-        except NbGraderException as error:
-            unreadable[notebook] = log.cause() or str(error)
-        notes.records += log.records
+        problem = _convert(course, parent, submission, notebook, notes, watch)
+        if problem is not None:
+            unreadable[notebook] = problem
+    watch.leave()
     _score_nothing(course, submission, unreadable)
     return Autograded(unreadable, notes.notes())
 
 
 def _convert(
+    course: NotebookCourse,
+    parent: ForkServer,
+    submission: Submission,
+    notebook: str,
+    notes: _Log,
+    watch: Watch,
+) -> str | None:
+    """What is wrong with a notebook, or with one of all; None where it has its points."""
+    place = Place(notebook)
+    if place in watch.left_out:
+        return _TOO_LONG
+    watch.enter(place)
+    log = _Log()
+    try:
+        _run(course, parent, submission, notebook, log)
+    except NbGraderException as error:
+        return log.cause() or str(error)
+    finally:
+        watch.leave()
+        notes.records += log.records
+    return None
+
+
+def _run(
     course: NotebookCourse, parent: ForkServer, submission: Submission, notebook: str, log: _Log
 ) -> None:
     directories = course.directories(glob.escape(submission.student), submission.assignment)
-    directories.notebook_id = glob.escape(notebook) if notebook != "*" else notebook
+    directories.notebook_id = glob.escape(notebook) if notebook != _ALL else notebook
     converter = Autograde(coursedir=directories, config=course.config)
     converter.log = log.logger
     converter.force = True

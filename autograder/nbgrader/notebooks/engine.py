@@ -41,7 +41,7 @@ class NotebookGrader:
     ) -> SubmissionResult:
         """The result of one submission; raises only for the grader's own faults."""
         start = time.perf_counter()
-        outcome = autograde(self.course, self.parent, submission)
+        outcome = autograde(self.course, self.parent, submission, watch or Watch())
         exercises = exercises_of(self.course, submission, outcome)
         return SubmissionResult(
             student=submission.student,

@@ -22,6 +22,8 @@ from traitlets import Enum, Integer, List, Unicode
 from ...errors import AnswerTimeout, AutograderError, SandboxError
 from ...records import Limits, Tier
 from ...sandbox import ForkServer, start_fork_server
+from ...submission.code import source_of
+from ..sanitize import make_safe
 from .data_files import files_beside
 from .libraries import advice_on, libraries_for
 from .outputs import error_output
@@ -72,7 +74,15 @@ class SandboxedExecute(ExecuteBehindWall):
             raise NbGraderException(str(error)) from error
         for number, (cell, run) in enumerate(zip(cells, runs, strict=True), start=1):
             self._fill_in(cell, run, number)
+        make_safe(nb, self._known_markdown(resources["nbgrader"]["assignment"]))
         return nb, resources
+
+    def _known_markdown(self, assignment: str) -> frozenset[str]:
+        """Of the instructor's own cells, which pages show as they are."""
+        sources = source_notebooks(self.parent.parent, assignment)
+        notebooks = [json.loads(path.read_text(encoding="utf-8")) for path in sources]
+        cells = [cell for notebook in notebooks for cell in notebook["cells"]]
+        return frozenset(source_of(c) for c in cells if c["cell_type"] == "markdown")
 
     def _runs(self, cell: NotebookNode) -> bool:
         """As a kernel would have it; but no tag of a student's switches a test off."""

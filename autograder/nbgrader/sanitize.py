@@ -9,17 +9,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nbconvert.filters import clean_html
-
-from ...results.wording import shortened
-from ...submission.code import source_of
+from ..results.wording import shortened
+from ..submission.code import source_of
+from .markdown import safe_html, safe_markdown
 
 _LONGEST_OUTPUT = 20_000
 _LARGEST_IMAGE = 1 << 20
 _MOST_OUTPUTS = 50
 _IMAGES = ("image/png", "image/jpeg")
-# where CommonMark may begin raw HTML: no space stands between `<` and what follows
-_TAG = re.compile(r"<[A-Za-z/!?]")
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
 
 Cell = dict[str, Any]
@@ -38,10 +35,55 @@ def safe_cell(cell: Cell, known_markdown: frozenset[str]) -> Cell:
         safe = [out for output in found if (out := _safe_output(output)) is not None]
         return _code(source, safe)
     if kind == "markdown":
-        text = source if source in known_markdown else _safe_markdown(source)
+        text = source if source in known_markdown else safe_markdown(source, {})
         return {"cell_type": "markdown", "metadata": {}, "source": text}
     # a raw cell would be put into the page as it is
     return _code("\n".join(f"# {line}" for line in source.split("\n")), [])
+
+
+def make_safe(notebook: Cell, known_markdown: frozenset[str]) -> None:
+    """The same for a notebook of nbgrader's own, in place: its cells and their marks stay.
+
+    Outputs keep what a page can show: text, HTML without markup that acts, formulas, pictures.
+    """
+    kept = ("kernelspec", "language_info")
+    notebook["metadata"] = _some(notebook["metadata"], kept)
+    for cell in notebook["cells"]:
+        cell["metadata"] = _some(cell["metadata"], ("nbgrader",))
+        if cell["cell_type"] == "code":
+            for output in cell["outputs"]:
+                if "data" in output:
+                    output["data"] = _shown(output["data"])
+                    output["metadata"] = {}
+            continue
+        pictures = cell.pop("attachments", {})
+        cell["attachments"] = _pictures(pictures)
+        if cell["source"] not in known_markdown:
+            cell["source"] = safe_markdown(cell["source"], cell["attachments"])
+
+
+def _some(metadata: Cell, names: tuple[str, ...]) -> Cell:
+    return type(metadata)({name: metadata[name] for name in names if name in metadata})
+
+
+def _pictures(attachments: Any) -> Cell:
+    found = attachments.items() if isinstance(attachments, dict) else ()
+    safe = {
+        name: {kind: data[kind] for kind in _IMAGES if _is_image(data.get(kind))}
+        for name, data in found
+        if isinstance(data, dict)
+    }
+    return {name: data for name, data in safe.items() if data}
+
+
+def _shown(data: Cell) -> Cell:
+    kept = {kind: data[kind] for kind in _IMAGES if _is_image(data.get(kind))}
+    kept |= {kind: data[kind] for kind in ("text/plain", "text/latex") if kind in data}
+    if (
+        page := safe_html(str(source_of({"source": data.get("text/html")})))
+    ) and "text/html" in data:
+        kept["text/html"] = page
+    return kept
 
 
 def _code(source: str, outputs: list[Cell]) -> Cell:
@@ -52,13 +94,6 @@ def _code(source: str, outputs: list[Cell]) -> Cell:
         "outputs": outputs,
         "source": source,
     }
-
-
-def _safe_markdown(source: str) -> str:
-    # cleaning writes `<`, `>` and `&` as entities: text without a tag stays as the student wrote it
-    if not _TAG.search(source):
-        return source
-    return str(clean_html(source))  # type: ignore[no-untyped-call]  # it ships no types
 
 
 def _safe_output(output: Any) -> Cell | None:
