@@ -1,11 +1,10 @@
-"""Markdown and HTML of students, as a page may show it: nothing acts, nothing is fetched.
+"""Markdown of students, as a page may show it: nothing acts, nothing is fetched.
 
 What a page could not show at all, or would fetch from elsewhere, is shown as it was written.
 """
 
 from __future__ import annotations
 
-import html
 import re
 import time
 from html.parser import HTMLParser
@@ -30,12 +29,6 @@ def safe_markdown(source: str, attachments: dict[str, Any]) -> str:
     if _can_be_shown(cleaned, attachments):
         return cleaned
     return "\n".join(f"    {line}" for line in source.splitlines())
-
-
-def safe_html(source: str) -> str:
-    """HTML of an output without markup that acts; as text where it would fetch something."""
-    cleaned = _cleaned(source)
-    return f"<pre>{html.escape(source)}</pre>" if _fetches(cleaned) else cleaned
 
 
 def _cleaned(source: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..results.wording import shortened
 from ..submission.code import source_of
-from .markdown import safe_html, safe_markdown
+from .markdown import safe_markdown
 
 _LONGEST_OUTPUT = 20_000
 _LARGEST_IMAGE = 1 << 20
@@ -42,22 +42,17 @@ def safe_cell(cell: Cell, known_markdown: frozenset[str]) -> Cell:
 
 
 def make_safe(notebook: Cell, known_markdown: frozenset[str]) -> None:
-    """The same for a notebook of nbgrader's own, in place: its cells and their marks stay.
+    """The same for a notebook of nbgrader's own that has run, in place: its cells and marks stay.
 
-    Outputs keep what a page can show: text, HTML without markup that acts, formulas, pictures.
+    What its cells show came from a worker, as text and pictures.
     """
     kept = ("kernelspec", "language_info")
     notebook["metadata"] = _some(notebook["metadata"], kept)
     for cell in notebook["cells"]:
         cell["metadata"] = _some(cell["metadata"], ("nbgrader",))
         if cell["cell_type"] == "code":
-            for output in cell["outputs"]:
-                if "data" in output:
-                    output["data"] = _shown(output["data"])
-                    output["metadata"] = {}
             continue
-        pictures = cell.pop("attachments", {})
-        cell["attachments"] = _pictures(pictures)
+        cell["attachments"] = _pictures(cell.get("attachments"))
         if cell["source"] not in known_markdown:
             cell["source"] = safe_markdown(cell["source"], cell["attachments"])
 
@@ -74,16 +69,6 @@ def _pictures(attachments: Any) -> Cell:
         if isinstance(data, dict)
     }
     return {name: data for name, data in safe.items() if data}
-
-
-def _shown(data: Cell) -> Cell:
-    kept = {kind: data[kind] for kind in _IMAGES if _is_image(data.get(kind))}
-    kept |= {kind: data[kind] for kind in ("text/plain", "text/latex") if kind in data}
-    if (
-        page := safe_html(str(source_of({"source": data.get("text/html")})))
-    ) and "text/html" in data:
-        kept["text/html"] = page
-    return kept
 
 
 def _code(source: str, outputs: list[Cell]) -> Cell:

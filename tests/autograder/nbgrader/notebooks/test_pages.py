@@ -11,7 +11,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Browser, Route, sync_playwright
 
 from .assignments import HANDED_IN
-from .conftest import HandIn, run, scores
+from .conftest import Submit, run, scores
 from .hostile_markdown import CELLS, HOST, MARK
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
@@ -33,11 +33,11 @@ LONG = {
 
 
 @pytest.fixture(scope="module")
-def graded(released: Path, hand_in: HandIn, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def graded(released: Path, submit: Submit, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A class of an honest student, one whose cells are hostile, and some whose cells are long."""
     course = tmp_path_factory.mktemp("pages") / "cs101"
     shutil.copytree(released, course, ignore=shutil.ignore_patterns("submitted"))
-    hand_in(course, "zoe", "texts", HONEST)
+    submit(course, "zoe", "texts", HONEST)
     added = {name: [cell] for name, cell in LONG.items()}
     added["mal"] = [
         *map(new_markdown_cell, CELLS),
@@ -45,7 +45,7 @@ def graded(released: Path, hand_in: HandIn, tmp_path_factory: pytest.TempPathFac
         *map(new_code_cell, SHOWN),
     ]
     for student, cells in added.items():
-        hand_in(course, student, "texts", HONEST)
+        submit(course, student, "texts", HONEST)
         path = course / "submitted" / student / "texts" / "texts.ipynb"
         notebook = nbformat.read(path, as_version=4)
         notebook.cells += cells
