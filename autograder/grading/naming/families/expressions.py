@@ -20,7 +20,7 @@ _ARITHMETIC: Mapping[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Add: (ast.Sub, ast.Mult),
     ast.Sub: (ast.Add,),
     ast.Mult: (ast.Div, ast.Add),
-    ast.Div: (ast.Mult, ast.FloorDiv),
+    ast.Div: (ast.Mult, ast.FloorDiv, ast.Sub),
     ast.FloorDiv: (ast.Div, ast.Mult),
     ast.Mod: (ast.FloorDiv,),
     ast.Pow: (ast.Mult,),

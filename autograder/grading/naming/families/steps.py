@@ -9,15 +9,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
+from .calls import of_call, of_tuple
 from .expressions import Scope
 
 #: a node that may take another's place, and what it does
 Change = tuple[ast.AST, str]
 
 _CUT = "the gradient ends on the way: the result can't train what it comes from"
-_SINGLE = "something on the way is computed in float32, whatever the input's dtype is"
+_SINGLE = "something is made float32, whatever dtype is asked for"
 _FIRST = "the first sample of a batch is used for all samples"
 _HEAD = "the first head is used for all heads"
+_ANOTHER = "one tensor or layer is used in the place of another"
 _AXES = "two dimensions change places that should stay where they are"
 _SCALE = "the scores are divided by the root of another size than the one asked for"
 _NO_ROOT = "the scores are divided by a size itself, not by its root"
@@ -119,6 +121,8 @@ def steps(node: ast.AST, scope: Scope) -> Iterator[Change]:
 
 
 def _of_value(value: ast.expr, scope: Scope, returned: bool) -> Iterator[tuple[str, str]]:
+    if isinstance(value, ast.Tuple) and returned:
+        yield from of_tuple(value)
     if isinstance(value, ast.Tuple | ast.Constant):
         return
     step = ast.unparse(value)
@@ -133,6 +137,7 @@ def _of_value(value: ast.expr, scope: Scope, returned: bool) -> Iterator[tuple[s
 def _of_step(node: ast.AST, scope: Scope) -> Iterator[tuple[str, str]]:
     if isinstance(node, ast.Call):
         called = ast.unparse(node.func).rsplit(".", 1)[-1]
+        yield from of_call(node, called)
         if called == "softmax" and node.args:
             yield from _filled(_OF_SOFTMAX, a=ast.unparse(node.args[0]))
         if called == "masked_fill" and isinstance(node.func, ast.Attribute):
@@ -202,14 +207,17 @@ OPERATOR_WORDS: Mapping[str, str] = {
     "operands swapped": "the two sides of one operation change places",
     "call removed": "one step is left out",
     "arguments swapped": "two things change places",
-    "other attribute": "one layer is used in the place of another",
-    "other name": "one tensor is used in the place of another",
+    "other attribute": _ANOTHER,
+    "other name": _ANOTHER,
     "in place": "an operation writes into the caller's tensor",
     "result": "the result loses its gradient, its dtype or a dimension of size one",
     "detached": _CUT,
     "other error": "an error of another class is raised than the one asked for",
     "no buffer": "what belongs to the module does not move with it",
     "statement removed": "one step is left out",
+    "comparison": "a comparison is another than the one asked for",
+    "condition": "a condition is another than the one asked for, or none",
+    "other function": "another function is called than the one asked for",
     "slice": "a slice is too long or too short",
     "size": "a size is one too large or too small",
     "sign": _FILL,
