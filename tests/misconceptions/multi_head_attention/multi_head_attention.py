@@ -241,7 +241,7 @@ class next_token_seen(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="a score of 0 with a weight of 0: masked scores are multiplied by 0",
+    confuses="a score of 0 with a weight of 0: masked scores are 0 before softmax",
     hint="What does softmax make of a score of 0?",
 )
 class scores_times_zero(_Layers):
@@ -613,7 +613,7 @@ class assertion_in_place_of_error(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="rounding down with dividing: columns that are left over disappear",
+    confuses="rounding down with dividing: nothing asks whether columns are left over",
     hint="What should happen when 3 heads shall share 10 columns?",
 )
 class leftover_columns_dropped(_Layers):
