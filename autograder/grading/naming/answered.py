@@ -27,6 +27,8 @@ _MOST_NUMBERS = 1 << 18
 _MOST_CHARACTERS = 4000
 #: of what is neither a tensor nor made of tensors
 _LONGEST_VALUE = 200
+#: errors that an answer raises by itself
+_ON_PURPOSE = ("ValueError", "KeyError")
 #: rounding of a share, and draws of which the range says something
 _ROUNDING, _ENOUGH = 1e-4, 5
 #: the student's own line, below what was raised
@@ -90,17 +92,26 @@ class Answered:
             for number, call in enumerate(self.calls)
         )
 
-    def differs_in_errors_only(self, other: Answered) -> bool:
-        """Whether every call that returned in both returned the same."""
-        return len(self.calls) == len(other.calls) and all(
-            a.equals(b) or a.raised != b.raised
-            for a, b in zip(self.calls, other.calls, strict=True)
+    def is_alike_but_for_edges(self, other: Answered, solution: Answered) -> bool:
+        """Whether the other answers alike, but where that is right and this one raises an error.
+
+        What comes in the place of an error that is asked for says nothing but that none came.
+        """
+        return len(self.calls) == len(other.calls) == len(solution.calls) and all(
+            one.equals(another)
+            or (one.raised != another.raised and another.equals(right))
+            or bool(right.raised and not one.raised and not another.raised)
+            for one, another, right in zip(self.calls, other.calls, solution.calls, strict=True)
         )
 
     def has_another_value_than(self, solution: Answered) -> bool:
-        """Whether a call returned something else: errors alone say little of what was meant."""
+        """Whether a call returned something else, or an error that was meant is another one.
+
+        Other errors alone say little of what was meant.
+        """
         return any(
-            not call.raised and not call.equals(right)
+            (not call.raised or call.raised in _ON_PURPOSE or right.raised in _ON_PURPOSE)
+            and not call.equals(right)
             for call, right in zip(self.calls, solution.calls, strict=False)
         )
 

@@ -165,13 +165,14 @@ class Diagnosis:
         return (
             [m for m in mistakes if all(self._equals(m, t, answers, False) for t in tests)]
             or [m for m in by_chance if all(self._fits(m, t, answers, False) for t in tests)]
-            or [m for m in mistakes if all(self._fits(m, t, answers, right[t]) for t in tests)]
+            or [m for m in mistakes if all(self._fits(m, t, answers, True) for t in tests)]
         )
 
     def _equals(self, mistake: Mistake, test: str, answers: Answers, edges: bool) -> bool:
-        """Whether a mistake answers so; with `edges`, but for what it raises."""
+        """Whether a mistake answers so; with `edges`, but for errors."""
         own, answer = self._known.answered(mistake, test), answers.answered(test)
-        return own.equals(answer) or (edges and own.differs_in_errors_only(answer))
+        right = self._known.right(mistake.question, test)
+        return own.equals(answer) or (edges and own.is_alike_but_for_edges(answer, right))
 
     def _fits(self, mistake: Mistake, test: str, answers: Answers, edges: bool) -> bool:
         """Whether a mistake answers so, or may, where it answers by chance."""

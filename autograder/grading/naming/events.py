@@ -12,12 +12,14 @@ from ...errors import AnswerFault, AnswerRaised
 from ...sandbox.batch import RawReply
 from ...sandbox.replies import value_of
 from ...worker import wire
+from ...worker.execution import tensors_in
 from ..judging import replies as forms
 
 Request = tuple[Any, ...]
 
 _COPYING = ("copy", "restore")
 _MAKING = (*_COPYING, "build", "load_weights")
+_THROUGH_NAN = "gradients of what is not finite"
 _UNCHANGED = "arguments as they were"
 #: a layer that could not be made, or did not take its weights, tells nothing but what it has
 _NOT_ASKED = "not asked"
@@ -66,12 +68,19 @@ def _told(request: Request, value: Any) -> Any:
         return outcome.value, _UNCHANGED if _is_same(args, after) else after
     if operation in ("gradients", "layer_gradients"):
         found = forms.gradients(value, request[-2])
+        if not _is_finite(found.value):
+            return found.value, _THROUGH_NAN
         return found.value, list(found.inputs), list(found.weights.items())
     if operation in ("steps", "layer_steps"):
         return forms.values(value, len(args))
     if operation == "weights" and forms.is_named_tensors(value):
         return {name: tuple(weight.shape) for name, weight in value.items()}
     return None
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether all numbers of a result are: gradients of others depend on how it is written."""
+    return all(bool(tensor.isfinite().all()) for tensor in tensors_in(value))
 
 
 def _is_same(one: Any, other: Any) -> bool:

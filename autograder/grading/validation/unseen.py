@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import tomllib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ...errors import ContentError
 from ...records import Exercise, QuestionResult
+from ...sandbox.batch import Batch, RawReply, reply_in
 from ...suite.local import LocalImplementation
+from ...worker import wire
+from ...worker.answering import Worker
+from ...worker.answering import answer as reply_to
 from ..judging.suites import SuiteRunner
 from ..naming.diagnosis import Diagnosis
-from ..naming.probe import replies_of
 from .validate import SEED
 
 #: of the lists, one in that many is kept apart: read only after the families were changed
@@ -71,16 +74,22 @@ class Namer:
 
     def named(self, answer: Unseen) -> QuestionResult:
         """The result of an answer, with its name where it has one."""
-        right = self._exercise.solution.read_text(encoding="utf-8")
         own: dict[str, Any] = {"__name__": "unseen"}
-        exec(compile(right, "<solution>", "exec"), own)
+        exec(
+            compile(self._exercise.solution.read_text(encoding="utf-8"), "<solution>", "exec"), own
+        )
         exec(compile(answer.text, "<unseen>", "exec"), own)
-        (result,) = self._runner.judge(
-            self._exercise.hidden_suite,
-            LocalImplementation(own, answer.text),
-            SEED,
-            only=answer.question,
-        )
+        implementation = LocalImplementation(own, answer.text)
+        suite = self._exercise.hidden_suite
+        (result,) = self._runner.judge(suite, implementation, SEED, only=answer.question)
         return self._diagnosis.explain(
-            result, lambda question, batch: replies_of(own, batch), answer.text
+            result, lambda question, batch: _replies(own, batch), answer.text
         )
+
+
+def _replies(own: Mapping[str, Any], batch: Batch) -> list[RawReply]:
+    """What answers in this process reply to a batch."""
+    worker = Worker(lambda request: None, names=own)
+    header, data = reply_in(batch.frame)
+    _, requests = wire.decode(header, bytearray(data), layouts=True)
+    return [reply_in(b"".join(reply_to(worker, 0, request))) for request in requests]
