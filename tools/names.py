@@ -89,7 +89,7 @@ def _one(namer: Namer, answer: Unseen, read: Read) -> Said:
     name = (result.misconception or "").rpartition(".")[2]
     if result.verdict is Verdict.FORBIDDEN:  # names itself
         return Said(answer, "forbidden")
-    if name and name not in read.get(answer.question, {}).get(answer.means, ()):
+    if name and name != read.get(answer.question, {}).get(answer.means):
         return Said(answer, name, f"nobody has read {name}: {result.hint}")
     return Said(answer, name)
 

@@ -116,7 +116,8 @@ def wrong_weights(call: str, fault: AnswerRaised, wanted: Iterable[str]) -> Wron
     text = f"got       {fault}\nexpected  weights of these names and shapes"
     if "ValueError" in fault.bases:
         step = (
-            "next step: compare the sizes of this layer: `nn.Linear(a, b)` has a weight of (b, a)"
+            "next step: compare the sizes with the docstring's; the weight of `nn.Linear(a, b)` "
+            "is (b, a)"
         )
     else:
         step = (

@@ -104,6 +104,16 @@ _TABLE: tuple[tuple[str, str], ...] = (
         "here Python wants one number (`if`, `int`, `range`, `math.sqrt`), and a tensor with "
         "several came",
     ),
+    (
+        r"values to unpack",
+        "there are more or fewer values than names on the left of `=`: print the shape, or what "
+        "the call returns",
+    ),
+    (
+        r"^ValueError",
+        "if it is your own `raise`, its condition refuses a call that is right: compare it with "
+        "the docstring; if not, print the shapes just before the line where it stops",
+    ),
     (r"^RecursionError", "the function calls itself and finds no end: does it call its own name?"),
     (r"^AssertionError", "an `assert` of your own code does not hold for this call"),
     (r"^ZeroDivisionError", "a divisor is 0 for this call: which size or number may be 0?"),

@@ -126,9 +126,10 @@ def _of_values(got: torch.Tensor, expected: torch.Tensor) -> Iterator[str]:
 def _not_finite(got: torch.Tensor, expected: torch.Tensor) -> str:
     nan = got.isnan() & ~expected.isnan()
     if bool(nan.all()):
-        return "every value is nan: look for 0/0, or 0 times infinity"
+        return "every value is nan: look for 0/0, infinity over infinity, 0 times infinity"
     if bool(nan.any()):
-        return f"{int(nan.sum())} of {nan.numel()} values are nan: 0/0, or 0 times infinity"
+        of = f"{int(nan.sum())} of {nan.numel()}"
+        return f"{of} values are nan: 0/0, infinity over infinity, 0 times infinity"
     if bool((got.isinf() & expected.isfinite()).any()):
         return "some values are infinite: a number became too large, or was divided by 0"
     return ""

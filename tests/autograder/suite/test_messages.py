@@ -74,6 +74,15 @@ def _tuple_of_max(inputs: torch.Tensor, query: torch.Tensor) -> Any:
     return inputs - inputs.max(0)  # type: ignore[operator] # that is the mistake
 
 
+def _refuses(inputs: torch.Tensor, query: torch.Tensor) -> Any:
+    raise ValueError("too many")
+
+
+def _unpacks(inputs: torch.Tensor, query: torch.Tensor) -> Any:
+    batch, tokens, size = inputs.shape
+    return batch, tokens, size
+
+
 def _no_product(inputs: torch.Tensor, query: torch.Tensor) -> Any:
     return inputs @ inputs
 
@@ -85,6 +94,8 @@ def _no_product(inputs: torch.Tensor, query: torch.Tensor) -> Any:
         (_other_arguments, "must stay as it was given: answer(inputs, query)"),
         (_tuple_of_max, "return two tensors"),
         (_no_product, "do not fit for a matrix product"),
+        (_refuses, "refuses a call that is right"),
+        (_unpacks, "fewer values than names"),
     ],
 )
 def test_an_error_has_a_text_of_its_own(answer: object, told: str) -> None:
@@ -105,7 +116,7 @@ def test_a_missing_super_is_told_as_such() -> None:
 def test_sizes_of_weights_are_not_told_as_names() -> None:
     right = LocalImplementation({"Layer": lambda: nn.Linear(2, 3)})
     turned = LocalImplementation({"Layer": lambda: nn.Linear(3, 2)})
-    with pytest.raises(AssertionError, match="compare the sizes of this layer"):
+    with pytest.raises(AssertionError, match="compare the sizes with the docstring"):
         Expect(turned, right, Draw(0, "test")).layer("Layer")
 
 

@@ -140,6 +140,7 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[tuple[str, str]]:
         yield from of_call(node, called)
         if called == "softmax" and node.args:
             yield from _filled(_OF_SOFTMAX, a=ast.unparse(node.args[0]))
+            yield from _divided_afterwards(node.args[0])
         if called == "masked_fill" and isinstance(node.func, ast.Attribute):
             parts = {"s": ast.unparse(node.func.value), "m": ast.unparse(node.args[0])}
             yield from _filled(_OF_MASK, **parts)
@@ -155,6 +156,12 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[tuple[str, str]]:
         yield f"({left}).mT @ ({right})", "one side of a product is transposed that should not be"
         yield f"({left}) @ ({right}).mT", "one side of a product is transposed that should not be"
         yield f"({right}) @ ({left})", "the two sides of a product change places"
+
+
+def _divided_afterwards(scores: ast.expr) -> Iterator[tuple[str, str]]:
+    if isinstance(scores, ast.BinOp) and isinstance(scores.op, ast.Div):
+        left, right = ast.unparse(scores.left), ast.unparse(scores.right)
+        yield f"torch.softmax({left}, -1) / ({right})", "the weights are divided, not the scores"
 
 
 def _along_others(node: ast.Call, called: str) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,62 @@
+"""Wrong answers that were written from the questions alone: a sample of what `make names` runs."""
+
+from __future__ import annotations
+
+import tomllib
+import warnings
+from pathlib import Path
+
+import pytest
+
+from autograder.course import Course
+from autograder.errors import ContentError
+from autograder.grading.judging.suites import collect_suites
+from autograder.grading.validation.unseen import Namer, unseen_of
+from autograder.records import QuestionResult, Verdict
+
+#: cheap ones
+EXERCISES = (("simplified_attention", "scores"), ("self_attention", "embedding"))
+
+
+@pytest.fixture(scope="module")
+def said(course: Course) -> dict[tuple[str, str], QuestionResult]:
+    """What was said of each answer, by question and intent; the right ones have none."""
+    exercises = [course.assignment(a).exercise(e) for a, e in EXERCISES]
+    runner = collect_suites(course.root, [exercise.hidden_suite for exercise in exercises])
+    found = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for exercise in exercises:
+            namer = Namer(runner, exercise, course.variants("misconceptions", exercise))
+            for answer in unseen_of(exercise, course.root / "tests" / "unseen"):
+                found[answer.question, answer.means] = namer.named(answer)
+    return found
+
+
+def test_what_the_lists_start_from_is_right_and_every_mistake_is_one(
+    said: dict[tuple[str, str], QuestionResult],
+) -> None:
+    wrong = {key for key, result in said.items() if result.verdict is not Verdict.CORRECT}
+    assert wrong == {(question, means) for question, means in said if means}
+
+
+def test_no_answer_has_a_name_that_nobody_has_read(
+    course: Course, said: dict[tuple[str, str], QuestionResult]
+) -> None:
+    read = tomllib.loads((course.root / "tests" / "unseen" / "read.toml").read_text())
+    names = {
+        key: result.misconception.rpartition(".")[2]
+        for key, result in said.items()
+        if result.misconception
+    }
+    assert {key: name for key, name in names.items() if read[key[0]].get(key[1]) != name} == {}
+    assert len(names) >= 0.9 * sum(bool(means) for _, means in said)
+
+
+def test_a_change_of_what_is_not_there_is_told(course: Course, tmp_path: Path) -> None:
+    exercise = course.assignment("simplified_attention").exercise("scores")
+    (tmp_path / "simplified_attention.toml").write_text(
+        '[scores.query_scores]\nright = "x"\n[scores.query_scores.wrong]\n"it" = [["y", "z"]]\n'
+    )
+    with pytest.raises(ContentError, match="'y' does not stand in the answer"):
+        list(unseen_of(exercise, tmp_path))
