@@ -16,6 +16,13 @@ _KEYWORDS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         ("dtype", "numbers have another dtype than asked for", ("torch.int32", "torch.float32")),
     ),
 }
+#: which rounds of a loop are made
+_ROUNDS = {
+    ":1": "a loop makes its first round only",
+    "-1:": "a loop makes its last round only",
+    "1:": "a loop leaves its first round out",
+    ":-1": "a loop leaves its last round out",
+}
 
 
 def of_call(node: ast.Call, called: str) -> Iterator[tuple[str, str]]:
@@ -25,6 +32,8 @@ def of_call(node: ast.Call, called: str) -> Iterator[tuple[str, str]]:
         turned = ast.parse(f"list({ast.unparse(node.args[0])})[::-1]", mode="eval").body
         text = ast.unparse(ast.Call(node.func, [turned, *node.args[1:]], node.keywords))
         yield text, "the parts are put together in the opposite order"
+    for part, words in _ROUNDS.items() if called == "range" else ():
+        yield f"list({ast.unparse(node)})[{part}]", words
     if called in ("tril", "triu") and isinstance(node.func, ast.Attribute):
         yield from _diagonals(node, called)
 

@@ -44,6 +44,8 @@ _WRAPPED: tuple[tuple[str, str], ...] = (
     ("({e}).squeeze()", "dimensions of size one are dropped"),
     ("({e}).squeeze(0)", "a first dimension of size one is dropped"),
     ("({e}).flatten()", "the result is flattened"),
+    ("({e}).flatten(0, 1)", "two dimensions become one"),
+    ("({e}).transpose(1, 2).flatten(2)", "heads are merged that should stay apart"),
     ("({e}).flip(-1)", "numbers come in the opposite order"),
     ("({e}).flip(0)", "numbers come in the opposite order"),
     ("torch.softmax({e}, -1)", "a softmax is applied that is one too many"),
