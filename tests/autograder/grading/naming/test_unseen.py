@@ -50,7 +50,7 @@ def test_no_answer_has_a_name_that_nobody_has_read(
         if result.misconception
     }
     assert {key: name for key, name in names.items() if read[key[0]].get(key[1]) != name} == {}
-    assert len(names) >= 0.9 * sum(bool(means) for _, means in said)
+    assert len(names) >= 0.8 * sum(bool(means) for _, means in said)
 
 
 def test_a_change_of_what_is_not_there_is_told(course: Course, tmp_path: Path) -> None:
