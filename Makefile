@@ -74,9 +74,10 @@ docs: setup-test ## build the site of docs/ into build/docs
 	$(SAY) "The site is build/docs/index.html"
 
 .PHONY: bench
-bench: setup-test ## time grading of 200 submissions, nbgrader beside it, and a gradebook of 5,000
+bench: setup-test ## time a class of different answers next to its peers, a gradebook of 5,000, and growth
 	@$(PY) benchmarks/grading.py $(BENCH)
 	@$(PY) benchmarks/gradebook.py $(BENCH_GRADEBOOK)
+	@$(PY) benchmarks/growth.py $(BENCH_GROWTH)
 
 .PHONY: bench-security
 bench-security: setup-grade build/otter/.ready ## the same attacks and accidents for nbgrader, otter-grader and us (half an hour)
