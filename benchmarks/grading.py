@@ -1,127 +1,211 @@
-"""Times grading: the example class repeated to many students, and nbgrader beside it.
+"""Times grading: a class in which no two answers are equal, beside other ways to grade it.
 
-    .venv/bin/python benchmarks/grading.py [--students 200] [--jobs 2] [--no-nbgrader]
+    .venv/bin/python benchmarks/grading.py [--students 100] [--repeats 5] [--quick]
 
-Prints wall seconds per submission, start-up included, and the peak memory of all processes of the
-run (proportional set size: shared pages count once). nbgrader grades the released notebooks of the
-same assignment in its own way, with a kernel per notebook.
+Prints CPU seconds of the whole process tree for one submission more (start-up apart) and the peak
+memory of all processes (proportional set size: shared pages count once), as medians; without
+`--quick` writes them to docs/bench.md. Beside the grader: nbgrader as it is, with a kernel for
+each notebook; pytest as a process for each submission, without isolation; and the limit, all calls
+of the suite in one process, encoded and decoded as they cross to a worker.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import platform
+import resource
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
+
+import torch
+
+from autograder.course import load_course
+from autograder.grading.judging.plan import rehearse
+from autograder.grading.judging.suites import collect_suites
+from autograder.grading.naming.probe import replies_of
+from autograder.sandbox.replies import value_of
+from autograder.suite.local import load_module
+from autograder.worker import wire
+from benchmarks.different import write_class
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = "simplified_attention"
-#: made-up students whose code runs into the time limit
-HANGING = ("ivo",)
-NBGRADER_STUDENTS = 3
+#: of the slow ways so many are enough
+_FEW = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One way to grade: CPU seconds at start, of each submission, and bytes at the peak."""
+
+    label: str
+    start: float
+    each: float
+    peak: float
 
 
 def main() -> None:
-    """Runs the benchmark and prints its table."""
+    """Runs the benchmark, prints its table, and writes it down."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--students", type=int, default=200)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--no-nbgrader", action="store_true")
+    parser.add_argument("--students", type=int, default=100)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--quick", action="store_true", help="once, without nbgrader")
     options = parser.parse_args()
-    rows: list[tuple[str, int, float, float]] = []
-    with tempfile.TemporaryDirectory(prefix="autograder-bench-") as folder:
-        for label, left_out, extra in (
-            ("whole class", (), ["--no-gradebook"]),
-            ("whole class, with gradebook", (), ["--gradebook"]),
-            ("class without the endless loops", HANGING, ["--no-gradebook"]),
-        ):
-            place = Path(folder) / label.replace(" ", "-").replace(",", "")
-            _repeat(place / "submitted", options.students, left_out)
-            command = [
-                *(sys.executable, "-m", "autograder", "grade", str(place / "submitted")),
-                *("--jobs", str(options.jobs), "--course", str(ROOT), *extra),
-            ]
-            seconds, peak = _timed(partial(_run, command, ROOT))
-            rows.append((label, options.students, seconds, peak))
-        if not options.no_nbgrader:
-            rows.append(_nbgrader(Path(folder) / "nbgrader"))
-    print(f"{ASSIGNMENT}, {options.jobs} jobs (nbgrader: one after the other)\n")
-    print(f"{'':34}{'submissions':>12}{'wall s':>9}{'s each':>9}{'peak MiB':>10}")
-    for label, count, seconds, peak in rows:
-        print(f"{label:34}{count:12d}{seconds:9.1f}{seconds / count:9.3f}{peak / 2**20:10.0f}")
+    repeats = 1 if options.quick else options.repeats
+    with tempfile.TemporaryDirectory(prefix="autograder-bench-") as name:
+        folder = Path(name)
+        course = load_course(ROOT)
+        assignment = course.assignment(ASSIGNMENT)
+        for size, place in ((1, "one"), (options.students, "many")):
+            write_class(course, assignment, folder / place / "submitted", size)
+        ways: list[Callable[[], Row]] = [
+            partial(_ours, folder, options.students, jobs) for jobs in (1, 2)
+        ]
+        ways += [partial(_pytest, folder), partial(_limit, folder)]
+        if not options.quick:
+            ways.append(partial(_nbgrader, folder))
+        _ours(folder, options.students, 2)  # known mistakes are looked up once for a suite
+        rows = [_median([way() for _ in range(repeats)]) for way in ways]
+    text = _table(rows, options.students, repeats)
+    print(text)
+    if not options.quick:
+        (ROOT / "docs" / "bench.md").write_text(text, encoding="utf-8")
 
 
-def _repeat(submitted: Path, count: int, left_out: tuple[str, ...]) -> None:
-    students = sorted(
-        path.parent
-        for path in (ROOT / "examples" / "submitted").glob(f"*/{ASSIGNMENT}")
-        if path.parent.name not in left_out
-    )
-    for number in range(count):
-        source = students[number % len(students)]
-        target = submitted / f"{source.name}-{number:04d}" / ASSIGNMENT
-        shutil.copytree(source / ASSIGNMENT, target)
+def _ours(folder: Path, students: int, jobs: int) -> Row:
+    def grade(place: Path) -> None:
+        (place / "results.jsonl").unlink(missing_ok=True)
+        submitted = str(place / "submitted")
+        options = ("--no-gradebook", "--jobs", str(jobs), "--course", str(ROOT))
+        _run([sys.executable, "-m", "autograder", "grade", submitted, *options], ROOT)
+
+    one, _ = _measured(lambda: grade(folder / "one"))
+    all_of_them, peak = _measured(lambda: grade(folder / "many"))
+    each = (all_of_them - one) / (students - 1)
+    return Row(f"autograder, {jobs} job{'s' * (jobs > 1)}", one - each, each, peak)
 
 
-def _nbgrader(place: Path) -> tuple[str, int, float, float]:
+def _pytest(folder: Path) -> Row:
+    """A process of pytest for each submission, with the same tests."""
+    students = sorted((folder / "many" / "submitted").iterdir())[:_FEW]
+    suites = str(ROOT / "tests" / "hidden" / ASSIGNMENT)
+
+    def run() -> None:
+        for student in students:
+            command = [sys.executable, "-m", "pytest", "--quiet", suites]
+            _run([*command, "--implementation", str(student)], ROOT, 1)
+
+    seconds, peak = _measured(run)
+    return Row("pytest, a process each, no isolation", 0.0, seconds / _FEW, peak)
+
+
+def _limit(folder: Path) -> Row:
+    """All calls of the suite, encoded and decoded, in this process: CPU seconds of one thread."""
+    torch.set_num_threads(1)
+    exercises = load_course(ROOT).assignment(ASSIGNMENT).exercises
+    runner = collect_suites(ROOT, [exercise.hidden_suite for exercise in exercises])
+    plans = [rehearse(runner, e.hidden_suite, 1).plan() for e in exercises]
+    students = sorted((folder / "many" / "submitted").iterdir())
+    start = time.process_time()
+    for student in students:
+        for exercise, plan in zip(exercises, plans, strict=True):
+            path = student / ASSIGNMENT / f"{exercise.name}.py"
+            names = vars(load_module(path, f"_{student.name}_{exercise.name}"))
+            for header, data in replies_of(names, plan.batch):
+                try:
+                    value_of(wire.decode(header, bytearray(data)))
+                except Exception:
+                    continue  # what an answer raised
+    each = (time.process_time() - start) / len(students)
+    return Row("the calls alone, in one process", 0.0, each, 0.0)
+
+
+def _nbgrader(folder: Path) -> Row:
     """nbgrader's own autograde, on the released notebooks submitted as they are."""
-    subprocess.run(
-        [sys.executable, "-m", "autograder", "release", ASSIGNMENT], cwd=ROOT, check=True,
-        stdout=subprocess.DEVNULL,
-    )  # fmt: skip
+    place = folder / "nbgrader"
+    shutil.rmtree(place, ignore_errors=True)
+    release = [sys.executable, "-m", "autograder", "release", ASSIGNMENT]
+    _run(release, ROOT)
     place.mkdir()
     shutil.copytree(ROOT / "build" / "source" / ASSIGNMENT, place / "source" / ASSIGNMENT)
     (place / "nbgrader_config.py").write_text("c = get_config()\nc.CourseDirectory.root = '.'\n")
     nbgrader = [sys.executable, "-m", "nbgrader"]
     _run([*nbgrader, "generate_assignment", ASSIGNMENT], place)
-    for number in range(NBGRADER_STUDENTS):
-        shutil.copytree(
-            place / "release" / ASSIGNMENT, place / "submitted" / f"s{number}" / ASSIGNMENT
-        )
-        shutil.copytree(
-            ROOT / "assignments" / ASSIGNMENT / "checks",
-            place / "submitted" / f"s{number}" / ASSIGNMENT / "checks",
-        )
-    seconds, peak = _timed(lambda: _run([*nbgrader, "autograde", ASSIGNMENT], place))
-    return "nbgrader autograde, stubs", NBGRADER_STUDENTS, seconds, peak
+    for number in range(_FEW):
+        target = place / "submitted" / f"s{number}" / ASSIGNMENT
+        shutil.copytree(place / "release" / ASSIGNMENT, target)
+        shutil.copytree(ROOT / "assignments" / ASSIGNMENT / "checks", target / "checks")
+    seconds, peak = _measured(lambda: _run([*nbgrader, "autograde", ASSIGNMENT], place))
+    return Row(f"nbgrader {version('nbgrader')} autograde, as it is", 0.0, seconds / _FEW, peak)
 
 
-def _run(command: list[str], folder: Path) -> None:
+def _table(rows: list[Row], students: int, repeats: int) -> str:
+    ours = rows[0].each
+    lines = [
+        "# What grading costs, beside other ways",
+        "",
+        "Written by `make bench`. CPU of the whole process tree; "
+        f"{students} submissions to `{ASSIGNMENT}`, of which no two are equal and a third of the "
+        f"exercises has a wrong answer; medians of {repeats}.",
+        f"Python {platform.python_version()}, PyTorch {torch.__version__}, {os.cpu_count()} cores, "
+        f"Linux {platform.release()}.",
+        "",
+        "| | start, s | one submission more, ms | times the first row | peak, MiB |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {row.label} | {row.start:.1f} | {row.each * 1000:.0f} | {row.each / ours:.1f} | "
+        + (f"{row.peak / 2**20:.0f} |" if row.peak else "- |")
+        for row in rows
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _median(rows: list[Row]) -> Row:
+    middle = [statistics.median(getattr(r, n) for r in rows) for n in ("start", "each", "peak")]
+    return Row(rows[0].label, *middle)
+
+
+def _run(command: list[str], folder: Path, allowed: int = 0) -> None:
     # nbgrader starts `alembic` by its name
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         command, cwd=folder, capture_output=True, text=True, env={**os.environ, "PATH": path}
     )
-    if done.returncode:
+    if done.returncode not in (0, allowed):
         raise SystemExit(f"{' '.join(command)} failed:\n{done.stdout}\n{done.stderr}")
 
 
-def _timed(work: Callable[[], None]) -> tuple[float, float]:
-    """Seconds of the work, and the largest memory of this process's descendants meanwhile."""
+def _measured(work: Callable[[], None]) -> tuple[float, float]:
+    """CPU seconds of the descendants that a work starts, and their largest memory together."""
     peak, done = 0.0, threading.Event()
 
     def watch() -> None:
         nonlocal peak
-        while not done.wait(0.25):
+        while not done.wait(0.5):
             peak = max(peak, sum(map(_memory, _descendants())))
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    start = time.perf_counter()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     try:
         work()
     finally:
-        seconds = time.perf_counter() - start
         done.set()
         watcher.join()
-    return seconds, peak
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, peak
 
 
 def _descendants() -> list[int]:

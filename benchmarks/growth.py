@@ -45,17 +45,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--submissions", type=int, nargs="+", default=[200, 2000])
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--exercise", help="submit this exercise alone: memory grows as with all")
     options = parser.parse_args()
-    print(f"{ASSIGNMENT}, {options.jobs} jobs, {os.cpu_count()} cores\n")
+    what = f"{ASSIGNMENT}, {options.exercise} alone" if options.exercise else ASSIGNMENT
+    print(f"{what}, {options.jobs} jobs, {os.cpu_count()} cores\n")
     print(f"{'':12}{'submissions':>12}{'wall s':>9}{'CPU s':>9}{'CPU ms each':>13}", end="")
     print(f"{'largest MiB':>13}{'all MiB':>9}{'wrote MiB':>11}")
     for count in options.submissions:
         with tempfile.TemporaryDirectory(prefix="autograder-bench-") as folder:
+            _make_class(Path(folder) / "submitted", count, options.exercise or "*")
             _measure(Path(folder), count, options.jobs)
 
 
 def _measure(folder: Path, count: int, jobs: int) -> None:
-    _make_class(folder / "submitted", count)
     submitted = str(folder / "submitted")
     grade = ["grade", submitted, "--jobs", str(jobs), "--no-gradebook", "--course", str(ROOT)]
     commands = {
@@ -75,8 +77,8 @@ def _measure(folder: Path, count: int, jobs: int) -> None:
         print("{:13.0f}{:9.0f}{:11.1f}".format(*numbers), flush=True)
 
 
-def _make_class(submitted: Path, count: int) -> None:
-    """Copies of the example class; each file has a line of its own."""
+def _make_class(submitted: Path, count: int, exercise: str) -> None:
+    """Copies of the example class; each module has a line of its own."""
     examples = sorted(
         path
         for path in (ROOT / "examples" / "submitted").glob(f"*/{ASSIGNMENT}")
@@ -85,7 +87,9 @@ def _make_class(submitted: Path, count: int) -> None:
     for number in range(count):
         example = examples[number % len(examples)]
         place = submitted / f"{example.parent.name}-{number:05d}" / ASSIGNMENT
-        shutil.copytree(example, place)
+        place.mkdir(parents=True)
+        for file in example.glob(f"{exercise}.*"):
+            shutil.copy(file, place)
         for file in place.glob("*.py"):
             with open(file, "a", encoding="utf-8") as text:
                 text.write(f"\n# {number}\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 _BAR = 20
 _NARROW = 60
+#: no line of sentences is shorter, however narrow a terminal says that it is
+_LETTERS = 20
 
 
 class Screen:
@@ -31,6 +34,13 @@ class Screen:
             safe = " " * indent + plain(self._signs(line).rstrip())
             shown = Text(safe, style="" if self.is_plain else style)
             self.console.print(shown, soft_wrap=True, highlight=False)
+
+    def prose(self, text: str, style: str = "", indent: int = 0) -> None:
+        """Sentences: a terminal gets them in lines that end between two words."""
+        width = max(self.console.width - indent, _LETTERS)
+        for line in text.split("\n"):
+            fits = not self.console.is_terminal or len(line) <= width
+            self.say(line if fits else textwrap.fill(line, width), style, indent)
 
     def exercise(self, result: CheckedExercise, only_first: bool = False) -> None:
         """One exercise: its file, what is wrong with it, and its questions."""
@@ -84,7 +94,7 @@ class Screen:
             name = progress.next.exercise
             self.say(f"next: autograder check {name} (stuck? autograder hint {name})")
         for line in what_to_submit(progress):
-            self.say(line, "green")
+            self.prose(line, "green")
 
     def _signs(self, line: str) -> str:
         from ..student import LOOKS

@@ -46,7 +46,7 @@ def check(names: tuple[str, ...], trace: bool, plain: bool, folder: Path, as_jso
         screen.exercise(result)
         for question in result.questions:
             if question.standing.value == "passed" and question.question in names:
-                screen.say(afterwards(folder, question.question), indent=4)
+                screen.prose(afterwards(folder, question.question), indent=4)
             elif trace and question.standing.value == "fix":
                 screen.say(trace_folder(folder, question.question), indent=4)
     return _code(results)
@@ -98,7 +98,7 @@ def hint(name: str, again: bool, plain: bool, folder: Path, as_json: bool) -> in
         emit(dataclasses.asdict(found))
     elif found.text:
         screen.say(f"{found.question}: hint {found.number} of {found.of}", "bold")
-        screen.say(found.text)
+        screen.prose(found.text)
         if found.number < found.of:
             screen.say("Try it out first; the same command gives the next hint.", "dim")
     else:

@@ -73,7 +73,7 @@ class Watch:
             self._screen.say(str(error))
             return
         text = f"hint {found.number} of {found.of}: {found.text}" if found.text else found.why
-        self._screen.say(f"{question.question}, {text}")
+        self._screen.prose(f"{question.question}, {text}")
 
     def _next(self) -> None:
         names = [item.question for item in self._open()]
@@ -116,7 +116,7 @@ class Watch:
         if shown is not None:
             screen.question(shown, only_first=True)
             rest = [item.question for item in self._open() if item is not shown]
-            screen.say(f"then: {', '.join(rest)}" if rest else "the last one", "dim")
+            screen.prose(f"then: {', '.join(rest)}" if rest else "the last one", "dim")
         bar = screen.bar(len(passed), len(questions))
         screen.say(f"{bar}{len(passed)} of {len(questions)} questions pass their public checks")
         screen.say(f"Save a file to check it again.   {KEYS}", "dim")
@@ -134,9 +134,9 @@ class Watch:
             for question in (item.question for item in result.questions):
                 if question in new:
                     self._screen.say(f"✓ {question}: all checks passed", "green")
-                    self._screen.say(afterwards(self._folder, question), "dim", 2)
+                    self._screen.prose(afterwards(self._folder, question), "dim", 2)
             if result.finished and any(item.question in new for item in result.questions):
                 self._screen.say(f"{result.exercise} is done.", "green")
         if new and all(result.finished for result in self._results.values()):
             for line in what_to_submit(status(self._folder)):
-                self._screen.say(line, "green")
+                self._screen.prose(line, "green")

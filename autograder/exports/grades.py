@@ -24,7 +24,8 @@ class Grades:
     """The last result of each student and assignment, and what else is known of the class.
 
     `absent` are people without any result, by name, and what their identifier is. `zero_for` are
-    the assignments in which a missing submission may count as zero.
+    the assignments in which a missing submission may count as zero; `not_due` those in which it
+    may not yet.
     """
 
     results: tuple[SubmissionResult, ...]
@@ -33,6 +34,7 @@ class Grades:
     absent: tuple[str, ...] = ()
     missing: Missing = Missing.KEEP
     zero_for: frozenset[str] = frozenset()
+    not_due: tuple[str, ...] = ()
 
     def in_place_of_nothing(self, assignment: str, before: str = "") -> str:
         """The cell of a submission that is not there; `before` is what the platform has."""

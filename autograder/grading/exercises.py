@@ -60,7 +60,7 @@ class ExerciseGrader:
     ) -> tuple[tuple[QuestionResult, ...], tuple[str, ...]]:
         """The result of each question, and notes for the student; tells `watch` where it is."""
         task = _Task(assignment, exercise, answers, seed, watch, set())
-        results = [self._named(task, r) for r in self._judged(task)]
+        results = self._named(task, self._judged(task))
         notes = []
         for number, result in enumerate(results):
             names = functions_to_substitute(exercise, answers.text, results, result)
@@ -83,10 +83,9 @@ class ExerciseGrader:
         reference = RemoteImplementation(*self._worker_of(solution), given=self._given_to(task))
         substitution = ReferenceSubstitution(reference, names)
         try:
-            (again,) = self._judged(task, result.question, substitution)
-            if again.score <= result.score:
-                return None
-            return self._named(task, again, substitution)
+            again = self._judged(task, result.question, substitution)
+            better = again[0].score > result.score
+            return self._named(task, again, substitution)[0] if better else None
         finally:
             reference.close()
 
@@ -113,30 +112,25 @@ class ExerciseGrader:
             task.ruled.update(worker.ruled)
 
     def _named(
-        self, task: _Task, result: QuestionResult, substitution: ReferenceSubstitution | None = None
-    ) -> QuestionResult:
-        """The result with its mistake's name, for which it is asked once more."""
-        task.watch.enter(Place(task.exercise.name, result.question))
+        self,
+        task: _Task,
+        results: Sequence[QuestionResult],
+        substitution: ReferenceSubstitution | None = None,
+    ) -> list[QuestionResult]:
+        """The results with their mistakes' names, for which a fresh worker is asked once more."""
         diagnosis = self._diagnoses[task.exercise.hidden_suite]
-        return diagnosis.explain(
-            result, partial(self._probed, task, substitution), task.answers.text
-        )
-
-    def _probed(
-        self, task: _Task, substitution: ReferenceSubstitution | None, question: str, batch: Batch
-    ) -> Sequence[RawReply] | None:
-        """The replies of a fresh worker; None where there is nothing to ask, or it ends."""
-        if question in task.answers.broken:
-            return None
-        if substitution is not None:
-            substitution.begin_question(question)
         worker = RemoteImplementation(*self._worker_of(task), substitution, self._given_to(task))
+        named = []
         try:
-            return worker.replies(batch, Budget.of(task.assignment.limits))
-        except AnswerFault:
-            return None
+            for result in results:
+                task.watch.enter(Place(task.exercise.name, result.question))
+                if substitution is not None:
+                    substitution.begin_question(result.question)
+                ask = partial(_probed, task, worker)
+                named.append(diagnosis.explain(result, ask, task.answers.text))
         finally:
             worker.close()
+        return named
 
     def _worker_of(
         self, task: _Task
@@ -172,6 +166,19 @@ class _Task:
         worker.begin_question(question)
         if place in self.watch.left_out:
             worker.refuse(AnswerTimeout(_TOO_LONG))
+
+
+def _probed(
+    task: _Task, worker: RemoteImplementation, question: str, batch: Batch
+) -> Sequence[RawReply] | None:
+    """The replies to a second asking; None where there is nothing to ask, or the worker ends."""
+    if question in task.answers.broken:
+        return None
+    worker.begin_question(question)
+    try:
+        return worker.replies(batch, Budget.of(task.assignment.limits))
+    except AnswerFault:
+        return None
 
 
 def _about_lending(question: str, names: Sequence[str]) -> str:

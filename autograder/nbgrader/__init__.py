@@ -1,7 +1,15 @@
 """All that knows nbgrader: its gradebook, its steps, notebooks with its own test cells."""
 
 from .class_source import write_class_source
-from .gradebook import Note, RecordSummary, class_lateness, human_work, record, set_extension
+from .gradebook import (
+    Note,
+    RecordSummary,
+    class_lateness,
+    graded_elsewhere,
+    human_work,
+    record,
+    set_extension,
+)
 from .settings import Settings, configure, load_settings, missing_lines, prepare_class_folder
 from .steps import use_sandboxed_steps
 
@@ -11,6 +19,7 @@ __all__ = [
     "Settings",
     "class_lateness",
     "configure",
+    "graded_elsewhere",
     "human_work",
     "load_settings",
     "missing_lines",

@@ -31,6 +31,7 @@ from ..results.changes import (
     doubts,
     manual_changes,
 )
+from ..results.lines import iterate_results
 from .reading import class_results
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
@@ -89,18 +90,28 @@ def write_changes(found: ClassChanges, path: Path | str) -> Path:
     return write_page(found.changes, found.manual, found.in_doubt, found.attempts, Path(path))
 
 
-def unseen_note(class_folder: Path, results: Sequence[SubmissionResult]) -> str:
-    """What an export says of changes that nobody has looked at; empty where there are none."""
-    if not class_folder.is_dir():
+def unseen_note(class_folder: Path) -> str:
+    """What an export says of changes that nobody has looked at; empty where there are none.
+
+    Only the lines of submissions that were graded more than once are kept.
+    """
+    path = class_folder / "results.jsonl"
+    if not path.is_file():
         return ""
-    counts, looks = _counts(results), read_looks(class_folder)
-    unseen = {name for name, number in counts.items() if number not in looks.get(name, ())}
-    since = _seen(class_folder, counts)
-    found = [
-        change
-        for change in changes(_attempts(class_folder, results, since, Selection()))
-        if change.assignment in unseen and Cause.SUBMISSION not in change.causes
-    ]
+    lines = Counter((line.student, line.assignment) for line in iterate_results(path))
+    counts = Counter[str]()
+    for (_, name), number in lines.items():
+        counts[name] += number
+    looks, withdrawn = read_looks(class_folder), read_withdrawals(class_folder)
+    several = {
+        key
+        for key, number in lines.items()
+        if number > 1 and key not in withdrawn and counts[key[1]] not in looks.get(key[1], ())
+    }
+    if not several:
+        return ""
+    again = attempts(iterate_results(path), _seen(class_folder, counts), several)
+    found = [change for change in changes(again) if Cause.SUBMISSION not in change.causes]
     if not found:
         return ""
     people = len({change.student for change in found})

@@ -27,7 +27,7 @@ from ..records import Assignment, SubmissionResult
 from ..results.file import read_results
 from ..results.review import latest
 from ..submission.find import find_submissions
-from .courses import HERE, course_of_class
+from .courses import HERE, class_course
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def set_roster(class_folder: Path | str, file: Path | str) -> RosterChange:
 def attendance(class_folder: Path | str, *, course: Path | str = HERE) -> Attendance:
     """Who has submitted what; assignments that nobody submitted are left out."""
     folder = _class_folder(class_folder)
-    of_class = course_of_class(Path(course), folder)
+    of_class = class_course(Path(course), folder)
     roster, withdrawn = read_roster(folder), read_withdrawals(folder)
     keys = [key for key in _submitted(folder, of_class) if key not in withdrawn]
     by_assignment: dict[str, list[str]] = {}
@@ -99,14 +99,19 @@ def extend(
 
     Raises `UserError` for a student nobody knows, without a reason, or for another duration.
     """
+    from ..nbgrader import class_lateness
+
     folder = _class_folder(class_folder)
-    of_class = course_of_class(Path(course), folder)
+    of_class = class_course(Path(course), folder)
     found = of_class.assignment(assignment)
     name = _known_student(folder, of_class, student)
     decision = grant_extension(folder, (name, assignment), _duration(duration), why)
     allowance = read_allowances(folder).of(name, assignment, found.duedate) or timedelta()
+    is_recorded = _record_extension(folder, of_class, found, name)
     until = found.duedate.naive_utc + allowance if found.duedate else None
-    return Extended(decision, allowance, until, _record_extension(folder, of_class, found, name))
+    if until is None and is_recorded:
+        until = class_lateness(folder, [(name, assignment)])[name, assignment].due
+    return Extended(decision, allowance, until, is_recorded)
 
 
 def withdraw(
@@ -123,7 +128,7 @@ def withdraw(
     autograder.withdraw("course", "ada", "causal_attention", "left the course")
     """
     folder = _class_folder(class_folder)
-    of_class = course_of_class(Path(course), folder)
+    of_class = class_course(Path(course), folder)
     of_class.assignment(assignment)
     name = _known_student(folder, of_class, student)
     return keep_withdrawal(folder, (name, assignment), why, is_back=is_back)
@@ -181,6 +186,6 @@ def _record_extension(folder: Path, course: Course, assignment: Assignment, stud
     allowance = read_allowances(folder).of(student, assignment.name, due)
     is_there = set_extension(folder, student, assignment.name, allowance or timedelta())
     own = [r for r in _results(folder) if (r.student, r.assignment) == (student, assignment.name)]
-    if is_there and own:
+    if is_there and own and assignment.exercises:
         record(course, folder, own)
     return is_there

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..course import Course, find_root, load_course
 from ..errors import UserError
-from ..records import Assignment
+from ..records import Assignment, Limits
 from ..submission.find import find_submissions
 
 CONFIG_FILE = "nbgrader_config.py"
@@ -66,6 +66,21 @@ def find_courses(submitted: Path, course_folder: Path, assignment: str | None) -
 def course_of_class(course_folder: Path, class_folder: Path) -> Course:
     """The course that is named, else that of the class; raises `UserError` where there is none."""
     return _own_course(course_folder, class_folder) or course_at(course_folder)
+
+
+def class_course(course_folder: Path, class_folder: Path) -> Course:
+    """The course of a class with nbgrader's own assignments, too, which have no exercises.
+
+    Raises `UserError` where there is neither.
+    """
+    notebooks = class_folder.glob("source/*/*.ipynb")
+    names = {path.parent.name for path in notebooks if (class_folder / CONFIG_FILE).is_file()}
+    own = _own_course(course_folder, class_folder)
+    if own is None and not names:
+        own = course_at(course_folder)  # says what is missing
+    others = [Assignment(name, name, (), Limits()) for name in sorted(names - _names(own))]
+    assignments = own.assignments if own else ()
+    return Course(own.root if own else class_folder.resolve(), (*assignments, *others))
 
 
 def chosen_assignments(course: Course, names: Collection[str]) -> list[Assignment]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from ..classroom import (
+    Key,
+    Lateness,
     Selection,
     anonymous,
     pseudonyms,
@@ -56,14 +59,31 @@ def class_grades(
             penalties={(names[s], a): off for (s, a), off in penalties.items() if s in names},
             missing=wanted.missing,
         )
+    not_due = _not_due(arrivals)
     return Grades(
         results=tuple(chosen),
         arrivals=arrivals,
         penalties=penalties,
         absent=_absent(class_folder, results, wanted),
         missing=wanted.missing,
-        zero_for=frozenset(result.assignment for result in chosen),
+        zero_for=frozenset(result.assignment for result in chosen) - set(not_due),
+        not_due=not_due,
     )
+
+
+def not_due_note(grades: Grades) -> str:
+    """What an export with zeros says of assignments that may still be submitted."""
+    if grades.missing is not Missing.ZERO or not grades.not_due:
+        return ""
+    names = ", ".join(grades.not_due)
+    return f"not due yet, so that nobody has a zero there for submitting nothing: {names}"
+
+
+def _not_due(arrivals: Mapping[Key, Lateness]) -> tuple[str, ...]:
+    """The assignments that somebody of the class may still submit in time."""
+    now = datetime.now(UTC).replace(tzinfo=None)
+    found = {name: None for (_, name), late in arrivals.items() if late.due and late.due > now}
+    return tuple(sorted(found))
 
 
 def missing_people(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import UserError
@@ -34,10 +33,19 @@ def _file(class_folder: Path | str) -> Path:
     return path
 
 
-def counted_results(
-    results: Sequence[SubmissionResult], folder: Path | str
-) -> list[SubmissionResult]:
-    """The last result of each submission, with what humans changed in the gradebook."""
-    from ..nbgrader import human_work
+def counted_results(class_folder: Path | str) -> list[SubmissionResult]:
+    """The last result of each submission, with what humans changed in the gradebook.
 
-    return list(with_human_work(latest(results), human_work(Path(folder))))
+    Assignments that nbgrader alone graded are among them. Raises `UserError` where there is
+    nothing.
+    """
+    from ..nbgrader import graded_elsewhere, human_work
+
+    folder = Path(class_folder)
+    path = folder / "results.jsonl"
+    is_alone = folder.is_dir() and not path.exists()
+    results = latest(()) if is_alone else latest(last_class_results(folder))
+    others = graded_elsewhere(folder, {result.assignment for result in results})
+    if not results and not others:
+        _file(folder)  # says what to do
+    return list(with_human_work(latest((*results, *others)), human_work(folder)))

@@ -12,7 +12,7 @@ from ..errors import UserError
 from ..records import SubmissionResult, SubmissionStatus
 from .courses import HERE, course_of_class
 from .grades import Showing, class_grades, missing_people, selected
-from .reading import class_results, counted_results
+from .reading import counted_results
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
     from ..exports import Grades
@@ -52,7 +52,7 @@ def write_report(
 def _found(folder: Path, showing: Showing, course: Path) -> tuple[Grades, Background]:
     from ..feedback import Background
 
-    counted = counted_results(class_results(folder), folder)
+    counted = counted_results(folder)
     grades = class_grades(folder, counted, showing)
     background = Background(
         arrivals=grades.arrivals,

@@ -38,9 +38,7 @@ def final_results(
     from .grades import selected
 
     wanted = Selection(assignment, student, section, grader)
-    return selected(
-        Path(class_folder), counted_results(last_class_results(class_folder), class_folder), wanted
-    )
+    return selected(Path(class_folder), counted_results(class_folder), wanted)
 
 
 def record(
@@ -94,9 +92,7 @@ def deliver_feedback(
     from .grades import selected
 
     folder = Path(class_folder)
-    results = selected(
-        folder, counted_results(last_class_results(folder), folder), selection or Selection()
-    )
+    results = selected(folder, counted_results(folder), selection or Selection())
     return deliver(way, folder, results, Recipients(read_origins(folder), read_roster(folder)))
 
 
@@ -146,16 +142,15 @@ def export(
     """
     from .. import exports
     from .changes import unseen_note
-    from .grades import class_grades
+    from .grades import class_grades, not_due_note
 
     folder = Path(class_folder)
     home = folder if folder.is_dir() else folder.parent
     target = Path(to) if to else home / exports.default_name(format_name)
-    results = class_results(folder)
-    grades = class_grades(folder, counted_results(results, folder), showing)
+    grades = class_grades(folder, counted_results(folder), showing)
     written = exports.export(format_name, grades, target, Path(roster) if roster else None)
-    note = unseen_note(folder, results)
-    return replace(written, notes=(note, *written.notes)) if note else written
+    notes = [note for note in (unseen_note(folder), not_due_note(grades)) if note]
+    return replace(written, notes=(*notes, *written.notes))
 
 
 def export_formats() -> tuple[str, ...]:

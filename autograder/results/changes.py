@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ..records import QuestionResult, SubmissionResult, SubmissionStatus
@@ -85,21 +85,23 @@ class Doubt:
 
 
 def attempts(
-    results: Iterable[SubmissionResult], seen: Mapping[str, int] | None = None
+    results: Iterable[SubmissionResult],
+    seen: Mapping[str, int] | None = None,
+    only: Container[Key] | None = None,
 ) -> list[Attempts]:
     """The graded lines of each submission, in the order of student and assignment.
 
     `seen` is how many lines of each assignment were looked at: the last of those is the one
-    before, or the first of all where there is none.
+    before, or the first of all where there is none. Those that are not in `only` are left out.
     """
     numbers: dict[str, int] = {}
     lines: dict[Key, list[SubmissionResult]] = {}
     looked: dict[Key, int] = {}
     for result in results:
         number = numbers[result.assignment] = numbers.get(result.assignment, 0) + 1
-        if result.status is not SubmissionStatus.GRADED:
-            continue
         key = (result.student, result.assignment)
+        if result.status is not SubmissionStatus.GRADED or (only is not None and key not in only):
+            continue
         own = lines.setdefault(key, [])
         own.append(result)
         if number <= (seen or {}).get(result.assignment, 0):

@@ -85,7 +85,8 @@ class Grader:
             name = json.loads(line).get("student")
             if name is not None:
                 self._waiting.pop(name).put(line)
-            else:  # a line that was refused: no machine's fault that another one could do without
+            else:  # a line was refused, which it says: this machine has another course
+                self._said.write(line)
                 break
         self._process.kill()
         self._process.wait()

@@ -6,6 +6,7 @@ JSON, not pickle: what a student submitted is never unpickled, on either side.
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import stat
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...errors import SubmissionError
 from ...records import Assignment
 from ...submission.bounds import MAX_NOTEBOOK_BYTES
 from ...submission.read import read_bytes
@@ -33,11 +35,13 @@ def pack(folder: Path, assignment: Assignment) -> Document:
     entries = []
     for path in _paths(folder, counting):
         kind, data = _kind(path), b""
-        if kind == "file" and path.parent == folder and path.name in counting:
-            data = read_bytes(path, MAX_NOTEBOOK_BYTES)
-        elif kind == "file" and left:
-            data = read_bytes(path, min(left, _LOOK_INTO))
-            left -= len(data)
+        counts = path.parent == folder and path.name in counting
+        if kind == "file":
+            try:
+                data = read_bytes(path, MAX_NOTEBOOK_BYTES if counts else min(left, _LOOK_INTO))
+            except SubmissionError:
+                kind = "closed"
+            left -= 0 if counts else len(data)
         entries.append([str(path.relative_to(folder)), kind, base64.b64encode(data).decode()])
     return {"assignment": assignment.name, "entries": entries}
 
@@ -51,6 +55,8 @@ def unpack(document: Document, folder: Path) -> None:
             path.mkdir()
         elif kind == "file":
             path.write_bytes(base64.b64decode(data))
+        elif kind == "closed":
+            path.touch(mode=0)
         elif kind == "link":
             path.symlink_to("nowhere")
         else:
@@ -76,7 +82,8 @@ def _paths(folder: Path, counting: set[str]) -> Iterator[Path]:
         path = folder / name
         yield path
         if _kind(path) == "folder":
-            yield from (path / inner for inner in sorted(os.listdir(path))[:_MOST_ENTRIES])
+            with contextlib.suppress(OSError):  # what can't be listed is not looked into
+                yield from (path / inner for inner in sorted(os.listdir(path))[:_MOST_ENTRIES])
 
 
 def _kind(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import itertools
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from distributed import Client, Future, as_completed
+from distributed.comm import CommClosedError
 
 from ...course import Course, graded_files
 from ...errors import GraderError, UserError
@@ -108,12 +110,15 @@ class _Run:
 
     def grade(self, tasks: Sequence[Task]) -> None:
         """Grades all."""
-        self.client.register_plugin(self.plugin)
         try:
+            self.client.register_plugin(self.plugin)
             self.done.events.starts(None, len(tasks), 0)
             self._grade(_in_batches(tasks))
+        except CommClosedError as error:
+            raise _gone(str(error)) from error
         finally:
-            self.client.unregister_worker_plugin(self.plugin.name)
+            with contextlib.suppress(OSError):
+                self.client.unregister_worker_plugin(self.plugin.name)
 
     def _grade(self, waiting: Iterator[Sequence[Task]]) -> None:
         running = as_completed(loop=self.client.loop)
@@ -124,6 +129,8 @@ class _Run:
             if future.status == "finished":
                 for task, line in zip(batch, future.result().splitlines(), strict=True):
                     self.done.take(task, line)
+            elif future.status != "error":
+                raise _gone(future.status)
             elif len(batch) > 1:  # one of them ends graders, or all that were tried were lost
                 for task in batch:
                     running.add(self._begin([task]))
@@ -144,6 +151,13 @@ class _Run:
         """How many batches may be begun now; workers come and go."""
         threads: int = sum(self.client.nthreads().values())
         return max(0, _AHEAD * max(1, threads) - len(self._batches))
+
+
+def _gone(reason: str) -> GraderError:
+    return GraderError(
+        f"the scheduler is gone ({reason}). What was graded has its line: start the scheduler, and "
+        "call again with --resume"
+    )
 
 
 def _in_batches(tasks: Sequence[Task]) -> Iterator[Sequence[Task]]:

@@ -20,6 +20,7 @@ from ...records import QuestionResult
 from ...suite.expect import Expect
 from ...suite.implementation import Implementation
 from ...suite.plugin import SOLUTIONS, draw_for
+from .fresh import make_fresh
 from .verdicts import TestOutcome, blamed, judge
 
 _FIXTURES = frozenset({"expect", "draw", "implementation", "solution"})
@@ -222,9 +223,7 @@ def collect_suites(root: Path, suites: Sequence[Path]) -> SuiteRunner:
     Raises `ContentError` for a suite that is not there, or that can't be judged with, `GraderError`
     where pytest fails.
     """
-    for suite in suites:
-        if not suite.is_file():
-            raise ContentError(suite, None, "no hidden suite", "write it: docs/authoring.md")
+    make_fresh(suites)
     collector = _Collector()
     arguments = [
         *(str(suite) for suite in suites),

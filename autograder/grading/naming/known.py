@@ -23,7 +23,7 @@ from ...suite.variants import Variant, variants_in
 from ..judging.suites import SuiteRunner
 from .answered import Answered
 from .families import members
-from .probe import Probe
+from .probe import Probe, silence
 from .table import Table, cache_folder
 
 #: marks, in a table, what a test says of a mistake
@@ -103,7 +103,8 @@ class KnownMistakes:
     @cache  # noqa: B019
     def family_members(self, question: str) -> tuple[Mistake, ...]:
         """Mistakes that are made of the solution: one change at a known step each."""
-        found = members(self._exercise.solution, question, self._namespace)
+        with silence():  # Python warns of what some changes make of a line
+            found = tuple(members(self._exercise.solution, question, self._namespace))
         return tuple(
             Mistake(
                 question,

@@ -75,7 +75,7 @@ class Probe:
         """
         worker = Worker(lambda request: None, names=names)
         replies, random = [], False
-        with _silence():
+        with silence():
             answer(worker, 0, self._seeded(test, time))
             for request in self.requests[test]:
                 before = torch.default_generator.get_state()
@@ -92,7 +92,7 @@ class Probe:
         """The same with what is compared of answers by chance: what the test says, and shares."""
         replayed = _Replayed(self.requests[test], replies)
         try:
-            with _silence():
+            with silence():
                 run = self._runner.run_test
                 outcome = run(self._suite, self._question, test, replayed, self._seed)
         except OffPlan:
@@ -111,7 +111,7 @@ def replies_of(names: Mapping[str, Any], batch: Batch) -> Replies:
     header, data = reply_in(batch.frame)
     _, requests = wire.decode(header, bytearray(data), layouts=True)
     worker = Worker(lambda request: None, names=names)
-    with _silence():
+    with silence():
         return [reply_in(b"".join(answer(worker, 0, request))) for request in requests]
 
 
@@ -179,8 +179,8 @@ def _not_interrupted(reply: RawReply) -> RawReply:
 
 
 @contextlib.contextmanager
-def _silence() -> Iterator[None]:
-    """What torch says about a mistake is for nobody's eyes."""
+def silence() -> Iterator[None]:
+    """What is warned of in a mistake is for nobody's eyes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

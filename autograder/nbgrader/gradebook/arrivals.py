@@ -13,12 +13,11 @@ from pathlib import Path
 
 from nbgrader.api import Gradebook, MissingEntry
 from sqlalchemy import select
-from sqlalchemy.engine import make_url
 
 from ...classroom import Key, Lateness, lateness, marked_late, read_allowances
 from ...records import Assignment
 from ..settings import load_settings
-from .database import opened, reading, table
+from .database import is_there, opened, reading, table
 from .database_errors import explained
 from .lateness import arrival
 
@@ -58,7 +57,7 @@ def class_lateness(
 
 
 def _held(address: str) -> _Held:
-    if not _is_there(address):
+    if not is_there(address):
         return _Held()
     assignment, submission = table("assignment"), table("submitted_assignment")
     joined = submission.join(assignment, assignment.c.id == submission.c.assignment_id)
@@ -74,7 +73,7 @@ def _held(address: str) -> _Held:
 def set_extension(class_folder: Path, student: str, assignment: str, allowance: timedelta) -> bool:
     """Sets the extension of a submission in the gradebook; False where it does not have it yet."""
     settings = load_settings(class_folder)
-    if not _is_there(settings.db_url):
+    if not is_there(settings.db_url):
         return False
     with explained(settings.db_url), Gradebook(settings.db_url, settings.course_id) as gradebook:
         try:
@@ -83,9 +82,3 @@ def set_extension(class_folder: Path, student: str, assignment: str, allowance: 
         except MissingEntry:
             return False
     return True
-
-
-def _is_there(address: str) -> bool:
-    with explained(address):
-        url = make_url(address)
-    return url.get_backend_name() != "sqlite" or Path(url.database or "").is_file()

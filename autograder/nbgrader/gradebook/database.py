@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 from alembic.config import Config
@@ -69,6 +70,13 @@ def opened(db_url: str) -> Iterator[Engine]:
         yield engine
     finally:
         engine.dispose()
+
+
+def is_there(db_url: str) -> bool:
+    """Whether there is a database at an address; one of a server is taken to be there."""
+    with explained(db_url):
+        url = make_url(db_url)
+    return url.get_backend_name() != "sqlite" or Path(url.database or "").is_file()
 
 
 def _engine(db_url: str) -> Engine:

@@ -6,21 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, func, select
-from sqlalchemy.engine import make_url
 
 from ...results.manual import HumanGrade, HumanWork, QuestionKey
 from ..settings import load_settings
-from .database import opened, reading, table
-from .database_errors import explained
+from .database import is_there, opened, reading, table
 from .released import CHECK
 
 
 def human_work(class_folder: Path, db_url: str | None = None) -> HumanWork:
     """What the gradebook of a class holds beyond the results; nothing where there is none yet."""
     address = load_settings(class_folder, db_url).db_url
-    with explained(address):
-        url = make_url(address)
-    if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
+    if not is_there(address):
         return HumanWork()
     with opened(address) as engine, reading(engine) as connection:
         return HumanWork(_grades(connection), _penalties(connection))

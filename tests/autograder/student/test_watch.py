@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 from autograder.cli import cli
 from autograder.cli.keys import Keys
+from autograder.cli.showing import Screen
 from autograder.errors import UserError
 from autograder.student import saved_exercises
 
@@ -153,3 +156,14 @@ def test_a_plain_watch_draws_nothing(watched: Watched) -> None:
     first = watched("q", options=("--plain",))[0]
     assert "[...." not in first and "○" not in first
     assert "- plus_one: not implemented yet" in first
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_sentences_end_their_lines_between_words(is_terminal: bool) -> None:
+    written = io.StringIO()
+    console = Console(file=written, width=40, force_terminal=is_terminal, no_color=True)
+    text = " ".join(["the sum of the exponentials"] * 4)
+    Screen(console, is_plain=True).prose(text, indent=2)
+    lines = written.getvalue().splitlines()
+    assert (len(lines) > 1) == is_terminal
+    assert " ".join(line.strip() for line in lines) == text

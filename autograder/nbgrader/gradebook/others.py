@@ -1,0 +1,117 @@
+"""Assignments that nbgrader alone graded, read from its gradebook as results like any other."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, func, select
+
+from ...records import (
+    ExerciseResult,
+    ExerciseStatus,
+    QuestionResult,
+    SubmissionResult,
+    SubmissionStatus,
+    Tier,
+    Verdict,
+)
+from ...results.review import LOOK
+from ..settings import load_settings
+from .database import is_there, opened, reading, table
+from .released import CHECK
+
+#: what a line of the results file has, and the gradebook does not know
+_UNKNOWN = "sha256:" + "0" * 64
+
+
+def graded_elsewhere(class_folder: Path, known: Collection[str]) -> list[SubmissionResult]:
+    """The submissions of assignments that are not `known`, with nbgrader's automatic scores.
+
+    What humans entered is not in it: see `human_work`. A cell that a human has to grade yet is a
+    reason to look.
+    """
+    address = load_settings(class_folder).db_url
+    if not is_there(address):
+        return []
+    found: defaultdict[tuple[str, str], list[Row[Any]]] = defaultdict(list)
+    with opened(address) as engine, reading(engine) as connection:
+        for row in _rows(connection):
+            if row.assignment not in known:
+                found[row.student, row.assignment].append(row)
+    return [_result(key, rows) for key, rows in sorted(found.items())]
+
+
+def _rows(connection: Connection) -> Iterable[Row[Any]]:
+    return connection.execute(_query()).all()
+
+
+def _query() -> Select[Any]:
+    """A row for each graded cell of each submission, in the order of the database."""
+    grade, cell, notebook = table("grade"), table("base_cell"), table("notebook")
+    page, submission = table("submitted_notebook"), table("submitted_assignment")
+    assignment, points, tasks = table("assignment"), table("grade_cells"), table("task_cells")
+    joined = (
+        grade.join(cell, cell.c.id == grade.c.cell_id)
+        .join(points, points.c.id == cell.c.id, isouter=True)
+        .join(tasks, tasks.c.id == cell.c.id, isouter=True)
+        .join(page, page.c.id == grade.c.notebook_id)
+        .join(notebook, notebook.c.id == page.c.notebook_id)
+        .join(submission, submission.c.id == page.c.assignment_id)
+        .join(assignment, assignment.c.id == submission.c.assignment_id)
+    )
+    return select(
+        submission.c.student_id.label("student"),
+        assignment.c.name.label("assignment"),
+        notebook.c.name.label("notebook"),
+        cell.c.name.label("cell"),
+        func.coalesce(points.c.max_score, tasks.c.max_score, 0.0).label("of"),
+        func.coalesce(grade.c.auto_score, 0.0).label("score"),
+        grade.c.manual_score.label("by_hand"),
+        grade.c.needs_manual_grade.label("needs"),
+    ).select_from(joined)
+
+
+def _result(key: tuple[str, str], rows: Sequence[Row[Any]]) -> SubmissionResult:
+    notebooks: defaultdict[str, list[Row[Any]]] = defaultdict(list)
+    for row in rows:
+        notebooks[row.notebook].append(row)
+    exercises = tuple(_exercise(name, own) for name, own in _sorted(notebooks).items())
+    return SubmissionResult(
+        *key,
+        submission_digest=_UNKNOWN,
+        suite_digest=_UNKNOWN,
+        isolation=Tier.NONE,
+        status=SubmissionStatus.GRADED,
+        score=sum(exercise.score for exercise in exercises),
+        max_score=sum(exercise.max_score for exercise in exercises),
+        seconds=0.0,
+        seed=0,
+        exercises=exercises,
+    )
+
+
+def _sorted(notebooks: Mapping[str, list[Row[Any]]]) -> dict[str, list[Row[Any]]]:
+    return {name: sorted(notebooks[name], key=lambda row: row.cell) for name in sorted(notebooks)}
+
+
+def _exercise(name: str, rows: Sequence[Row[Any]]) -> ExerciseResult:
+    waiting = [row.cell for row in rows if row.needs and row.by_hand is None]
+    return ExerciseResult(
+        exercise=name,
+        file=f"{name}.ipynb",
+        status=ExerciseStatus.GRADED,
+        score=sum(row.score for row in rows),
+        max_score=sum(row.of for row in rows),
+        questions=tuple(_question(row) for row in rows),
+        notes=tuple(f"{LOOK}{cell}: a human has to grade it" for cell in waiting),
+    )
+
+
+def _question(row: Row[Any]) -> QuestionResult:
+    verdict = Verdict.CORRECT if row.score >= row.of else Verdict.WRONG
+    if 0 < row.score < row.of:
+        verdict = Verdict.PARTIAL
+    return QuestionResult(row.cell.removeprefix(CHECK), row.score, row.of, verdict)

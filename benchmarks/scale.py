@@ -1,0 +1,53 @@
+"""Works out what classes of several sizes take, from figures that benchmarks/growth.py prints.
+
+    .venv/bin/python benchmarks/scale.py [--grade-ms 146] [--submissions 300 20000 1000000]
+
+Each option is one measured figure for each submission, or a price. Prints a table in Markdown:
+CPU time, the same divided by numbers of cores, storage, and money for both.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+
+def main() -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--submissions", type=int, nargs="+", default=[300, 20_000, 1_000_000])
+    parser.add_argument("--cores", type=int, nargs="+", default=[2, 32, 256])
+    parser.add_argument("--grade-ms", type=float, default=146.4, help="CPU to grade one")
+    parser.add_argument("--record-ms", type=float, default=8.8, help="CPU to record one")
+    parser.add_argument("--feedback-ms", type=float, default=5.0, help="CPU for a page")
+    parser.add_argument("--line-kib", type=float, default=13.8, help="a line of results.jsonl")
+    parser.add_argument("--record-kib", type=float, default=52.6, help="gradebook and autograded/")
+    parser.add_argument("--page-kib", type=float, default=30.7, help="pages of feedback")
+    parser.add_argument("--core-hour", type=float, default=0.05, help="price of a core for an hour")
+    parser.add_argument("--gb-month", type=float, default=0.10, help="price of a GB for a month")
+    options = parser.parse_args()
+    walls = "".join(f" with {cores} cores |" for cores in options.cores)
+    print(f"| submissions | CPU to grade |{walls} CPU after it | storage | grading | a month |")
+    print("|---" * (6 + len(options.cores)) + "|")
+    for count in options.submissions:
+        grade = count * options.grade_ms / 1000
+        after = count * (options.record_ms + options.feedback_ms) / 1000
+        storage = count * (options.line_kib + options.record_kib + options.page_kib) * 1024 / 1e9
+        times = [grade, *(grade / cores for cores in options.cores), after]
+        money = ((grade + after) / 3600 * options.core_hour, storage * options.gb_month)
+        cells = [f"{count:,}", *map(_time, times), f"{storage:.3g} GB", *map(_price, money)]
+        print(f"| {' | '.join(cells)} |")
+
+
+def _time(seconds: float) -> str:
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def _price(dollars: float) -> str:
+    return f"{dollars:.2f} $"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""Assignments that nbgrader alone graded: in exports and report, with roster and extensions."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from nbgrader.api import Gradebook
+
+import autograder
+from autograder.nbgrader.gradebook.database import opened
+from autograder.operations.classes import attendance
+from autograder.operations.grades import Showing, class_grades
+from autograder.records import Verdict
+
+#: student: automatic score of `test`, score by hand of the written answer `essay`
+GRADES = {"ada": (2.0, 4.0), "ben": (1.0, None)}
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    """A class in a folder of its own, with an assignment `ps1` that we know nothing of."""
+    folder = tmp_path / "cs101"
+    (folder / "source" / "ps1").mkdir(parents=True)
+    (folder / "source" / "ps1" / "p.ipynb").write_text("{}")
+    (folder / "nbgrader_config.py").write_text("c = get_config()\n")
+    address = f"sqlite:///{folder / 'gradebook.db'}"
+    with opened(address):
+        pass  # makes the tables, for which nbgrader would start a program
+    with Gradebook(address) as gradebook:
+        gradebook.add_assignment("ps1", duedate="2026-05-01 12:00 UTC")
+        gradebook.add_notebook("p", "ps1")
+        gradebook.add_grade_cell("test", "p", "ps1", max_score=2, cell_type="code")
+        gradebook.add_grade_cell("essay", "p", "ps1", max_score=5, cell_type="markdown")
+        for student, (automatic, by_hand) in GRADES.items():
+            gradebook.add_student(student)
+            (folder / "submitted" / student / "ps1").mkdir(parents=True)
+            submission = gradebook.add_submission("ps1", student)
+            submission.timestamp = datetime(2026, 5, 1, 10)
+            test = gradebook.find_grade("test", "p", "ps1", student)
+            test.auto_score, test.needs_manual_grade = automatic, False
+            essay = gradebook.find_grade("essay", "p", "ps1", student)
+            essay.manual_score, essay.needs_manual_grade = by_hand, by_hand is None
+        gradebook.db.commit()
+    return folder
+
+
+def rows(folder: Path) -> dict[str, dict[str, str]]:
+    written = autograder.export("csv", folder)
+    with written.path.open(encoding="utf-8", newline="") as file:
+        return {row["student"]: row for row in csv.DictReader(file)}
+
+
+def test_what_nbgrader_graded_is_exported_with_what_humans_entered(mixed: Path) -> None:
+    found = rows(mixed)
+    assert {name: row["ps1/total"] for name, row in found.items()} == {"ada": "6.0", "ben": "1.0"}
+    assert found["ada"]["ps1/maximum"] == "7.0"
+    assert "p: look at essay: a human has to grade it" in found["ben"]["needs_review"]
+    assert found["ada"]["needs_review"] == ""
+
+
+def test_beside_our_own_results_both_are_exported(
+    mixed: Path, make_result: Callable[..., autograder.SubmissionResult]
+) -> None:
+    (mixed / "results.jsonl").write_text(json.dumps(make_result("ada").to_json()) + "\n")
+    assert (rows(mixed)["ada"]["masks/total"], rows(mixed)["ada"]["ps1/total"]) == ("4.0", "6.0")
+    report = autograder.report(mixed)
+    assert {question.assignment for question in report.questions} == {"masks", "ps1"}
+    verdicts = {question.question: dict(question.verdicts) for question in report.questions}
+    assert verdicts["test"] == {Verdict.CORRECT: 1, Verdict.PARTIAL: 1}
+
+
+def test_roster_extension_and_withdrawal_need_no_course_of_ours(
+    mixed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(mixed)
+    (mixed / "roster.csv").write_text("student\nada\nben\nzoe\n")
+    (missing,) = attendance(mixed).missing.items()
+    assert (missing[0], [person.student for person in missing[1]]) == ("ps1", ["zoe"])
+    made = autograder.extend(mixed, "ben", "ps1", "2h", "train")
+    assert made.until == datetime(2026, 5, 1, 14)
+    with Gradebook(f"sqlite:///{mixed / 'gradebook.db'}") as gradebook:
+        assert gradebook.find_submission("ps1", "ben").extension == timedelta(hours=2)
+    autograder.withdraw(mixed, "ben", "ps1", "left")
+    assert set(rows(mixed)) == {"ada"}
+
+
+@pytest.mark.parametrize(("due", "zero"), [("2026-05-01", "0"), ("2999-05-01", "")])
+def test_a_zero_for_nothing_stands_only_where_it_is_due(mixed: Path, due: str, zero: str) -> None:
+    (mixed / "roster.csv").write_text("student\nada\nzoe\n")
+    with Gradebook(f"sqlite:///{mixed / 'gradebook.db'}") as gradebook:
+        gradebook.update_or_create_assignment("ps1", duedate=f"{due} 12:00 UTC")
+    from autograder.exports import Missing
+
+    showing = Showing(missing=Missing.ZERO)
+    grades = class_grades(mixed, autograder.final_results(mixed), showing)
+    assert grades.in_place_of_nothing("ps1") == zero
+    notes = autograder.export("csv", mixed, showing=showing).notes
+    assert any("not due yet" in note for note in notes) == (zero == "")
