@@ -155,9 +155,10 @@ def _table(rows: list[Row], students: int, repeats: int) -> str:
     lines = [
         "# What grading costs, beside other ways",
         "",
-        "Written by `make bench`. CPU of the whole process tree; "
-        f"{students} submissions to `{ASSIGNMENT}`, of which no two are equal and a third of the "
-        f"exercises has a wrong answer; medians of {repeats}.",
+        f"Written by `make bench`. CPU of the whole process tree: {students} submissions to "
+        f"`{ASSIGNMENT}`, three exercises each, of which no two are equal and one exercise in "
+        f"three has a wrong answer; medians of {repeats}.",
+        "",
         f"Python {platform.python_version()}, PyTorch {torch.__version__}, {os.cpu_count()} cores, "
         f"Linux {platform.release()}.",
         "",

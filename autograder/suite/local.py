@@ -8,6 +8,7 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -40,11 +41,16 @@ def signature_of(implementation: object, name: str) -> str:
     if not callable(found):
         return ""
     try:
-        parameters = inspect.signature(found).parameters.values()
+        return f"{name}({_parameters_of(found)})"
     except (TypeError, ValueError):
         return ""
+
+
+@lru_cache(maxsize=256)  # a test asks for it at each of its calls
+def _parameters_of(function: Callable[..., Any]) -> str:
+    parameters = inspect.signature(function).parameters.values()
     bare = (parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters)
-    return f"{name}({', '.join(map(str, bare))})"
+    return ", ".join(map(str, bare))
 
 
 class LocalImplementation:
