@@ -44,6 +44,20 @@ def test_files_that_the_design_names_are_there() -> None:
     assert named and not missing
 
 
+def test_tests_that_the_page_on_security_names_are_there() -> None:
+    text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    rows = text.partition("| promise | test |")[2].partition("\n\n")[0]
+    paths = {path.name: path for path in (ROOT / "tests").rglob("*.py")}
+    file, missing, named = None, [], 0
+    for place, test in re.findall(r"`([\w/]+\.(?:py|toml))?(?:::)?(test_\w+)?`", rows):
+        if place:
+            file = ROOT / place if "/" in place else paths.get(place, ROOT / place)
+        named += 1
+        if file is None or not file.is_file() or f"def {test}" not in file.read_text():
+            missing.append(f"{place}::{test}")
+    assert named > 15 and not missing
+
+
 def test_a_walk_through_one_submission_takes_at_most_fifteen_files() -> None:
     text = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
     walk = text.partition("## One submission")[2].partition("\n## ")[0]
