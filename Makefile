@@ -64,7 +64,7 @@ release: setup-grade ## write assignments/ and the bundle for students
 
 .PHONY: expected
 expected: setup-grade ## write what the example class earns, examples/expected.json, and print what changed
-	@$(PY) tools/expected.py --jobs $(JOBS)
+	@$(AUTOGRADER) expected --jobs $(JOBS)
 
 ##@ The grader itself
 
@@ -90,6 +90,14 @@ build/otter/.ready: constraints.txt
 	@build/otter/bin/python -m pip install --quiet --disable-pip-version-check \
 		otter-grader==7.0.0 ipykernel "$$(grep '^torch==' constraints.txt)"
 	@touch $@
+
+.PHONY: term
+term: setup-test ## a whole term of 300 made-up students, every total calculated a second time (some minutes)
+	@TERM_STUDENTS=300 $(PY) -m pytest tests/autograder/test_term.py
+
+.PHONY: screenshots
+screenshots: setup-test ## take the pictures of docs/students.md from JupyterLab
+	@$(PY) tools/screenshots.py
 
 .PHONY: soak
 soak: setup-test ## random files, killed graders, right answers 300 times (half an hour and more; SOAK, SOAK_VERDICTS pass options)
