@@ -67,7 +67,7 @@ def _told(request: Request, value: Any) -> Any:
         after = list(outcome.inputs_after)
         return outcome.value, _UNCHANGED if _is_same(args, after) else after
     if operation in ("gradients", "layer_gradients"):
-        found = forms.gradients(value, request[-2])
+        found = forms.gradients(value, request[2])
         if not _is_finite(found.value):
             return found.value, _THROUGH_NAN
         return found.value, list(found.inputs), list(found.weights.items())
