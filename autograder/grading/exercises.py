@@ -123,7 +123,11 @@ class ExerciseGrader:
         named = []
         try:
             for result in results:
-                task.watch.enter(Place(task.exercise.name, result.question))
+                place = Place(task.exercise.name, result.question, is_naming=True)
+                task.watch.enter(place)
+                if place in task.watch.left_out:
+                    named.append(result)
+                    continue
                 if substitution is not None:
                     substitution.begin_question(result.question)
                 ask = partial(_probed, task, worker)

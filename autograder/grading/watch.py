@@ -1,8 +1,9 @@
 """Where a job is in a submission, told so that its end does not take it along; one clock for each.
 
-What is done for one place (a file that is read, a question that is judged and named) has a limit of
-CPU time. A place that ends its job is left out when the submission is graded again: it costs its
-student that question, not the submission, and not the class its time.
+What is done for one place (a file that is read, a question that is judged, a mistake that is
+named) has a limit of CPU time. A place that ends its job is left out when the submission is graded
+again: it costs its student that question, not the submission, and not the class its time. Where it
+was naming, it costs the name only.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ _MOST_ENDS = 2
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An exercise that is read, or one of its questions that is judged."""
+    """An exercise that is read, or one of its questions, which is judged or named."""
 
     exercise: str
     question: str = ""
+    is_naming: bool = False
 
 
 class Watch:
@@ -48,7 +50,8 @@ class Watch:
 
     def enter(self, place: Place) -> None:
         """What is done next is for this place, and has a full clock where this is a job."""
-        data = f"{place.exercise}\n{place.question}".encode()[: _SIZE - _COUNT - 1]
+        naming = "named" if place.is_naming else ""
+        data = f"{naming}\n{place.exercise}\n{place.question}".encode()[: _SIZE - _COUNT - 1]
         self._write(data + b"\0")
         if self._is_job:
             limit_cpu(CPU_SECONDS)
@@ -62,8 +65,9 @@ class Watch:
     def place(self) -> Place | None:
         """Where the job is, or was when it ended; None between two places."""
         text = self._memory[_COUNT:].partition(b"\0")[0].decode("utf-8", "replace")
-        exercise, _, question = text.partition("\n")
-        return Place(exercise, question) if exercise else None
+        naming, _, names = text.partition("\n")
+        exercise, _, question = names.partition("\n")
+        return Place(exercise, question, bool(naming)) if exercise else None
 
     @property
     def steps(self) -> int:

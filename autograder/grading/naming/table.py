@@ -1,7 +1,8 @@
 """What known mistakes answer, kept on disk: found out once for a suite, on whatever run.
 
 One line for each test of a mistake: its key and the answer, both as JSON, each before a tab. Lines
-are appended by one process at a time, which then knows what the others found. A line that is
+are appended by one process at a time, which then knows what the others found; some at a time, so
+that a process that is killed in the middle leaves what it found to the next one. A line that is
 broken, or of another form, is as good as none.
 """
 
@@ -19,6 +20,8 @@ from .answered import Answered, Call
 
 #: a table that grew larger than this is not read
 _MOST_BYTES = 256 << 20
+#: answers that are kept at a time
+_AT_ONCE = 64
 
 #: mistake, test, and for the how-many-eth time it was asked
 Key = tuple[str, str, int]
@@ -41,6 +44,7 @@ class Table:
         self._lines: dict[bytes, bytes] = {}
         self._answers: dict[Key, tuple[Answered, bool]] = {}
         self._new: list[bytes] = []
+        self._file: IO[bytes] | None = None
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
@@ -49,12 +53,12 @@ class Table:
         A folder that can't be written costs time later, nothing else.
         """
         with contextlib.ExitStack() as stack:
-            file = self._opened(stack)
+            self._file = self._opened(stack)
             try:
                 yield
             finally:
-                if file is not None and self._new:
-                    self._append(file)
+                self._append()
+                self._file = None
 
     def get(self, key: Key) -> tuple[Answered, bool] | None:
         """What was answered, and whether random numbers were drawn; None if it was never asked."""
@@ -67,10 +71,12 @@ class Table:
         return self._answers[key]
 
     def put(self, key: Key, answer: Answered, random: bool) -> None:
-        """Remembers an answer, which is kept when the table is let go."""
+        """Remembers an answer, which is kept at the latest when the table is let go."""
         self._answers[key] = answer, random
         line = json.dumps([random, _plain(answer)]).encode()
         self._new.append(_text_of(key) + b"\t" + line + b"\t\n")
+        if len(self._new) >= _AT_ONCE:
+            self._append()
 
     def _opened(self, stack: contextlib.ExitStack) -> IO[bytes] | None:
         """The file, which nobody else has now; read to its end."""
@@ -96,13 +102,15 @@ class Table:
                     self._lines[key] = answer[0]
         self._read_to = size
 
-    def _append(self, file: IO[bytes]) -> None:
+    def _append(self) -> None:
+        if self._file is None or not self._new:
+            return
         data = b"".join(self._new)
         self._new = []
         try:  # the line end is for one that a writer before may have left without
-            written = file.write(b"\n" + data)
+            written = self._file.write(b"\n" + data)
         except OSError:
-            self._path = None
+            self._path = self._file = None
         else:
             self._read_to += written
 

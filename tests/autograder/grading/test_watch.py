@@ -15,7 +15,8 @@ from autograder.errors import AnswerMemory
 from autograder.grading import patience, submissions
 from autograder.grading.judging.planned import PlannedImplementation
 from autograder.grading.judging.verdicts import blamed
-from autograder.records import Exercise, SubmissionStatus
+from autograder.grading.naming.diagnosis import Diagnosis
+from autograder.records import Exercise, QuestionResult, SubmissionStatus
 from autograder.submission import SubmittedExercise, read_exercise
 
 from .conftest import ASSIGNMENT, ROOT, ClassFolder
@@ -65,6 +66,23 @@ def test_an_answer_that_ends_its_job_costs_its_own_question(
     assert "correct" in questions(mallory).values()
     assert zoe.score == zoe.max_score
     assert hostile.grade(jobs=1, resume=True).already_graded == 2
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_naming_that_ends_its_job_costs_the_name_only(
+    ending: str, hostile: ClassFolder, monkeypatch: pytest.MonkeyPatch, questions: Any
+) -> None:
+    explain = Diagnosis.explain
+
+    def ends(self: Diagnosis, result: QuestionResult, *rest: Any) -> QuestionResult:
+        if result.question == "query_scores" and result.score < result.max_score:
+            ENDINGS[ending]()
+        return explain(self, result, *rest)
+
+    monkeypatch.setattr(Diagnosis, "explain", ends)
+    mallory, zoe = sorted(hostile.grade(jobs=1).graded, key=lambda result: result.student)
+    assert questions(mallory)["query_scores"] in ("wrong", "error", "partial")
+    assert zoe.score == zoe.max_score
 
 
 @pytest.mark.parametrize("ending", ["time", "crash"])
