@@ -37,7 +37,7 @@ test: setup-test ## set up, lint, and run all tests (PYTEST passes options, as P
 	@lint=0; $(MAKE) lint || lint=$$?; \
 	[ $$lint -eq 0 ] || printf '==> %s\n' "Lint found something (above); the tests run all the same"; \
 	printf '==> %s\n' "Running the tests"; \
-	$(PY) -m pytest --implementation solutions --numprocesses 2 --dist loadfile $(PYTEST); tests=$$?; \
+	$(PY) -m pytest --implementation solutions --numprocesses 2 --dist loadfile --no-loadscope-reorder $(PYTEST); tests=$$?; \
 	exit $$((tests ? tests : lint))
 
 .PHONY: test-fast

@@ -26,9 +26,7 @@ def cotangent_of(draw: Draw, value: Any, after: After | None = None) -> Any:
 
 def compared(got: Any, expected: Any, after: After | None) -> tuple[Any, Any]:
     """Both values as they are compared: after that function, where they are of one form."""
-    alike = (
-        isinstance(got, torch.Tensor)
-        and got.shape == expected.shape
-        and got.dtype == expected.dtype
-    )
-    return (after(got), after(expected)) if after is not None and alike else (got, expected)
+    if after is None or not isinstance(got, torch.Tensor):
+        return got, expected
+    alike = got.shape == expected.shape and got.dtype == expected.dtype
+    return (after(got), after(expected)) if alike else (got, expected)

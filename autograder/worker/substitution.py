@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_unflatten
+from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 from .execution import tensors_in
 
@@ -39,11 +39,12 @@ def _differentiable(name: str, exchange: Exchange, args: tuple[Any, ...]) -> Any
     leaves, form = tree_flatten(list(args))
     forms: list[TreeSpec] = []
     # torch's `apply` has no types
-    values = _Lent.apply(name, exchange, form, forms, *leaves)  # type: ignore[no-untyped-call]
+    apply: Any = _Substituted.apply
+    values = apply(name, exchange, form, forms, *leaves)
     return tree_unflatten(list(values), forms[0])
 
 
-class _Lent(torch.autograd.Function):
+class _Substituted(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, name: str, exchange: Exchange, form: TreeSpec, forms: list[TreeSpec], *leaves: Any
@@ -57,7 +58,9 @@ class _Lent(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *cotangents: torch.Tensor) -> Any:
         name, exchange, args = ctx.request
-        gradients = _reply(exchange(("substitute", "gradients", name, args, list(cotangents))))
+        # one tensor in two places has a gradient for each: autograd adds them up here
+        apart = tree_map(lambda leaf: leaf.clone() if torch.is_tensor(leaf) else leaf, args)
+        gradients = _reply(exchange(("substitute", "gradients", name, apart, list(cotangents))))
         return None, None, None, None, *tree_leaves(gradients)
 
 

@@ -195,7 +195,8 @@ def test_operators_are_seen_by_whatever_way_they_are_reached(
     student: Callable[[str], Student], call: str
 ) -> None:
     made = student(f"import torch\ndef answer(x):\n    return {call}")
-    assert "aten::_softmax" in made.ask("operators", "answer", [torch.ones(2, 3)])
+    names, _ = made.ask("operators", "answer", [torch.ones(2, 3)])
+    assert "aten::_softmax" in names
 
 
 def test_what_is_not_defined_is_missing(student: Callable[[str], Student]) -> None:

@@ -179,6 +179,7 @@ def test_a_right_answer_in_place_of_a_wrong_one_has_gradients_in_pairs() -> None
     substituting = LocalImplementation({"appended": lambda x, past: function(x, past)})
     right = LocalImplementation({"appended": appended})
 
-    Expect(substituting, right, Draw(1, "substituted")).gradients(
-        "appended", torch.ones(2), pair(3), likely=""
-    )
+    expect = Expect(substituting, right, Draw(1, "substituted"))
+    expect.gradients("appended", torch.ones(2), pair(3), likely="")
+    shared = torch.linspace(1, 2, 2)
+    expect.gradients("appended", shared, (shared, shared), likely="")

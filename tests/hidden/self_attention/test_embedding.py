@@ -114,11 +114,15 @@ def test_a_repeated_word_is_encoded_every_time(expect: Expect, draw: Draw) -> No
 @pytest.mark.question("encode", points=1.5)
 def test_words_are_split_as_in_the_vocabulary(expect: Expect, draw: Draw) -> None:
     a, b, c, d = _words(draw, 4)
+    likely = "remove the commas, then split on white space; change nothing else"
+    # commas alone, spaces alone, and all at once
+    expect.same("encode", f"{c}, {a}, {b}", {a: 0, b: 9, c: 6}, likely=likely)
+    expect.same("encode", f"{c}  {a}\t{b}", {a: 0, b: 9, c: 6}, likely=likely)
     expect.same(
         "encode",
         f" {c}, {b.capitalize()}\t{a},{d}  {b} ,\n{c}. ",
         {a + d: 4, b: 9, b.capitalize(): 1, c: 6, c + ".": 2, a: 0, d: 3},
-        likely="remove the commas, then split on white space; change nothing else",
+        likely=likely,
     )
 
 
