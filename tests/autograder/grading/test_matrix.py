@@ -1,6 +1,6 @@
 """The proof of the content, as part of the test run, and what it says to students.
 
-All solutions, stubs and alternatives and every second misconception are graded in the sandbox as
+All solutions, stubs and alternatives and every third misconception are graded in the sandbox as
 modules, a sixth of all as notebooks too, the same in every run. `make validate` grades all in both
 forms.
 """
@@ -23,7 +23,7 @@ from autograder.sandbox import ForkServer
 
 _JOBS = 2
 #: of the modules of a kind one in that many (others: all); `make validate` takes all
-_SHARE = {"misconception": 2}
+_SHARE = {"misconception": 3}
 _MACHINE = re.compile(
     r'Traceback|File "|site-packages|(?<![\w.])/(?:work|home|root|usr|tmp)/|0x\w{6,}'
 )
