@@ -37,7 +37,7 @@ def main() -> None:
     )
     _become_nobody()
     seccomp.prepared(platform.machine())
-    nest = confine.pid_namespaces() if settings["own_namespaces"] else None
+    namespaces = confine.pid_namespaces() if settings["own_namespaces"] else None
     confine.hide()
     confine.ignore_signals()
     gc.freeze()  # with what garbage there is: looking for it takes longer than it ever costs
@@ -47,7 +47,7 @@ def main() -> None:
     if len(os.listdir("/proc/self/task")) != 1:
         raise RuntimeError("the fork server must have one thread: forks of more may hang")
     control.send(b"R")
-    Forking(control, nest, rules, settings["kept"], others).run()
+    Forking(control, namespaces, rules, settings["kept"], others).run()
 
 
 def _become_nobody() -> None:

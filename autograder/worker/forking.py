@@ -38,13 +38,13 @@ class Forking:
     def __init__(
         self,
         control: socket.socket,
-        nest: int | None,
+        namespaces: int | None,
         rules: int,
         kept: list[int],
         others: Operations,
     ) -> None:
         self._control = control
-        self._nest = nest
+        self._namespaces = namespaces
         self._rules = rules
         self._kept = kept
         self._others = others
@@ -71,8 +71,8 @@ class Forking:
         channel, status_descriptor, output = descriptors
         status = socket.socket(fileno=status_descriptor)
         try:
-            if self._nest is not None:
-                confine.next_child_apart(self._nest)
+            if self._namespaces is not None:
+                confine.next_child_apart(self._namespaces)
             pid = _fork()
             if pid < 0:
                 raise OSError(ctypes.get_errno(), "no process can be forked")
@@ -102,7 +102,7 @@ class Forking:
 
     def _become_worker(self, channel: int, output: int, limits: dict[str, Any]) -> None:
         try:
-            if self._nest is not None:
+            if self._namespaces is not None:
                 confine.show()
                 confine.leave_namespaces()
             else:  # else it ends with its namespace
@@ -114,7 +114,7 @@ class Forking:
             _close_all_but({0, 1, 2, CHANNEL, self._rules, *self._kept})
             os.chdir("/")
             confine.limit_resources(limits, self._in_use)
-            if self._nest is not None:
+            if self._namespaces is not None:
                 confine.hide_processes()
             confine.drop_privileges()
             confine.lock_down(self._rules)

@@ -61,7 +61,8 @@ def test_what_the_stub_gives_is_no_pair() -> None:
 
 @pytest.mark.parametrize("code", ["", "def f(:\n  '''", "\0", "x = (" * 500, "é = 'ü'\n" * 50])
 def test_broken_code_has_fingerprints_of_what_can_be_read(code: str) -> None:
-    fingerprints(code)
+    broken = fingerprints(f"{COPIED}\n\n{code}").lines.keys()
+    assert broken & fingerprints(COPIED).lines.keys()
 
 
 @pytest.fixture
