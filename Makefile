@@ -37,20 +37,24 @@ test: setup-test ## set up, lint, and run all tests (PYTEST passes options, as P
 	@lint=0; $(MAKE) lint || lint=$$?; \
 	[ $$lint -eq 0 ] || printf '==> %s\n' "Lint found something (above); the tests run all the same"; \
 	printf '==> %s\n' "Running the tests"; \
-	$(PY) -m pytest --implementation solutions --numprocesses 2 --dist loadfile --no-loadscope-reorder $(PYTEST); tests=$$?; \
+	$(PY) -m pytest --implementation solutions --numprocesses 2 --dist loadfile --no-loadscope-reorder \
+		$(or $(PYTEST),$(COVERAGE)); tests=$$?; \
 	exit $$((tests ? tests : lint))
 
 .PHONY: test-fast
 test-fast: setup-test ## what needs neither torch nor a sandbox, in some 15 seconds
-	@$(PY) -m pytest --quiet --override-ini=addopts= --import-mode=importlib -p no:cacheprovider $(FAST)
+	@$(PY) -m pytest --quiet --override-ini=addopts= --import-mode=importlib -p no:cacheprovider \
+		-k 'not browser' $(FAST)
 
 FAST := $(addprefix tests/autograder/,test_architecture.py test_deadlines.py classroom collecting \
 	exports feedback results)
 
+# A part of the tests runs a part of the code: what is measured counts for all of them only.
+COVERAGE := --cov --cov-branch --cov-report=
+
 .PHONY: coverage
-coverage: setup-test ## run all tests, and print which lines and branches of the grader none of them ran
-	@$(PY) -m pytest --implementation solutions --numprocesses 2 --dist loadfile \
-		--cov --cov-branch --cov-report=term-missing:skip-covered $(PYTEST)
+coverage: setup-test ## print which lines and branches of the grader the last whole test run left out
+	@$(PY) -m coverage report --show-missing --skip-covered --sort cover
 
 ##@ Course content
 

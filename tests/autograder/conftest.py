@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from itertools import count
 from pathlib import Path
 
 import nbformat
 import pytest
+from coverage import Coverage
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from sqlalchemy import create_engine, make_url
 
@@ -42,6 +43,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long files first, all others as they were."""
     order = {name: number for number, name in enumerate(_LONG)}
     items.sort(key=lambda item: order.get(item.path.name, len(order)))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Coverage is not measured in long files: tracing what they repeat would take minutes."""
+    measuring = Coverage.current() if item.path.name in _LONG else None
+    if measuring is None:
+        return (yield)
+    measuring.stop()
+    try:
+        return (yield)
+    finally:
+        measuring.start()
 
 
 @pytest.fixture(autouse=True, scope="session")

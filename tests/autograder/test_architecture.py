@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ def _name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+@cache
 def _tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
@@ -188,6 +190,7 @@ def _imported(path: Path) -> set[str]:
     return names
 
 
+@cache
 def _project() -> dict[str, Any]:
     document = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     return dict(document["project"])

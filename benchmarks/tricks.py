@@ -1,0 +1,151 @@
+"""What each trick of the sandbox is worth: CPU without it, in turn with CPU as it is.
+
+    .venv/bin/python -m benchmarks.tricks [--workers 60] [--repeats 5]
+
+A fork server is started, and hands out workers that answer the planned calls of one exercise, as in
+grading. Prints CPU of the fork server's tree and of this process, as medians: seconds of the start,
+milliseconds of a worker. A trick is switched off by a line that the fork server runs first, so
+nothing in the package knows of this. What is worth little should go.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import resource
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from autograder.course import load_course
+from autograder.errors import AnswerFault
+from autograder.grading.judging.plan import rehearse
+from autograder.grading.judging.suites import collect_suites
+from autograder.records import Limits, Tier
+from autograder.sandbox import Budget, ForkServer, fork_server
+from autograder.sandbox.batch import Batch
+
+ROOT = Path(__file__).resolve().parent.parent
+ASSIGNMENT, EXERCISE = "simplified_attention", "softmax"
+LIMITS = Limits(wall_seconds=20, cpu_seconds=10, memory_bytes=1 << 30, reply_bytes=64 << 20)
+
+
+@dataclass(frozen=True, slots=True)
+class Trick:
+    """One way to save, and what puts the plain way in its place."""
+
+    label: str
+    #: Python that the fork server runs before it imports torch
+    first: str = ""
+    #: its environment's variables that are left out
+    without: tuple[str, ...] = ()
+    one_by_one: bool = False
+    tier: Tier = Tier.A
+
+
+def _no(module: str, name: str) -> str:
+    return f"import worker.{module}; worker.{module}.{name} = lambda *_: None"
+
+
+TRICKS = (
+    Trick("as it is"),
+    Trick("calls asked one by one, not in one frame", one_by_one=True),
+    Trick("the heap not moved into huge pages", _no("heap", "gather")),
+    Trick("the heap's holes left open", _no("heap", "close_holes")),
+    Trick("the compiler imported", _no("compiler", "defer")),
+    Trick("Python's own allocator", without=("PYTHONMALLOC",)),
+    Trick("small pages for malloc", without=("GLIBC_TUNABLES",)),
+    Trick("several arenas", without=("MALLOC_ARENA_MAX",)),
+    Trick("garbage not frozen", "import gc; gc.freeze = lambda: None"),
+    Trick("tier B: no namespaces of a worker's own", tier=Tier.B),
+    Trick("tier C: no namespaces at all", tier=Tier.C),
+)
+
+
+@dataclass(slots=True)
+class Cost:
+    """CPU seconds of each start, and of each worker."""
+
+    starts: list[float] = field(default_factory=list)
+    workers: list[float] = field(default_factory=list)
+
+
+def main() -> None:
+    """Measures each trick in turn, several times, and prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--workers", type=int, default=60)
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    asked = _asked()
+    costs = {trick: Cost() for trick in TRICKS}
+    for _ in range(options.repeats):
+        for trick, cost in costs.items():
+            start, more = (_cpu(trick, asked, n) for n in (1, 1 + options.workers))
+            cost.workers.append((more - start) / options.workers)
+            cost.starts.append(start - cost.workers[-1])
+    print(f"{options.workers} workers, medians of {options.repeats}\n")
+    print(f"{'without the trick':44}{'start, s':>10}{'a worker, ms':>14}")
+    for trick, cost in costs.items():
+        start, worker = statistics.median(cost.starts), 1000 * statistics.median(cost.workers)
+        print(f"{trick.label:44}{start:10.2f}{worker:14.1f}")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What each worker runs and answers: a module's text, and its calls, together and alone."""
+
+    text: str
+    batch: Batch
+    requests: tuple[tuple[Any, ...], ...]
+
+
+def _asked() -> Asked:
+    assignment = load_course(ROOT).assignment(ASSIGNMENT)
+    exercise = next(one for one in assignment.exercises if one.name == EXERCISE)
+    suite = exercise.hidden_suite
+    rehearsal = rehearse(collect_suites(ROOT, [suite]), suite, 1)
+    solution = ROOT / "solutions" / ASSIGNMENT / f"{EXERCISE}.py"
+    return Asked(
+        solution.read_text(encoding="utf-8"),
+        rehearsal.plan().batch,
+        tuple(request for test in rehearsal.requests.values() for request in test),
+    )
+
+
+def _cpu(trick: Trick, asked: Asked, workers: int) -> float:
+    """CPU seconds of a fork server and so many workers, one after the other."""
+    before = _cpu_so_far()
+    with _switched_off(trick), ForkServer(trick.tier) as server:
+        for _ in range(workers):
+            with contextlib.closing(server.open(LIMITS, questions=2)) as session:
+                budget = Budget.of(LIMITS)
+                session.ask(budget, "load", "module", asked.text, 7)
+                if not trick.one_by_one:
+                    session.ask_several(budget, asked.batch)
+                    continue
+                for request in asked.requests:
+                    with contextlib.suppress(AnswerFault):  # some calls are to be refused
+                        session.ask(Budget.of(LIMITS), *request)
+    return _cpu_so_far() - before
+
+
+@contextlib.contextmanager
+def _switched_off(trick: Trick) -> Iterator[None]:
+    environment = {k: v for k, v in fork_server._ENVIRONMENT.items() if k not in trick.without}
+    boot = fork_server._BOOT.replace("from worker.fork_server import main", trick.first + "\n{0}")
+    boot = boot.replace("{0}", "from worker.fork_server import main")
+    with patch.multiple(fork_server, _BOOT=boot, _ENVIRONMENT=environment):
+        yield
+
+
+def _cpu_so_far() -> float:
+    """Of this process and of all that has ended below it; the fork server's tree ends with it."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+if __name__ == "__main__":
+    main()
