@@ -62,6 +62,10 @@ coverage: setup-test ## print which lines and branches of the grader the last wh
 validate: setup-grade ## prove the content: solutions pass, stubs fail, every known mistake is caught
 	@$(AUTOGRADER) validate
 
+.PHONY: names
+names: setup-grade ## name wrong answers that were written from the questions alone (NAMES passes options, as NAMES=--fresh)
+	@$(PY) tools/names.py $(NAMES)
+
 .PHONY: release
 release: setup-grade ## write assignments/ and the bundle for students
 	@$(AUTOGRADER) release

@@ -29,8 +29,8 @@ _MOST_CHARACTERS = 4000
 _LONGEST_VALUE = 200
 #: errors that an answer raises by itself
 _ON_PURPOSE = ("ValueError", "KeyError")
-#: rounding of a share, and draws of which the range says something
-_ROUNDING, _ENOUGH = 1e-4, 5
+#: rounding of a share; draws that say something of others; so few values are no range
+_ROUNDING, _ENOUGH, _FEW = 1e-4, 5, 3
 #: the student's own line, below what was raised
 _LINE_OF_CODE = re.compile(r"\nin \w+: [^\n]*")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf")
@@ -85,9 +85,12 @@ class Answered:
         return self.words, forms
 
     def is_among(self, draws: Sequence[Answered]) -> bool:
-        """Whether its shares lie in or near the range of those that others of its kind have."""
+        """Whether its shares lie in or near the range of those that others of its kind have.
+
+        Where too few are of its kind, nothing is known of it.
+        """
         alike = [draw for draw in draws if draw.kind == self.kind]
-        return bool(alike) and all(
+        return len(alike) >= _ENOUGH and all(
             _near(call.shares, [draw.calls[number].shares for draw in alike])
             for number, call in enumerate(self.calls)
         )
@@ -130,15 +133,22 @@ def in_words(message: str) -> str:
 
 
 def _near(shares: Sequence[float], draws: Sequence[Sequence[float]]) -> bool:
-    """Whether each figure is at most as far outside the range of the draws as that is wide."""
-    if len(draws) < _ENOUGH:
-        return True
-    for figure, *drawn in zip(shares, *draws, strict=False):
-        low, high = min(drawn), max(drawn)
-        margin = high - low + _ROUNDING * max(abs(low), abs(high), 1e-2)
-        if not low - margin <= figure <= high + margin:
-            return False
-    return True
+    """Whether each figure may be of the same chance as those of the draws."""
+    return all(map(_is_near, shares, zip(*draws, strict=True)))
+
+
+def _is_near(figure: float, drawn: Sequence[float]) -> bool:
+    """Whether a figure is at most as far outside the range of others as that is wide.
+
+    Where they have few values, as with all or nothing, it must be one of these.
+    """
+    low, high = min(drawn), max(drawn)
+    rounding = _ROUNDING * max(abs(low), abs(high), 1e-2)
+    values = set(drawn)
+    if len(values) <= _FEW:
+        return any(abs(figure - value) <= rounding for value in values)
+    margin = high - low + rounding
+    return low - margin <= figure <= high + margin
 
 
 def behaviour_of(tests: Mapping[str, Answered]) -> str:
@@ -154,7 +164,7 @@ def behaviour_of(tests: Mapping[str, Answered]) -> str:
 
 def _call(event: Event, with_shares: bool) -> Call:
     tensors: list[torch.Tensor] = []
-    form = _form(event.value, tensors)[:_MOST_CHARACTERS]
+    form = _form(event.value, tensors, with_sizes=not with_shares)[:_MOST_CHARACTERS]
     pairs = [pair for tensor in tensors[:_MOST_TENSORS] for pair in _figures(tensor)]
     figures, bounds = tuple(figure for figure, _ in pairs), tuple(bound for _, bound in pairs)
     measured = tensors[:_MOST_TENSORS] if with_shares else []
@@ -162,26 +172,28 @@ def _call(event: Event, with_shares: bool) -> Call:
     return Call(event.operation, event.raised, form, figures, bounds, shares)
 
 
-def _form(value: Any, tensors: list[torch.Tensor]) -> str:
-    """A value without its numbers, which go to `tensors`."""
+def _form(value: Any, tensors: list[torch.Tensor], with_sizes: bool) -> str:
+    """A value without its numbers, which go to `tensors`; chance may be part of sizes, too."""
     if isinstance(value, torch.Tensor):
         if value.device.type != "meta":
             tensors.append(value)
-        return f"{value.dtype} {tuple(value.shape)} {value.device.type}"
+        sizes = tuple(value.shape) if with_sizes else f"{value.dim()} dimensions"
+        return f"{value.dtype} {sizes} {value.device.type}"
     if isinstance(value, float):
         tensors.append(torch.tensor(value))
         return "float"
     if isinstance(value, tuple | list):
-        return f"{type(value).__name__}({', '.join(_form(item, tensors) for item in value)})"
+        items = ", ".join(_form(item, tensors, with_sizes) for item in value)
+        return f"{type(value).__name__}({items})"
     if isinstance(value, dict):
-        return "{" + ", ".join(_item(key, value[key], tensors) for key in value) + "}"
+        return "{" + ", ".join(_item(key, value[key], tensors, with_sizes) for key in value) + "}"
     if isinstance(value, SimpleNamespace):
-        return _form(vars(value), tensors)
+        return _form(vars(value), tensors, with_sizes)
     return repr(value)[:_LONGEST_VALUE]
 
 
-def _item(key: Any, item: Any, tensors: list[torch.Tensor]) -> str:
-    return f"{_form(key, tensors)}: {_form(item, tensors)}"
+def _item(key: Any, item: Any, tensors: list[torch.Tensor], with_sizes: bool) -> str:
+    return f"{_form(key, tensors, with_sizes)}: {_form(item, tensors, with_sizes)}"
 
 
 def _is_plain(tensor: torch.Tensor) -> bool:
@@ -210,7 +222,8 @@ def _figures(tensor: torch.Tensor) -> Iterator[tuple[float, float]]:
 
 
 def _shares(tensor: torch.Tensor) -> Iterator[float]:
-    """What draws of one mistake have in common, roughly."""
+    """What draws of one mistake have in common, roughly: first of all the sizes."""
+    yield from map(float, tensor.shape)
     if not _is_plain(tensor) or not tensor.dtype.is_floating_point:
         return
     values = tensor.detach().double().nan_to_num(0.0, 0.0, 0.0)
@@ -219,9 +232,8 @@ def _shares(tensor: torch.Tensor) -> Iterator[float]:
     yield float(values.abs().mean())
     yield float(values.square().mean().sqrt())
     for dim in range(values.dim()):
-        if values.shape[dim] > 1:
-            yield float(values.mean(dim).square().mean().sqrt())
-            yield float((values == 0).all(dim).double().mean())
+        yield float(values.mean(dim).square().mean().sqrt())
+        yield float((values == 0).all(dim).double().mean())
 
 
 @lru_cache(maxsize=64)

@@ -23,11 +23,14 @@ from ...suite.variants import Variant, variants_in
 from ..judging.suites import SuiteRunner
 from .answered import Answered
 from .families import members
+from .fingerprint import CODE, Fingerprint
 from .probe import Probe, silence
 from .table import Table, cache_folder
 
 #: marks, in a table, what a test says of a mistake
 _JUDGED = " judged"
+#: of a fingerprint, in a table's name
+_DIGITS = 32
 _CODE = re.compile(r"`[^`]*?(\w+)[^\w`]*`")
 
 
@@ -61,6 +64,8 @@ class KnownMistakes:
         self._runner = runner
         self._exercise = exercise
         self._path = catalogue
+        files = (exercise.hidden_suite, exercise.solution, catalogue)
+        self._fingerprint = CODE + Fingerprint.of(files)
 
     @cached_property
     def variants(self) -> tuple[Variant, ...]:
@@ -73,16 +78,6 @@ class KnownMistakes:
         files = (self._exercise.hidden_suite, self._exercise.solution)
         texts = b"".join(path.read_bytes() for path in files)
         return int.from_bytes(hashlib.sha256(texts).digest()[:6], "big")
-
-    @cached_property
-    def _digest(self) -> str:
-        """Of all that an answer in the table depends on."""
-        package = Path(__file__).resolve().parents[2]
-        files = [self._exercise.hidden_suite, self._exercise.solution, self._path]
-        for folder in ("suite", "grading", "worker", "parts"):
-            files += sorted((package / folder).rglob("*.py"))
-        texts = (path.read_bytes() for path in files if path.is_file())
-        return hashlib.sha256(b"\0".join(texts)).hexdigest()[:32]
 
     @cache  # noqa: B019 - one of these lives as long as the run
     def catalogue(self, question: str) -> tuple[Mistake, ...]:
@@ -161,7 +156,9 @@ class KnownMistakes:
 
     @cache  # noqa: B019
     def _table(self, question: str) -> Table:
-        return Table(cache_folder() / f"{self._exercise.name}-{question}-{self._digest}.tsv")
+        found = self._fingerprint
+        name = f"{self._exercise.name}-{question}-{found.digest[:_DIGITS]}.tsv"
+        return Table(cache_folder() / name, found.holds)
 
     def _asked(
         self, mistake: Mistake, test: str, time: int, kind: str = ""

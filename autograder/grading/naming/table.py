@@ -3,7 +3,7 @@
 One line for each test of a mistake: its key and the answer, both as JSON, each before a tab. Lines
 are appended by one process at a time, which then knows what the others found; some at a time, so
 that a process that is killed in the middle leaves what it found to the next one. A line that is
-broken, or of another form, is as good as none.
+broken, or of another form, is as good as none. Tables that nobody uses any more are removed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,6 +23,11 @@ from .answered import Answered, Call
 _MOST_BYTES = 256 << 20
 #: answers that are kept at a time
 _AT_ONCE = 64
+#: seconds that another process is waited for; it may have been stopped, or compute for long
+_WAITED, _PAUSE = 20.0, 0.02
+#: tables of one question that are kept, and for how long those that are not used are
+_KEPT, _DAYS = 3, 30
+_DAY = 86400.0
 
 #: mistake, test, and for the how-many-eth time it was asked
 Key = tuple[str, str, int]
@@ -35,11 +41,15 @@ def cache_folder() -> Path:
 
 
 class Table:
-    """The answers of one question's mistakes; without a file it is kept in memory only."""
+    """The answers of one question's mistakes; without a file it is kept in memory only.
 
-    def __init__(self, path: Path | None) -> None:
+    `holds` says whether what the answers depend on still stands; else nothing more is kept.
+    """
+
+    def __init__(self, path: Path | None, holds: Callable[[], bool] = lambda: True) -> None:
         self._path = path
-        self._read_to = 0
+        self._holds = holds
+        self._read_to, self._patience = 0, _WAITED
         #: each answer as its line has it, until it is asked for: of most nobody asks
         self._lines: dict[bytes, bytes] = {}
         self._answers: dict[Key, tuple[Answered, bool]] = {}
@@ -50,7 +60,8 @@ class Table:
     def held(self) -> Iterator[None]:
         """No other process has the table; what it found is known before, what is new kept after.
 
-        A folder that can't be written costs time later, nothing else.
+        A folder that can't be written, or a process that does not let go, costs time later, and
+        nothing else.
         """
         with contextlib.ExitStack() as stack:
             self._file = self._opened(stack)
@@ -79,40 +90,72 @@ class Table:
             self._append()
 
     def _opened(self, stack: contextlib.ExitStack) -> IO[bytes] | None:
-        """The file, which nobody else has now; read to its end."""
+        """The file, read to its end, if nobody else has it now; without it nothing is kept."""
         if self._path is None:
             return None
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             file = stack.enter_context(self._path.open("a+b", buffering=0))
-            fcntl.flock(file, fcntl.LOCK_EX)
+            if not self._read_to:
+                _clear(self._path)
+            locked = _locked(file, self._patience)
+            self._patience = _WAITED if locked else 0.0  # who does not let go is waited for once
             self._read(file)
         except OSError:
             self._path = None
             return None
-        return file
+        return file if locked else None
 
     def _read(self, file: IO[bytes]) -> None:
-        """Takes the lines that were not read yet."""
+        """Takes the lines that were not read yet; the last one may still be written."""
         size = os.fstat(file.fileno()).st_size
-        if self._read_to < size <= _MOST_BYTES:
-            for line in os.pread(file.fileno(), size - self._read_to, self._read_to).split(b"\n"):
-                key, *answer = line.split(b"\t")
-                if len(answer) == 2:  # else it has no end: its writer was killed
-                    self._lines[key] = answer[0]
-        self._read_to = size
+        if not self._read_to < size <= _MOST_BYTES:
+            return
+        data = os.pread(file.fileno(), size - self._read_to, self._read_to)
+        whole, _, rest = data.rpartition(b"\n")
+        for line in whole.split(b"\n"):
+            key, *answer = line.split(b"\t")
+            if len(answer) == 2:  # else it has no end: its writer was killed
+                self._lines[key] = answer[0]
+        self._read_to = size - len(rest)
 
     def _append(self) -> None:
-        if self._file is None or not self._new:
+        if self._file is None or not self._new or not self._holds():
             return
         data = b"".join(self._new)
         self._new = []
         try:  # the line end is for one that a writer before may have left without
-            written = self._file.write(b"\n" + data)
+            self._file.write(b"\n" + data)
+            self._read_to = os.fstat(self._file.fileno()).st_size
         except OSError:
             self._path = self._file = None
+
+
+def _locked(file: IO[bytes], seconds: float) -> bool:
+    """Whether nobody else has the file, or lets it go in time."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                return False
+            time.sleep(_PAUSE)
         else:
-            self._read_to += written
+            return True
+
+
+def _clear(path: Path) -> None:
+    """Marks a table as used; removes those that are not, and all but the last of its question."""
+    question = path.name.rpartition("-")[0]
+    with contextlib.suppress(OSError):  # another process may do the same
+        os.utime(path)
+        tables = {other: other.stat().st_mtime for other in path.parent.glob("*.tsv")}
+        mine = [other for other in tables if other.name.rpartition("-")[0] == question]
+        mine.sort(key=lambda other: tables[other], reverse=True)
+        unused = {other for other, at in tables.items() if at < time.time() - _DAYS * _DAY}
+        for other in unused.union(mine[_KEPT:]) - {path}:
+            other.unlink(missing_ok=True)
 
 
 def _text_of(key: Key) -> bytes:

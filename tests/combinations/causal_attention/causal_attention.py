@@ -248,7 +248,7 @@ class long_input_cut(_Parts):
         return self.dropout(torch.softmax(scores, -1)) @ values
 
 
-@intended("CausalAttention", "the same pattern in every call")
+@intended("CausalAttention", "the same pattern in every call", "same_pattern_in_every_call")
 class reseeds(_Parts):
     def attend(self, queries, keys, values, x):
         torch.manual_seed(123)

@@ -72,7 +72,7 @@ class d_out_for_all(_Wrapper):
         return torch.cat([head(x) for head in self.heads], dim=-1)
 
 
-@intended("MultiHeadAttentionWrapper", "one head many times")
+@intended("MultiHeadAttentionWrapper", "one head many times", "one_head_many_times")
 class one_head_many_times(_Wrapper):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__(d_in, d_out, context_length, dropout, 1, qkv_bias)

@@ -698,10 +698,10 @@ class batch_shares_a_pattern(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="a pattern for each call with one for the whole life of the layer",
+    confuses="fresh draws in each call with one pattern that every call gets",
     hint="In train mode, are two calls alike?",
 )
-class pattern_made_once(_Right):
+class same_pattern_in_every_call(_Right):
     pattern = None
 
     def attend(self, queries, keys, values):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,12 @@ import torch
 
 from autograder.course import Course
 from autograder.grading.judging.suites import collect_suites
+from autograder.grading.naming import table as table_module
 from autograder.grading.naming.answered import Answered, answered, behaviour_of
 from autograder.grading.naming.diagnosis import Diagnosis
 from autograder.grading.naming.events import Event, events_of
 from autograder.grading.naming.families import members
+from autograder.grading.naming.fingerprint import Fingerprint
 from autograder.grading.naming.probe import Replies, replies_of
 from autograder.grading.naming.table import Table
 from autograder.records import QuestionResult
@@ -66,6 +70,25 @@ def test_a_draw_of_another_mistake_is_not(other: dict[str, Any]) -> None:
     assert not any(answer.is_among(draws) for answer in _dropped(5, **other))
 
 
+def test_what_few_draws_say_is_nothing() -> None:
+    torch.manual_seed(3)
+    (answer, *draws) = _dropped(5)
+    assert not answer.is_among(draws)
+
+
+def test_all_or_nothing_is_two_values_and_none_between() -> None:
+    draws = [_answered(X * times / 0.7) for times in (0, 1, 1, 0, 1, 1, 0, 1)]
+    assert _answered(X / 0.7).is_among(draws)
+    assert not _answered(X).is_among(draws)
+
+
+def test_a_draw_of_another_size_is_one_of_the_same_mistake() -> None:
+    torch.manual_seed(3)
+    draws = [_answered(X[torch.rand_like(X) >= 0.3] / 0.7) for _ in range(40)]
+    cut, as_it_was = X[torch.rand_like(X) >= 0.3] / 0.7, X[torch.rand_like(X) >= 0.3]
+    assert _answered(cut).is_among(draws) and not _answered(as_it_was).is_among(draws)
+
+
 def _put(table: Table, *keys: tuple[str, str, int]) -> None:
     with table.held():
         for key in keys:
@@ -104,6 +127,48 @@ def test_a_table_that_cannot_be_written_costs_nothing_else(tmp_path: Path) -> No
     table = Table(tmp_path / "file" / "table.tsv")
     _put(table, ("mistake", "test", 0))
     assert _get(table, ("mistake", "test", 0)) is not None
+
+
+def test_a_table_that_another_process_holds_is_read_and_left_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, key, other = tmp_path / "table.tsv", ("mistake", "test", 0), ("a", "b", 0)
+    monkeypatch.setattr(table_module, "_WAITED", 0.0)
+    one, two = Table(path), Table(path)
+    _put(one, key)
+    with one.held():
+        before = path.read_bytes()
+        assert _get(two, key) is not None
+        _put(two, other)
+        assert path.read_bytes() == before
+    _put(two)
+    assert _get(Table(path), other) is not None
+
+
+def test_nothing_is_kept_that_rests_on_what_has_changed(tmp_path: Path) -> None:
+    suite, path, key = tmp_path / "suite.py", tmp_path / "table.tsv", ("mistake", "test", 0)
+    suite.write_text("before")
+    found = Fingerprint.of([suite])
+    table = Table(path, found.holds)
+    suite.write_text("after")
+    _put(table, key)
+    assert _get(table, key) is not None and _get(Table(path), key) is None
+    assert Fingerprint.of([suite]).digest != found.digest
+
+
+def test_tables_that_are_not_used_are_removed(tmp_path: Path) -> None:
+    week = 7 * 24 * 3600
+    for number in range(5):
+        for name in ("mine-softmax", "other-softmax"):
+            path = tmp_path / f"{name}-{number}.tsv"
+            path.write_text("")
+            os.utime(path, (0, time.time() - number * week))
+    _put(Table(tmp_path / "mine-softmax-new.tsv"), ("mistake", "test", 0))
+    left = {path.stem.removesuffix("-softmax") for path in tmp_path.iterdir()}
+    assert left == {
+        *("mine-softmax-new", "mine-softmax-0", "mine-softmax-1"),
+        *(f"other-softmax-{number}" for number in range(5)),
+    }
 
 
 def _replies(names: dict[str, Any], *requests: tuple[Any, ...]) -> Replies:
