@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect
-from autograder.suite.chance import (
-    causal_dropout_problem,
-    dependence_problem,
-    rate_problem,
-    together_problem,
+from autograder.suite.chance import rate_problem
+from autograder.suite.dropped import (
+    check_dropped_outputs,
+    check_dropped_weights,
+    shown_weights,
 )
 from autograder.suite.traits import Made, Sizes, Tensor, Traits, check_trait
 
@@ -145,51 +145,20 @@ def test_dropout_on_every_attention_weight(expect: Expect, p: float) -> None:
         "probability attn_pdrop; with resid_pdrop = 0 nothing else is dropped"
     )
     num_tokens, num_heads = 10, 3
-    size = num_tokens + 1
-    layer = expect.layer(GPT, config(num_heads * size, num_heads, num_tokens + 2, p, 0.0))
-    # equal scores, not 0, and values that show the attention weights: in every head column s is
-    # the weight of token s, and the last column their sum; proj adds 5
-    shown = torch.cat([torch.eye(num_tokens), torch.ones(1, num_tokens)]).repeat(num_heads, 1)
-    shown = torch.nn.functional.pad(shown, (0, num_heads * size - num_tokens))
+    width = num_heads * (num_tokens + 1)
+    layer = expect.layer(GPT, config(width, num_heads, num_tokens + 2, p, 0.0))
+    shown = torch.nn.functional.pad(shown_weights(num_tokens, num_heads), (0, width - num_tokens))
 
     def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
         if name.startswith("proj"):
             return torch.eye(shape[0]) if len(shape) == 2 else torch.full(shape, 5.0)
         if name.startswith("value"):
             return shown if len(shape) == 2 else torch.zeros(shape)
-        return torch.full(shape, 0.25)
+        return torch.full(shape, 0.25)  # equal scores, not 0
 
     layer.fill(weight)
-    x = torch.eye(num_tokens, num_heads * size).repeat(4, 1, 1)
-    calls = [layer.train().result(x, likely=likely) for _ in range(5)]
-    layer.that(
-        all(isinstance(call, torch.Tensor) and call.shape == x.shape for call in calls),
-        got="another shape in training",
-        expected=f"shape {tuple(x.shape)}",
-        likely=likely,
-    )
-    outputs = torch.stack(calls)
-    layer.that(
-        not bool((outputs == 0).any()),
-        got="outputs that are exactly 0, though proj adds 5 to each and resid_pdrop is 0",
-        expected="no dropout behind proj",
-        likely=likely,
-    )
-    heads = (outputs - 5).unflatten(-1, (num_heads, size)).transpose(2, 3)
-    weights, sums = heads[..., :-1], heads[..., -1]  # (calls, B, H, T, T), (calls, B, H, T)
-    problem = causal_dropout_problem(weights, p)
-    layer.that(
-        problem is None,
-        got=str(problem),
-        expected=f"each attention weight 0 with probability {p}, else divided by {1 - p}",
-        likely=likely,
-    )
-    layer.that(
-        torch.allclose(weights.sum(-1), sums, atol=1e-3),
-        got="context vectors in which some columns were dropped and others not",
-        expected="dropout on the attention weights only",
-        likely=likely,
-    )
+    x = torch.eye(num_tokens, width).repeat(4, 1, 1)
+    check_dropped_weights(layer, x, p, num_heads, likely=likely, above=5.0)
 
 
 @pytest.mark.question(GPT, points=1)
@@ -210,32 +179,7 @@ def test_dropout_on_every_output(expect: Expect, draw: Draw) -> None:
     )
     x = draw.normal(6, 8, 12)
     undropped = layer.eval().same(x, likely="in eval mode nothing is dropped")
-    calls = torch.stack([layer.train().result(x, likely=likely) for _ in range(4)])
-    dropped = calls == 0
-    layer.that(
-        bool(dropped.any()),
-        got="no output that is 0; in training the outputs "
-        + ("are those of eval mode" if torch.equal(calls[0], calls[1]) else "change in each call"),
-        expected=f"about {p:.0%} of them 0",
-        likely=likely,
-    )
-    layer.that(
-        torch.allclose(calls, torch.where(dropped, 0.0, undropped / (1 - p)), rtol=1e-4),
-        got="outputs that are neither 0 nor the undropped output divided by 1 - p",
-        expected="one of the two for every output",
-        likely=likely,
-    )
-    problem = (
-        together_problem(dropped, p, ("calls", "samples", "tokens", "columns"))
-        or rate_problem(dropped, p)
-        or dependence_problem(dropped)
-    )
-    layer.that(
-        problem is None,
-        got=str(problem),
-        expected=f"each output 0 with probability {p}, on its own",
-        likely=likely,
-    )
+    check_dropped_outputs(layer, x, p, undropped, likely=likely)
 
 
 @pytest.mark.question(GPT, points=1)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect
-from autograder.suite.chance import causal_dropout_problem
+from autograder.suite.dropped import check_dropped_weights, shown_weights
 from autograder.suite.traits import Made, Rate, Size, Tensor, Traits, check_trait
 
 MHA = "MultiHeadAttention"
@@ -148,49 +148,19 @@ def test_dropout_on_every_attention_weight(expect: Expect, p: float) -> None:
         "is divided by 1 - p; nothing else is dropped"
     )
     num_tokens, num_heads = 10, 3
-    size = num_tokens + 1
-    layer = expect.layer(MHA, num_tokens, num_heads * size, num_tokens + 2, p, num_heads)
-    # equal scores, not 0, and values that show the attention weights: in every head column s is
-    # the weight of token s, and the last column their sum; out_proj adds 5
-    shown = torch.cat([torch.eye(num_tokens), torch.ones(1, num_tokens)]).repeat(num_heads, 1)
+    width = num_heads * (num_tokens + 1)
+    layer = expect.layer(MHA, num_tokens, width, num_tokens + 2, p, num_heads)
 
     def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
         if name.startswith("out_proj"):
             return torch.eye(shape[0]) if len(shape) == 2 else torch.full(shape, 5.0)
-        return shown if name == "W_value.weight" else torch.full(shape, 0.5)
+        if name == "W_value.weight":
+            return shown_weights(num_tokens, num_heads)
+        return torch.full(shape, 0.5)  # equal scores, not 0
 
     layer.fill(weight)
     x = torch.eye(num_tokens).repeat(4, 1, 1)
-    calls = [layer.train().result(x, likely=likely) for _ in range(5)]
-    shape = (4, num_tokens, num_heads * size)
-    layer.that(
-        all(isinstance(call, torch.Tensor) and call.shape == shape for call in calls),
-        got="another shape in training",
-        expected=f"shape {shape}",
-        likely=likely,
-    )
-    outputs = torch.stack(calls)
-    layer.that(
-        not bool((outputs == 0).any()),
-        got="outputs that are exactly 0, though out_proj adds 5 to each",
-        expected="no dropout behind out_proj",
-        likely=likely,
-    )
-    heads = (outputs - 5).unflatten(-1, (num_heads, size)).transpose(2, 3)
-    weights, sums = heads[..., :-1], heads[..., -1]  # (calls, B, H, T, T), (calls, B, H, T)
-    problem = causal_dropout_problem(weights, p)
-    layer.that(
-        problem is None,
-        got=str(problem),
-        expected=f"each attention weight 0 with probability {p}, else divided by {1 - p}",
-        likely=likely,
-    )
-    layer.that(
-        torch.allclose(weights.sum(-1), sums, atol=1e-3),
-        got="context vectors in which some columns were dropped and others not",
-        expected="dropout on the attention weights only",
-        likely=likely,
-    )
+    check_dropped_weights(layer, x, p, num_heads, likely=likely, above=5.0)
 
 
 @pytest.mark.question(MHA, points=1)

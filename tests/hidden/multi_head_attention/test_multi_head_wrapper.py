@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect
-from autograder.suite.chance import causal_dropout_problem
+from autograder.suite.dropped import check_dropped_weights, shown_weights
 from autograder.suite.traits import Made, Rate, Size, Tensor, Traits, check_trait
 
 WRAPPER = "MultiHeadAttentionWrapper"
@@ -88,34 +88,10 @@ def test_dropout_in_every_head(expect: Expect, p: float) -> None:
     )
     num_tokens, num_heads = 10, 3
     layer = expect.layer(WRAPPER, num_tokens, num_tokens + 1, num_tokens, p, num_heads)
-    # equal scores, not 0, and values that show the attention weights: column s is the weight of
-    # token s, the last column their sum
-    shown = torch.cat([torch.eye(num_tokens), torch.ones(1, num_tokens)])
+    shown = shown_weights(num_tokens)  # and equal scores, not 0
     layer.fill(lambda name, shape: shown if "W_value" in name else torch.full(shape, 0.5))
     x = torch.eye(num_tokens).repeat(4, 1, 1)
-    calls = [layer.train().result(x, likely=likely) for _ in range(5)]
-    shape = (4, num_tokens, num_heads * (num_tokens + 1))
-    layer.that(
-        all(isinstance(call, torch.Tensor) and call.shape == shape for call in calls),
-        got="another shape",
-        expected=f"shape {shape}: all heads side by side",
-        likely=likely,
-    )
-    heads = torch.stack(calls).unflatten(-1, (num_heads, num_tokens + 1)).transpose(2, 3)
-    weights, sums = heads[..., :-1], heads[..., -1]  # (calls, B, H, T, T), (calls, B, H, T)
-    problem = causal_dropout_problem(weights, p)
-    layer.that(
-        problem is None,
-        got=str(problem),
-        expected=f"each attention weight 0 with probability {p}, else divided by {1 - p}",
-        likely=likely,
-    )
-    layer.that(
-        torch.allclose(weights.sum(-1), sums, atol=1e-4),
-        got="context vectors in which some columns were dropped and others not",
-        expected="dropout on the attention weights only",
-        likely=likely,
-    )
+    check_dropped_weights(layer, x, p, num_heads, likely=likely)
     layer.eval().same(x, likely=likely)
 
 

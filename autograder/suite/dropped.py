@@ -1,0 +1,100 @@
+"""What dropout does to attention weights and to outputs, seen in a layer's own results."""
+
+from __future__ import annotations
+
+import torch
+
+from .chance import causal_dropout_problem, dependence_problem, rate_problem, together_problem
+from .layers import ExpectLayer
+
+
+def shown_weights(num_tokens: int, num_heads: int = 1) -> torch.Tensor:
+    """A weight of values that shows attention weights: (num_heads * (num_tokens + 1), num_tokens).
+
+    For inputs that are unit vectors: in every head column s is the weight of token s, and the last
+    column their sum.
+    """
+    rows = torch.cat([torch.eye(num_tokens), torch.ones(1, num_tokens)])
+    return rows.repeat(num_heads, 1)
+
+
+def check_dropped_weights(
+    layer: ExpectLayer,
+    x: torch.Tensor,
+    p: float,
+    num_heads: int = 1,
+    *,
+    likely: str,
+    above: float = 0.0,
+) -> None:
+    """Train mode drops every attention weight on its own, with probability p, and nothing else.
+
+    `x` is (B, T, D). All scores are equal, and values show the weights, as `shown_weights` makes
+    them; with `above`, every output is higher by it, so that none is 0 by itself.
+    """
+    num_tokens = x.shape[1]
+    shape = (len(x), num_tokens, num_heads * (num_tokens + 1))
+    calls = [layer.train().result(x, likely=likely) for _ in range(5)]
+    layer.that(
+        all(isinstance(call, torch.Tensor) and call.shape == shape for call in calls),
+        got="another shape in training",
+        expected=f"shape {shape}",
+        likely=likely,
+    )
+    outputs = torch.stack(calls).detach()
+    layer.that(
+        not above or not bool((outputs == 0).any()),
+        got=f"outputs that are exactly 0, though a bias adds {above:g} to each",
+        expected="no dropout behind the last layer",
+        likely=likely,
+    )
+    heads = (outputs - above).unflatten(-1, (num_heads, num_tokens + 1)).transpose(2, 3)
+    weights, sums = heads[..., :-1], heads[..., -1]  # (calls, B, H, T, T), (calls, B, H, T)
+    problem = causal_dropout_problem(weights, p)
+    layer.that(
+        problem is None,
+        got=str(problem),
+        expected=f"each attention weight 0 with probability {p:g}, else divided by {1 - p:g}",
+        likely=likely,
+    )
+    layer.that(
+        torch.allclose(weights.sum(-1), sums, atol=1e-3),
+        got="context vectors in which some columns were dropped and others not",
+        expected="dropout on the attention weights only",
+        likely=likely,
+    )
+
+
+def check_dropped_outputs(
+    layer: ExpectLayer, x: torch.Tensor, p: float, undropped: torch.Tensor, *, likely: str
+) -> None:
+    """Train mode drops every number of the output on its own, with probability p.
+
+    `x` is (B, T, D); `undropped`, of the output's shape, is what comes in eval mode, without zeros.
+    """
+    calls = torch.stack([layer.train().result(x, likely=likely) for _ in range(4)]).detach()
+    dropped = calls == 0
+    layer.that(
+        bool(dropped.any()),
+        got="no output that is 0; in training the outputs "
+        + ("are those of eval mode" if torch.equal(calls[0], calls[1]) else "change in each call"),
+        expected=f"about {p:.0%} of them 0",
+        likely=likely,
+    )
+    layer.that(
+        torch.allclose(calls, torch.where(dropped, 0.0, undropped / (1 - p)), rtol=1e-4),
+        got="outputs that are neither 0 nor the undropped output divided by 1 - p",
+        expected="one of the two for every output",
+        likely=likely,
+    )
+    problem = (
+        together_problem(dropped, p, ("calls", "samples", "tokens", "columns"))
+        or rate_problem(dropped, p)
+        or dependence_problem(dropped)
+    )
+    layer.that(
+        problem is None,
+        got=str(problem),
+        expected=f"each output 0 with probability {p:g}, on its own",
+        likely=likely,
+    )
