@@ -186,9 +186,10 @@ class ExpectLayer:
         Moves both layers to the meta device, for good. It holds no numbers, so an answer that asks
         for one (`if mask.any()`) can't be judged there and passes: judge values before.
         """
+        usual = self._reference or self.answer
+        expected = _on_meta(usual.forward(args).value)
         self.move(device="meta")
-        moved = tree_map_only(torch.Tensor, lambda tensor: tensor.to("meta"), list(args))
-        expected = self.reference.forward(moved).value
+        moved = _on_meta(list(args))
         self._call = f"after module.to(another device), {call_text(self._question, moved)}"
         try:
             got = self.answer.forward(moved).value
@@ -248,3 +249,7 @@ class ExpectLayer:
 
     def _explained(self) -> AbstractContextManager[None]:
         return explained(self._call, self._question, self._signature)
+
+
+def _on_meta(value: Any) -> Any:
+    return tree_map_only(torch.Tensor, lambda tensor: tensor.to("meta"), value)

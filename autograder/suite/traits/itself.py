@@ -1,22 +1,32 @@
 """What an answer must agree on with itself: for public checks, which have no solution to ask.
 
-A batch is its samples one by one, and a gradient is what small steps of the inputs, and of a
-layer's weights, make of the value.
+A batch is its samples one by one, only numbers count and not how they lie in memory, and a
+gradient is what small steps of the inputs, and of a layer's weights, make of the value. A layer
+computes what a new one with its weights does, in both modes, and on another device.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import (
+    tree_flatten,
+    tree_leaves,
+    tree_map,
+    tree_map_only,
+    tree_unflatten,
+)
 
 from ..compare import difference
 from ..cotangents import cotangent_of
 from ..expect import Expect
+from ..layers import ExpectLayer
 from .declaration import Traits
-from .inputs import LEADING, Sizes, Tensor, arguments_of
+from .inputs import LEADING, Pair, Sizes, Tensor, arguments_of
+from .layouts import turned
 
 _STEP = 1e-6
 _BATCH = (
@@ -25,6 +35,14 @@ _BATCH = (
 )
 _ANOTHER_LENGTH = (
     "a call must leave nothing behind that the next one, of another length, would meet"
+)
+_LAYOUT = (
+    "a tensor may be transposed or a slice of another one: `.view` wants contiguous memory, "
+    "`.reshape` does not"
+)
+_DEVICE = (
+    "`module.to(device)` moves parameters and registered buffers, and no plain tensor attribute; "
+    "a tensor made in forward needs the device of the input"
 )
 _GRADIENT = (
     "in float64 the value follows the smallest step of its inputs, and the gradient says how far: "
@@ -45,19 +63,24 @@ def check_by_itself(expect: Expect, traits: Traits) -> None:
 
 def _check_function(expect: Expect, traits: Traits) -> None:
     question = traits.question
-    _check_batches(expect, traits, lambda args: expect.result(question, *args), expect.that)
-    if traits.after is not None:
-        return
+
+    def ask(args: Sequence[Any]) -> Any:
+        return expect.result(question, *args)
+
+    _check_batches(expect, traits, ask, expect.that)
     args = _arguments(expect, traits, (2,))
-    value = expect.result(question, *args)
-    cotangent = _cotangent(expect, value, expect.that)
-    pulled = expect.pulled(question, *args, cotangent=cotangent)
+    value = ask(args)
+    _check_layout(ask, args, value, expect.that)
+    _check_dtype(value, expect.that)
+    after = traits.after or _as_it_is
+    seeds = cotangent_of(expect.draw, after(value))
+    pulled = expect.pulled(question, *args, cotangent=_through(traits, value, seeds))
     judged = range(len(args)) if traits.judged is None else traits.judged
-    steps = [_step(expect, arg) if n in judged else None for n, arg in enumerate(args)]
-    slopes = [
-        _dot(expect.result(question, *_moved(args, steps, sign * _STEP)), cotangent)
-        for sign in (1, -1)
+    steps = [
+        tree_map(partial(_step, expect) if n in judged else _no_step, arg)
+        for n, arg in enumerate(args)
     ]
+    slopes = [_dot(after(ask(_moved(args, steps, sign * _STEP))), seeds) for sign in (1, -1)]
     _check_slope(slopes, _follow(pulled.inputs, steps), expect.that)
 
 
@@ -65,24 +88,69 @@ def _check_class(expect: Expect, traits: Traits) -> None:
     assert traits.build is not None
     arguments = arguments_of(traits.build, expect.draw, traits.usual(), traits.dtype)
     layer = expect.layer(traits.question, *arguments).eval().move(dtype=torch.float64)
-    _check_batches(expect, traits, lambda args: layer.result(*args), layer.that)
-    longer = traits.other(traits.usual((2,)))
-    layer.result(
-        *arguments_of(traits.inputs, expect.draw, longer, torch.float64), likely=_ANOTHER_LENGTH
-    )
+
+    def ask(args: Sequence[Any]) -> Any:
+        return layer.result(*args)
+
+    _check_batches(expect, traits, ask, layer.that)
+    _check_lengths(expect, traits, arguments, layer)
     args = _arguments(expect, traits, (2,))
-    cotangent = _cotangent(expect, layer.result(*args), layer.that)
-    pulled = layer.answer.gradients(args, cotangent)
+    value = ask(args)
+    _check_layout(ask, args, value, layer.that)
+    _check_dtype(value, layer.that)
+    seeds = cotangent_of(expect.draw, value)
+    pulled = layer.answer.gradients(args, seeds)
     weights = layer.answer.weights()
-    steps = [_step(expect, arg) for arg in args]
+    steps = [tree_map(partial(_step, expect), arg) for arg in args]
     turns = {name: _step(expect, weight) for name, weight in weights.items()}
     slopes = []
     for sign in (_STEP, -_STEP):
         layer.load({name: weight + sign * turns[name] for name, weight in weights.items()})
-        slopes.append(_dot(layer.result(*_moved(args, steps, sign)), cotangent))
+        slopes.append(_dot(ask(_moved(args, steps, sign)), seeds))
     names = list(weights)
     along = _follow([pulled.weights.get(n) for n in names], [turns[n] for n in names])
     _check_slope(slopes, along + _follow(pulled.inputs, steps), layer.that)
+    layer.moves(*args, likely=_DEVICE)
+
+
+def _check_lengths(
+    expect: Expect, traits: Traits, arguments: Sequence[Any], layer: ExpectLayer
+) -> None:
+    """Shorter and longer inputs, in both modes: as a new layer of the same weights answers them."""
+    fresh = expect.layer(traits.question, *arguments).eval().move(dtype=torch.float64)
+    fresh.load(layer.answer.weights())
+    usual = traits.usual((2,))
+    letters = traits.call_letters()
+    for change, training in ((2, True), (-1, False)):
+        sizes = usual.but({x: usual.letters[x] + change for x in letters if x != "B"})
+        args = arguments_of(traits.inputs, expect.draw, sizes, torch.float64)
+        right = fresh.result(*args, likely=_ANOTHER_LENGTH)
+        text = difference(layer.train(training).result(*args, likely=_ANOTHER_LENGTH), right)
+        mode = "train mode" if training else "eval mode"
+        layer.that(
+            text is None,
+            got=f"{text}",
+            expected=f"in {mode} too, what a new layer of the same weights gives in eval mode",
+            likely=_ANOTHER_LENGTH,
+        )
+
+
+def _check_layout(ask: _Ask, args: Sequence[Any], value: Any, that: Callable[..., None]) -> None:
+    text = difference(ask(tree_map_only(torch.Tensor, turned, list(args))), value)
+    that(
+        text is None,
+        got=f"{text}",
+        expected="what the same numbers gave that lie in memory row after row",
+        likely=_LAYOUT,
+    )
+
+
+def _through(traits: Traits, value: Any, seeds: Any) -> Any:
+    """Numbers to pull back from what `after` makes of a value, pulled back to the value."""
+    if traits.after is None:
+        return seeds
+    value = value.detach().requires_grad_()
+    return torch.autograd.grad((traits.after(value) * seeds).sum(), value)[0]
 
 
 def _arguments(expect: Expect, traits: Traits, leading: tuple[int, ...], **sizes: int) -> list[Any]:
@@ -120,6 +188,10 @@ def _pairs(traits: Traits, args: Sequence[Any]) -> list[tuple[Any, Any]]:
 
 
 def _sample(item: Any, arg: Any, index: int) -> Any:
+    if isinstance(item, Pair):
+        return tuple(
+            _sample(*each, index) for each in zip((item.first, item.second), arg, strict=True)
+        )
     shape = item.shape.split() if isinstance(item, Tensor) else []
     if shape[:1] == [LEADING]:
         return arg[index]
@@ -140,13 +212,18 @@ def _step(expect: Expect, arg: Any) -> Any:
     return None
 
 
+def _no_step(_: Any) -> None:
+    return None
+
+
 def _moved(args: Sequence[Any], steps: Sequence[Any], size: float) -> list[Any]:
-    return [
-        arg if step is None else arg + size * step for arg, step in zip(args, steps, strict=True)
-    ]
+    """The arguments, each tensor with a step that far along its own."""
+    leaves, form = tree_flatten(list(args))
+    pairs = zip(leaves, tree_leaves(list(steps)), strict=True)
+    return list(tree_unflatten([x if s is None else x + size * s for x, s in pairs], form))
 
 
-def _cotangent(expect: Expect, value: Any, that: Callable[..., None]) -> Any:
+def _check_dtype(value: Any, that: Callable[..., None]) -> None:
     kinds = [getattr(item, "dtype", type(item).__name__) for item in tree_leaves(value)]
     that(
         all(kind == torch.float64 for kind in kinds),
@@ -154,7 +231,6 @@ def _cotangent(expect: Expect, value: Any, that: Callable[..., None]) -> Any:
         expected="torch.float64, the dtype of the inputs",
         likely=_GRADIENT,
     )
-    return cotangent_of(expect.draw, value)
 
 
 def _dot(value: Any, cotangent: Any) -> float:
@@ -164,9 +240,10 @@ def _dot(value: Any, cotangent: Any) -> float:
 
 def _follow(gradients: Sequence[Any], steps: Sequence[Any]) -> float:
     """How far the value goes along the steps, says the gradient; none is a gradient of zero."""
+    pairs = zip(tree_leaves(list(gradients)), tree_leaves(list(steps)), strict=True)
     return sum(
         float((gradient * step).sum())
-        for gradient, step in zip(gradients, steps, strict=True)
+        for gradient, step in pairs
         if gradient is not None and step is not None
     )
 
