@@ -7,6 +7,7 @@ import torch
 
 from autograder.suite import Draw, Expect
 from autograder.suite.compare import FROM_PRINTED
+from autograder.suite.dropped import check_dropped_weights, shown_weights
 from autograder.suite.traits import Rate, Size, Tensor, Traits, check_by_itself
 
 NAME = "CausalAttention"
@@ -159,4 +160,18 @@ def test_causal_attention_agrees_with_itself(expect: Expect) -> None:
             [Tensor("B T d_in")],
             build=[Size("d_in"), Size("d_out"), Size("T+3"), Rate()],
         ),
+    )
+
+
+@pytest.mark.question(NAME, points=0)
+def test_attention_weights_fall_one_by_one(expect: Expect) -> None:
+    layer = expect.layer(NAME, 8, 9, 8, 0.3)
+    equal = {f"{name}.weight": torch.full((9, 8), 0.5) for name in ("W_query", "W_key")}
+    layer.load(equal | {"W_value.weight": shown_weights(8)})
+    check_dropped_weights(
+        layer,
+        torch.eye(8).repeat(6, 1, 1),
+        0.3,
+        likely="in training every attention weight falls on its own, after softmax, and the rest "
+        "is divided by 1 - p; scores, values and results are left alone",
     )

@@ -223,3 +223,16 @@ def test_causal_attention_weights_agrees_with_itself(expect: Expect) -> None:
     check_by_itself(
         expect, Traits("causal_attention_weights", [Tensor("... T d"), Tensor("... T d")])
     )
+
+
+@pytest.mark.question("mask_scores", points=0)
+def test_the_future_scores_more_than_the_past(expect: Expect) -> None:
+    scores = torch.tensor([[-90.0, 90.0, 0.0], [0.0, LOG_3, 120.0], [-1.0, -1.0, -1.0]])
+    expect.value(
+        "mask_scores",
+        (scores,),
+        torch.tensor([[-90.0, -INF, -INF], [0.0, LOG_3, -INF], [-1.0, -1.0, -1.0]]),
+        likely="a score of the future gets no weight, however large it is, and if it is 0 as well; "
+        "shown is what softmax makes of your scores",
+        after=_softmax,
+    )

@@ -162,3 +162,47 @@ def test_cross_attention_agrees_with_itself(expect: Expect) -> None:
             build=[Size("H*d"), Size("c"), Size("H")],
         ),
     )
+
+
+@pytest.mark.question("padding_mask", points=0)
+def test_a_batch_of_one_sentence(expect: Expect) -> None:
+    expect.value(
+        "padding_mask",
+        (torch.tensor([1]), 3),
+        torch.tensor([[False, True, True]]),
+        likely="one sentence is a batch, too: its dimension stays",
+    )
+
+
+@pytest.mark.question("CrossAttention", points=0)
+def test_two_heads_look_at_different_words(expect: Expect) -> None:
+    layer = expect.layer("CrossAttention", 8, 2, 2)
+    # of the context (a, b): keys 0 and b ln 3 in head 0, 0 and -b ln 3 in head 1
+    keys, values = torch.zeros(8, 2), torch.zeros(8, 2)
+    keys[0, 1], keys[4, 1] = math.log(3), -math.log(3)
+    values[:, 0] = torch.tensor([4.0, 0, 0, 0, 8, 0, 0, 12])
+    values[:, 1] = torch.tensor([8.0, 4, 0, 0, 4, 0, 0, 0])
+    layer.load(
+        {
+            "W_query.weight": torch.eye(8),
+            "W_key.weight": keys,
+            "W_value.weight": values,
+            "out_proj.weight": torch.eye(8).flip(0),
+            "out_proj.bias": torch.arange(8.0) * 100,
+            **{f"{name}.bias": torch.zeros(8) for name in ("W_query", "W_key", "W_value")},
+        }
+    )
+    x, context = torch.zeros(1, 2, 8), torch.eye(2)[None]
+    x[0, 0, 0] = x[0, 0, 4] = 2.0  # the second word has queries of 0
+    right = torch.tensor(
+        [[[9.0, 100, 200, 307, 400, 500, 603, 707], [6.0, 100, 200, 306, 400, 500, 602, 706]]]
+    )
+    likely = (
+        "head 0 owns columns 0 to 3, its size is 4: the scores of the first word are 0 and 2 ln 3, "
+        "divided by 2; head 1 has 0 and -ln 3. out_proj turns the columns round and adds 0, 100 "
+        "and so on"
+    )
+    layer.value((x, context), right, likely=likely)
+    layer.result(x, context, torch.tensor([[False, True]]), likely=likely)
+    kept = "the padding of an earlier call says nothing about this one"
+    layer.value((x, context), right, likely=kept)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.suite import Expect, difference
+from autograder.suite import Draw, Expect, difference
 from autograder.suite.compare import FROM_PRINTED, describe
-from autograder.suite.traits import Size, Tensor, Traits, check_by_itself
+from autograder.suite.traits import Pair, Size, Tensor, Traits, check_by_itself
 
 LN_3, LN_12 = math.log(3), math.log(12)
 
@@ -161,7 +161,15 @@ def _pair(layer: Any, value: Any, likely: str) -> Any:
 def test_cached_attention_agrees_with_itself(expect: Expect) -> None:
     check_by_itself(
         expect,
-        Traits("cached_attention", [Tensor("B H T d"), Tensor("B H T d"), Tensor("B H T d_v")]),
+        Traits(
+            "cached_attention",
+            [
+                Tensor("B H T d"),
+                Tensor("B H T d"),
+                Tensor("B H T d_v"),
+                Pair(Tensor("B H P d"), Tensor("B H P d_v")),
+            ],
+        ),
     )
 
 
@@ -175,4 +183,72 @@ def test_cached_attention_layer_agrees_with_itself(expect: Expect) -> None:
             build=[Size("H*2*p"), Size("H")],
             sizes={"p": 2},
         ),
+    )
+
+
+def _two_heads(expect: Expect) -> Any:
+    """Two heads of size 4; out_proj turns the columns round."""
+    layer = expect.layer("CachedAttention", 8, 2)
+    names = ("W_query", "W_key", "W_value", "out_proj")
+    weights = {f"{name}.weight": torch.eye(8) for name in names}
+    weights["out_proj.weight"] = torch.eye(8).flip(0)
+    layer.load(weights | {f"{name}.bias": torch.zeros(8) for name in names})
+    return layer
+
+
+@pytest.mark.question("CachedAttention", points=0)
+def test_two_heads_after_a_past(expect: Expect) -> None:
+    # at position 1, coordinates 0 and 2 of a head turn by one radian, 1 and 3 by a hundredth
+    cos, sin = math.cos(1.0), math.sin(1.0)
+    token = torch.tensor([[[2.0, 0, 0, 0, 0, 0, 4, 0]]])
+    keys = torch.tensor([[[[0.0, 0, 0, 0]], [[0.0, 0, 0, 0]]]])
+    values = torch.tensor([[[[0.0, 7, 0, 0]], [[0.0, 0, 0, 5]]]])
+    turned = torch.tensor([[[[2 * cos, 0, 2 * sin, 0]], [[-4 * sin, 0, 4 * cos, 0]]]])
+    new = torch.tensor([[[[2.0, 0, 0, 0]], [[0.0, 0, 4, 0]]]])
+    # the scaled scores of the new token are 4 / 2 in head 0 and 16 / 2 in head 1
+    a, b = 1 / (1 + math.exp(-2)), 1 / (1 + math.exp(-8))
+    _two_heads(expect).value(
+        (token, (keys, values)),
+        (
+            torch.tensor([[[5 * (1 - b), 4 * b, 0, 0, 0, 0, 7 * (1 - a), 2 * a]]]),
+            (torch.cat([keys, turned], dim=2), torch.cat([values, new], dim=2)),
+        ),
+        likely="columns 0 to 3 are head 0; after the split its coordinate 0 turns with 2, and 1 "
+        "with 3, at the position after the past; scores are divided by the root of 4; out_proj "
+        "turns the columns round",
+    )
+
+
+@pytest.mark.question("CachedAttention", points=0)
+def test_two_sequences_in_turns(expect: Expect, draw: Draw) -> None:
+    layer = _two_heads(expect)
+    likely = "the layer keeps nothing: what a sequence has seen is in the `past` that comes in"
+    first, second = (draw.normal(1, 2, 8) for _ in range(2))
+    _, past = _pair(layer, layer.result(first[:, :1], likely=likely), likely)
+    layer.result(second, likely=likely)
+    got, _ = _pair(layer, layer.result(first[:, 1:], past, likely=likely), likely)
+    right, _ = _pair(layer, layer.result(first, likely=likely), likely)
+    layer.that(
+        difference(got, right[:, 1:], FROM_PRINTED) is None,
+        got="another result for the second token, after another sequence was asked in between",
+        expected="the same as without it",
+        likely=likely,
+    )
+
+
+@pytest.mark.question("CachedAttention", points=0)
+def test_far_from_the_start(expect: Expect) -> None:
+    past = (torch.zeros(1, 2, 472, 4).double(), torch.zeros(1, 2, 472, 4).double())
+    layer = _two_heads(expect).move(dtype=torch.float64)
+    token = torch.tensor([[[0.0, 1, 0, 0, 0, 0, 0, 1]]]).double()
+    likely = "in a float64 layer positions and angles are float64 from the first line on"
+    _, present = _pair(layer, layer.result(token, past, likely=likely), likely)
+    got = present[0][0, 0, -1] if isinstance(present, tuple | list) else present
+    right = [0.0, math.cos(4.72), 0.0, math.sin(4.72)]
+    text = difference(got, torch.tensor(right, dtype=torch.float64))
+    layer.that(
+        text is None,
+        got=f"{text}",
+        expected="the key turned by 472 hundredths of a radian",
+        likely=likely,
     )

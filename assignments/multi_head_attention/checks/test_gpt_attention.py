@@ -9,6 +9,11 @@ import torch
 
 from autograder.suite import Draw, Expect
 from autograder.suite.compare import FROM_PRINTED
+from autograder.suite.dropped import (
+    check_dropped_outputs,
+    check_dropped_weights,
+    shown_weights,
+)
 from autograder.suite.traits import Made, Sizes, Tensor, Traits, check_by_itself
 
 GPT = "CausalSelfAttention"
@@ -153,3 +158,58 @@ def _sizes(draw: Draw, sizes: Sizes) -> SimpleNamespace:
 def test_causal_self_attention_agrees_with_itself(expect: Expect) -> None:
     traits = Traits("CausalSelfAttention", [Tensor("B T H*d")], build=[Made(_sizes, ["H", "d"])])
     check_by_itself(expect, traits)
+
+
+def _showing(p: float, q: float) -> tuple[SimpleNamespace, dict[str, torch.Tensor]]:
+    """Two heads of 9 columns that show the weights of 8 tokens; proj adds 3."""
+    shown = torch.nn.functional.pad(shown_weights(8, 2), (0, 10))
+    weights = {f"{name}.weight": torch.full((18, 18), 0.25) for name in ("query", "key")}
+    weights |= {f"{name}.bias": torch.zeros(18) for name in ("query", "key", "value")}
+    weights |= {"proj.weight": torch.eye(18), "proj.bias": torch.full((18,), 3.0)}
+    rates = {"attn_pdrop": p, "resid_pdrop": q}
+    return config(18, 2, 8, **rates), weights | {"value.weight": shown}
+
+
+@pytest.mark.question(GPT, points=0)
+def test_attention_weights_fall_one_by_one(expect: Expect) -> None:
+    built_with, weights = _showing(0.3, 0.0)
+    layer = expect.layer(GPT, built_with)
+    layer.load(weights)
+    check_dropped_weights(
+        layer,
+        torch.eye(8, 18).repeat(6, 1, 1),
+        0.3,
+        2,
+        above=3.0,
+        likely="attn_drop works on the attention weights, after softmax, with the probability "
+        "attn_pdrop; with resid_pdrop = 0 nothing else falls",
+    )
+
+
+@pytest.mark.question(GPT, points=0)
+def test_outputs_fall_one_by_one(expect: Expect) -> None:
+    built_with, weights = _showing(0.0, 0.3)
+    layer = expect.layer(GPT, built_with)
+    layer.load(weights)
+    x = torch.eye(8, 18).repeat(8, 1, 1)
+    likely = (
+        "resid_drop works on what proj returns, with the probability resid_pdrop; with "
+        "attn_pdrop = 0 nothing else falls"
+    )
+    undropped = layer.eval().result(x)
+    check_dropped_outputs(layer, x, 0.3, undropped, likely=likely)
+
+
+@pytest.mark.question(GPT, points=0)
+def test_scores_are_divided_by_the_root_of_the_head_size(expect: Expect) -> None:
+    layer = expect.layer(GPT, config(4, 1, 3))
+    names = ("query", "key", "value", "proj")
+    weights = {f"{name}.weight": torch.eye(4) for name in names}
+    layer.load(weights | {f"{name}.bias": torch.zeros(4) for name in names})
+    layer.value(
+        # the scores of the second token are 0 and 2 ln 3, divided by 2
+        (torch.tensor([[[0.0, 0, 4, 0], [1.4823038, 0, 0, 0]]]),),
+        torch.tensor([[[0.0, 0, 4, 0], [1.1117279, 0, 1, 0]]]),
+        likely="one head of size 4: the second token gives itself 3/4 and the first one 1/4; the "
+        "number of tokens has nothing to do with the scale",
+    )

@@ -192,3 +192,23 @@ def test_slice_value_heads_agrees_with_itself(expect: Expect) -> None:
     check_by_itself(
         expect, Traits("slice_value_heads", [Tensor("T S", rows), Tensor("S H*d+1"), Size("H")])
     )
+
+
+@pytest.mark.question("per_head_attention", points=0)
+def test_one_word_with_heads_of_size_two(expect: Expect) -> None:
+    log_3 = 1.0986123
+    two = torch.tensor([[[1.0, 0], [0, 0]]])
+    expect.value(
+        "per_head_attention",
+        (torch.tensor([[5.0, 3.0]]), two, two, torch.tensor([[[1.0, 0]]])),
+        torch.tensor([[5.0]]),
+        likely="one word and one head: both dimensions of size 1 stay",
+    )
+    # the scores of the second word are 0 and root(2) ln 3, divided by the root of 2
+    length = (2**0.5 * log_3) ** 0.5
+    expect.value(
+        "per_head_attention",
+        (torch.tensor([[0.0, 4.0], [length, 8.0]]), two, two, torch.tensor([[[0.0, 1]]])),
+        torch.tensor([[6.0], [7.0]]),
+        likely="the root of 2 is no whole number: nothing is rounded",
+    )

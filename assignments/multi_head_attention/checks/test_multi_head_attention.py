@@ -7,6 +7,7 @@ import torch
 
 from autograder.suite import Draw, Expect
 from autograder.suite.compare import FROM_PRINTED
+from autograder.suite.dropped import check_dropped_weights, shown_weights
 from autograder.suite.traits import Rate, Size, Tensor, Traits, check_by_itself
 
 MHA = "MultiHeadAttention"
@@ -158,4 +159,21 @@ def test_multi_head_attention_agrees_with_itself(expect: Expect) -> None:
             [Tensor("B T d_in")],
             build=[Size("d_in"), Size("H*d"), Size("T+3"), Rate(), Size("H")],
         ),
+    )
+
+
+@pytest.mark.question(MHA, points=0)
+def test_attention_weights_fall_one_by_one(expect: Expect) -> None:
+    layer = expect.layer(MHA, 8, 18, 8, 0.3, 2)
+    equal = {f"{name}.weight": torch.full((18, 8), 0.5) for name in ("W_query", "W_key")}
+    last = {"out_proj.weight": torch.eye(18), "out_proj.bias": torch.full((18,), 3.0)}
+    layer.load(equal | last | {"W_value.weight": shown_weights(8, 2)})
+    check_dropped_weights(
+        layer,
+        torch.eye(8).repeat(6, 1, 1),
+        0.3,
+        2,
+        above=3.0,
+        likely="in training every attention weight falls on its own, after softmax, and the rest "
+        "is divided by 1 - p; scores, values and results are left alone",
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 
@@ -207,4 +209,16 @@ def test_the_second_of_four_dimensions(expect: Expect, draw: Draw) -> None:
         got="other weights than those of the same numbers alone",
         expected="the same, in the same place",
         likely="the other dimensions keep their order",
+    )
+
+
+@pytest.mark.question("naive_softmax", points=0)
+def test_exponentials_of_minus_seven_and_seven(expect: Expect) -> None:
+    share = 1 / (1 + math.exp(14.0))
+    expect.value(
+        "naive_softmax",
+        (torch.tensor([-7.0, 7.0], dtype=torch.float64),),
+        torch.tensor([share, 1 - share], dtype=torch.float64),
+        likely="`torch.exp` knows e to the last digit",
+        tolerance=Tolerance(atol=0.0, rtol=1e-6),
     )

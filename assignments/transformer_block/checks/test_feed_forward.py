@@ -76,3 +76,28 @@ def test_documented_sentence(expect: Expect) -> None:
 @pytest.mark.question("FeedForward", points=0)
 def test_feed_forward_agrees_with_itself(expect: Expect) -> None:
     check_by_itself(expect, Traits("FeedForward", [Tensor("... D")], build=[Size("D"), Size("F")]))
+
+
+@pytest.mark.question("FeedForward", points=0)
+def test_numbers_above_six(expect: Expect) -> None:
+    layer = expect.layer("FeedForward", 1, 1)
+    one, zero = torch.ones(1, 1), torch.zeros(1)
+    weights = {"linear1.weight": one, "linear1.bias": zero, "linear2.weight": one}
+    layer.load(weights | {"linear2.bias": zero})
+    likely = "ReLU stops at 0, and nowhere else"
+    layer.value((torch.tensor([[50.0], [-50.0]]),), torch.tensor([[50.0], [0.0]]), likely=likely)
+
+
+@pytest.mark.question("FeedForward", points=0)
+def test_names_of_the_weights(expect: Expect) -> None:
+    layer = expect.layer("FeedForward", 2, 3)
+    got = sorted(layer.answer.weights())
+    expected = sorted(
+        f"{name}.{kind}" for name in ("linear1", "linear2") for kind in ("weight", "bias")
+    )
+    layer.that(
+        got == expected,
+        got=f"the trainable weights {got}",
+        expected=f"{expected}",
+        likely="two linear layers by these names, and nothing else learns",
+    )

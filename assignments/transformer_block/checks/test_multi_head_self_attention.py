@@ -119,3 +119,16 @@ def test_multi_head_self_attention_agrees_with_itself(expect: Expect) -> None:
         expect,
         Traits("MultiHeadSelfAttention", [Tensor("B T H*d")], build=[Size("H*d"), Size("H")]),
     )
+
+
+@pytest.mark.question("MultiHeadSelfAttention", points=0)
+def test_names_of_the_weights(expect: Expect) -> None:
+    layer = expect.layer("MultiHeadSelfAttention", 4, 2)
+    got = sorted(layer.answer.weights())
+    expected = sorted(f"{name}.{kind}" for name in LAYERS for kind in ("weight", "bias"))
+    layer.that(
+        got == expected,
+        got=f"the trainable weights {got}",
+        expected=f"{expected}",
+        likely="four linear layers by these names, and nothing else learns",
+    )

@@ -1,6 +1,6 @@
 """What the public checks say about known mistakes.
 
-Every third misconception of each question is checked as a student's folder would be, in this
+Every fifth misconception of each question is checked as a student's folder would be, in this
 process: they are our own.
 """
 
@@ -21,7 +21,7 @@ from autograder.student.runner import run_checks
 from autograder.suite.local import LocalImplementation
 from autograder.suite.variants import Variant, variants_in
 
-_EVERY = 3
+_EVERY = 5
 _MACHINE = re.compile(
     r'Traceback|File "|site-packages|(?<![\w.])/(?:work|home|root|usr|tmp)/|0x\w{6,}'
 )

@@ -124,3 +124,32 @@ def test_blockwise_attention_agrees_with_itself(expect: Expect) -> None:
             sizes={"n": 3},
         ),
     )
+
+
+@pytest.mark.question("merge_blocks", points=0)
+def test_sums_that_no_number_can_hold(expect: Expect) -> None:
+    ln_3 = math.log(3)
+    lse_a = torch.tensor([900.0, -900.0, 5.0], dtype=torch.float64)
+    lse_b = lse_a + torch.tensor([ln_3, -ln_3, 0.0], dtype=torch.float64)
+    output_a, output_b = torch.full((3, 1), 4.0).double(), torch.full((3, 1), 8.0).double()
+    steps = torch.tensor([math.log(4), math.log(4 / 3), math.log(2)], dtype=torch.float64)
+    expect.value(
+        "merge_blocks",
+        (output_a, lse_a, output_b, lse_b),
+        (torch.tensor([[7.0], [5.0], [6.0]]).double(), lse_a + steps),
+        likely="every query has shares of its own, here 1/4, 3/4 and 1/2; exp(900) is infinite and "
+        "exp(-900) is 0, so the larger of the two goes out of both first",
+    )
+
+
+@pytest.mark.question("blockwise_attention", points=0)
+def test_queries_with_scores_far_from_each_other(expect: Expect) -> None:
+    queries = torch.tensor([[800.0], [-800.0]], dtype=torch.float64)
+    keys = torch.tensor([[-1.0], [-1.0], [-1.2]], dtype=torch.float64)
+    expect.value(
+        "blockwise_attention",
+        (queries, keys, torch.tensor([[2.0], [4.0], [7.0]], dtype=torch.float64), 2),
+        torch.tensor([[3.0], [7.0]], dtype=torch.float64),
+        likely="all scores of the first query are far below 0, all of the second far above: the "
+        "largest score is each query's own, and it begins at -inf",
+    )

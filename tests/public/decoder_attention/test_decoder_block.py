@@ -106,3 +106,34 @@ def test_decoder_block_agrees_with_itself(expect: Expect) -> None:
             sizes={"p": 2},
         ),
     )
+
+
+@pytest.mark.question("DecoderBlock", points=0)
+def test_a_token_that_hardly_varies(expect: Expect) -> None:
+    # norm1 divides by the root of 1e-6 + 1e-5, and the lone token gets its own value
+    size = 0.001
+    normed = size / (size**2 + 1e-5) ** 0.5
+    _block(expect).value(
+        (torch.tensor([[[-size, size, -size, size]]]),),
+        (
+            torch.tensor([[[-0.3025, 1.3025, -0.3025, 10.3020]]]),
+            (
+                torch.zeros(1, 1, 1, 4),
+                torch.tensor([[[[-normed, normed, -normed, normed]]]]),
+            ),
+        ),
+        likely="eps is 1e-5 in both norms, and is added to the variance, under the root",
+        tolerance=FROM_PRINTED,
+    )
+
+
+@pytest.mark.question("DecoderBlock", points=0)
+def test_heads_of_the_attention(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer("DecoderBlock", 8, 2, 6)
+    likely = "the attention is built with num_heads: its past has as many heads"
+    got = layer.result(draw.normal(1, 3, 8), likely=likely)
+    keys = got[1][0] if isinstance(got, tuple | list) and len(got) == 2 else None
+    shape = tuple(keys.shape) if isinstance(keys, torch.Tensor) else type(keys).__name__
+    layer.that(
+        shape == (1, 2, 3, 4), got=f"keys {shape}", expected="keys (1, 2, 3, 4)", likely=likely
+    )

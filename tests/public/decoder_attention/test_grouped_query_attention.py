@@ -143,3 +143,54 @@ def test_grouped_query_attention_layer_agrees_with_itself(expect: Expect) -> Non
             sizes={"G": 2, "R": 3},
         ),
     )
+
+
+@pytest.mark.question("GroupedQueryAttention", points=0)
+def test_names_of_the_weights(expect: Expect) -> None:
+    layers = ("W_query", "W_key", "W_value", "out_proj")
+    weights = {f"{name}.weight" for name in layers} | {"out_proj.bias"}
+    biases = {f"{name}.bias" for name in layers}
+    for qkv_bias, expected in ((False, weights), (True, weights | biases)):
+        layer = expect.layer("GroupedQueryAttention", 4, 2, 1, qkv_bias)
+        got = set(layer.answer.weights())
+        layer.that(
+            got == expected,
+            got=f"with qkv_bias={qkv_bias} the trainable weights {sorted(got)}",
+            expected=f"{sorted(expected)}",
+            likely="four linear layers by these names; out_proj always has a bias, and a mask is "
+            "not to be trained",
+        )
+
+
+@pytest.mark.question("GroupedQueryAttention", points=0)
+def test_two_heads_and_equal_keys(expect: Expect) -> None:
+    # scores of the second token: head 0 has 0 and 2 ln 3, head 1 has 0 and -2 ln 3, divided by 2
+    length = 1.4823038
+    x = torch.tensor([[[0.0, 0, 0, 4, 0, 0, 0, 0], [length, 0, 0, 0, -length, 0, 0, 0]]])
+    right = torch.tensor([[[0.0, 0, 0, 4, 0, 0, 0, 4], [1.1117279, 0, 0, 1, 0.3705760, 0, 0, 3]]])
+    for num_kv_heads in (1, 2):
+        layer = expect.layer("GroupedQueryAttention", 8, 2, num_kv_heads)
+        # keys and values of every head are the first four columns
+        copied = torch.eye(8)[:4].repeat(num_kv_heads, 1)
+        plain = {f"{name}.weight": torch.eye(8) for name in ("W_query", "out_proj")}
+        shared = {f"{name}.weight": copied for name in ("W_key", "W_value")}
+        layer.load({**plain, **shared, "out_proj.bias": torch.zeros(8)})
+        layer.value(
+            (x,),
+            right,
+            likely="the size of a head is 4, so its scores are divided by 2; head 0 asks with the "
+            "columns 0 to 3, head 1 with the columns 4 to 7",
+        )
+
+
+@pytest.mark.question("grouped_query_attention", points=0)
+def test_each_head_asks_for_itself(expect: Expect) -> None:
+    log_3 = 1.0986123
+    queries = torch.tensor([[[[2.0, 0, 0, 0]], [[-2.0, 0, 0, 0]]]])
+    keys = torch.tensor([[[[0.0, 0, 0, 0], [log_3, 0, 0, 0]]]])
+    expect.value(
+        "grouped_query_attention",
+        (queries, keys, torch.tensor([[[[0.0], [8.0]]]])),
+        torch.tensor([[[[6.0]], [[2.0]]]]),
+        likely="heads that share keys and values have queries of their own: nothing is averaged",
+    )

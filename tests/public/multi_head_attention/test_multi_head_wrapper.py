@@ -7,6 +7,7 @@ import torch
 
 from autograder.suite import Draw, Expect
 from autograder.suite.compare import PRINTED
+from autograder.suite.dropped import check_dropped_weights, shown_weights
 from autograder.suite.traits import Rate, Size, Tensor, Traits, check_by_itself
 
 WRAPPER = "MultiHeadAttentionWrapper"
@@ -121,4 +122,41 @@ def test_multi_head_attention_wrapper_agrees_with_itself(expect: Expect) -> None
             [Tensor("B T d_in")],
             build=[Size("d_in"), Size("d"), Size("T+3"), Rate(), Size("H")],
         ),
+    )
+
+
+@pytest.mark.question(WRAPPER, points=0)
+def test_each_head_drops_attention_weights(expect: Expect) -> None:
+    layer = expect.layer(WRAPPER, 8, 9, 8, 0.3, 2)
+    equal = torch.full((9, 8), 0.5)
+    layer.load(
+        {
+            f"heads.{head}.{name}.weight": shown_weights(8) if name == "W_value" else equal
+            for head in range(2)
+            for name in ("W_query", "W_key", "W_value")
+        }
+    )
+    check_dropped_weights(
+        layer,
+        torch.eye(8).repeat(6, 1, 1),
+        0.3,
+        2,
+        likely="each head is built with the dropout that was given, and drops its own attention "
+        "weights; nothing else is dropped",
+    )
+
+
+@pytest.mark.question(WRAPPER, points=0)
+def test_heads_with_biases(expect: Expect) -> None:
+    names = set(expect.layer(WRAPPER, 3, 2, 6, 0.0, 1, True).answer.weights())
+    expected = {
+        f"heads.0.{name}.{kind}"
+        for name in ("W_query", "W_key", "W_value")
+        for kind in ("weight", "bias")
+    }
+    expect.that(
+        names == expected,
+        got=f"with qkv_bias=True the trainable weights {sorted(names)}",
+        expected=f"{sorted(expected)}",
+        likely="every head gets what the wrapper got: look at the last argument",
     )

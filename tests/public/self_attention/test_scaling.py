@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from autograder.suite import Expect
+from autograder.suite import Expect, Forbidden
 from autograder.suite.compare import FROM_PRINTED
 from autograder.suite.traits import Size, Tensor, Traits, check_by_itself
 
@@ -45,6 +45,12 @@ CONTEXT = torch.tensor([[0.2593, 0.5718, 1.0390, 0.9041]])
 #: keys of size 2 in which the difference of two scores is sqrt(2) * log(3): weights 3/4 and 1/4
 HAND_QUERY = torch.tensor([[math.sqrt(2.0), 5.0]])
 HAND_KEYS = torch.tensor([[math.log(3.0), 1.0], [0.0, 1.0]])
+
+NOT_FROM_TORCH = Forbidden(
+    operators=frozenset(),
+    names=frozenset({"scaled_dot_product_attention"}),
+    instead="write the three steps yourself: weights of queries and keys, then the weighted values",
+)
 
 
 @pytest.mark.question("scale_scores", points=0)
@@ -174,3 +180,43 @@ def test_scaled_dot_product_attention_agrees_with_itself(expect: Expect) -> None
             [Tensor("... T d"), Tensor("... S d"), Tensor("... S d_v")],
         ),
     )
+
+
+@pytest.mark.question("scale_scores", points=0)
+def test_large_scores_and_a_root_that_is_no_whole_number(expect: Expect) -> None:
+    scores = torch.tensor([[49.0, -49.0], [0.5, 0.0]], dtype=torch.float64)
+    root = 7**0.5
+    expect.value(
+        "scale_scores",
+        (scores, 7),
+        torch.tensor([[7 * root, -7 * root], [0.5 / root, 0.0]], dtype=torch.float64),
+        likely="49 over the root of 7 is 7 roots of 7: nothing is rounded, nothing cut off",
+    )
+
+
+@pytest.mark.question("attention_weights", points=0)
+def test_who_looks_at_whom_is_not_mutual(expect: Expect) -> None:
+    log_3 = 1.0986123
+    expect.value(
+        "attention_weights",
+        (torch.tensor([[2 * log_3, 0, 0, 0], [0.0, 0, 0, 0]]), torch.eye(4)[[1, 0]]),
+        torch.tensor([[0.25, 0.75], [0.5, 0.5]]),
+        likely="query 0 looks at key 1; query 1 has scores of 0, and looks at both alike",
+    )
+
+
+@pytest.mark.question("scaled_dot_product_attention", points=0)
+def test_as_many_columns_in_queries_as_in_values(expect: Expect) -> None:
+    expect.value(
+        "scaled_dot_product_attention",
+        (torch.full((1, 2), 3.0), torch.tensor([[2.0, 5.0]]), torch.tensor([[7.0, 8.0]])),
+        torch.tensor([[7.0, 8.0]]),
+        likely="one key gets all the weight, and its value is the result: nothing is added",
+    )
+
+
+@pytest.mark.question("scaled_dot_product_attention", points=0)
+def test_no_attention_of_torch(expect: Expect) -> None:
+    expect.result("scaled_dot_product_attention", *(torch.ones(2, 2) for _ in range(3)))
+    used = expect.implementation.names_used("scaled_dot_product_attention")
+    NOT_FROM_TORCH.check("scaled_dot_product_attention", frozenset(), used)

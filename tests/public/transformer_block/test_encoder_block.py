@@ -164,3 +164,47 @@ def test_encoder_block_agrees_with_itself(expect: Expect) -> None:
         expect,
         Traits("EncoderBlock", [Tensor("B T H*d")], build=[Size("H*d"), Size("H"), Size("F")]),
     )
+
+
+@pytest.mark.question("add_and_norm", points=0)
+def test_a_batch_with_another_eps(expect: Expect) -> None:
+    # in every token the mean is 0 and the variance 1, which with eps = 3 becomes 4
+    tokens = torch.tensor([[[1.0, -1], [-1, 1], [-1, 1]], [[-1.0, 1], [1, -1], [-1, 1]]])
+    for x in (tokens, tokens[None]):
+        expect.value(
+            "add_and_norm",
+            (x, torch.zeros_like(x), torch.ones(2), torch.zeros(2), 3.0),
+            x / 2,
+            likely="the last dimension is normalised, however many there are, with the eps given",
+        )
+
+
+@pytest.mark.question("EncoderBlock", points=0)
+def test_a_token_whose_entries_are_nearly_equal(expect: Expect) -> None:
+    layer = expect.layer("EncoderBlock", 2, 1, 1)
+    # attention and feed-forward give 0: only the two norms are left
+    weights = {name: torch.zeros_like(value) for name, value in layer.answer.weights().items()}
+    layer.load(weights | {f"{norm}.weight": torch.full((2,), 0.001) for norm in ("norm1", "norm2")})
+    first = 0.001 * 0.001 / (1e-6 + 1e-5) ** 0.5
+    second = 0.001 * first / (first**2 + 1e-5) ** 0.5
+    layer.value(
+        (torch.tensor([[[0.001, -0.001]]]),),
+        torch.tensor([[[second, -second]]]),
+        likely="both norms have an eps of 1e-5: it counts where a token hardly varies",
+        tolerance=Tolerance(atol=0.0, rtol=1e-3),
+    )
+
+
+@pytest.mark.question("EncoderBlock", points=0)
+def test_names_of_the_weights(expect: Expect) -> None:
+    linear = [f"attention.{name}" for name in ("W_query", "W_key", "W_value", "out_proj")]
+    linear += ["norm1", "feed_forward.linear1", "feed_forward.linear2", "norm2"]
+    layer = expect.layer("EncoderBlock", 4, 2, 3)
+    got = sorted(layer.answer.weights())
+    expected = sorted(f"{name}.{kind}" for name in linear for kind in ("weight", "bias"))
+    layer.that(
+        got == expected,
+        got=f"the trainable weights {got}",
+        expected=f"{expected}",
+        likely="two sublayers and two norms by these names, and nothing else learns",
+    )

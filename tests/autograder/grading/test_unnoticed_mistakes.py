@@ -1,0 +1,94 @@
+"""Which known mistakes the public checks let through: those listed with a reason, and no others.
+
+Only the first failing check of a mistake is asked for, in this process: they are our own.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+from autograder.course import Course
+from autograder.errors import AnswerFault
+from autograder.records import Exercise
+from autograder.suite import Draw, Expect
+from autograder.suite.local import LocalImplementation, load_module
+from autograder.suite.variants import Variant, variants_in
+
+_MOST = 60
+
+
+@pytest.fixture(scope="module")
+def unnoticed(course: Course) -> set[tuple[str, str]]:
+    """Question and name of every known mistake that passes all checks of its question."""
+    torch.set_num_threads(1)
+    return {
+        (variant.question, variant.name)
+        for assignment in course.assignments
+        for exercise in assignment.exercises
+        for variant in _passing(course, exercise)
+    }
+
+
+def _passing(course: Course, exercise: Exercise) -> Iterator[Variant]:
+    mistakes = course.variants("misconceptions", exercise)
+    source = mistakes.read_text(encoding="utf-8")
+    solution = LocalImplementation.from_file(exercise.solution)
+    checks = load_module(exercise.public_suite, f"_public_{exercise.assignment}_{exercise.name}")
+    for variant in variants_in(mistakes):
+        own = re.sub(
+            rf"\b{variant.name}\b", variant.question, inspect.getsource(variant.implementation)
+        )
+        answers = {**solution.namespace, variant.question: variant.implementation}
+        implementation = LocalImplementation(answers, f"{source}\n{own}")
+        if all(_passes(implementation, check) for check in _checks_of(checks, variant.question)):
+            yield variant
+
+
+def _checks_of(module: ModuleType, question: str) -> list[Callable[..., None]]:
+    """Those with numbers first: what an answer is asked about itself takes longer."""
+    checks = [
+        value
+        for name, value in vars(module).items()
+        if name.startswith("test_") and value.pytestmark[0].args[0] == question
+    ]
+    return sorted(checks, key=lambda check: check.__name__.endswith("agrees_with_itself"))
+
+
+def _passes(answers: LocalImplementation, check: Callable[..., None]) -> bool:
+    draw = Draw(0, f"{Path(inspect.getfile(check)).stem}::{check.__name__}")  # as a student has it
+    known = {"expect": Expect(answers, None, draw), "draw": draw}
+    try:
+        check(**{argument: known[argument] for argument in inspect.signature(check).parameters})
+    except (AssertionError, AnswerFault):
+        return False
+    return True
+
+
+@pytest.fixture(scope="module")
+def listed(course: Course) -> dict[tuple[str, str], str]:
+    """The reasons of the list, by question and name."""
+    text = (course.root / "tests" / "public" / "unnoticed.toml").read_text(encoding="utf-8")
+    return {
+        (question, name): reason
+        for question, reasons in tomllib.loads(text).items()
+        for name, reason in reasons.items()
+    }
+
+
+def test_the_checks_let_through_what_is_listed_and_nothing_else(
+    unnoticed: set[tuple[str, str]], listed: dict[tuple[str, str], str]
+) -> None:
+    assert unnoticed == set(listed)
+
+
+def test_the_list_is_short_and_says_why(listed: dict[tuple[str, str], str]) -> None:
+    assert len(listed) <= _MOST
+    assert all(len(reason.split()) > 4 for reason in listed.values())
