@@ -48,7 +48,7 @@ def check_dropped_weights(
         expected="no dropout behind the last layer",
         likely=likely,
     )
-    heads = (outputs - above).unflatten(-1, (num_heads, num_tokens + 1)).transpose(2, 3)
+    heads = (outputs - above).view(5, *shape[:2], num_heads, -1).transpose(2, 3)
     weights, sums = heads[..., :-1], heads[..., -1]  # (calls, B, H, T, T), (calls, B, H, T)
     problem = causal_dropout_problem(weights, p)
     layer.that(

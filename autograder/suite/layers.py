@@ -8,10 +8,9 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_map_only
 
 from ..errors import AnswerNotImplemented, AnswerRaised
-from ..worker.devices import MIXED_DEVICES
+from ..worker.devices import MIXED_DEVICES, on_second_device
 from .arguments import (
     Compare,
     changes,
@@ -187,9 +186,9 @@ class ExpectLayer:
         for one (`if mask.any()`) can't be judged there and passes: judge values before.
         """
         usual = self._reference or self.answer
-        expected = _on_meta(usual.forward(args).value)
+        expected = on_second_device(usual.forward(args).value)
         self.move(device="meta")
-        moved = _on_meta(list(args))
+        moved = on_second_device(list(args))
         self._call = f"after module.to(another device), {call_text(self._question, moved)}"
         try:
             got = self.answer.forward(moved).value
@@ -249,7 +248,3 @@ class ExpectLayer:
 
     def _explained(self) -> AbstractContextManager[None]:
         return explained(self._call, self._question, self._signature)
-
-
-def _on_meta(value: Any) -> Any:
-    return tree_map_only(torch.Tensor, lambda tensor: tensor.to("meta"), value)

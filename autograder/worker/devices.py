@@ -27,6 +27,11 @@ _INDEXING = frozenset(
 _COPYING = frozenset({"aten::copy_", "aten::_to_copy"})
 
 
+def on_second_device(value: Any) -> Any:
+    """A tree with its tensors on the meta device, which holds no numbers."""
+    return tree_map(lambda leaf: leaf.to("meta") if _is_tensor(leaf) else leaf, value)
+
+
 def second_device(args: Iterable[Any]) -> contextlib.AbstractContextManager[Any]:
     """The rules of a second device where an argument is on the meta device, else nothing."""
     if any(map(_is_moved, tree_leaves(list(args)))):

@@ -12,13 +12,7 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch.utils._pytree import (
-    tree_flatten,
-    tree_leaves,
-    tree_map,
-    tree_map_only,
-    tree_unflatten,
-)
+from torch.utils._pytree import tree_map, tree_map_only
 
 from ..compare import difference
 from ..cotangents import cotangent_of
@@ -27,8 +21,8 @@ from ..layers import ExpectLayer
 from .declaration import Traits
 from .inputs import LEADING, Pair, Sizes, Tensor, arguments_of
 from .layouts import turned
+from .slopes import STEP, check_dtype, check_slope, dot, follow, moved, no_step, step_of
 
-_STEP = 1e-6
 _BATCH = (
     "the samples of a batch do not know each other: each comes out as it does alone, with all of "
     "its dimensions, also where there is only one of them"
@@ -43,11 +37,6 @@ _LAYOUT = (
 _DEVICE = (
     "`module.to(device)` moves parameters and registered buffers, and no plain tensor attribute; "
     "a tensor made in forward needs the device of the input"
-)
-_GRADIENT = (
-    "in float64 the value follows the smallest step of its inputs, and the gradient says how far: "
-    "`.detach()`, `.item()`, `torch.tensor(...)` cut it, `.float()` and new tensors without a "
-    "dtype lose the step"
 )
 #: from arguments to a value
 _Ask = Callable[[Sequence[Any]], Any]
@@ -71,17 +60,17 @@ def _check_function(expect: Expect, traits: Traits) -> None:
     args = _arguments(expect, traits, (2,))
     value = ask(args)
     _check_layout(ask, args, value, expect.that)
-    _check_dtype(value, expect.that)
+    check_dtype(value, expect.that)
     after = traits.after or _as_it_is
     seeds = cotangent_of(expect.draw, after(value))
     pulled = expect.pulled(question, *args, cotangent=_through(traits, value, seeds))
     judged = range(len(args)) if traits.judged is None else traits.judged
     steps = [
-        tree_map(partial(_step, expect) if n in judged else _no_step, arg)
+        tree_map(partial(step_of, expect.draw) if n in judged else no_step, arg)
         for n, arg in enumerate(args)
     ]
-    slopes = [_dot(after(ask(_moved(args, steps, sign * _STEP))), seeds) for sign in (1, -1)]
-    _check_slope(slopes, _follow(pulled.inputs, steps), expect.that)
+    slopes = [dot(after(ask(moved(args, steps, sign * STEP))), seeds) for sign in (1, -1)]
+    check_slope(slopes, follow(pulled.inputs, steps), expect.that)
 
 
 def _check_class(expect: Expect, traits: Traits) -> None:
@@ -97,19 +86,19 @@ def _check_class(expect: Expect, traits: Traits) -> None:
     args = _arguments(expect, traits, (2,))
     value = ask(args)
     _check_layout(ask, args, value, layer.that)
-    _check_dtype(value, layer.that)
+    check_dtype(value, layer.that)
     seeds = cotangent_of(expect.draw, value)
     pulled = layer.answer.gradients(args, seeds)
     weights = layer.answer.weights()
-    steps = [tree_map(partial(_step, expect), arg) for arg in args]
-    turns = {name: _step(expect, weight) for name, weight in weights.items()}
+    steps = [tree_map(partial(step_of, expect.draw), arg) for arg in args]
+    turns = {name: step_of(expect.draw, weight) for name, weight in weights.items()}
     slopes = []
-    for sign in (_STEP, -_STEP):
+    for sign in (STEP, -STEP):
         layer.load({name: weight + sign * turns[name] for name, weight in weights.items()})
-        slopes.append(_dot(ask(_moved(args, steps, sign)), seeds))
+        slopes.append(dot(ask(moved(args, steps, sign)), seeds))
     names = list(weights)
-    along = _follow([pulled.weights.get(n) for n in names], [turns[n] for n in names])
-    _check_slope(slopes, along + _follow(pulled.inputs, steps), layer.that)
+    along = follow([pulled.weights.get(n) for n in names], [turns[n] for n in names])
+    check_slope(slopes, along + follow(pulled.inputs, steps), layer.that)
     layer.moves(*args, likely=_DEVICE)
 
 
@@ -204,55 +193,3 @@ def _part(value: Any, index: int, keep: bool) -> Any:
     if not isinstance(value, torch.Tensor) or index >= len(value):
         return value
     return value[index : index + 1] if keep else value[index]
-
-
-def _step(expect: Expect, arg: Any) -> Any:
-    if isinstance(arg, torch.Tensor) and arg.is_floating_point():
-        return expect.draw.normal(*arg.shape, dtype=arg.dtype)
-    return None
-
-
-def _no_step(_: Any) -> None:
-    return None
-
-
-def _moved(args: Sequence[Any], steps: Sequence[Any], size: float) -> list[Any]:
-    """The arguments, each tensor with a step that far along its own."""
-    leaves, form = tree_flatten(list(args))
-    pairs = zip(leaves, tree_leaves(list(steps)), strict=True)
-    return list(tree_unflatten([x if s is None else x + size * s for x, s in pairs], form))
-
-
-def _check_dtype(value: Any, that: Callable[..., None]) -> None:
-    kinds = [getattr(item, "dtype", type(item).__name__) for item in tree_leaves(value)]
-    that(
-        all(kind == torch.float64 for kind in kinds),
-        got=f"{', '.join(map(str, kinds))} for float64 inputs",
-        expected="torch.float64, the dtype of the inputs",
-        likely=_GRADIENT,
-    )
-
-
-def _dot(value: Any, cotangent: Any) -> float:
-    pairs = zip(tree_leaves(value), tree_leaves(cotangent), strict=True)
-    return sum(float((one.detach() * other).sum()) for one, other in pairs)
-
-
-def _follow(gradients: Sequence[Any], steps: Sequence[Any]) -> float:
-    """How far the value goes along the steps, says the gradient; none is a gradient of zero."""
-    pairs = zip(tree_leaves(list(gradients)), tree_leaves(list(steps)), strict=True)
-    return sum(
-        float((gradient * step).sum())
-        for gradient, step in pairs
-        if gradient is not None and step is not None
-    )
-
-
-def _check_slope(slopes: Sequence[float], along: float, that: Callable[..., None]) -> None:
-    slope = (slopes[0] - slopes[1]) / (2 * _STEP)
-    that(
-        abs(slope - along) <= 1e-4 * max(1.0, abs(slope)),
-        got=f"a gradient of {along:.6g} along small steps of all inputs",
-        expected=f"{slope:.6g}, as far as the value goes",
-        likely=_GRADIENT,
-    )
