@@ -24,6 +24,8 @@ except ModuleNotFoundError:
 _KEPT_METADATA = ("tags",)
 #: the tag of a cell that only draws: its code is folded away
 _HIDDEN = "hide-input"
+#: the first line is all that is seen of a folded cell; a longer one makes a phone's page too wide
+_FOLDED = "# draws the picture"
 
 
 def source_notebook(
@@ -73,13 +75,15 @@ def _read(exercise: Exercise, text: str) -> list[Cell]:
 
 
 def _setup_cell(parts: ModuleParts) -> Cell:
+    """The imports of the exercise, and ours before those that need our package to be installed."""
     lines = parts.given.splitlines()
     tree = ast.parse(parts.given)
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    added = [_IMPORT_CHECK]
+    others = [node for node in imports if not ast.unparse(node).startswith("from autograder.")]
+    added = ["", _IMPORT_CHECK]
     if not any(ast.unparse(node) == "import torch" for node in imports):
         added = ["import torch", *added]
-    at = max((node.end_lineno or 0 for node in imports), default=0)
+    at = max((node.end_lineno or 0 for node in others), default=0)
     source = "\n".join([*lines[:at], *added, *lines[at:]])
     return code_cell(SETUP, source, _nbgrader(SETUP, locked=True))
 
@@ -115,6 +119,7 @@ def _word_cell(exercise: Exercise, text: str, cell: Cell) -> Cell:
     kept = {key: cell["metadata"][key] for key in _KEPT_METADATA if key in cell["metadata"]}
     if _HIDDEN in kept.get("tags", ()):
         kept["jupyter"] = {"source_hidden": True}
+        source = f"{_FOLDED}\n{source}"
     # named by its content: other cells may change without renaming it
     kind = cell["cell_type"]
     digest = hashlib.sha256(f"{kind}/{source}".encode()).hexdigest()

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 
-from .drawing import BOX_INK, INK, QUIET, WIDEST, styled, wrapped
+from .drawing import BOX_INK, INK, QUIET, styled, wrapped
 
 _GROUPS = ("#4c78a8", "#e8a33d", "#59a14f", "#b279a2", "#9c755f", "#e45756", "#72b7b2", "#bab0ac")
 _SUBLAYER, _NORM, _ARROW = "#dfe8f2", "#f6e7db", "#4c78a8"
 _STEP = 0.62  # inches between the boxes of a block
+_NARROW = 3.5  # inches; letters of a picture that a phone need not shrink much
 
 
 def head_groups(num_heads: int, num_kv_heads: int, title: str = "") -> None:
@@ -29,7 +31,7 @@ def head_groups(num_heads: int, num_kv_heads: int, title: str = "") -> None:
     if left:
         raise ValueError(f"{num_heads} query heads make no equal groups for {num_kv_heads}")
     with styled():
-        _, axes = plt.subplots(figsize=(WIDEST, 1.55), layout="constrained")
+        figure, axes = plt.subplots(figsize=(_NARROW, 1.55), layout="constrained")
         for place in range(num_kv_heads):
             first, middle = place * readers, (place + 0.5) * readers
             colour = _GROUPS[place % len(_GROUPS)]
@@ -38,13 +40,20 @@ def head_groups(num_heads: int, num_kv_heads: int, title: str = "") -> None:
                 _head(axes, reader + 0.5, 0.82, f"q{reader}", colour)
             _head(axes, middle, 0.2, f"k{place} v{place}", colour)
         axes.set(xlim=(0, num_heads), ylim=(0.0, 1.0))
-        axes.set_title(title)
         axes.axis("off")
+        if title:
+            figure.suptitle(wrapped(title, _NARROW), color=INK)
 
 
 def _head(axes: Axes, across: float, height: float, text: str, colour: str) -> None:
-    box = {"boxstyle": "round,pad=0.25", "facecolor": colour, "edgecolor": "none", "alpha": 0.45}
-    axes.text(across, height, text, ha="center", va="center", fontsize=8.0, color=INK, bbox=box)
+    box = {"boxstyle": "round,pad=0.2", "facecolor": _pale(colour), "edgecolor": colour}
+    axes.text(across, height, text, ha="center", va="center", fontsize=8.0, color=BOX_INK, bbox=box)
+
+
+def _pale(colour: str) -> tuple[float, float, float]:
+    """The same colour, light enough for dark letters, on a light page and on a dark one."""
+    red, green, blue = to_rgb(colour)
+    return (0.35 * red + 0.65, 0.35 * green + 0.65, 0.35 * blue + 0.65)
 
 
 def residual_roads(steps: Sequence[str], roads: Sequence[tuple[int, int]], title: str = "") -> None:
@@ -59,14 +68,14 @@ def residual_roads(steps: Sequence[str], roads: Sequence[tuple[int, int]], title
     with styled():
         figure, axes = plt.subplots(figsize=(3.6, _STEP * len(steps)), layout="constrained")
         last = len(steps) - 1
-        axes.plot([0.5, 0.5], [0, last], color=QUIET, zorder=0)
+        axes.plot([0.5, 0.5], [0.3, last - 0.3], color=QUIET, zorder=0)
         for place, name in enumerate(steps):
             _box(axes, place, name, framed=0 < place < last)
         for start, end in roads:
             out = start + 0.42
-            axes.plot([0.5, 1.05, 1.05], [out, out, end], color=_ARROW)
+            axes.plot([0.5, 1.05, 1.05, 0.6], [out, out, end, end], color=_ARROW)
             axes.annotate(
-                "", (0.54, end), (1.07, end), arrowprops={"arrowstyle": "->", "color": _ARROW}
+                "", (0.54, end), (0.7, end), arrowprops={"arrowstyle": "->", "color": _ARROW}
             )
         axes.set(xlim=(0, 1.25), ylim=(-0.5, last + 0.5))
         axes.axis("off")
@@ -97,11 +106,12 @@ def curves(
         step: how many are counted from one value to the next.
     """
     with styled():
-        figure, axes = plt.subplots(figsize=(WIDEST, 2.4), layout="constrained")
+        figure, axes = plt.subplots(figsize=(_NARROW, 2.2), layout="constrained")
         for (name, values), colour in zip(lines.items(), _GROUPS, strict=False):
             places = [step * number for number in range(1, len(values) + 1)]
             axes.plot(places, values, color=colour)
             axes.annotate(name, (places[-1], values[-1]), color=INK, ha="right", va="bottom")
+        axes.margins(y=0.15)  # room for the name of the highest line
         axes.set(xlabel=across, ylabel=up)
         if title:
             figure.suptitle(title, color=INK)

@@ -117,9 +117,10 @@ def folded(summary: str, text: str) -> str:
 
 
 def notice(sign: str, text: str) -> Shown:
-    """A remark that belongs to no question."""
+    """A remark that belongs to no question; its sign says whether something is to be done."""
     lines = "<br>".join(map(escape, text.splitlines()))
-    return Shown(f"{sign} {text}", box(_ORANGE, [f"<div>{sign} {lines}</div>"]))
+    colour = {"✓": _GREEN, "○": _GREY}.get(sign, _ORANGE)
+    return Shown(f"{sign} {text}", box(colour, [f"<div>{sign} {lines}</div>"]))
 
 
 class Shown:

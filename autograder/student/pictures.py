@@ -38,6 +38,7 @@ from .drawing import (
 __all__ = ["attention_arrows", "beside", "dot_product", "flow", "heatmap", "side_by_side"]
 
 _TITLE = 0.25  # inches
+_PRINTED = 5.5e-3  # expected numbers are often printed with few digits
 _FLOW_STEP = 0.62
 
 
@@ -83,6 +84,7 @@ def side_by_side(
     title: str = "",
     rows: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
+    within: float | None = _PRINTED,
 ) -> None:
     """Draws what an answer gives next to what it should give, in one scale of colours.
 
@@ -96,6 +98,8 @@ def side_by_side(
         title: stands above both.
         rows: one label per row.
         columns: one label per column.
+        within: a cell differs if it is farther than this from what is expected. For means of random
+            numbers it is larger; None: `expected` is an example, and nothing is compared.
 
     Raises:
         ValueError: `expected` has more than two dimensions, or no entries.
@@ -113,14 +117,15 @@ def side_by_side(
         if given is None:
             draw_excuse(first, excuse, panel.width)
         else:
-            differs = _differing(given, wanted)
-            texts = _comparable(given, wanted, differs)
+            differs = _differing(given, wanted, within)
+            texts = _comparable(given, wanted)
             draw_matrix(first, given, labels, panel.slanted, scale, texts)
             frame(first, differs)
             told += f": {int(differs.sum())} of {differs.size} differ" if differs.any() else ""
         image = draw_matrix(second, wanted, labels, panel.slanted, scale)
         first.set_title(wrapped(told, panel.outer_width))
-        second.set_title(wrapped(f"expected {wanted.shape}", panel.outer_width))
+        meant = "expected" if within is not None else "an example"
+        second.set_title(wrapped(f"{meant} {wanted.shape}", panel.outer_width))
         if not has_numbers(wanted):
             figure.colorbar(image, ax=[first, second], shrink=0.8)
         figure.suptitle(wrapped(title, max(figure.get_size_inches()[0], 2.5)))
@@ -171,14 +176,17 @@ def _two_panels(panel: Panel, numbers: bool) -> tuple[Figure, Sequence[Axes]]:
     return figure, list(axes.flat)
 
 
-def _differing(given: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Which cells are not as expected; expected numbers are often printed with few digits."""
-    right: np.ndarray = np.isclose(given, wanted, atol=5.5e-3, rtol=1e-3, equal_nan=True)
+def _differing(given: np.ndarray, wanted: np.ndarray, within: float | None) -> np.ndarray:
+    """Which cells are not as expected."""
+    if within is None:
+        return np.zeros_like(wanted, dtype=bool)
+    right: np.ndarray = np.isclose(given, wanted, atol=within, rtol=1e-3, equal_nan=True)
     return ~right
 
 
-def _comparable(given: np.ndarray, wanted: np.ndarray, differs: np.ndarray) -> np.ndarray:
+def _comparable(given: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """The texts of an answer: as expected where it is right, with more digits where needed."""
+    differs = _differing(given, wanted, _PRINTED)
     texts = np.where(differs, numbers_of(given), numbers_of(wanted))
     same = differs & (texts == numbers_of(wanted))
     return np.where(same, numbers_of(given, 4), texts)

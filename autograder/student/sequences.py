@@ -11,7 +11,7 @@ import torch
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, Rectangle
 
-from .drawing import INK, QUIET, WIDEST, styled
+from .drawing import INK, QUIET, styled
 
 _NEW, _KEPT, _BLANK = "#e8a33d", "#9fb8d6", "#f1f1ee"
 _HAND = "#4c78a8"
@@ -36,7 +36,8 @@ def dials(angles: Any, title: str = "", names: Sequence[str] | None = None) -> N
         raise ValueError(f"dials need a table of angles for at most {_MOST_COLUMNS} positions")
     num_pairs = len(table[0])
     with styled():
-        _, axes = plt.subplots(figsize=(WIDEST, 0.45 * num_pairs + 0.75), layout="constrained")
+        size = (_CELL * len(table) + 0.75, _CELL * num_pairs + 0.75)
+        _, axes = plt.subplots(figsize=size, layout="constrained")
         for position, row in enumerate(table):
             for pair, angle in enumerate(row):
                 axes.add_patch(Circle((position, -pair), 0.4, fc=_BLANK, ec=QUIET, lw=0.6))

@@ -149,3 +149,22 @@ def test_every_question_has_two_or_three_hints(assignment: Any) -> None:
 def test_every_question_has_a_text_for_afterwards(assignment: Any) -> None:
     names = {question.name for item in assignment.exercises for question in item.questions}
     assert afterwards_of(COURSE.root, assignment).keys() == names
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=name_of)
+def test_a_first_cell_says_what_to_do_before_it_needs_our_package(exercise: Exercise) -> None:
+    (setup,) = [cell for cell in notebook_of(exercise, solved=False).cells if cell.id == "setup"]
+    told, *later = setup.source.split("except ModuleNotFoundError:")
+    assert told.count("from autograder") == 1
+    assert len(later) == 1
+
+
+def test_a_folded_cell_shows_a_line_that_fits_a_phone() -> None:
+    folded = [
+        cell.source
+        for exercise in EXERCISES
+        for cell in notebook_of(exercise, solved=False).cells
+        if cell.metadata.get("jupyter", {}).get("source_hidden")
+    ]
+    assert folded
+    assert all(len(source.splitlines()[0]) <= 30 for source in folded)

@@ -164,3 +164,16 @@ def test_arrows_show_one_query_over_the_words_and_angles_two_vectors() -> None:
 
 def test_the_old_name_still_works() -> None:
     assert beside is side_by_side
+
+
+def test_random_numbers_are_marked_only_where_they_are_far_off() -> None:
+    side_by_side(lambda: [0.31, 0.5], [0.3, 0.3], within=0.06)
+    assert "1 of 2 differ" in drawn().axes[0].get_title().replace("\n", " ")
+    assert {"0.31", "0.50"} <= texts(drawn())
+
+
+def test_an_example_is_not_compared() -> None:
+    side_by_side(lambda: [0.0, 1.0], [1.0, 0.0], within=None)
+    yours, other = (axes.get_title() for axes in drawn().axes)
+    assert yours == "your result"
+    assert "an example" in other
