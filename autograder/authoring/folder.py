@@ -16,6 +16,7 @@ from ..course.points import points_of
 from ..deadlines import duedate_text
 from ..errors import ContentError
 from ..records import Assignment, Exercise
+from ..suite.traits import traits_of
 from .extras import extras_of
 from .hints import afterwards_of, hints_of
 from .ipynb import notebook_json
@@ -79,6 +80,7 @@ def released_assignment(
             modules,
             {name: worth for per in points.values() for name, worth in per.items()},
             duedate_text(assignment.duedate) if assignment.duedate else None,
+            _graded(assignment),
         ),
         **{f"checks/{file}": texts_text(found) for file, found in texts.items() if found},
         "README.md": _readme(assignment, points, extras),
@@ -93,6 +95,12 @@ def released_assignment(
         points,
         frozenset(extras),
     )
+
+
+def _graded(assignment: Assignment) -> dict[str, str]:
+    """By question what grading tries, as far as its traits say."""
+    rows = (row for exercise in assignment.exercises for row in traits_of(exercise.hidden_suite)[0])
+    return {row.question: row.told for row in rows if row.told}
 
 
 def _refuse_double_questions(assignment: Assignment) -> None:

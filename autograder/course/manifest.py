@@ -25,7 +25,8 @@ class Manifest:
     """Title, exercises in teaching order, and the digest of each untouched module.
 
     `points` are those of each question, `signatures` how a question, and the `forward` of a class,
-    is called; `due` is the due date as the course wrote it. A bundle of an older course lacks them.
+    is called; `due` is the due date as the course wrote it; `graded` says what grading tries of a
+    question, whatever its checks do. A bundle of an older course lacks them.
     """
 
     title: str
@@ -34,6 +35,7 @@ class Manifest:
     points: Mapping[str, float] = field(default_factory=dict)
     signatures: Mapping[str, str] = field(default_factory=dict)
     due: str | None = None
+    graded: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -48,6 +50,7 @@ def read_manifest(folder: Path) -> Manifest:
             document.get("points", {}),
             document.get("signatures", {}),
             document.get("due"),
+            document.get("graded", {}),
         )
     except FileNotFoundError:
         raise UserError(
@@ -65,6 +68,7 @@ def manifest_text(
     stubs: Mapping[str, str],
     points: Mapping[str, float] | None = None,
     due: str | None = None,
+    graded: Mapping[str, str] | None = None,
 ) -> str:
     """The text of a manifest; `stubs` are the released modules in teaching order."""
     document = {
@@ -72,6 +76,7 @@ def manifest_text(
         "due": due,
         "exercises": list(stubs),
         "points": dict(points or {}),
+        "graded": dict(graded or {}),
         "signatures": {
             call: text for stub in stubs.values() for call, text in signatures_in(stub).items()
         },

@@ -14,7 +14,14 @@ from ..suite import LocalImplementation
 from .answers import Answer, Executed, answer_of, execute
 from .explaining import Surroundings
 from .questions import questions_of, unknown
-from .results import CheckedExercise, CheckedQuestion, CheckedTest, Progress, Standing
+from .results import (
+    CheckedExercise,
+    CheckedQuestion,
+    CheckedTest,
+    Progress,
+    Standing,
+    with_graded,
+)
 from .runner import OnQuestion, run_checks, step_to_trace
 from .similar_names import other_name
 from .sources import locator
@@ -91,7 +98,12 @@ def _check(
             answer.note,
         )
     found = run_checks(suite, *_ready(manifest, answer, executed), wanted, on_question)
-    results = tuple(_with_reason(item, answer, executed, questions) for item in found)
+    results = tuple(
+        with_graded(
+            _with_reason(item, answer, executed, questions), manifest.graded.get(item.question, "")
+        )
+        for item in found
+    )
     return CheckedExercise(
         name, answer.path.name, results, executed.problem, answer.note, executed.printed
     )

@@ -19,7 +19,7 @@ from ..suite import LocalImplementation
 from .display import Shown, as_html, as_text, folded, notice, preformatted
 from .explaining import Surroundings
 from .hints import next_hint
-from .results import CheckedQuestion, Standing
+from .results import CheckedQuestion, Standing, with_graded
 from .runner import run_checks, step_to_trace
 from .similar_names import other_name
 from .stale import FAILED, stale
@@ -115,9 +115,10 @@ def _honest(result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path)
         return replace(result, note=note)
     note = stale(result.question, namespace, folder)
     passes = result.standing is Standing.PASSED
-    return replace(
+    found = replace(
         result, note=note, standing=Standing.STALE if note and passes else result.standing
     )
+    return with_graded(found, _manifest(folder).graded.get(result.question, ""))
 
 
 def _missing(question: str, namespace: Mapping[str, Any]) -> str:

@@ -9,7 +9,28 @@ from types import ModuleType
 from typing import Any
 
 from ..local import load_module
-from .declaration import TRAITS, Traits
+from .declaration import (
+    CALLS,
+    CHANCE,
+    ERRORS,
+    FLOAT64,
+    GRADIENTS,
+    LAYOUT,
+    SIZE,
+    TRAITS,
+    Traits,
+)
+
+#: what a student is told of a trait that grading tries
+_TOLD: Mapping[str, str] = {
+    SIZE: "other sizes",
+    LAYOUT: "other memory orders",
+    CALLS: "several calls",
+    GRADIENTS: "gradients",
+    FLOAT64: "float64",
+    ERRORS: "errors",
+    CHANCE: "chance over many draws",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +46,13 @@ class Row:
     def cells(self) -> dict[str, str]:
         """By trait what shows it; empty where nothing does and no reason is given."""
         return {trait: self._cell(trait) for trait in TRAITS}
+
+    @property
+    def told(self) -> str:
+        """What grading tries of these, in words for a student; empty where none is shown."""
+        return ", ".join(
+            words for trait, words in _TOLD.items() if trait in self.generated or trait in self.own
+        )
 
     def _cell(self, trait: str) -> str:
         if trait in self.generated:

@@ -206,3 +206,13 @@ def test_broken_checks_are_not_the_students_fault(folder: Path) -> None:
     path.write_text(path.read_text() + "\n1 / 0\n")
     with pytest.raises(GraderError, match="Take this file from the course's bundle again"):
         check_folder(folder, ["halves"])
+
+
+def test_what_grading_tries_is_told_where_all_is_green(folder: Path) -> None:
+    manifest = folder / "checks" / "assignment.json"
+    document = json.loads(manifest.read_text(encoding="utf-8"))
+    manifest.write_text(json.dumps({**document, "graded": {"half": "gradients, float64"}}))
+    write(folder, "halves.py", "def half(x):\n    return x / 2.0\n")
+    assert half(folder).note == "grading also tries: gradients, float64"
+    write(folder, "halves.py", "def half(x):\n    return x\n")
+    assert half(folder).note == ""

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect, LocalImplementation
-from autograder.suite.traits import Rate, Size, Tensor, Traits, check_trait, traits_of
+from autograder.suite.traits import Rate, Row, Size, Tensor, Traits, check_trait, traits_of
 from autograder.suite.traits.layouts import LAYOUTS
 
 SUMS = Traits("sums", [Tensor("... T d")])
@@ -112,3 +112,8 @@ def test_an_empty_cell_is_told(tmp_path: Path) -> None:
     assert row.cells["any size"] == "generated"
     assert any("'any memory layout'" in problem for problem in problems)
     assert any("test_gone" in problem for problem in problems)
+
+
+def test_a_student_is_told_what_is_shown_and_nothing_that_has_a_reason_only() -> None:
+    row = Row("sums", frozenset({"gradients"}), {"float64": "test_it"}, {"errors": "none"})
+    assert row.told == "gradients, float64"
