@@ -6,10 +6,13 @@ import math
 import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import torch
+
+from .witness import Witness
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +111,16 @@ def _tensor_difference(got: Any, expected: torch.Tensor, tolerance: Tolerance | 
         return f"got       dtype {got.dtype}\nexpected  dtype {expected.dtype}{why}"
     if got.device != expected.device:
         return f"got       a tensor on the device {got.device}\nexpected  one on {expected.device}"
+    bound = tolerance or tolerance_of(expected.dtype)
+    if isinstance(got, Witness):
+        return got.difference(expected, bound.atol, bound.rtol, partial(_numbers_difference, bound))
+    return _numbers_difference(bound, got, expected)
+
+
+def _numbers_difference(bound: Tolerance, got: torch.Tensor, expected: torch.Tensor) -> str | None:
+    """What differs between tensors of one form."""
     if torch.equal(got, expected):
         return None
-    bound = tolerance or tolerance_of(expected.dtype)
     wrong = ~_close(got, expected, bound)
     if not bool(wrong.any()):
         return None

@@ -1,4 +1,7 @@
-"""The tests of one exercise are run over its answers; answers that were judged before are known."""
+"""The tests of one exercise are run over its answers, where their outcome is not known by itself.
+
+It is where the replies agree with the solution's, and where they were judged before.
+"""
 
 from __future__ import annotations
 
@@ -70,6 +73,8 @@ class Judgement(Observer):
 
     def judged(self, run: Callable[[], TestOutcome]) -> TestOutcome:
         """See `Observer`."""
+        if passed := self._answers.passed():
+            return passed
         digest = self._answers.digest()
         key = self._suite, self._plan.seed, self._question, self._test, digest
         known = self._known.get(key) if digest is not None else None

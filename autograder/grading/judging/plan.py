@@ -7,21 +7,24 @@ a submission's test asks anything else, the plan ends for that test.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from ...sandbox.batch import Batch, reply_in
+from ...sandbox.batch import Batch, RawReply, reply_in
 from ...sandbox.replies import value_of
 from ...suite.local import LocalImplementation
+from ...suite.witness import Witness, with_witnesses
 from ...worker import wire
 from ...worker.answering import Worker, answer
+from .agreement import Agreement, agreement
 from .remote import question_seed
 from .requests import AskedImplementation
 from .suites import Observer, SuiteRunner
+from .verdicts import TestOutcome
 
 #: a test that asks for more bytes than this is asked call by call
 _MAX_BYTES = 1 << 18
@@ -32,12 +35,15 @@ class TestPlan:
     """The requests of one test: where their replies begin in the batch, and each one's bytes.
 
     `asks` are the answers that it asks, `names` those of which it looks at the names that they use.
+    `passed` is the outcome where replies fit the `agreement`, if there is one.
     """
 
     start: int
     requests: tuple[bytes, ...]
     asks: frozenset[str]
     names: frozenset[str]
+    agreement: Agreement | None
+    passed: TestOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,9 @@ class Rehearsal(AskedImplementation, Observer):
         self._question = ""
         self.requests: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
         self._noted: list[tuple[Any, ...]] = []
+        self._replies: dict[tuple[str, str], list[RawReply]] = {}
+        self._witnesses: dict[tuple[str, str], list[Witness]] = {}
+        self._outcomes: dict[tuple[str, str], TestOutcome] = {}
         self._asks: dict[tuple[str, str], set[str]] = {}
         self._names: dict[tuple[str, str], set[str]] = {}
 
@@ -94,12 +103,21 @@ class Rehearsal(AskedImplementation, Observer):
         super().begin_test(test)
         self._test = self._question, test
         self._noted = self.requests[self._test] = []
+        self._replies[self._test], self._witnesses[self._test] = [], []
+
+    def judged(self, run: Callable[[], TestOutcome]) -> TestOutcome:
+        outcome = self._outcomes[self._test] = run()
+        return outcome
 
     def ask(self, name: str, *request: Any) -> Any:
         self._noted.append(request)
         self._asks.setdefault(self._test, set()).add(name)
         header, data = reply_in(b"".join(answer(self._worker, 0, request)))
-        return value_of(wire.decode(header, bytearray(data)))
+        self._replies[self._test].append((header, data))
+        known: dict[int, Witness] = {}
+        reply = with_witnesses(wire.decode(header, bytearray(data)), known)
+        self._witnesses[self._test] += [w for w in known.values() if not w.is_meta]
+        return value_of(reply)
 
     def names_used(self, name: str) -> frozenset[str]:
         self._names.setdefault(self._test, set()).add(name)
@@ -123,9 +141,17 @@ class Rehearsal(AskedImplementation, Observer):
                 in_bytes,
                 frozenset(self._asks.get(key, ())),
                 frozenset(self._names.get(key, ())),
+                self._agreement(key),
+                self._outcomes[key],
             )
             asked += requests
         return Plan(self._seed, Batch.of(asked), tests, self.cpu_seconds)
+
+    def _agreement(self, test: tuple[str, str]) -> Agreement | None:
+        """What agrees with the replies; None where the test looks at more, or fails."""
+        if test in self._names or self._outcomes[test].failure is not None:
+            return None
+        return agreement(self._replies[test], self._witnesses[test])
 
 
 class Plans:

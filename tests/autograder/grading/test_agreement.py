@@ -1,0 +1,122 @@
+"""Replies that agree with the solution's pass unseen: those that the test would pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from autograder.grading.judging.agreement import Agreement, agreement
+from autograder.grading.judging.planned import PlannedImplementation
+from autograder.sandbox.batch import RawReply, reply_in
+from autograder.suite.compare import EXACT, difference
+from autograder.suite.witness import Witness, with_witnesses
+from autograder.worker import wire
+
+from .conftest import ClassFolder
+
+RIGHT = [torch.tensor([1.0, -2.0, 0.0, float("inf")]), torch.tensor([3, 4])]
+#: what a test may do with a reply: the first ones are comparisons only
+Look = Callable[[Any], object]
+
+
+def _compares(value: Any) -> object:
+    assert value[0].shape == (4,)
+    return difference(value, RIGHT)
+
+
+def _reply(value: Any) -> RawReply:
+    return reply_in(b"".join(wire.encode(0, value)))
+
+
+def _agreement(look: Look) -> Agreement | None:
+    header, data = _reply(RIGHT)
+    known: dict[int, Witness] = {}
+    look(with_witnesses(wire.decode(header, bytearray(data)), known))
+    return agreement([(header, data)], list(known.values()))
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda value: value[0].sum(),
+        lambda value: bool((value[1] > 0).all()),
+        lambda value: value[0].tolist(),
+        lambda value: difference(RIGHT, value),
+        lambda value: difference(value[0] * 1, RIGHT[0]),
+        lambda value: difference(value[1], torch.tensor([3, 5])) is not None,
+        lambda value: [float(number) for number in value[0]],
+        lambda value: torch.equal(torch.ones(4), value[0]),
+    ],
+)
+def test_a_test_that_looks_at_numbers_is_run(look: Look) -> None:
+    assert _agreement(look) is None
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        [1.0, -2.0, 0.0, float("inf")],
+        [1.0 + 1.09e-4, -2.0, 1e-5, float("inf")],
+        [1.0 + 1.12e-4, -2.0, 0.0, float("inf")],
+        [1.0, -2.0, 1.1e-5, float("inf")],
+        [1.0, -2.0, -0.0, float("inf")],
+        [1.0, -2.0, 0.0, float("-inf")],
+        [1.0, -2.0, 0.0, 1e30],
+        [float("inf"), -2.0, 0.0, float("inf")],
+        [1.0, float("nan"), 0.0, float("inf")],
+    ],
+)
+@pytest.mark.parametrize("tolerance", [None, EXACT])
+def test_numbers_agree_where_the_comparison_says_so(numbers: list[float], tolerance: Any) -> None:
+    got = [torch.tensor(numbers), RIGHT[1]]
+    agreed = _agreement(lambda value: difference(value, RIGHT, tolerance))
+    assert agreed is not None
+    assert agreed.holds([_reply(got)]) == (difference(got, RIGHT, tolerance) is None)
+
+
+@pytest.mark.parametrize(
+    "got",
+    [
+        [RIGHT[0], torch.tensor([3, 5])],
+        [RIGHT[0].double(), RIGHT[1]],
+        [RIGHT[0].view(2, 2), RIGHT[1]],
+        (RIGHT[0], RIGHT[1]),
+        [RIGHT[0]],
+        RIGHT[0],
+    ],
+)
+def test_what_is_of_another_form_or_no_fraction_is_the_same_or_does_not_agree(got: Any) -> None:
+    agreed = _agreement(_compares)
+    assert agreed is not None
+    assert not agreed.holds([_reply(got)])
+
+
+def test_what_agrees_is_judged_as_what_is_run(
+    a_class: ClassFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {
+        "scores": (
+            "def attention_scores(queries, keys):\n"
+            "    return queries @ keys.transpose(-2, -1) * (1 + 9e-5 * (queries.shape[-1] < 4))\n"
+            "def query_scores(inputs, query):\n"
+            "    inputs += 1e-30\n"
+            "    return (inputs * query).sum(-1)\n"
+        ),
+        "softmax": (
+            "def normalize_by_sum(scores):\n"
+            "    return scores / scores.sum(-1, keepdim=True) + 1e-6\n"
+            "def softmax(scores, dim=-1):\n"
+            "    return scores.softmax(dim)\n"
+        ),
+    }
+    unseen = a_class.grade_one(**files)
+    monkeypatch.setattr(PlannedImplementation, "passed", lambda self: None)
+    (seen,) = a_class.grade().graded
+    assert unseen.exercises == seen.exercises
+    assert {q.verdict.value for e in seen.exercises for q in e.questions} >= {
+        "correct",
+        "forbidden",
+    }
