@@ -7,6 +7,7 @@ and small enough that a file within them is read in some seconds and in less tha
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 
 from ..errors import SubmissionError
@@ -22,8 +23,9 @@ MAX_DEFINITIONS = 5_000
 #: at the outermost level of all code of a notebook
 MAX_STATEMENTS = 10_000
 MAX_CELLS = 20_000
-#: values in the JSON of a notebook: some 60 bytes of memory each
-_MAX_VALUES = 12_000_000
+#: of memory that the JSON of a notebook may take, and what each of these signs stands for at most
+_MOST_MEMORY = 1_000 << 20
+_MEMORY_OF = {"{": 250, "[": 100, ",": 90}
 
 #: a comment or a string is one token, as it is for Python
 _TOKEN = re.compile(
@@ -57,9 +59,14 @@ def check_cells(count: int) -> None:
         raise _too_much(f"{MAX_CELLS:,} cells")
 
 
-def check_json(data: bytes) -> None:
-    """Raises `SubmissionError` for a notebook that would take too much memory to be read."""
-    if sum(map(data.count, (b"[", b"{", b","))) > _MAX_VALUES:
+def check_json(data: bytes, text: str) -> None:
+    """Raises `SubmissionError` for a notebook that would take too much memory to be read.
+
+    `text` is that of `data`. One wide character makes each character of a text as wide, and a
+    string of the document may be as long as the text.
+    """
+    values = sum(size * text.count(sign) for sign, size in _MEMORY_OF.items())
+    if len(data) + 2 * sys.getsizeof(text) + values > _MOST_MEMORY:
         raise SubmissionError("is no notebook that a person wrote; clear all outputs and save it")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from .logical import logical_lines
 from .text import NOT_PYTHON, one_line_end, parsed
@@ -64,7 +65,13 @@ def _is_magic(line: str) -> bool:
 
 def _is_surely_magic(line: str) -> bool:
     """Whether a line where a statement begins is magic, and no Python by itself."""
-    return _is_magic(line) and _fault([line.strip()]) is not None
+    return _is_magic(line) and _is_no_python(line.strip())
+
+
+@lru_cache(maxsize=64)  # it is asked twice in a row, and people repeat what they write
+def _is_no_python(magic: str) -> bool:
+    # no statement begins with these: the compiler need not be asked
+    return magic.startswith(("%", "!", "?")) or _fault([magic]) is not None
 
 
 def _asks_for_help(text: str) -> bool:

@@ -75,8 +75,8 @@ def notebook_of(data: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The document and notes on how it was read; raises `SubmissionError` for no notebook."""
     if not data.strip():
         raise SubmissionError("is empty; save the notebook in Jupyter and hand it in again")
-    check_json(data)
     text, notes = _decoded(data)
+    check_json(data, text)
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
