@@ -21,6 +21,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from autograder.collecting import collect
+from autograder.errors import UserError
 from autograder.records import Exercise, ExerciseStatus, Question
 from autograder.submission import read_exercise
 from autograder.submission.code import read_code
@@ -173,7 +174,8 @@ def _of_archive(place: Path, data: bytes) -> Iterator[Callable[[], object]]:
 def _collected(place: Path, data: bytes) -> None:
     path, submitted = place / "submissions.zip", place / "class" / "submitted"
     path.write_bytes(data)
-    collect([path], submitted, {"a": ["e"], "b": ["e", "x"]})
+    with contextlib.suppress(UserError):  # nobody can tell whose work it is
+        collect([path], submitted, {"a": ["e"], "b": ["e", "x"]})
     path.unlink()
     left = {entry.name for entry in place.iterdir()}
     assert left <= {"class"}, f"{left} outside of the class"

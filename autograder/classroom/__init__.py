@@ -25,10 +25,9 @@ from .matching import PARTICIPANT, Identity, Index, normal, only, squashed
 from .origins import Origin, late_mark, read_origins, write_origins
 from .people import Person, Roster, RosterChange, person_of, read_roster, write_roster
 from .selection import Selection, anonymous, pseudonyms, select
-from .tables import FORMULA, read_csv, write_table
+from .tables import read_csv, write_table
 
 __all__ = [
-    "FORMULA",
     "PARTICIPANT",
     "Allowances",
     "Decision",

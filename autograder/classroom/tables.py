@@ -14,10 +14,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ..errors import UserError
+from ..escaping import for_csv, from_csv
 from ..files import replace_file
 
-#: what a spreadsheet takes for the beginning of a formula
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 _LOCK = ".tables.lock"
 
 Row = Mapping[str, str]
@@ -36,7 +35,7 @@ def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
         raise UserError(
             f"{path}: expected the columns {', '.join(columns)}; got: {', '.join(found) or 'none'}"
         )
-    return [{c: _shown(row.get(c, "")) for c in columns} for row in rows]
+    return [{c: from_csv(row.get(c, "")) for c in columns} for row in rows]
 
 
 def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
@@ -85,21 +84,5 @@ def change_table(
 
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> Path:
     """Writes a table in one step, with no text that a spreadsheet would run; raises `UserError`."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([_harmless(row.get(column, "")) for column in columns] for row in rows)
-    return replace_file(path, text.getvalue())
-
-
-def _harmless(text: str) -> str:
-    return f"'{text}" if _is_formula(text) else text
-
-
-def _shown(text: str) -> str:
-    return text[1:] if text.startswith("'") and _is_formula(text[1:]) else text
-
-
-def _is_formula(text: str) -> bool:
-    """Whether it is a formula, behind any apostrophes: so that writing and reading agree."""
-    return text.lstrip("'").lstrip(" ").startswith(FORMULA)
+    cells = ([row.get(column, "") for column in columns] for row in rows)
+    return replace_file(path, for_csv([columns, *cells], "\n"))

@@ -135,7 +135,8 @@ def main() -> None:
 
 
 def _say(text: str) -> None:
-    from .output import errors, plain
+    from ..escaping import visible
+    from .output import errors
 
-    lines = "\n".join(plain(line) for line in text.split("\n"))
+    lines = "\n".join(visible(line) for line in text.split("\n"))
     errors.print(f"autograder: {lines}", markup=False, highlight=False, soft_wrap=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.markup import escape
 
 from ..errors import UserError
+from ..escaping import for_terminal
 from ..operations import content
 from .course_option import in_course
 from .output import as_json, console, emit
@@ -36,10 +36,10 @@ def new(name: str, questions: tuple[str, ...], course_folder: Path, as_json: boo
         emit({"written": [str(path) for path in (*made.repository, *made.written)]})
         return 0
     if made.repository:
-        console.print(f"a new course in {escape(str(made.root))}", soft_wrap=True)
+        console.print(f"a new course in {for_terminal(str(made.root))}", soft_wrap=True)
     for path in made.written:
-        console.print(f"written: {escape(str(path))}", soft_wrap=True)
-    console.print(f"what is to do, one after the other: autograder validate {escape(name)}")
+        console.print(f"written: {for_terminal(str(path))}", soft_wrap=True)
+    console.print(f"what is to do, one after the other: autograder validate {for_terminal(name)}")
     return 0
 
 
@@ -60,7 +60,7 @@ def expected(jobs: int, course_folder: Path, as_json: bool) -> int:
         emit(list(changed))
         return 0
     for line in changed:
-        console.print(escape(line), soft_wrap=True)
+        console.print(for_terminal(line), soft_wrap=True)
     console.print(f"{len(changed)} questions have another score or verdict than before")
     return 0
 

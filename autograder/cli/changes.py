@@ -6,12 +6,12 @@ import dataclasses
 from pathlib import Path
 
 import click
-from rich.markup import escape
 from rich.table import Table
 
+from ..escaping import for_terminal
 from ..operations import changes as operations
 from ..results.changes import Change, Doubt
-from .output import ANONYMOUS, as_json, console, emit, of_people, plain
+from .output import ANONYMOUS, as_json, console, emit, of_people
 
 _MOST_ROWS = 40
 
@@ -60,7 +60,7 @@ def changes(
     _print(found)
     home = class_folder if class_folder.is_dir() else class_folder.parent
     written = operations.write_changes(found, path or home / "changes.html")
-    console.print(f"every grading side by side: {escape(str(written))}", soft_wrap=True)
+    console.print(f"every grading side by side: {for_terminal(str(written))}", soft_wrap=True)
     return 0
 
 
@@ -79,7 +79,7 @@ def _print(found: operations.ClassChanges) -> None:
         counts = [text for text in said if not text.startswith("0 ")]
         name = f"{row.assignment}/{row.exercise}/{row.question}"
         why = ", ".join(row.causes)
-        console.print(f"{escape(plain(name))}: {', '.join(counts)}; because of {why}")
+        console.print(f"{for_terminal(name)}: {', '.join(counts)}; because of {why}")
     table = Table("student", "question", "from", "to", "because of", box=None, pad_edge=False)
     every = (*found.changes, *found.manual)
     for item in every[:_MOST_ROWS]:
@@ -87,7 +87,7 @@ def _print(found: operations.ClassChanges) -> None:
             *(item.student, f"{item.assignment}/{item.exercise}/{item.question}"),
             *(score_text(item.before), score_text(item.after), ", ".join(item.causes)),
         )
-        table.add_row(*(escape(plain(cell)) for cell in cells))
+        table.add_row(*(for_terminal(cell) for cell in cells))
     if every:
         console.print(table)
     if len(every) > _MOST_ROWS:
@@ -95,7 +95,7 @@ def _print(found: operations.ClassChanges) -> None:
     if not found.changes:
         console.print("no score changed since somebody last looked")
     for doubt in found.in_doubt:
-        console.print(escape(plain(_doubt_line(doubt))), soft_wrap=True)
+        console.print(for_terminal(_doubt_line(doubt)), soft_wrap=True)
 
 
 def _doubt_line(doubt: Doubt) -> str:

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.markup import escape
 
 from ..deadlines import duration_text
+from ..escaping import for_terminal
 from .course_option import in_course
-from .output import as_json, console, emit, plain
+from .output import as_json, console, emit
 
 if TYPE_CHECKING:
     from ..operations.classes import Attendance
@@ -102,10 +102,11 @@ def extend(
     time = duration_text(made.allowance)
     whole = f", with grace and extra time {time}" if time != made.decision.decision else ""
     console.print(
-        f"{escape(plain(made.decision.student))} has {made.decision.decision} more for "
-        f"{escape(assignment)}{whole}: until {until}"
+        f"{for_terminal(made.decision.student)} has {made.decision.decision} more for "
+        f"{for_terminal(assignment)}{whole}: until {until}"
         if until
-        else f"{escape(assignment)} has no due date, so nobody is late; the extension is kept",
+        else f"{for_terminal(assignment)} has no due date, so nobody is late; the extension "
+        "is kept",
         soft_wrap=True,
     )
     return 0
@@ -139,7 +140,7 @@ def withdraw(
     if as_json:
         emit({"student": made.student, "assignment": assignment, "state": made.decision})
         return 0
-    who = f"{escape(plain(made.student))}/{escape(assignment)}"
+    who = f"{for_terminal(made.student)}/{for_terminal(assignment)}"
     console.print(f"{who}: {'counts again' if back else 'does not count any more'}")
     return 0
 
@@ -156,7 +157,7 @@ def _print(found: Attendance) -> None:
     people = found.roster.people
     sections = sorted({person.section for person in people} - {""})
     in_sections = f" in the sections {', '.join(sections)}" if sections else ""
-    console.print(f"{len(people)} people{escape(plain(in_sections))}", soft_wrap=True)
+    console.print(f"{len(people)} people{for_terminal(in_sections)}", soft_wrap=True)
     for assignment, missing in found.missing.items():
         head = f"{assignment}: {len(missing)} of {len(people)} have not submitted"
         _names(head, [person.student for person in missing])
@@ -167,4 +168,4 @@ def _names(head: str, names: list[str] | tuple[str, ...]) -> None:
     if names:
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         text = f"{head}: {', '.join(names[:_MOST_NAMES])}{more}"
-        console.print(escape(plain(text)), soft_wrap=True)
+        console.print(for_terminal(text), soft_wrap=True)

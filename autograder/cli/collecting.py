@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.markup import escape
 
+from ..escaping import for_terminal
 from ..operations.collect import collect as bring
 from .course_option import in_course
-from .output import as_json, console, emit, plain
+from .output import as_json, console, emit
 
 if TYPE_CHECKING:
     from ..collecting import CollectReport
@@ -114,25 +114,25 @@ def _document(report: CollectReport) -> dict[str, object]:
 
 def _print(report: CollectReport, submitted: Path) -> None:
     for item in report.collected:
-        who = escape(plain(f"{item.student}/{item.assignment}"))
+        who = for_terminal(f"{item.student}/{item.assignment}")
         if item.earlier:
-            kept = escape(plain(str(item.earlier)))
+            kept = for_terminal(str(item.earlier))
             console.print(
                 f"{who}: a newer submission; the earlier one is in {kept}", soft_wrap=True
             )
     for refused in report.skipped:
-        name, reason = escape(plain(refused.path)), escape(plain(refused.reason))
+        name, reason = for_terminal(refused.path), for_terminal(refused.reason)
         style = "[yellow]left out[/]" if refused.student else "skipped"
         console.print(f"{style} {name}: {reason}", soft_wrap=True)
     for note in report.notes:
-        console.print(f"note: {escape(plain(note))}", soft_wrap=True)
+        console.print(f"note: {for_terminal(note)}", soft_wrap=True)
     _print_sums(report, submitted)
 
 
 def _print_sums(report: CollectReport, submitted: Path) -> None:
     new = sum(item.is_new for item in report.collected)
     console.print(
-        f"{new} collected into {escape(str(submitted))}, {len(report.collected) - new} there "
+        f"{new} collected into {for_terminal(str(submitted))}, {len(report.collected) - new} there "
         f"before, {len(report.skipped)} files skipped",
         soft_wrap=True,
     )
@@ -147,9 +147,9 @@ def _print_sums(report: CollectReport, submitted: Path) -> None:
             soft_wrap=True,
         )
     if report.missing:
-        names = ", ".join(repr(plain(student)) for student in report.missing[:10])
+        names = ", ".join(map(repr, report.missing[:10]))
         more = f" and {len(report.missing) - 10} more" if len(report.missing) > 10 else ""
         console.print(
-            f"[bold red]work was left out[/] of {escape(names)}{more}: see above",
+            f"[bold red]work was left out[/] of {for_terminal(names)}{more}: see above",
             soft_wrap=True,
         )

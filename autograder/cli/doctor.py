@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import click
-from rich.markup import escape
 
+from ..escaping import for_terminal
 from ..records import Tier
 from .output import as_json, console, emit
 
@@ -27,7 +27,9 @@ def doctor(as_json: bool) -> int:
     else:
         for finding in findings:
             mark = "[green]works[/]" if finding.works else "[red]does not[/]"
-            console.print(f"tier {finding.tier}: {mark}: {escape(finding.reason)}", soft_wrap=True)
+            console.print(
+                f"tier {finding.tier}: {mark}: {for_terminal(finding.reason)}", soft_wrap=True
+            )
             if not finding.works:
                 console.print(f"  remedy: {remedy_of(finding.tier)}")
         console.print(

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.markup import escape
 from rich.table import Table
 
+from ..escaping import for_terminal
 from ..operations import grade as grading
 from ..records import SubmissionResult, Tier
 from .course_option import in_course
@@ -21,7 +21,6 @@ from .output import (
     console,
     emit,
     errors,
-    plain,
     progress_bar,
 )
 from .streaming import STANDARD_INPUT, stream
@@ -133,7 +132,7 @@ COMMANDS = (grade,)
 
 def _print_lateness(lines: Sequence[str]) -> None:
     for line in lines:
-        console.print(escape(plain(line)), soft_wrap=True)
+        console.print(for_terminal(line), soft_wrap=True)
 
 
 def _shard(text: str) -> tuple[int, int]:
@@ -186,18 +185,18 @@ def _print(document: dict[str, Any], lines: Sequence[SubmissionResult]) -> None:
             reasons += f"; {len(row['needs_a_look']) - 3} more"
         style = "yellow" if reasons else ""
         cells = (row["student"], row["assignment"], score, reasons)
-        table.add_row(*(escape(plain(cell)) for cell in cells), style=style)
+        table.add_row(*(for_terminal(cell) for cell in cells), style=style)
     console.print(table)
     if len(rows) > _MOST_ROWS:
         console.print(f"... and {len(rows) - _MOST_ROWS} more")
     for item in document["skipped"]:
-        console.print(f"skipped {escape(plain(item['path']))}: {escape(item['reason'])}")
+        console.print(f"skipped {for_terminal(item['path'])}: {for_terminal(item['reason'])}")
     for note in (document["gradebook"] or {}).get("notes", []):
-        console.print(f"note: {escape(plain(note))}", soft_wrap=True)
+        console.print(f"note: {for_terminal(note)}", soft_wrap=True)
     console.print(
         f"{document['graded']} graded, {document['already_graded']} graded before, "
-        f"{document['failed']} failed; results in {escape(document['results'])}",
+        f"{document['failed']} failed; results in {for_terminal(document['results'])}",
         soft_wrap=True,
     )
     if (document["gradebook"] or {}).get("db_url"):
-        console.print(f"gradebook: {escape(document['gradebook']['db_url'])}", soft_wrap=True)
+        console.print(f"gradebook: {for_terminal(document['gradebook']['db_url'])}", soft_wrap=True)

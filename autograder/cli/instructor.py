@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.markup import escape
 from rich.table import Table
 
+from ..escaping import for_terminal
 from ..operations import content
 from .course_option import in_course
 from .output import as_json, console, counting, emit
@@ -105,9 +105,9 @@ def _check_release(found: content.ReleaseCheck, as_json: bool) -> int:
         emit(dataclasses.asdict(found))
     else:
         for line in stale:
-            console.print(f"not fresh: {escape(line)}", soft_wrap=True)
+            console.print(f"not fresh: {for_terminal(line)}", soft_wrap=True)
         for line in leaks:
-            console.print(f"[red]leak[/]: {escape(line)}", soft_wrap=True)
+            console.print(f"[red]leak[/]: {for_terminal(line)}", soft_wrap=True)
         if not stale and not leaks:
             console.print("assignments/ is fresh and tells nothing hidden")
     return 1 if stale or leaks else 0
@@ -142,11 +142,11 @@ def _print_proof(proof: ValidationReport, stale: list[str], leaks: list[str]) ->
     console.print(table)
     _print_traits(proof)
     for label in proof.not_named:
-        console.print(f"not named: {escape(label)}", soft_wrap=True)
+        console.print(f"not named: {for_terminal(label)}", soft_wrap=True)
     for group in proof.not_told_apart:
-        console.print(f"not told apart, one hint for all: {escape(group)}", soft_wrap=True)
+        console.print(f"not told apart, one hint for all: {for_terminal(group)}", soft_wrap=True)
     for problem in (*proof.problems, *(f"not fresh: {s}" for s in stale), *leaks):
-        console.print(f"[red]problem[/]: {escape(problem)}", soft_wrap=True)
+        console.print(f"[red]problem[/]: {for_terminal(problem)}", soft_wrap=True)
     console.print(f"{proof.cases} submissions judged in tier {proof.tier}")
 
 

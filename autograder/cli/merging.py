@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.markup import escape
 
+from ..escaping import for_terminal
 from ..operations.merge import merge as merge_files
 from .output import as_json, console, emit
 
@@ -40,7 +40,8 @@ def merge(results: tuple[Path, ...], to: Path, as_json: bool) -> int:
     if report.failed_before:
         left_out += f", {report.failed_before} failed ones left out that were graded elsewhere"
     console.print(
-        f"{report.lines} lines from {len(results)} files in {escape(str(report.to))}{left_out}",
+        f"{report.lines} lines from {len(results)} files in "
+        f"{for_terminal(str(report.to))}{left_out}",
         soft_wrap=True,
     )
     return 0

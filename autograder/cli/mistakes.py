@@ -6,12 +6,12 @@ import dataclasses
 from pathlib import Path
 
 import click
-from rich.markup import escape
 
+from ..escaping import for_terminal
 from ..operations import misconceptions
 from ..operations import mistakes as operations
 from .course_option import in_course
-from .output import as_json, console, emit, plain
+from .output import as_json, console, emit
 
 _MOST_CALLS, _MOST_LINES = 4, 40
 
@@ -61,7 +61,7 @@ def _print_group(group: operations.UnnamedMistake) -> None:
 
 
 def _say(line: str, style: str = "") -> None:
-    console.print(escape(plain(line)), style=style, soft_wrap=True)
+    console.print(for_terminal(line), style=style, soft_wrap=True)
 
 
 @click.group()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.markup import escape
 
+from ..escaping import for_terminal
 from ..operations import content
 from .course_option import in_course
 from .output import as_json, console, emit
@@ -46,13 +46,13 @@ def nbgrader(
         return 0
     for name, files in made.changed.items():
         what = f"{len(files)} files written" if files else "unchanged"
-        console.print(f"{name}: {what} in {escape(str(made.folders[name]))}", soft_wrap=True)
+        console.print(f"{name}: {what} in {for_terminal(str(made.folders[name]))}", soft_wrap=True)
     if made.add_to_config:
-        console.print(f"add to {escape(str(made.config))}:", soft_wrap=True)
+        console.print(f"add to {for_terminal(str(made.config))}:", soft_wrap=True)
         for line in made.add_to_config:
-            console.print(f"    {escape(line)}", soft_wrap=True)
+            console.print(f"    {for_terminal(line)}", soft_wrap=True)
     else:
-        console.print(f"settings: {escape(str(made.config))}", soft_wrap=True)
+        console.print(f"settings: {for_terminal(str(made.config))}", soft_wrap=True)
     return 0
 
 

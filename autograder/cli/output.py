@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -21,6 +20,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from ..escaping import for_json
 from ..records import SubmissionResult, SubmissionStatus, Tier
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -33,13 +33,13 @@ ANONYMOUS = click.option(
     "--anonymous", is_flag=True, help="Without names: for a page that may be projected."
 )
 
-console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
-errors = Console(stderr=True, highlight=False)
+console = Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else _WIDE)
+errors = Console(stderr=True, highlight=False, emoji=False)
 
 
 def emit(document: Any) -> None:
     """The one JSON document of a command called with `--json`."""
-    click.echo(json.dumps(document, indent=2, default=str))
+    click.echo(for_json(document, indent=2, default=str))
 
 
 def as_json(command: F) -> F:
@@ -59,11 +59,6 @@ def of_people(command: F) -> F:
     ):
         command = click.option(name, help=what)(command)
     return command
-
-
-def plain(text: str) -> str:
-    """Text from students' names and files, safe for a terminal: control characters are shown."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 @contextlib.contextmanager

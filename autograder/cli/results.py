@@ -6,13 +6,13 @@ import dataclasses
 from pathlib import Path
 
 import click
-from rich.markup import escape
 
+from ..escaping import for_terminal
 from ..operations import content
 from ..operations import report as reports
 from ..operations import results as operations
 from .course_option import in_course
-from .output import ANONYMOUS, as_json, console, emit, of_people, plain
+from .output import ANONYMOUS, as_json, console, emit, of_people
 
 _MOST_NOTES = 10
 
@@ -34,9 +34,10 @@ def record(class_folder: Path, db_url: str | None, course_folder: Path, as_json:
         emit({"db_url": summary.db_url, "submissions": summary.submissions, "notes": notes})
         return 0
     for note in notes:
-        console.print(f"note: {escape(plain(note))}", soft_wrap=True)
+        console.print(f"note: {for_terminal(note)}", soft_wrap=True)
     console.print(
-        f"{summary.submissions} submissions recorded in {escape(summary.db_url)}", soft_wrap=True
+        f"{summary.submissions} submissions recorded in {for_terminal(summary.db_url)}",
+        soft_wrap=True,
     )
     return 0
 
@@ -84,11 +85,11 @@ def feedback(
     )
     for one in packed:
         for note in one.notes[:_MOST_NOTES]:
-            console.print(f"note: {escape(plain(note))}", soft_wrap=True)
+            console.print(f"note: {for_terminal(note)}", soft_wrap=True)
         if len(one.notes) > _MOST_NOTES:
             console.print(f"note: and {len(one.notes) - _MOST_NOTES} more")
         for path in one.paths:
-            console.print(f"packed: {escape(str(path))}", soft_wrap=True)
+            console.print(f"packed: {for_terminal(str(path))}", soft_wrap=True)
     return 0
 
 
@@ -188,8 +189,8 @@ def export(
         emit({"file": str(written.path), "notes": written.notes})
         return 0
     for note in written.notes:
-        console.print(f"note: {escape(plain(note))}", soft_wrap=True)
-    console.print(f"grades: {escape(str(written.path))}", soft_wrap=True)
+        console.print(f"note: {for_terminal(note)}", soft_wrap=True)
+    console.print(f"grades: {for_terminal(str(written.path))}", soft_wrap=True)
     return 0
 
 
@@ -210,7 +211,7 @@ def gradescope_bundle(
     if as_json:
         emit({"file": str(written)})
         return 0
-    console.print(f"autograder for Gradescope: {escape(str(written))}", soft_wrap=True)
+    console.print(f"autograder for Gradescope: {for_terminal(str(written))}", soft_wrap=True)
     console.print("it holds solutions and hidden tests: upload it, and give it to nobody")
     return 0
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from .output import plain
+from ..escaping import visible
 
 if TYPE_CHECKING:
     from ..student import CheckedExercise, CheckedQuestion, Progress
@@ -31,7 +31,7 @@ class Screen:
     def say(self, text: str, style: str = "", indent: int = 0) -> None:
         """One line or several; what stands in a student's file can't steer the terminal."""
         for line in text.split("\n"):
-            safe = " " * indent + plain(self._signs(line).rstrip())
+            safe = " " * indent + visible(self._signs(line).rstrip())
             shown = Text(safe, style="" if self.is_plain else style)
             self.console.print(shown, soft_wrap=True, highlight=False)
 

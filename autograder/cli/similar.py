@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.markup import escape
 
+from ..escaping import for_terminal
 from ..operations import results as operations
 from .course_option import in_course
-from .output import ANONYMOUS, as_json, console, emit, of_people, plain
+from .output import ANONYMOUS, as_json, console, emit, of_people
 
 _MOST_ROWS = 20
 
@@ -66,9 +66,9 @@ def similar(
     for pair in pairs[:_MOST_ROWS]:
         who = f"{pair.left.student} and {pair.right.student}"
         said = f"{who}: {pair.assignment}/{pair.exercise}, {pair.shared} rare places in common"
-        console.print(escape(plain(said)), soft_wrap=True)
+        console.print(for_terminal(said), soft_wrap=True)
     written = write_similar(pairs, path or class_folder / "similar.html")
-    console.print(f"{len(pairs)} pairs to look at, side by side: {escape(str(written))}")
+    console.print(f"{len(pairs)} pairs to look at, side by side: {for_terminal(str(written))}")
     return 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Mapping
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..escaping import for_json
 from ..operations.stream import grade_stream
 from ..records import SubmissionResult, Tier
 from .output import errors
@@ -49,7 +49,7 @@ def stream(context: click.Context, chosen: Mapping[str, Any]) -> int:
 
 
 def _print(answer: SubmissionResult | Refused) -> None:
-    sys.stdout.write(json.dumps(answer.to_json()) + "\n")
+    sys.stdout.write(for_json(answer.to_json()) + "\n")
     sys.stdout.flush()
 
 

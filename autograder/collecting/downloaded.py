@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..escaping import visible
+
 MAX_FILE_BYTES = 100 << 20
 #: of one submission
 MAX_FILES = 1_000
@@ -85,8 +87,8 @@ def name_problem(parts: tuple[str, ...]) -> str | None:
     if any(part in _NOISE or part.startswith("._") for part in parts):
         return OF_A_SYSTEM
     for part in parts:
-        if not part.isprintable() or "\ufffd" in part:
-            return "a name with control characters, or in no known encoding"
         if len(part.encode("utf-8", "surrogatepass")) > 255:
             return "a name of more than 255 bytes"
+        if visible(part) != part or "\ufffd" in part:
+            return "a name with control characters, or in no known encoding"
     return None

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ..escaping import for_file_name
 from ..files import replace_file
-from ..submission.names import folder_name
 from .sorting import TIMESTAMP_FILE, Pile
 
 EARLIER = "earlier"
@@ -48,7 +48,7 @@ class Places:
 
     def problem(self, pile: Pile) -> str | None:
         """Why a submission can't take its place; None where it can."""
-        name = folder_name(pile.student)
+        name = for_file_name(pile.student)
         target = self._submitted / name / pile.assignment
         other = self._there.setdefault(name.casefold(), name)
         if other != name:
@@ -59,7 +59,7 @@ class Places:
 
     def put(self, pile: Pile, time: datetime | None) -> Collected:
         """Moves a pile to its place; raises `OSError`."""
-        student = folder_name(pile.student)
+        student = for_file_name(pile.student)
         target = self._submitted / student / pile.assignment
         if time is not None:
             _stamp(pile.folder, time)

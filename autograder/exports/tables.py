@@ -1,20 +1,13 @@
-"""What export formats share: tables as CSV that no spreadsheet runs, and what came of it."""
+"""What export formats share: tables as CSV, numbers, and what came of it."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..classroom import FORMULA
+from ..escaping import Value, for_csv
 from ..files import replace_file
-
-#: how learning platforms write that there is no value
-_NOTHING = "-"
-
-Value = str | float
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +20,7 @@ class Exported:
 
 def write_csv(rows: Iterable[Sequence[Value]], path: Path, encoding: str = "utf-8") -> Path:
     """Writes a table as CSV; raises `UserError` where the file can't be written."""
-    text = io.StringIO(newline="")
-    csv.writer(text).writerows([harmless(value) for value in row] for row in rows)
-    return replace_file(path, text.getvalue(), encoding)
-
-
-def harmless(value: Value) -> Value:
-    """A text that no spreadsheet runs; a number as it is."""
-    if isinstance(value, str) and value != _NOTHING and value.lstrip(" ").startswith(FORMULA):
-        return f"'{value}"
-    return value
+    return replace_file(path, for_csv(rows), encoding)
 
 
 def number(points: float) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..errors import SubmissionError
+from ..escaping import for_json
 from ..records import ExerciseResult, ExerciseStatus
 from ..results.wording import shortened
 from ..submission.bounded import BoundedReader
@@ -40,7 +41,7 @@ def code_reader() -> BoundedReader:
 
 def _definitions_text(folder: str, file: str) -> str:
     found = read_code(Path(folder), file).definitions
-    return json.dumps({name: shortened(text, _LONGEST_CODE) for name, text in found.items()})
+    return for_json({name: shortened(text, _LONGEST_CODE) for name, text in found.items()})
 
 
 def plain_code_reader() -> BoundedReader:
@@ -50,9 +51,7 @@ def plain_code_reader() -> BoundedReader:
 
 def _plain_definitions_text(folder: str, file: str) -> str:
     found = read_code(Path(folder), file).definitions
-    return json.dumps(
-        {name: shortened(_plain(text), _LONGEST_PLAIN) for name, text in found.items()}
-    )
+    return for_json({name: shortened(_plain(text), _LONGEST_PLAIN) for name, text in found.items()})
 
 
 def _plain(text: str) -> str:

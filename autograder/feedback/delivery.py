@@ -17,10 +17,10 @@ from pathlib import Path
 
 from ..classroom import Key, Origin, Roster, write_table
 from ..errors import UserError
+from ..escaping import for_file_name
 from ..files import replace_bytes
 from ..records import SubmissionResult
 from ..results.wording import amount, readable
-from ..submission.names import folder_name
 
 _CANVAS_NUMBERS = re.compile(r".*?_\d+_\d+_(?=.)", re.DOTALL)
 _MAIL_COLUMNS = ("email", "name", "student", "subject", "points", "html", "text")
@@ -67,7 +67,7 @@ def deliver(
 
 
 def _page(class_folder: Path, result: SubmissionResult) -> Path:
-    parts = (folder_name(result.student), folder_name(result.assignment))
+    parts = (for_file_name(result.student), for_file_name(result.assignment))
     return class_folder.joinpath("feedback", *parts, "feedback.html")
 
 
@@ -87,7 +87,7 @@ def _archives(
             files.setdefault(result.assignment, []).append((name, page.read_bytes()))
     target = class_folder / f"feedback.{way}"
     paths = [
-        replace_bytes(target / f"{folder_name(name)}.zip", _zipped(own))
+        replace_bytes(target / for_file_name(name, ".zip"), _zipped(own))
         for name, own in sorted(files.items())
     ]
     return Delivered(tuple(paths), sum(map(len, files.values())), tuple(notes))
@@ -140,8 +140,8 @@ def _letters(
         if not email:
             notes.append(f"{result.student}: no e-mail address; give the class a roster with one")
             continue
-        stem = folder_name(f"{result.student}.{result.assignment}")
-        html, text = folder / f"{stem}.html", folder / f"{stem}.txt"
+        name = f"{result.student}.{result.assignment}"
+        html, text = (folder / for_file_name(name, suffix) for suffix in (".html", ".txt"))
         replace_bytes(html, page.read_bytes())
         replace_bytes(text, page.with_suffix(".txt").read_bytes())
         points = f"{amount(result.score)} of {amount(result.max_score)}"

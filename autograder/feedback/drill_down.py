@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable, Iterable
 from typing import Any, Generic, TypeVar
 
+from ..escaping import for_script
 from ..records import SubmissionResult, SubmissionStatus, Verdict
 from ..results.wording import VERDICT_WORDS, readable, shortened
 from .mistakes import Codes, first_message
 
 T = TypeVar("T", bound=Hashable)
 _LONGEST_MESSAGE = 600
-#: what would end the element of the page that holds the text
-_UNSAFE = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 
 class _Numbers(Generic[T]):
@@ -56,5 +54,4 @@ def drill_down(results: Iterable[SubmissionResult], codes: Codes) -> str:
     tables |= {"verdicts": verdicts, "mistakes": mistakes}
     tables |= {"messages": messages, "codes": texts}
     document = {name: list(numbers.values) for name, numbers in tables.items()}
-    text = json.dumps({**document, "rows": rows}, separators=(",", ":"), ensure_ascii=False)
-    return text.translate(_UNSAFE).replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return for_script({**document, "rows": rows})

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..classroom import Key, Lateness
 from ..course import Course
+from ..escaping import for_file_name
 from ..files import replace_file
 from ..records import (
     ExerciseResult,
@@ -21,7 +22,7 @@ from ..results.manual import HumanGrade, HumanWork, with_human_work
 from ..results.review import latest
 from ..results.wording import NEXT_STEPS, VERDICT_WORDS, exercise_advice, readable, shortened
 from ..submission.bounded import BoundedReader
-from ..submission.names import folder_name, submission_folder
+from ..submission.names import submission_folder
 from .code import code_reader, definitions_of
 from .plain_text import arrival_sentence, feedback_text
 from .rendering import render
@@ -80,7 +81,7 @@ def write_feedback(
         for result in latest(results):
             if result.status is SubmissionStatus.GRADED:
                 title = titles.get(result.assignment, readable(result.assignment))
-                parts = (folder_name(result.student), folder_name(result.assignment))
+                parts = (for_file_name(result.student), for_file_name(result.assignment))
                 submitted = submission_folder(class_folder, result.student, result.assignment)
                 work = human or HumanWork()
                 late = (arrivals or {}).get((result.student, result.assignment), Lateness())

@@ -10,6 +10,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from ..escaping import for_html
 from ..results.wording import amount, readable, readable_test
 
 
@@ -38,6 +39,19 @@ def _text(name: str) -> str:
     return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
 
 
+class _Markup(str):
+    """What a page takes as it is."""
+
+    def __html__(self) -> _Markup:
+        return self
+
+
+def _escaped(value: Any) -> Any:
+    """A text as a page may hold it; what is none, or is markup of ours, as it is."""
+    is_text = isinstance(value, str) and not hasattr(value, "__html__")
+    return _Markup(for_html(value)) if is_text else value
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -46,6 +60,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_escaped,
     )
     environment.filters |= {"amount": amount, "readable": readable, "test_name": readable_test}
     return environment

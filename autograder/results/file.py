@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import shutil
 import sys
@@ -14,6 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from ..errors import GraderError, UserError
+from ..escaping import for_json
 from ..records import SubmissionResult, SubmissionStatus
 from .lines import iterate_results, lines_of, parsed, whole_size
 
@@ -181,11 +181,11 @@ def graded_key(result: SubmissionResult) -> GradedKey | None:
 
 def _line(result: SubmissionResult) -> bytes:
     document = result.to_json()
-    line = json.dumps(document).encode() + b"\n"
+    line = for_json(document).encode() + b"\n"
     if len(line) <= MAX_LINE_BYTES:
         return line
     for exercise in document["exercises"]:
         for question in exercise["questions"]:
             for test in question["tests"]:
                 test["message"] = test["message"][:_SHORT_MESSAGE]
-    return json.dumps(document).encode() + b"\n"
+    return for_json(document).encode() + b"\n"

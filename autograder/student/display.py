@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
+from ..escaping import for_html
 from .grouping import grouped
 from .results import CheckedQuestion, CheckedTest, Standing
 
@@ -94,10 +94,10 @@ def as_html(question: CheckedQuestion, below: Sequence[str] = ()) -> str:
     """The question's result for a notebook; `below` is HTML that ends it."""
     look = LOOKS[question.standing]
     parts = [
-        f"<div><b>{look.sign} <code>{escape(question.question)}</code></b> "
-        f"{escape(look.text + _count(question))}</div>"
+        f"<div><b>{look.sign} <code>{for_html(question.question)}</code></b> "
+        f"{for_html(look.text + _count(question))}</div>"
     ]
-    parts += [f"<div>{escape(line)}</div>" for line in remarks(question)]
+    parts += [f"<div>{for_html(line)}</div>" for line in remarks(question)]
     parts += [_test_html(test, same) for test, same in _to_show(question)]
     if question.printed:
         opened = "" if question.standing is Standing.PASSED else " open"
@@ -111,14 +111,14 @@ def as_html(question: CheckedQuestion, below: Sequence[str] = ()) -> str:
 def folded(summary: str, text: str) -> str:
     """HTML that shows its text after a click."""
     return (
-        f'<details style="margin-top:.35em"><summary>{escape(summary)}</summary>'
-        f'<div style="margin:.3em 0 .3em 1.2em">{escape(text)}</div></details>'
+        f'<details style="margin-top:.35em"><summary>{for_html(summary)}</summary>'
+        f'<div style="margin:.3em 0 .3em 1.2em">{for_html(text)}</div></details>'
     )
 
 
 def notice(sign: str, text: str) -> Shown:
     """A remark that belongs to no question; its sign says whether something is to be done."""
-    lines = "<br>".join(map(escape, text.splitlines()))
+    lines = "<br>".join(map(for_html, text.splitlines()))
     colour = {"✓": _GREEN, "○": _GREY}.get(sign, _ORANGE)
     return Shown(f"{sign} {text}", box(colour, [f"<div>{sign} {lines}</div>"]))
 
@@ -152,12 +152,12 @@ def _to_show(question: CheckedQuestion) -> Sequence[tuple[CheckedTest, tuple[str
 
 def _test_html(test: CheckedTest, same: Sequence[str]) -> str:
     sign, colour = ("✓", _GREEN) if test.passed else ("✗", _ORANGE)
-    line = f'<span style="color:{colour}">{sign}</span> {escape(readable(test.name))}'
+    line = f'<span style="color:{colour}">{sign}</span> {for_html(readable(test.name))}'
     body = preformatted(test.message) if test.message else ""
     if test.call:
         body += f'<div style="margin-left:1.2em">{_LABEL}</div>{preformatted(test.call)}'
     if same:
-        others = escape(", ".join(map(readable, same)))
+        others = for_html(", ".join(map(readable, same)))
         body += f'<div style="margin-left:1.2em">the same in {len(same)} more: {others}</div>'
     return f'<div style="margin-top:.35em">{line}{body}</div>'
 
@@ -167,7 +167,7 @@ def preformatted(text: str) -> str:
     return (
         '<pre style="margin:.2em 0 .2em 1.2em;padding:.4em .6em;white-space:pre-wrap;'
         "word-break:normal;overflow-wrap:anywhere;color:inherit;background:rgba(128,128,128,.12);"
-        f'border-radius:4px;font-size:.93em;line-height:1.4">{escape(text)}</pre>'
+        f'border-radius:4px;font-size:.93em;line-height:1.4">{for_html(text)}</pre>'
     )
 
 

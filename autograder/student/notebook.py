@@ -7,13 +7,13 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from ..course.manifest import MANIFEST, Manifest, read_afterwards, read_manifest
 from ..course.points import points_of
 from ..errors import AutograderError, UserError
+from ..escaping import for_html
 from ..submission.similar import closest
 from ..suite import LocalImplementation
 from .display import Shown, as_html, as_text, folded, notice, preformatted
@@ -132,7 +132,7 @@ def _with_next_step(result: CheckedQuestion, afterwards: str) -> Shown:
     """The result with what helps next: a hint, or the comparison after a right answer."""
     text, below = result_text(result), ""
     if result.standing in _STUCK:
-        call = escape(f'hint("{result.question}")')
+        call = for_html(f'hint("{result.question}")')
         below = f'<div style="margin-top:.4em">stuck? run <code>{call}</code></div>'
     elif result.standing is Standing.PASSED and afterwards:
         below = folded(_COMPARE, afterwards)

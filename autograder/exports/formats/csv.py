@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ...classroom import Lateness, utc_text
+from ...escaping import Value
 from ...records import SubmissionResult, SubmissionStatus
 from ...results.review import reasons_to_look
 from ..grades import Grades, grades_of
-from ..tables import Exported, Value, write_csv
+from ..tables import Exported, write_csv
 
 DEFAULT = "grades.csv"
 

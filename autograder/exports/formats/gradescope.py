@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ...errors import UserError
+from ...escaping import for_file_name, for_json
 from ...files import replace_file
 from ...records import ExerciseResult, QuestionResult, SubmissionResult, SubmissionStatus
 from ...results.wording import VERDICT_WORDS, amount, exercise_advice, readable, readable_test
-from ...submission.names import folder_name
 from ..grades import Grades
 from ..tables import Exported
 
@@ -60,7 +59,9 @@ def document(result: SubmissionResult) -> dict[str, Any]:
 
 
 def _place(folder: Path, result: SubmissionResult) -> Path:
-    return folder / folder_name(result.student) / folder_name(result.assignment) / "results.json"
+    return (
+        folder / for_file_name(result.student) / for_file_name(result.assignment) / "results.json"
+    )
 
 
 def _write_one(result: SubmissionResult, path: Path) -> Iterator[str]:
@@ -69,7 +70,7 @@ def _write_one(result: SubmissionResult, path: Path) -> Iterator[str]:
         whose = f"{result.student!r}, {result.assignment}"
         yield f"{whose}: the grader failed, so there is no results.json"
         return
-    replace_file(path, json.dumps(document(result), indent=2, allow_nan=False) + "\n")
+    replace_file(path, for_json(document(result), indent=2) + "\n")
 
 
 def _tests(place: str, exercise: ExerciseResult) -> Iterator[dict[str, Any]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from ...escaping import for_xml
 from ...files import replace_file
 from ...records import ExerciseResult, QuestionResult, SubmissionResult, SubmissionStatus
 from ...results.wording import VERDICT_WORDS, amount, exercise_advice, readable_test
@@ -14,9 +14,6 @@ from ..grades import Grades
 from ..tables import Exported
 
 DEFAULT = "grades.junit.xml"
-
-#: what XML 1.0 has no way to write
-_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def write(grades: Grades, path: Path) -> Exported:
@@ -73,7 +70,7 @@ def _failure(case: ET.Element, question: QuestionResult, text: str) -> None:
     points = f"{amount(question.score)} of {amount(question.max_score)} points"
     message = f"{VERDICT_WORDS[question.verdict]}: {points} for {question.question}"
     failure = _element("failure", message=message, type=question.verdict.value)
-    failure.text = _NO_XML.sub("\ufffd", text)
+    failure.text = for_xml(text)
     case.append(failure)
 
 
@@ -89,4 +86,4 @@ def _element(tag: str, **attributes: str) -> ET.Element:
 
 
 def _clean(**attributes: str) -> dict[str, str]:
-    return {key: _NO_XML.sub("\ufffd", value) for key, value in attributes.items()}
+    return {key: for_xml(value) for key, value in attributes.items()}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ...escaping import for_markdown
 from ...files import replace_file
 from ...records import SubmissionResult, SubmissionStatus
 from ...results.review import reasons_to_look
@@ -15,8 +15,6 @@ from ..tables import Exported
 
 DEFAULT = "grades.md"
 
-#: all that may be markup; a dot may make a link of what stands around it
-_MARKUP = re.compile(r"[^\w .,;:?'()-]|_|\.(?=\w)", re.ASCII)
 _LONGEST = 300
 
 
@@ -77,6 +75,4 @@ def _name(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Text that is no markup and stays in its cell: an entity never begins or ends anything."""
-    whole = shortened(text, _LONGEST).split()
-    return _MARKUP.sub(lambda sign: f"&#{ord(sign[0])};", " ".join(whole))
+    return for_markdown(shortened(text, _LONGEST))

@@ -8,13 +8,12 @@ that was downloaded from that assignment, given as the roster, makes one that Mo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from pathlib import Path
 
 from ...errors import UserError
+from ...escaping import for_file_name, for_html
 from ...records import QuestionResult, SubmissionResult, SubmissionStatus, Verdict
 from ...results.wording import VERDICT_WORDS, amount
-from ...submission.names import folder_name
 from ..grades import Grades
 from ..roster import Platform, Roster, Row, label, match
 from ..tables import Exported, number, same_number, write_csv
@@ -36,7 +35,7 @@ def write(grades: Grades, path: Path) -> Exported:
         by_assignment.setdefault(result.assignment, []).append(result)
     for assignment, own in by_assignment.items():
         rows = [[_new_row(result).get(column, "") for column in _COLUMNS] for result in own]
-        write_csv([_COLUMNS, *rows], path / f"{folder_name(assignment)}.csv")
+        write_csv([_COLUMNS, *rows], path / for_file_name(assignment, ".csv"))
     note = (
         "these worksheets have no identifiers, so Moodle takes none of them: download the "
         "assignment's grading worksheet and give it as --roster"
@@ -72,7 +71,7 @@ def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
     for student in matching.left_over:
         row = _new_row(own[student])
         rows.append([row.get(column, "") for column in columns])
-    target = path / f"{folder_name(names[0])}.csv" if names and path.suffix != ".csv" else path
+    target = path / for_file_name(names[0], ".csv") if names and path.suffix != ".csv" else path
     return Exported(write_csv(rows, target), tuple(dict.fromkeys(notes)))
 
 
@@ -95,7 +94,7 @@ def _judged(result: SubmissionResult) -> Mapping[str, str]:
 def _comment(result: SubmissionResult) -> str:
     """Moodle shows it as HTML: all text is escaped."""
     lines = [
-        f"{escape(exercise.exercise)}/{_question(question)}"
+        f"{for_html(exercise.exercise)}/{_question(question)}"
         for exercise in result.exercises
         for question in exercise.questions
     ]
@@ -107,7 +106,7 @@ def _question(question: QuestionResult) -> str:
     text = f"{question.question}: {points}. {VERDICT_WORDS[question.verdict]}."
     if question.hint and question.verdict is not Verdict.CORRECT:
         text += f" {question.hint}"
-    return escape(" ".join(text.split()))
+    return for_html(" ".join(text.split()))
 
 
 def _doubts(person: Row, result: SubmissionResult) -> Iterable[str]:

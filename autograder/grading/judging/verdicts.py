@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...errors import AnswerFault, AnswerMemory
+from ...escaping import printable
 from ...records import QuestionResult, TestResult, Verdict
 from ...results.wording import readable_test
 from ...suite.failures import told_once
 
 #: characters of a message: the sentence counts, not the tensor
 MAX_MESSAGE = 2000
-#: what a student can put into a message and nobody can write to a file, a page or a terminal:
-#: control characters, lone surrogates, and marks that turn the direction of what follows
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 #: verdicts that say more than "some tests failed", in order of weight
 _DOMINANT = (
     Verdict.FORBIDDEN,
@@ -113,7 +110,7 @@ def _message(failure: BaseException) -> str:
         text = str(failure)
     else:  # the test could not even look at the answer
         text = f"the answer is not of the expected kind ({type(failure).__name__}: {failure})"
-    return _shortened(_UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text))
+    return _shortened(printable(text))
 
 
 def _shortened(text: str) -> str:

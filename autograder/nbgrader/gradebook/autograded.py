@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from ...errors import SubmissionError
+from ...escaping import printable
 from ...records import ExerciseResult, ExerciseStatus, SubmissionResult
 from ...results.wording import shortened
 from ...submission.bounded import BoundedReader
@@ -25,7 +26,7 @@ from ...submission.code import (
     unreadable_code,
 )
 from ..sanitize import Cell, safe_cell
-from .messages import check_output, clean
+from .messages import check_output
 from .released import CHECK, ReleasedAssignment, ReleasedNotebook
 
 _LONGEST_SOURCE = 200_000
@@ -144,7 +145,7 @@ def _restored(cell: Cell, original: Cell | None) -> Cell:
 def _rebuilt(released: ReleasedNotebook, answers: SubmittedCode) -> list[Cell]:
     cells = [_copied(cell, answers) for cell in released.document["cells"]]
     if other := _other_code(released, answers):
-        cells.append(_comment_cell(["The rest of what was submitted:"], clean(other)))
+        cells.append(_comment_cell(["The rest of what was submitted:"], printable(other)))
     return cells
 
 
@@ -154,7 +155,7 @@ def _copied(cell: Cell, answers: SubmittedCode) -> Cell:
         copy["outputs"] = []
     name = _name(cell) or ""
     if cell["metadata"].get("nbgrader", {}).get("solution") and name in answers.definitions:
-        copy["source"] = shortened(clean(answers.definitions[name]), _LONGEST_SOURCE)
+        copy["source"] = shortened(printable(answers.definitions[name]), _LONGEST_SOURCE)
     return copy
 
 
@@ -185,7 +186,7 @@ def _with_notes(cells: list[Cell], notes: list[str]) -> list[Cell]:
 
 def _comment_cell(notes: list[str], code: str) -> Cell:
     """A code cell: unlike Markdown it shows any text as it is."""
-    lines = [f"# {line}" for note in notes for line in clean(note).splitlines()]
+    lines = [f"# {line}" for note in notes for line in printable(note).splitlines()]
     source = "\n".join([*lines, code] if code else lines)
     return {
         "cell_type": "code",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...escaping import printable
 from ...records import ExerciseResult, QuestionResult, TestResult, Verdict
 from ...results.wording import (
     NEXT_STEPS,
@@ -28,7 +29,7 @@ def comment(exercise: ExerciseResult | None, question: QuestionResult | None) ->
         return None
     parts = [_headline(question), exercise_advice(exercise) or NEXT_STEPS[question.verdict]]
     words = "\n\n".join(part for part in (*parts, *_explanation(question)) if part)
-    return clean(shortened(_plain_in_markdown(words), _LONGEST_COMMENT))
+    return printable(shortened(_plain_in_markdown(words), _LONGEST_COMMENT))
 
 
 def check_output(exercise: ExerciseResult | None, question: QuestionResult | None) -> str:
@@ -42,7 +43,7 @@ def check_output(exercise: ExerciseResult | None, question: QuestionResult | Non
     if advice := exercise_advice(exercise):
         lines.append(advice)
     lines += _explanation(question)
-    return clean("\n".join(lines)) + "\n"
+    return printable("\n".join(lines)) + "\n"
 
 
 def _explanation(question: QuestionResult) -> list[str]:
@@ -72,11 +73,3 @@ def _plain_in_markdown(text: str) -> str:
 
 def _indented(text: str) -> str:
     return "\n".join(f"    {line}" for line in text.splitlines())
-
-
-def clean(text: str) -> str:
-    """The text without what a database, JSON or a terminal can't take: NUL, escapes, surrogates."""
-    text = text.encode("utf-8", "replace").decode()
-    if text.replace("\n", "").replace("\t", "").isprintable():
-        return text
-    return "".join(sign for sign in text if sign in "\n\t" or sign.isprintable())

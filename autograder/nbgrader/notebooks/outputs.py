@@ -11,6 +11,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from ...errors import AnswerProtocol
+from ...escaping import printable
 
 _IMAGES = ("image/png", "image/jpeg")
 _STREAMS = ("stdout", "stderr")
@@ -82,9 +83,8 @@ def _data(entry: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _text(entry: Mapping[str, Any], name: str) -> str:
-    """A text that a page, a terminal and JSON can take: no escapes, no halves of characters."""
+    """A text that a page, a terminal and JSON can take; a progress bar goes back in its line."""
     value = entry.get(name)
     if not isinstance(value, str):
         raise AnswerProtocol("the reply holds an output that is no text")
-    whole = value.encode("utf-8", "replace").decode()
-    return "".join(sign for sign in whole if sign in "\n\t\r" or sign.isprintable())
+    return "\r".join(map(printable, value.split("\r")))

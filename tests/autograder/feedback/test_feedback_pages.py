@@ -66,7 +66,7 @@ def test_the_students_own_code_of_the_question_is_shown(
 ) -> None:
     submit("ada", {"masking.py": "def causal_mask(x):\n    return x < '</pre><script>'\n"})
     page = write_feedback(course, class_folder, [make_result("ada")])[0].read_text()
-    assert "return x &lt; &#39;&lt;/pre&gt;&lt;script&gt;&#39;" in page
+    assert "return x &lt; &#x27;&lt;/pre&gt;&lt;script&gt;&#x27;" in page
     assert "<script" not in page
 
 
@@ -81,7 +81,7 @@ def test_names_and_messages_are_data_and_the_page_is_allowed_nothing(
     assert "<script" not in page
     assert "<img" not in page
     assert "49" not in text_of(page)
-    assert "default-src &#39;none&#39;; style-src &#39;sha256-" in page
+    assert "default-src &#x27;none&#x27;; style-src &#x27;sha256-" in page
     assert not re.search(r"(?:src|href)=\"(?!#)", page)
     assert "http" not in page.replace("http-equiv", "")
 

@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from autograder.cli import cli
+from autograder.escaping import for_file_name
 from autograder.results.file import read_results
-from autograder.submission.names import folder_name
 
 ROOT = Path(__file__).resolve().parents[3]
 ANSWER = b"def query_scores(inputs, query):\n    return inputs @ query\n"
@@ -110,7 +110,7 @@ def test_nothing_is_written_outside_the_class_folder(outcome: Outcome) -> None:
     assert os.listdir(outcome.folder.parent) == ["class"]
     pages = list((outcome.folder / "feedback").iterdir())
     assert len(pages) == len(NAMES)
-    assert {page.name for page in pages} == {folder_name(name) for name in NAMES}
+    assert {page.name for page in pages} == {for_file_name(name) for name in NAMES}
 
 
 def test_pages_show_names_as_text(outcome: Outcome) -> None:
