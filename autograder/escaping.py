@@ -35,11 +35,10 @@ _NOTHING = "-"
 #: all that may be markup in Markdown; a dot may make a link of what stands around it
 _MARKUP = re.compile(r"[^\w .,;:?'()-]|_|[.:](?=\w)|^-|^\d(?=\d*[.)])", re.ASCII)
 #: what `rich` takes for the beginning or end of a style
-_STYLE = re.compile(r"(\\*)(\[[a-z#/@][^[]*?])")
+_STYLE = re.compile(r"(?<!\\)(\\*+)(\[[a-z#/@][^][]*+])")
 #: characters of one line on a terminal
 _WIDEST = 2_000
 _LONGEST_NAME, _LONGEST_BYTES = 120, 255
-_OUTER_SPACES = re.compile("^ +| +$")
 #: what one system or another takes for something else than a letter of a name
 _NOT_IN_NAMES = frozenset('/\\<>:"|?*%')
 _DEVICES = re.compile(r"(?i)(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\..*)?$")
@@ -129,7 +128,8 @@ def for_file_name(name: str, suffix: str = "") -> str:
     if _is_file_name(name) and len(name.encode()) <= room:
         return name + suffix
     encoded = quote(name, safe=" ", errors="surrogatepass").replace(".", "%2E") or "%00"
-    encoded = _OUTER_SPACES.sub(lambda spaces: "%20" * len(spaces[0]), encoded)
+    encoded = "%20" * (len(encoded) - len(encoded.lstrip(" "))) + encoded.lstrip(" ")
+    encoded = encoded.rstrip(" ") + "%20" * (len(encoded) - len(encoded.rstrip(" ")))
     if _DEVICES.fullmatch(encoded):
         encoded = f"%{ord(encoded[0]):02X}{encoded[1:]}"
     if len(encoded) > _LONGEST_NAME:  # nothing above ends in `%_` and a digest

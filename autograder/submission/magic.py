@@ -35,9 +35,9 @@ def python_of(source: str) -> str:
             return ""
         lines[first] = ""
     # only where Python objects: a line that starts with % may also go on an expression
-    if (fault := _fault(lines)) is not None:
-        lines = _without_magic(lines)
-        fault = _fault(lines)
+    fault = _fault(lines)
+    if fault is not None and (without := _without_magic(lines)) != lines:
+        lines, fault = without, _fault(without)
     for _ in range(_MOST_FAULTS):
         line = (fault or 0) - 1
         if not 0 <= line < len(lines) or not _is_magic(lines[line]):
@@ -86,7 +86,7 @@ def _passed(line: str) -> str:
 def _valid_after_all(lines: list[str]) -> list[str]:
     """Lines that are valid after all without an indentation, or without all that looks magic."""
     for attempt in _attempts(lines):
-        if _fault(attempt) is None:
+        if attempt != lines and _fault(attempt) is None:
             return attempt
     return lines
 
