@@ -6,11 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..escaping import visible
+from ..submission.bounds import MAX_FILES
+from ..submission.bounds import MAX_SUBMISSION_BYTES as MAX_BYTES
 
 MAX_FILE_BYTES = 100 << 20
-#: of one submission
-MAX_FILES = 1_000
-MAX_BYTES = 200 << 20
 #: deeper than anybody files their work, and shallow enough for a walk that calls itself
 MAX_FOLDERS = 100
 _NOISE = ("__MACOSX", ".ipynb_checkpoints", "__pycache__", ".git", ".DS_Store", "Thumbs.db")

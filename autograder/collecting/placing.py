@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ..errors import SubmissionError
 from ..escaping import for_file_name
 from ..files import replace_file
+from ..submission.opened import read_bytes
 from .sorting import TIMESTAMP_FILE, Pile
 
 EARLIER = "earlier"
@@ -103,8 +105,8 @@ def _is_same(one: Path, other: Path) -> bool:
 def _time_of(folder: Path) -> str:
     """When an earlier submission arrived, in a form that a folder's name may have."""
     text = datetime.fromtimestamp(folder.stat().st_mtime, UTC).strftime("%Y-%m-%d %H:%M:%S")
-    with contextlib.suppress(OSError, ValueError):
-        said = (folder / TIMESTAMP_FILE).read_text(encoding="utf-8")[:19]
+    with contextlib.suppress(SubmissionError, ValueError):
+        said = read_bytes(folder / TIMESTAMP_FILE, 19).decode()
         text = datetime.fromisoformat(said).strftime("%Y-%m-%d %H:%M:%S")
     return text.replace(" ", "T").replace(":", "")
 

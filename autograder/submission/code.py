@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import SubmissionError
 from .bounds import MAX_NOTEBOOK_BYTES, check_code
 from .notebook import code_cells, notebook_of, source_of
-from .read import read_bytes
+from .opened import read_bytes
 from .statement import Statement, statements_of
 from .text import NOT_PYTHON, decoded, parsed
 

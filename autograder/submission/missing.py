@@ -8,7 +8,9 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..errors import SubmissionError
 from ..records import Exercise
+from .opened import read_bytes
 from .similar import closest
 
 _LOOK_INTO = 1 << 20
@@ -55,9 +57,8 @@ def _question_in(path: Path, exercise: Exercise) -> str | None:
     if path.suffix not in (".py", ".ipynb", ".txt", "") or not _is_regular(path):
         return None
     try:
-        with open(path, "rb") as file:
-            data = file.read(_LOOK_INTO)
-    except OSError:
+        data = read_bytes(path, _LOOK_INTO)
+    except SubmissionError:
         return None
     for question in exercise.questions:
         word = "class" if question.is_class else "def"

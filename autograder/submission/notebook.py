@@ -6,6 +6,7 @@ cell that is no valid Python costs its own question only.
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -78,7 +79,7 @@ def notebook_of(data: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
     text, notes = _decoded(data)
     check_json(data, text)
     try:
-        document = json.loads(text)
+        document = _loaded(text)
     except (ValueError, RecursionError) as error:
         raise SubmissionError(
             f"is not a notebook, or only a part of one (no valid JSON: {error}); save it in "
@@ -89,6 +90,17 @@ def notebook_of(data: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
         raise SubmissionError("is not a notebook (it has no cells); submit the .ipynb file")
     check_cells(len(cells))
     return document, notes
+
+
+def _loaded(text: str) -> Any:
+    """The document, of which nothing is garbage: looking for some would take most of the time."""
+    looks = gc.isenabled()
+    gc.disable()
+    try:
+        return json.loads(text)
+    finally:
+        if looks:
+            gc.enable()
 
 
 def _decoded(data: bytes) -> tuple[str, tuple[str, ...]]:

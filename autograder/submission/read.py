@@ -16,15 +16,12 @@ from .bounds import MAX_CODE, MAX_NOTEBOOK_BYTES, check_code
 from .display import without_display
 from .missing import about_missing
 from .notebook import module_of_notebook
+from .opened import read_bytes
 from .similar import hints
 from .statement import statements_of
 from .text import NOT_PYTHON, decoded, fault_of, in_words, parsed
 
 _CLEAR = "clear all outputs and submit your own code only"
-#: bytes as they are; where the system knows them: no link, no waiting for a pipe, nothing inherited
-_READ = os.O_RDONLY
-for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
-    _READ |= getattr(os, _flag, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,20 +168,6 @@ def _is_file(path: Path) -> bool:
         return stat.S_ISREG(os.lstat(path).st_mode)
     except (OSError, ValueError):
         return False
-
-
-def read_bytes(path: Path, limit: int) -> bytes:
-    """At most `limit` bytes of a regular file; raises `SubmissionError`, never follows a link."""
-    try:
-        descriptor = os.open(path, _READ)
-    except (OSError, ValueError) as error:
-        if path.is_symlink():
-            raise SubmissionError("is not a regular file but a link; submit the file") from error
-        raise SubmissionError(f"can't be read ({error}); upload it again") from error
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise SubmissionError("is not a regular file; submit the file itself")
-        return file.read(limit)
 
 
 def _is_untouched(text: str, exercise: Exercise) -> bool:

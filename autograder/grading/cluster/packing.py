@@ -17,7 +17,7 @@ from typing import Any
 from ...errors import SubmissionError
 from ...records import Assignment
 from ...submission.bounds import MAX_NOTEBOOK_BYTES
-from ...submission.read import read_bytes
+from ...submission.opened import read_bytes
 
 #: as `submission.missing` looks at files whose name is wrong, and not further
 _MOST_ENTRIES = 200

@@ -14,7 +14,8 @@ from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import parse_utc
 from traitlets.config import Config
 
-from ...errors import UserError
+from ...errors import SubmissionError, UserError
+from ...submission.opened import read_bytes
 
 TIMESTAMP_FILE = "timestamp.txt"
 
@@ -39,10 +40,9 @@ def arrival(folder: Path) -> Arrival:
     try:
         if not path.is_file() or path.is_symlink():
             return Arrival(None)
-        with path.open("rb") as file:
-            text = file.read(200).decode("utf-8", "replace").strip()
-    except OSError as error:
-        return Arrival(None, f"{TIMESTAMP_FILE} can't be read: {error.strerror}")
+        text = read_bytes(path, 200).decode("utf-8", "replace").strip()
+    except SubmissionError as error:
+        return Arrival(None, f"{TIMESTAMP_FILE} {error}")
     try:
         stamped = parse_utc(text)
     except (ValueError, OverflowError, TypeError):

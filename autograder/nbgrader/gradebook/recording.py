@@ -15,10 +15,11 @@ from sqlalchemy import Connection
 
 from ...classroom import Allowances, read_allowances
 from ...course import Course
-from ...files import replace_file
+from ...files import replace_bytes, replace_file
 from ...records import SubmissionResult, SubmissionStatus
 from ...results.last import last_of, those
 from ...submission.names import nbgrader_problem
+from ...submission.opened import read_bytes
 from ..settings import Settings, load_settings, prepare_class_folder
 from .autograded import NotebookMaker
 from .database import opened, writing
@@ -211,8 +212,7 @@ def _copy_stamps(submitted: Path, folder: Path, arrived: Arrival) -> None:
     }
     for name, copies in is_there.items():
         if copies:
-            text = (submitted / name).read_text(encoding="utf-8", errors="replace")
-            replace_file(folder / name, text)
+            replace_bytes(folder / name, read_bytes(submitted / name, _LONGEST_SECRET))
         else:
             (folder / name).unlink(missing_ok=True)
 

@@ -17,6 +17,7 @@ from ...grading.watch import CPU_SECONDS, Place, Watch
 from ...sandbox import ForkServer
 from ...submission import Submission
 from .course import NotebookCourse
+from .handed_in import irregular, is_regular, too_much
 
 _OURS = Path(__file__).parent
 #: of nbgrader's own warnings only this one is of use: of each hidden test it says that it changed
@@ -46,15 +47,18 @@ def autograde(
     submitted = [
         path.stem
         for path in course.sources(submission.assignment)
-        if (submission.folder / path.name).is_file()
+        if is_regular(submission.folder / path.name)
     ]
-    if not submitted:
+    problem = too_much(submission.folder)
+    if not submitted or problem:
         _record_nothing(course, submission)
-        return Autograded()
+        _score_nothing(course, submission, submitted)
+        return Autograded(dict.fromkeys(submitted, problem or ""))
     notes, unreadable = _Log(), {}
-    if _convert(course, parent, submission, _ALL, notes, watch) is None:
-        return Autograded(notes=notes.notes())
-    notes.records.clear()
+    if all(is_regular(path) for path in submission.folder.glob("*.ipynb")):
+        if _convert(course, parent, submission, _ALL, notes, watch) is None:
+            return Autograded(notes=notes.notes())
+        notes.records.clear()
     for notebook in submitted:
         problem = _convert(course, parent, submission, notebook, notes, watch)
         if problem is not None:
@@ -92,6 +96,7 @@ def _run(
     course: NotebookCourse, parent: ForkServer, submission: Submission, notebook: str, log: _Log
 ) -> None:
     directories = course.directories(glob.escape(submission.student), submission.assignment)
+    directories.ignore = [*directories.ignore, *map(glob.escape, irregular(submission.folder))]
     directories.notebook_id = glob.escape(notebook) if notebook != _ALL else notebook
     converter = Autograde(coursedir=directories, config=course.config)
     converter.log = log.logger

@@ -6,6 +6,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from ...submission.opened import read_bytes
+from .handed_in import is_regular
+
 _MOST_BYTES = 64 << 20
 _MOST_FILES = 1_000
 
@@ -26,7 +29,7 @@ def files_beside(folder: Path, submitted: Path) -> tuple[dict[str, bytes], list[
         if size > room or len(files) >= _MOST_FILES:
             left_out.append(name)
             continue
-        files[name] = path.read_bytes()
+        files[name] = read_bytes(path, size)
         room -= len(files[name])
     return files, left_out
 
@@ -40,5 +43,5 @@ def _regular(folder: Path) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(place, name)
-            if path.suffix != ".ipynb" and path.is_file() and not path.is_symlink():
+            if path.suffix != ".ipynb" and is_regular(path):
                 yield path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -18,6 +17,7 @@ from ...submission import Submission
 from .autograding import autograde
 from .course import NotebookCourse, read_assignment, read_notebook_course
 from .execute import SandboxedExecute
+from .handed_in import digest_of
 from .libraries import libraries_for
 from .results import exercises_of, waiting
 
@@ -91,7 +91,7 @@ class NotebookEngine:
         here = Path(__file__).resolve().parent
         files = [*self._course.sources(assignment.name), *sorted(here.glob("*.py"))]
         files += sorted((here.parent.parent / "worker").glob("*.py"))
-        return _digest((path.name, path) for path in files)
+        return _digest(files)
 
     def submission_digest(self, submission: Submission, assignment: Assignment) -> str:
         """A digest of all files."""
@@ -115,22 +115,9 @@ class NotebookEngine:
         return NotebookGrader(self._course, fork_server, suite_digests)
 
 
-def digest_of(folder: Path) -> str:
-    """A digest of all files of a submission: names and bytes. Links are not followed."""
-    found = []
-    for place, folders, names in os.walk(folder):
-        folders.sort()
-        found += [Path(place, name) for name in sorted(names)]
-    return _digest(
-        (path.relative_to(folder).as_posix(), path)
-        for path in found
-        if path.is_file() and not path.is_symlink()
-    )
-
-
-def _digest(files: Iterable[tuple[str, Path]]) -> str:
+def _digest(files: Iterable[Path]) -> str:
     digest = hashlib.sha256()
-    for name, path in files:
+    for path in files:
         data = path.read_bytes()
-        digest.update(f"{name}\0{len(data)}\0".encode(errors="replace") + data)
+        digest.update(f"{path.name}\0{len(data)}\0".encode() + data)
     return f"sha256:{digest.hexdigest()}"

@@ -11,6 +11,7 @@ from ...records import ExerciseResult, ExerciseStatus, QuestionResult, TestResul
 from ...submission import Submission
 from .autograding import Autograded
 from .course import NotebookCourse
+from .handed_in import is_regular
 
 #: what a student reads of a cell that a human grades
 BY_HAND = "waits for a grade by hand"
@@ -50,7 +51,7 @@ def _exercise(
     name, file = str(notebook.name), f"{notebook.name}.ipynb"
     status = ExerciseStatus.GRADED
     notes: tuple[str, ...] = ()
-    if not (submission.folder / file).is_file():
+    if not is_regular(submission.folder / file):
         status = ExerciseStatus.MISSING
     elif name in outcome.unreadable:
         status, notes = ExerciseStatus.UNREADABLE, (f"{file}: {outcome.unreadable[name]}",)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -100,6 +101,32 @@ first = "b"
 """
 
 
+def _giant(path: Path) -> None:
+    with open(path, "wb") as file:
+        file.truncate(1 << 40)
+
+
+def _many(path: Path) -> None:
+    path.mkdir()
+    for number in range(1_001):
+        (path / str(number)).touch()
+
+
+#: student -> a file that nobody could copy or read to its end, how it is made, and the points
+SPECIAL: dict[str, tuple[str, Callable[[Path], object], float]] = {
+    "giant": ("data.bin", _giant, 0),
+    "giant_notebook": ("texts.ipynb", _giant, 0),
+    "many_files": ("data", _many, 0),
+    "endless": ("data.bin", lambda path: path.symlink_to("/dev/zero"), 8),
+    "endless_notebook": ("texts.ipynb", lambda path: path.symlink_to("/dev/zero"), 0),
+    "endless_folder": ("data", lambda path: path.symlink_to("/"), 8),
+    "pipe": ("data.bin", os.mkfifo, 8),
+    "pipe_notebook": ("texts.ipynb", os.mkfifo, 0),
+    "other_notebook": ("other.ipynb", lambda path: path.symlink_to("/dev/zero"), 8),
+    "odd_name": ("\x1b[2J*[?].bin", lambda path: path.symlink_to("/dev/zero"), 8),
+}
+
+
 @dataclass(frozen=True)
 class Graded:
     """A course that was graded, and what the command said."""
@@ -132,7 +159,8 @@ def graded(released: Path, submit: Submit, tmp_path_factory: pytest.TempPathFact
         config.write('c.ExecuteBehindWall.packages = ["rich"]\n')
     for student, (cells, _) in ATTACKS.items():
         submit(course, student, "texts", HONEST | cells)
-    for student in ("honest", "twice", "newer", "broken", "skipped", "own", "links"):
+    students = ("honest", "twice", "newer", "broken", "skipped", "own", "links", *SPECIAL)
+    for student in students:
         submit(course, student, "texts", HONEST)
     for student, module in (("rich", "rich"), ("alembic", "alembic"), ("nobody", "yaml_of_nobody")):
         submit(course, student, "texts", HONEST | {"first": f"import {module}\nfirst = 'b'"})
@@ -158,6 +186,10 @@ def _damage(submitted: Path) -> None:
     (submitted / "links" / "texts" / "key.txt").symlink_to("/etc/passwd")
     edit("links", lambda book: book.cells[4].update(source="first = open('key.txt').read()"))
     (submitted / "nothing" / "texts").mkdir(parents=True)
+    for student, (name, make, _) in SPECIAL.items():
+        path = submitted / student / "texts" / name
+        path.unlink(missing_ok=True)
+        make(path)
 
 
 def _skip_tests(notebook: NotebookNode) -> None:
@@ -179,6 +211,15 @@ def test_an_attack_costs_its_own_cells(graded: Graded, student: str) -> None:
 def test_a_flood_of_output_stays_out_of_the_notebook(graded: Graded) -> None:
     flooded = graded.folder / "autograded" / "floods" / "texts" / "texts.ipynb"
     assert flooded.stat().st_size < 200_000
+
+
+@pytest.mark.parametrize("student", SPECIAL)
+def test_what_nobody_could_copy_costs_at_most_its_own_submission(
+    graded: Graded, student: str
+) -> None:
+    assert sum(p or 0 for p in graded.points(student).values()) == SPECIAL[student][2]
+    copied = graded.folder / "autograded" / student
+    assert sum(path.stat().st_size for path in copied.rglob("*") if path.is_file()) < 1 << 20
 
 
 @pytest.mark.parametrize("student", ["broken", "newer"])
