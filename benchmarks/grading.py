@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import resource
 import shutil
 import statistics
 import subprocess
@@ -38,6 +37,7 @@ from autograder.sandbox.replies import value_of
 from autograder.suite.local import load_module
 from autograder.worker import wire
 from benchmarks.different import write_class
+from benchmarks.processes import adopt_orphans, cpu_of_ended, descendants, memory
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = "simplified_attention"
@@ -63,6 +63,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="once, without nbgrader")
     options = parser.parse_args()
     repeats = 1 if options.quick else options.repeats
+    adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="autograder-bench-") as name:
         folder = Path(name)
         course = load_course(ROOT)
@@ -195,41 +196,17 @@ def _measured(work: Callable[[], None]) -> tuple[float, float]:
     def watch() -> None:
         nonlocal peak
         while not done.wait(0.5):
-            peak = max(peak, sum(map(_memory, _descendants())))
+            peak = max(peak, sum(map(memory, descendants(os.getpid()))))
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = cpu_of_ended()
     try:
         work()
     finally:
         done.set()
         watcher.join()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, peak
-
-
-def _descendants() -> list[int]:
-    parents: dict[int, int] = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            continue  # it has ended
-    found: list[int] = []
-    own = {os.getpid()}
-    while own:
-        own = {pid for pid, parent in parents.items() if parent in own}
-        found += own
-    return found
-
-
-def _memory(pid: int) -> float:
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0.0
-    return sum(float(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+    return cpu_of_ended() - before, peak
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -22,6 +21,8 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+
+from benchmarks.processes import adopt_orphans, cpu_of_ended, descendants, memory
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = "simplified_attention"
@@ -47,6 +48,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--exercise", help="submit this exercise alone: memory grows as with all")
     options = parser.parse_args()
+    adopt_orphans()
     what = f"{ASSIGNMENT}, {options.exercise} alone" if options.exercise else ASSIGNMENT
     print(f"{what}, {options.jobs} jobs, {os.cpu_count()} cores\n")
     print(f"{'':12}{'submissions':>12}{'wall s':>9}{'CPU s':>9}{'CPU ms each':>13}", end="")
@@ -96,44 +98,24 @@ def _make_class(submitted: Path, count: int, exercise: str) -> None:
 
 
 def _timed(command: list[str]) -> Measured:
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    before, start = cpu_of_ended(), time.perf_counter()
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(command, cwd=ROOT, stdout=said, stderr=subprocess.STDOUT)
         largest = together = 0.0
         while not _has_ended(process):
-            sizes = [_memory(pid) for pid in _with_descendants(process.pid)]
+            sizes = [memory(pid) for pid in (process.pid, *descendants(process.pid))]
             largest, together = max(largest, *sizes), max(together, sum(sizes))
         if process.returncode:
             said.seek(0)
             raise SystemExit(f"{' '.join(command)} failed:\n{said.read()}")
-    wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Measured(wall, cpu, largest, together)
+    wall = time.perf_counter() - start
+    return Measured(wall, cpu_of_ended() - before, largest, together)
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(_EVERY_SECONDS)
     return process.returncode is not None
-
-
-def _with_descendants(pid: int) -> list[int]:
-    found = [pid]
-    for one in found:
-        for task in Path(f"/proc/{one}/task").glob("*/children"):
-            try:
-                found += map(int, task.read_text().split())
-            except OSError:
-                continue  # it has ended
-    return found
-
-
-def _memory(pid: int) -> float:
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0.0
-    return sum(float(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
 
 
 def _size(folder: Path) -> int:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import resource
 import statistics
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +27,7 @@ from autograder.grading.judging.suites import collect_suites
 from autograder.records import Limits, Tier
 from autograder.sandbox import Budget, ForkServer, fork_server
 from autograder.sandbox.batch import Batch
+from benchmarks.processes import cpu_of_living
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT, EXERCISE = "simplified_attention", "softmax"
@@ -83,9 +84,9 @@ def main() -> None:
     costs = {trick: Cost() for trick in TRICKS}
     for _ in range(options.repeats):
         for trick, cost in costs.items():
-            start, more = (_cpu(trick, asked, n) for n in (1, 1 + options.workers))
-            cost.workers.append((more - start) / options.workers)
-            cost.starts.append(start - cost.workers[-1])
+            start, worker = _cpu(trick, asked, options.workers)
+            cost.starts.append(start)
+            cost.workers.append(worker)
     print(f"{options.workers} workers, medians of {options.repeats}\n")
     print(f"{'without the trick':44}{'start, s':>10}{'a worker, ms':>14}")
     for trick, cost in costs.items():
@@ -115,21 +116,28 @@ def _asked() -> Asked:
     )
 
 
-def _cpu(trick: Trick, asked: Asked, workers: int) -> float:
-    """CPU seconds of a fork server and so many workers, one after the other."""
-    before = _cpu_so_far()
+def _cpu(trick: Trick, asked: Asked, workers: int) -> tuple[float, float]:
+    """CPU seconds of a fork server's start, and of each of its workers with what asks it."""
     with _switched_off(trick), ForkServer(trick.tier) as server:
+        _use_worker(server, asked, trick.one_by_one)
+        start = cpu_of_living(server.pid)
+        before = start + time.process_time()
         for _ in range(workers):
-            with contextlib.closing(server.open(LIMITS, questions=2)) as session:
-                budget = Budget.of(LIMITS)
-                session.ask(budget, "load", "module", asked.text, 7)
-                if not trick.one_by_one:
-                    session.ask_several(budget, asked.batch)
-                    continue
-                for request in asked.requests:
-                    with contextlib.suppress(AnswerFault):  # some calls are to be refused
-                        session.ask(Budget.of(LIMITS), *request)
-    return _cpu_so_far() - before
+            _use_worker(server, asked, trick.one_by_one)
+        each = (cpu_of_living(server.pid) + time.process_time() - before) / workers
+    return start - each, each
+
+
+def _use_worker(server: ForkServer, asked: Asked, one_by_one: bool) -> None:
+    with contextlib.closing(server.open(LIMITS, questions=2)) as session:
+        budget = Budget.of(LIMITS)
+        session.ask(budget, "load", "module", asked.text, 7)
+        if not one_by_one:
+            session.ask_several(budget, asked.batch)
+            return
+        for request in asked.requests:
+            with contextlib.suppress(AnswerFault):  # some calls are to be refused
+                session.ask(Budget.of(LIMITS), *request)
 
 
 @contextlib.contextmanager
@@ -139,12 +147,6 @@ def _switched_off(trick: Trick) -> Iterator[None]:
     boot = boot.replace("{0}", "from worker.fork_server import main")
     with patch.multiple(fork_server, _BOOT=boot, _ENVIRONMENT=environment):
         yield
-
-
-def _cpu_so_far() -> float:
-    """Of this process and of all that has ended below it; the fork server's tree ends with it."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 if __name__ == "__main__":
