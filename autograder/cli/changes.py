@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.table import Table
@@ -12,6 +13,9 @@ from ..escaping import for_terminal
 from ..operations import changes as operations
 from ..results.changes import Change, Doubt
 from .output import ANONYMOUS, as_json, console, emit, of_people
+
+if TYPE_CHECKING:
+    from ..classroom import Selection
 
 _MOST_ROWS = 40
 
@@ -27,10 +31,7 @@ def changes(
     class_folder: Path,
     path: Path | None,
     since_first: bool,
-    assignment: str | None,
-    student: str | None,
-    section: str | None,
-    grader: str | None,
+    selection: Selection,
     anonymous: bool,
     as_json: bool,
 ) -> int:
@@ -43,10 +44,9 @@ def changes(
     Example: autograder changes course
              autograder changes course --student ada --all
     """
-    from ..classroom import Selection
     from ..operations.grades import Showing
 
-    showing = Showing(Selection(assignment, student, section, grader), is_anonymous=anonymous)
+    showing = Showing(selection, is_anonymous=anonymous)
     found = operations.class_changes(class_folder, showing, since_first=since_first)
     if as_json:
         emit(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 from rich.console import Console
@@ -50,15 +51,30 @@ def as_json(command: F) -> F:
 
 
 def of_people(command: F) -> F:
-    """Adds the options that say whose work is looked at."""
+    """Adds the options that say whose work is looked at; the command gets them as `selection`."""
+
+    @functools.wraps(command)
+    def with_selection(
+        *args: Any,
+        assignment: str | None,
+        student: str | None,
+        section: str | None,
+        grader: str | None,
+        **others: Any,
+    ) -> Any:
+        from ..classroom import Selection
+
+        selection = Selection(assignment, student, section, grader)
+        return command(*args, selection=selection, **others)
+
     for name, what in (
         ("--grader", "Only people of this grader (a column of the class's roster)."),
         ("--section", "Only people of this section (a column of the class's roster)."),
         ("--student", "Only this student."),
         ("--assignment", "Only this assignment."),
     ):
-        command = click.option(name, help=what)(command)
-    return command
+        with_selection = click.option(name, help=what)(with_selection)
+    return cast(F, with_selection)
 
 
 @contextlib.contextmanager

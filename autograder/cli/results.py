@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,9 @@ from ..operations import report as reports
 from ..operations import results as operations
 from .course_option import in_course
 from .output import ANONYMOUS, as_json, console, emit, of_people
+
+if TYPE_CHECKING:
+    from ..classroom import Selection
 
 _MOST_NOTES = 10
 
@@ -57,10 +61,7 @@ def record(class_folder: Path, db_url: str | None, course_folder: Path, as_json:
 @as_json
 def feedback(
     class_folder: Path,
-    assignment: str | None,
-    student: str | None,
-    section: str | None,
-    grader: str | None,
+    selection: Selection,
     ways: tuple[str, ...],
     course_folder: Path,
     as_json: bool,
@@ -71,12 +72,10 @@ def feedback(
     Example: autograder feedback course
              autograder feedback course --assignment causal_attention --for moodle
     """
-    from ..classroom import Selection
     from ..feedback import Way
 
-    chosen = Selection(assignment, student, section, grader)
-    pages = operations.write_feedback(class_folder, course=course_folder, selection=chosen)
-    packed = [operations.deliver_feedback(class_folder, Way(w), selection=chosen) for w in ways]
+    pages = operations.write_feedback(class_folder, course=course_folder, selection=selection)
+    packed = [operations.deliver_feedback(class_folder, Way(w), selection=selection) for w in ways]
     if as_json:
         emit([str(path) for path in (*pages, *(path for one in packed for path in one.paths))])
         return 0
@@ -103,10 +102,7 @@ def feedback(
 def report(
     class_folder: Path,
     path: Path | None,
-    assignment: str | None,
-    student: str | None,
-    section: str | None,
-    grader: str | None,
+    selection: Selection,
     anonymous: bool,
     course_folder: Path,
     as_json: bool,
@@ -116,10 +112,9 @@ def report(
     \b
     Example: autograder report course
     """
-    from ..classroom import Selection
     from ..operations.grades import Showing
 
-    showing = Showing(Selection(assignment, student, section, grader), is_anonymous=anonymous)
+    showing = Showing(selection, is_anonymous=anonymous)
     if as_json:
         emit(dataclasses.asdict(reports.report(class_folder, showing, course=course_folder)))
         return 0
@@ -163,10 +158,7 @@ def export(
     format_name: str,
     class_folder: Path,
     path: Path | None,
-    assignment: str | None,
-    student: str | None,
-    section: str | None,
-    grader: str | None,
+    selection: Selection,
     anonymous: bool,
     missing: str,
     roster: Path | None,
@@ -178,12 +170,10 @@ def export(
     Example: autograder export csv course
              autograder export canvas course --roster gradebook.csv
     """
-    from ..classroom import Selection
     from ..exports import Missing
     from ..operations.grades import Showing
 
-    chosen = Selection(assignment, student, section, grader)
-    showing = Showing(chosen, Missing(missing), anonymous)
+    showing = Showing(selection, Missing(missing), anonymous)
     written = operations.export(format_name, class_folder, to=path, showing=showing, roster=roster)
     if as_json:
         emit({"file": str(written.path), "notes": written.notes})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +12,9 @@ from ..escaping import for_terminal
 from ..operations import results as operations
 from .course_option import in_course
 from .output import ANONYMOUS, as_json, console, emit, of_people
+
+if TYPE_CHECKING:
+    from ..classroom import Selection
 
 _MOST_ROWS = 20
 
@@ -24,10 +29,7 @@ _MOST_ROWS = 20
 def similar(
     class_folder: Path,
     path: Path | None,
-    assignment: str | None,
-    student: str | None,
-    section: str | None,
-    grader: str | None,
+    selection: Selection,
     anonymous: bool,
     course_folder: Path,
     as_json: bool,
@@ -40,15 +42,15 @@ def similar(
     \b
     Example: autograder similar course --assignment causal_attention
     """
-    from ..classroom import Selection
     from ..feedback import write_similar
     from ..operations.grades import Showing
 
     # one student alone has no pair: those of a student are taken from all
-    showing = Showing(Selection(assignment, None, section, grader), is_anonymous=anonymous)
+    showing = Showing(dataclasses.replace(selection, student=None), is_anonymous=anonymous)
     pairs = operations.similar(class_folder, showing, course=course_folder)
-    if student is not None and not anonymous:
-        pairs = [pair for pair in pairs if student in (pair.left.student, pair.right.student)]
+    who = selection.student
+    if who is not None and not anonymous:
+        pairs = [pair for pair in pairs if who in (pair.left.student, pair.right.student)]
     if as_json:
         emit(
             [
@@ -64,8 +66,8 @@ def similar(
         )
         return 0
     for pair in pairs[:_MOST_ROWS]:
-        who = f"{pair.left.student} and {pair.right.student}"
-        said = f"{who}: {pair.assignment}/{pair.exercise}, {pair.shared} rare places in common"
+        both = f"{pair.left.student} and {pair.right.student}"
+        said = f"{both}: {pair.assignment}/{pair.exercise}, {pair.shared} rare places in common"
         console.print(for_terminal(said), soft_wrap=True)
     written = write_similar(pairs, path or class_folder / "similar.html")
     console.print(f"{len(pairs)} pairs to look at, side by side: {for_terminal(str(written))}")
