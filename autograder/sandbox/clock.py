@@ -27,18 +27,25 @@ class Budget:
         return cls(limits.wall_seconds, 2 * limits.cpu_seconds)
 
 
+#: who waits looks ten times a second: of a longer time between two looks the worker knows nothing,
+#: because the grader was stopped, its machine slept, or its clock was set
+_LONGEST_LOOK = 1.0
+
+
 class Clock:
-    """Takes wall and CPU time from a budget while a call runs."""
+    """Takes wall and CPU time from a budget while a call runs and somebody looks."""
 
     def __init__(self, budget: Budget, pid: int) -> None:
         self._budget = budget
         self._pid = pid
-        self._wall_before = time.monotonic()
+        self._wall = 0.0
+        self._looked = time.monotonic()
         self._cpu_before = self._cpu()
 
     def spent(self) -> str | None:
-        """What is used up, if anything is."""
-        if time.monotonic() - self._wall_before > self._budget.wall:
+        """What is used up, if anything is; called whenever the worker is looked at."""
+        self._look()
+        if self._wall > self._budget.wall:
             return "the time limit (wall clock)"
         if self._cpu() - self._cpu_before > self._budget.cpu:
             return "the time limit (CPU)"
@@ -51,8 +58,14 @@ class Clock:
 
     def stop(self) -> None:
         """Books the time of the call."""
-        self._budget.wall -= time.monotonic() - self._wall_before
+        self._look()
+        self._budget.wall -= self._wall
         self._budget.cpu -= max(0.0, self._cpu() - self._cpu_before)
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        self._wall += min(max(0.0, now - self._looked), _LONGEST_LOOK)
+        self._looked = now
 
     def _cpu(self) -> float:
         return cpu_seconds(self._pid)
