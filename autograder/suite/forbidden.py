@@ -65,7 +65,8 @@ def torch_attention(instead: str) -> Forbidden:
     """Rules out every attention function and layer of torch."""
     return Forbidden(
         _SCALED_DOT_PRODUCT
-        | {"aten::_native_multi_head_attention", "flex_attention::flex_attention"},
+        | {"aten::_native_multi_head_attention", "flex_attention::flex_attention"}
+        | {"torch.nn.functional::multi_head_attention_forward"},
         _SCALED_DOT_PRODUCT_NAMES
         | {
             "multi_head_attention_forward",

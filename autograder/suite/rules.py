@@ -19,7 +19,8 @@ _AROUND = (
 class Forbidden:
     """The calls that one question rules out, and what is meant instead.
 
-    `operators` are exact names as torch dispatches them (`aten::_softmax`). `names` are the last
+    `operators` are exact names as torch dispatches them (`aten::_softmax`), and its functions that
+    are no operator (`torch.nn.functional::multi_head_attention_forward`). `names` are the last
     parts of dotted torch names in source (`softmax` finds `torch.softmax`, `F.softmax` and
     `scores.softmax`, `getattr(torch, "softmax")`). Whatever the rule, an answer under it starts no
     thread or process and calls none of torch's own reference implementations and decompositions.

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, wraps
+from types import FrameType
 from typing import Any
 
 import torch
+from torch import nn
 from torch.autograd import profiler_legacy
 
 from .execution import copy_of, gradients, tensors_in
@@ -35,17 +38,42 @@ def operators(function: Callable[..., Any], args: Sequence[Any]) -> tuple[list[s
     _await_others()
     starts, chance = thread_starts(), torch.default_generator.get_state()
     started = len(starts)
+    profiler = profiler_legacy.profile()  # type: ignore[no-untyped-call] # torch's
     try:
-        with profiler_legacy.profile() as profile:  # type: ignore[no-untyped-call] # torch's
+        with _functions() as functions, profiler as profile:
             value = function(*[copy_of(arg) for arg in args])
             _pull_back(function, args, value)
     finally:
         torch.default_generator.set_state(chance)
-    names = {event.name for event in profile.function_events}
+    names = {event.name for event in profile.function_events} | functions
     # elsewhere threads are others': a notebook's kernel and a test runner have some
     if _is_heard() and (len(starts) > started or _thread._count()):
         names.add(THREAD)
     return sorted(names), value
+
+
+@contextlib.contextmanager
+def _functions() -> Iterator[set[str]]:
+    """Takes the names of torch's functions that are called, as `torch.nn.functional::name`.
+
+    Those written in Python may be no operator: `nn.MultiheadAttention` dispatches products and a
+    softmax. Backward is heard, too; it runs in the thread that asks for it.
+    """
+    names: set[str] = set()
+    place, before = (
+        nn.functional.multi_head_attention_forward.__code__.co_filename,
+        sys.getprofile(),
+    )
+
+    def hear(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code.co_filename == place:
+            names.add(f"torch.nn.functional::{frame.f_code.co_name}")
+
+    sys.setprofile(hear)
+    try:
+        yield names
+    finally:
+        sys.setprofile(before)
 
 
 def _pull_back(function: Callable[..., Any], args: Sequence[Any], value: Any) -> None:

@@ -18,6 +18,7 @@ from ...sandbox.replies import value_of
 from ...sandbox.session import Session
 from ...submission import SubmittedExercise
 from ...worker import wire
+from ...worker.watching import THREAD
 from .plan import Plan, TestPlan, bytes_of
 from .remote import RemoteImplementation
 from .substitution import ReferenceSubstitution
@@ -30,6 +31,7 @@ _CPU_SECONDS, _TIMES = 1.5, 4.0
 #: replies that depend on nothing but what was asked and the code: others speak of a limit, or get
 #: a hint about the submission
 _PLAIN = (b'{"U": ["ok", ', b'{"U": ["raised", ')
+_A_THREAD = THREAD.encode()
 
 
 class OffPlan(BaseException):
@@ -137,7 +139,9 @@ class PlannedImplementation(RemoteImplementation):
         except AnswerFault:
             self.close()
             return None
-        if self._session is not None and self._session.settled:
+        is_settled = self._session is not None and self._session.settled
+        # a thread may be another question's, which only a worker of its own can tell
+        if is_settled and not any(_A_THREAD in header for header, _ in replies):
             return replies
         self.close()
         return None

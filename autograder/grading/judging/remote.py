@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...errors import (
@@ -24,7 +24,9 @@ from ...sandbox import Budget
 from ...sandbox.batch import Batch, RawReply
 from ...sandbox.session import Session
 from ...submission import SubmittedExercise
+from ...suite.implementation import Watched
 from ...suite.names import names_used
+from ...worker.watching import THREAD
 from .parts import modules_of, refusal
 from .requests import AskedImplementation
 from .substitution import ReferenceSubstitution
@@ -72,6 +74,8 @@ class RemoteImplementation(AskedImplementation):
         self._draws = seed
         self._question = ""
         self._seeded = ""
+        #: the questions that the worker was asked for: any of them may have left a thread in it
+        self._asked_for: set[str] = set()
 
     def begin_question(self, question: str) -> None:
         """A question starts with a full budget, and without what the one before left running."""
@@ -95,6 +99,7 @@ class RemoteImplementation(AskedImplementation):
         self._refuse(name)
         self._refuse_any()
         session = self._ready()
+        self._asked_for.add(self._question)
         try:
             if self._seeded != self._question:
                 self._seeded = self._question
@@ -106,6 +111,14 @@ class RemoteImplementation(AskedImplementation):
                 self._make_sure_that_it_was_the_answer()
                 self._ends.append(copy.copy(fault))
             raise
+
+    def operators(self, name: str, args: Sequence[Any]) -> Watched:
+        """See `Implementation.operators`. A thread counts where it can be no other question's."""
+        watched = super().operators(name, args)
+        if THREAD in watched.operators and self._asked_for - {self._question}:
+            self.close()
+            watched = super().operators(name, args)
+        return watched
 
     def replies(self, batch: Batch, budget: Budget) -> list[RawReply]:
         """The replies to a batch, as they came; raises `AnswerFault` where the worker ends."""
@@ -161,6 +174,7 @@ class RemoteImplementation(AskedImplementation):
         self._session = self._open_worker()
         self.generation += 1
         self._seeded = ""
+        self._asked_for = set()
         parts = [(part.name, part.text, list(part.parts)) for part in modules_of(self._given)]
         request = ("load", self._answers.exercise, self._answers.text, self._seed, parts)
         try:

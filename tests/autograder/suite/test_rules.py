@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import torch
 
 from autograder.errors import AnswerForbidden
-from autograder.suite.forbidden import torch_softmax
+from autograder.suite.forbidden import torch_attention, torch_softmax
+from autograder.suite.local import LocalImplementation, load_module
 from autograder.suite.names import names_used
+from autograder.suite.rules import Forbidden
 
 RULE = torch_softmax("write it yourself")
 
@@ -60,3 +65,102 @@ def test_a_way_around_is_found(way: str) -> None:
 )
 def test_what_is_allowed_is_let_through(body: str) -> None:
     _check(body)
+
+
+HIDDEN = Path(__file__).resolve().parents[2] / "hidden"
+
+
+def _rule(suite: str, name: str) -> Forbidden:
+    rule: Forbidden = vars(load_module(HIDDEN / suite))[name]
+    return rule
+
+
+#: of each rule, what is ruled out of the layer of a size, written as functions and as layers
+FORMS: dict[str, tuple[Forbidden, dict[str, str]]] = {
+    "layer_norm": (
+        _rule("transformer_block/test_encoder_block.py", "NO_LAYER_NORM"),
+        {
+            "function": "f.layer_norm(x, (4,))",
+            "layer": "n.LayerNorm(4)(x)",
+            "group_norm": "n.GroupNorm(1, 4)(x.reshape(-1, 4)).reshape(x.shape)",
+            "instance_norm": "n.InstanceNorm1d(3)(x)",
+            "batch_norm": "n.BatchNorm1d(3)(x)",
+            "rms_norm": "n.RMSNorm(4)(x)",
+            "inside_a_layer": "n.TransformerEncoderLayer(4, 1, 8, batch_first=True)(x)",
+        },
+    ),
+    "dropout": (
+        _rule("causal_attention/test_dropout.py", "NO_TORCH_DROPOUT"),
+        {
+            "function": "f.dropout(x, 0.5)",
+            "layer": "n.Dropout(0.5)(x)",
+            "layer_in_eval": "n.Dropout(0.5).eval()(x)",
+            "rate_of_zero": "n.Dropout(0.0)(x)",
+            "features": "n.Dropout1d(0.5)(x)",
+            "alpha": "n.AlphaDropout(0.5)(x)",
+        },
+    ),
+    "softmax": (
+        torch_softmax("write it yourself"),
+        {
+            "function": "f.softmax(x, -1)",
+            "layer": "n.Softmax(-1)(x)",
+            "log": "n.LogSoftmax(-1)(x).exp()",
+            "minimum": "n.Softmin(-1)(-x)",
+            "attention": "n.MultiheadAttention(4, 1, batch_first=True)(x, x, x)[0]",
+        },
+    ),
+    "attention": (
+        torch_attention("write it yourself"),
+        {
+            "function": "f.scaled_dot_product_attention(x, x, x)",
+            "layer": "n.MultiheadAttention(4, 1, batch_first=True)(x, x, x)[0]",
+            "without_weights": "n.MultiheadAttention(4, 1)(x, x, x, need_weights=False)[0]",
+            "in_eval": "n.MultiheadAttention(4, 1, batch_first=True).eval()(x, x, x)[0]",
+            "encoder": "n.TransformerEncoderLayer(4, 1, 8, batch_first=True)(x)",
+            "decoder": "n.TransformerDecoderLayer(4, 1, 8, batch_first=True)(x, x)",
+        },
+    ),
+}
+#: where a call stands: no name tells of it, so it is the operators that are looked at
+PLACES = {
+    "forward": "def answer(x):\n    return {call}\n",
+    "backward": (
+        "class Own(torch.autograd.Function):\n"
+        "    @staticmethod\n"
+        "    def forward(ctx, x):\n"
+        "        ctx.save_for_backward(x)\n"
+        "        return x * 2\n"
+        "    @staticmethod\n"
+        "    def backward(ctx, grad):\n"
+        "        (x,) = ctx.saved_tensors\n"
+        "        with torch.enable_grad():\n"
+        "            {call}\n"
+        "        return grad * 2\n"
+        "def answer(x):\n"
+        "    return Own.apply(x)\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(("rule", "form"), [(r, form) for r in FORMS for form in FORMS[r][1]])
+def test_a_layer_is_seen_as_its_function_is(rule: str, form: str, place: str) -> None:
+    forbidden, forms = FORMS[rule]
+    text = "import torch\nf, n = torch.nn.functional, torch.nn\n"
+    text += PLACES[place].replace("{call}", forms[form])
+    namespace: dict[str, object] = {}
+    exec(text, namespace)
+    watched = LocalImplementation(namespace).operators("answer", [torch.randn(2, 3, 4)])
+    with pytest.raises(AnswerForbidden, match="uses the operator"):
+        forbidden.check("answer", watched.operators, frozenset())
+
+
+@pytest.mark.parametrize("rule", FORMS)
+def test_what_no_rule_means_is_seen_by_none(rule: str) -> None:
+    def answer(x: torch.Tensor) -> torch.Tensor:
+        hidden = torch.nn.Linear(4, 4)(torch.nn.GELU()(x))
+        return (hidden - hidden.logsumexp(-1, keepdim=True)).exp() @ x.transpose(-1, -2)
+
+    watched = LocalImplementation({"answer": answer}).operators("answer", [torch.randn(2, 3, 4)])
+    FORMS[rule][0].check("answer", watched.operators, frozenset())
