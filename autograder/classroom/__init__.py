@@ -21,14 +21,14 @@ from .decisions import (
     withdraw,
 )
 from .looks import keep_looks, read_looks
-from .matching import PARTICIPANT, Identity, Index, normal, only, squashed
+from .matching import Identity, Index, normal, number_in, only, squashed
 from .origins import Origin, late_mark, read_origins, write_origins
 from .people import Person, Roster, RosterChange, person_of, read_roster, write_roster
 from .selection import Selection, anonymous, pseudonyms, select
 from .tables import read_csv, write_table
+from .worksheets import in_english
 
 __all__ = [
-    "PARTICIPANT",
     "Allowances",
     "Decision",
     "Identity",
@@ -42,12 +42,14 @@ __all__ = [
     "Selection",
     "anonymous",
     "grant_extension",
+    "in_english",
     "keep_looks",
     "late_mark",
     "lateness",
     "lateness_lines",
     "marked_late",
     "normal",
+    "number_in",
     "only",
     "person_of",
     "pseudonyms",

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-PARTICIPANT = "Participant "
+_PARTICIPANT = "Participant "
 #: what Moodle leaves out of a name when it makes a file's name of it (its PARAM_FILE)
 _NOT_IN_FILES = re.compile(r"""[&<>"`|':\\/]""")
 
@@ -29,7 +29,7 @@ class Identity:
         forms = tuple(form for name in self.names for form in _forms(name))
         numbered = [f"{form}_{self.number}" for form in (*forms, *map(squashed, forms))]
         mails = [id.partition("@")[0] for id in self.ids if "@" in id]
-        number = [self.number, PARTICIPANT + self.number, *numbered] if self.number else []
+        number = [self.number, _PARTICIPANT + self.number, *numbered] if self.number else []
         return (
             tuple(map(normal, self.ids)),
             tuple(map(normal, number)),
@@ -43,6 +43,11 @@ def _forms(name: str) -> tuple[str, ...]:
     last, comma, first = (part.strip() for part in name.partition(","))
     whole = (name, f"{first} {last}") if comma else (name,)
     return tuple(dict.fromkeys((*whole, *(_NOT_IN_FILES.sub("", form) for form in whole))))
+
+
+def number_in(text: str) -> str:
+    """The number of `Participant 17`, in whatever language; another text as it is."""
+    return re.sub(r"^[^0-9]+(?=[0-9]+$)", "", text.strip())
 
 
 def normal(text: str) -> str:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from ..deadlines import parse_duration
 from ..errors import UserError
-from .matching import PARTICIPANT, Identity, Index, only
+from .matching import Identity, Index, number_in, only
 from .tables import Row, change_table, read_csv, read_table
+from .worksheets import in_english
 
 ROSTER_FILE = "roster.csv"
 
@@ -104,7 +105,7 @@ def write_roster(class_folder: Path, source: Path) -> RosterChange:
     any CSV file with the columns student, name, email, section, extra_time, grader. Extra time and
     graders that were known stay where the list has no such column. Raises `UserError`.
     """
-    columns, rows = read_csv(source)
+    columns, rows = in_english(*read_csv(source))
     if not set(columns) & set(_NAMES["student"]):
         raise UserError(
             f"{source}: no list of people: expected a column such as 'student', 'SIS Login ID', "
@@ -141,7 +142,7 @@ def person_of(row: Row) -> Person | None:
     if row.get("Student", "").strip() in _NOBODY or not said["student"]:
         return None
     mail = said["email"] if "@" in said["email"] else ""
-    number = said["number"].removeprefix(PARTICIPANT).strip()
+    number = number_in(said["number"])
     return Person(**{**said, "email": mail, "number": number})
 
 

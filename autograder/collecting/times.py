@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
-from ..classroom import Identity, Index, Person, only, person_of, read_csv
+from ..classroom import Identity, Index, Person, in_english, only, person_of, read_csv
 from ..deadlines import parse_duedate
 from ..errors import UserError
 from .platforms import Owner
@@ -53,7 +53,7 @@ def read_times(path: Path, zone: tzinfo | None) -> Times:
     A time that can't be read is unknown, and noted. Raises `UserError` for a table without people
     or times, or with times that need a zone where none is given.
     """
-    columns, rows = read_csv(path)
+    columns, rows = in_english(*read_csv(path))
     column = next((name for name in _COLUMNS if name in columns), None)
     people = [person_of(row) for row in rows]
     if column is None or not any(people):

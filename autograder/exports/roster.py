@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..classroom import PARTICIPANT, Identity, Index, normal, read_csv
+from ..classroom import Identity, Index, in_english, normal, number_in, read_csv
 from ..errors import UserError
 
 Row = Mapping[str, str]
@@ -32,13 +32,17 @@ class Platform(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Roster:
-    """A platform's table: its columns, the rows of people, and those of nobody."""
+    """A platform's table: its columns, the rows of people, and those of nobody.
+
+    `headings` are the platform's own, in its language.
+    """
 
     path: Path
     platform: Platform
     columns: tuple[str, ...]
     people: tuple[Row, ...]
     other: tuple[Row, ...] = ()
+    headings: Mapping[str, str] = field(default_factory=dict)
 
     def must_be_of(self, platform: Platform) -> None:
         """Raises `UserError` where the roster comes from another platform."""
@@ -61,9 +65,10 @@ class Matching:
 def read_roster(path: Path) -> Roster:
     """The table that Canvas or Moodle exported; raises `UserError` that says which one it must be.
 
-    Both separators that the platforms write are read.
+    Both separators that the platforms write are read, and Moodle's worksheet in any language.
     """
-    columns, rows = read_csv(path)
+    theirs, rows = read_csv(path)
+    columns, rows = in_english(theirs, rows)
     platform = _platform(path, columns)
     return Roster(
         path=path,
@@ -71,6 +76,7 @@ def read_roster(path: Path) -> Roster:
         columns=columns,
         people=tuple(row for row in rows if not _is_nobody(row)),
         other=tuple(row for row in rows if _is_nobody(row)),
+        headings=dict(zip(columns, theirs, strict=True)),
     )
 
 
@@ -146,7 +152,7 @@ def label(person: Row) -> str:
 def number_of(person: Row) -> str:
     """The platform's number of a person: Canvas's of the course, Moodle's of the assignment."""
     said = person.get("ID") or person.get("Identifier", "")
-    return said.removeprefix(PARTICIPANT).strip()
+    return number_in(said)
 
 
 def _identity(person: Row) -> Identity:

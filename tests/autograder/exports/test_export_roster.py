@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from autograder.classroom import write_roster
+from autograder.collecting.times import read_times
 from autograder.errors import UserError
 from autograder.exports import export
 from autograder.records import SubmissionResult, SubmissionStatus
@@ -288,3 +290,65 @@ def test_the_wrong_platforms_table_and_a_format_without_rosters_are_refused(
         export("canvas", [make_result()], tmp_path / "out.csv", moodle)
     with pytest.raises(UserError, match="'junit' has no use for a roster; these have: canvas, mo"):
         export("junit", [make_result()], tmp_path / "out.xml", canvas)
+
+
+#: the same kind of worksheet as German and French Moodle export it
+OTHER_LANGUAGES = {
+    "german": (
+        "ID;Vollständiger Name;E-Mail-Adresse;Status;Bewertung;Bestwertung;Bewertung kann geändert "
+        "werden;Zuletzt geändert (Abgabe);Zuletzt geändert (Bewertung);Feedback als Kommentar\n"
+        "Teilnehmer/in70001;Ada Lovelace;ada@example.org;Zur Bewertung abgegeben;;6,00;Ja;"
+        "Freitag, 2. Mai 2025, 18:14;-;\n"
+        "Teilnehmer/in70002;Grace Hopper;grace@example.org;Keine Abgabe;2,50;6,00;Ja;-;"
+        "Montag, 5. Mai 2025, 09:00;siehe unten\n"
+    ),
+    "without_comments": (
+        "Identifiant,Nom complet,Numéro,Adresse de courriel,Statut,Note,Note maximale,"
+        "La note peut être modifiée,Dernière modification (travail remis),"
+        "Dernière modification (note)\n"
+        "Participant 70001,Ada Lovelace,4001,ada@example.org,Remis,,6.00,Oui,"
+        '"vendredi 2 mai 2025, 18:14",-\n'
+        "Participant 70002,Grace Hopper,4002,grace@example.org,Aucun,2.50,6.00,Oui,-,"
+        '"lundi 5 mai 2025, 09:00"\n'
+    ),
+}
+
+
+@pytest.mark.parametrize("language", OTHER_LANGUAGES)
+def test_a_worksheet_in_another_language_goes_back_with_its_own_headings(
+    make_result: Callable[..., SubmissionResult], tmp_path: Path, language: str
+) -> None:
+    worksheet = tmp_path / "worksheet.csv"
+    worksheet.write_text(OTHER_LANGUAGES[language], encoding="utf-8")
+    separator = ";" if language == "german" else ","
+    with worksheet.open(encoding="utf-8", newline="") as file:
+        before = list(csv.reader(file, delimiter=separator))
+    written = export("moodle", [make_result("Ada Lovelace_70001")], tmp_path / "out.csv", worksheet)
+    with written.path.open(encoding="utf-8", newline="") as file:
+        headings, ada, grace = csv.reader(file)
+    grade = headings.index("Bewertung" if language == "german" else "Note")
+    assert headings[: len(before[0])] == before[0]
+    assert ada[: grade + 1] == [*before[1][:grade], "4"]
+    assert ada[grade + 1 : len(before[0]) - 1] == before[1][grade + 1 : -1]
+    assert "2 of 2" in ada[-1]
+    assert grace[: len(before[0])] == before[2]
+
+
+def test_a_table_of_another_kind_is_no_worksheet(tmp_path: Path) -> None:
+    table = tmp_path / "rooms.csv"
+    table.write_text("Room,Who,Where,Seats,Free,Open\nRoom 1,a,b,3,3,Yes\nHall 2,a,b,3,3,Yes\n")
+    with pytest.raises(UserError, match="its columns are: Room, Who"):
+        export("moodle", [], tmp_path / "out.csv", table)
+
+
+def test_people_and_unread_times_of_a_german_worksheet(tmp_path: Path) -> None:
+    worksheet = tmp_path / "worksheet.csv"
+    worksheet.write_text(OTHER_LANGUAGES["german"], encoding="utf-8")
+    people = write_roster(tmp_path, worksheet).people
+    assert [(p.student, p.name, p.number) for p in people] == [
+        ("ada@example.org", "Ada Lovelace", "70001"),
+        ("grace@example.org", "Grace Hopper", "70002"),
+    ]
+    times = read_times(worksheet, None)
+    assert times.times == (None, None)
+    assert "Freitag, 2. Mai 2025" in times.notes[0]

@@ -1,0 +1,75 @@
+"""Moodle's grading worksheet in any language: its columns are known by what stands in them.
+
+Moodle translates the headings, and takes a worksheet back only with the headings of its own
+language. The order of the columns and the forms of the cells are the same in all of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from .tables import Row
+
+_PARTICIPANT = re.compile(r"(\D+?)\s?\d+")
+_GRADE = re.compile(r"-?\d+(?:[.,]\d+)?")
+_TIME = re.compile(r"\d{1,2}[:.]\d\d")
+_NONE = ("", "-")
+
+
+def in_english(
+    columns: tuple[str, ...], rows: list[dict[str, str]]
+) -> tuple[tuple[str, ...], list[dict[str, str]]]:
+    """The same table with English headings, where it is a worksheet in another language."""
+    english = english_headings(columns, rows)
+    translated = tuple(english.get(column, column) for column in columns)
+    return translated, [{english.get(c, c): cell for c, cell in row.items()} for row in rows]
+
+
+def english_headings(columns: Sequence[str], rows: Sequence[Row]) -> dict[str, str]:
+    """The English name of each column that has a meaning for us; none for other kinds of tables.
+
+    It begins with a word and a number (`Participant 17`) and the name. The maximum, the same number
+    for all, stands behind the grade and in front of whether that can be changed. What was said
+    about the work is last, behind the time of the grade.
+    """
+    if len(columns) < 6 or not rows or not _are_participants(columns[0], rows):
+        return {}
+    maximum = next((n for n in range(3, len(columns) - 2) if _is_maximum(columns, n, rows)), None)
+    if maximum is None:
+        return {}
+    found = {
+        columns[0]: "Identifier",
+        columns[1]: "Full name",
+        columns[maximum - 1]: "Grade",
+        columns[maximum]: "Maximum Grade",
+        columns[maximum + 1]: "Grade can be changed",
+        columns[maximum + 2]: "Last modified (submission)",
+    }
+    for column in columns[2 : maximum - 1]:
+        if all("@" in row.get(column, "") for row in rows):
+            found[column] = "Email address"
+    if not _are_times(columns[-1], rows):
+        found[columns[-1]] = "Feedback comments"
+    return found
+
+
+def _are_participants(column: str, rows: Sequence[Row]) -> bool:
+    matches = [_PARTICIPANT.fullmatch(row.get(column, "").strip()) for row in rows]
+    return all(matches) and len({match[1] for match in matches if match}) == 1
+
+
+def _is_maximum(columns: Sequence[str], number: int, rows: Sequence[Row]) -> bool:
+    said = {row.get(columns[number], "").strip() for row in rows}
+    grades = {row.get(columns[number - 1], "").strip() for row in rows}
+    return (
+        len(said) == 1
+        and all(map(_GRADE.fullmatch, said))
+        and all(grade in _NONE or _GRADE.fullmatch(grade) for grade in grades)
+    )
+
+
+def _are_times(column: str, rows: Sequence[Row]) -> bool:
+    """Whether every cell is a time, or the sign for none, `-`."""
+    said = [row.get(column, "").strip() for row in rows]
+    return all(text == "-" or _TIME.search(text) for text in said)
