@@ -18,6 +18,8 @@ _BAR = 20
 _NARROW = 60
 #: no line of sentences is shorter, however narrow a terminal says that it is
 _LETTERS = 20
+#: what lines of a failing check begin with that are read, and not copied or compared
+_SENTENCES = ("likely: ", "next step: ", "remember: ", "the same in ")
 
 
 class Screen:
@@ -63,8 +65,11 @@ class Screen:
         head, *rest = as_text(result, only_first).split("\n")
         self.say(head, LOOKS[result.standing].style, 2)
         for line in rest:
-            style = {"✗": "red", "✓": "green"}.get(line.strip()[:1], "")
-            self.say(line, style, 2)
+            text = line.strip()
+            if text.startswith(_SENTENCES):
+                self.prose(text, indent=2 + len(line) - len(line.lstrip()))
+            else:
+                self.say(line, {"✗": "red", "✓": "green"}.get(text[:1], ""), 2)
         if result.standing.value in ("fix", "too_slow"):
             self.say(f"stuck? autograder hint {result.question}", "dim", 4)
 

@@ -10,7 +10,8 @@ from .keys import Keys
 from .showing import Screen, listed
 
 if TYPE_CHECKING:
-    from ..student import CheckedExercise, CheckedQuestion
+    from ..student import CheckedExercise, CheckedQuestion, Standing
+
 
 #: seconds between two looks at the files: a save is seen, checked and shown within 0.3 s
 PAUSE = 0.05
@@ -41,7 +42,9 @@ class Watch:
             with Keys() as keys:
                 pause = lambda: self._press(keys.read(PAUSE))  # noqa: E731 - one line
                 for saved in saved_exercises(self._folder, tuple(self._results), pause):
+                    before = self._standings()
                     self._check(saved)
+                    self._follow(before)
                     self._show()
         except (_Quit, KeyboardInterrupt):
             self._screen.say("")
@@ -119,7 +122,17 @@ class Watch:
             screen.prose(f"then: {', '.join(rest)}" if rest else "the last one", "dim")
         bar = screen.bar(len(passed), len(questions))
         screen.say(f"{bar}{len(passed)} of {len(questions)} questions pass their public checks")
-        screen.say(f"Save a file to check it again.   {KEYS}", "dim")
+        screen.prose(f"Save a file to check it again.   {KEYS}", "dim")
+
+    def _standings(self) -> dict[str, Standing]:
+        questions = listed(list(self._results.values()))
+        return {item.question: item.standing for _, item in questions}
+
+    def _follow(self, before: dict[str, Standing]) -> None:
+        """Shows a question that fails in another way since the save, whatever `n` has chosen."""
+        changed = [item for item in self._open() if before.get(item.question) != item.standing]
+        if changed:
+            self._focus = changed[0].question
 
     def _passing(self) -> set[str]:
         questions = listed(list(self._results.values()))

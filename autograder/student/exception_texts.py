@@ -9,6 +9,11 @@ _SHAPES = (
     "the last dimension of `a` must be the second last one of `b`; count dimensions from the end "
     "(-1, -2), so that batches in front change nothing"
 )
+_ELEMENTWISE = (
+    "the shapes do not fit in this line: sizes are compared from the right, and only a size of 1 "
+    "is repeated. Print the shape of each part just above it. Does one need a new dimension "
+    "(`x[:, None]`, `keepdim=True`), or a transpose?"
+)
 _ONE_NUMBER = (
     "a tensor of several numbers stands where Python needs one. Work on whole tensors: "
     "torch.where, masked_fill, sum, any, all"
@@ -51,12 +56,13 @@ TEXTS = tuple(
         ),
         (r"NoneType", _NONE),
         (r"return_types|'tuple' object has no attribute|NotImplementedError: .*tuple", _PAIR),
+        (r"must match the (size of tensor|existing size)|broadcast", _ELEMENTWISE),
         (
-            r"mat1 and mat2|batch[12] tensor|size mismatch|must match the size|inconsistent tensor|"
-            r"same number of dimensions|shapes cannot be multiplied|must match the existing size|"
+            r"mat1 and mat2|batch[12] tensor|size mismatch|inconsistent tensor|"
+            r"same number of dimensions|shapes cannot be multiplied|"
             r"1D tensors expected|must be a matrix|expected 2D|but found \d-?D|2D tensors|"
             r"Sizes of tensors must match|both arguments to (linear|matmul)|vector and matrix|"
-            r"broadcast|number of sizes provided|Given normalized_shape|inconsistent",
+            r"number of sizes provided|Given normalized_shape|inconsistent",
             _SHAPES,
         ),
         (

@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import AnswerFault, AnswerNotImplemented, AnswerRaised
 from ..suite import raised
 from ..suite.calls import call_text
+from ..suite.failures import WrongAnswer
 from .advice import Context, advice, said_by
 from .pasting import pasteable
 from .places import Locate, locate_cell, places_of
@@ -68,7 +69,8 @@ def explained(
         said = f"what the check can't use: {type(failure).__name__}: {failure}"
         text = _lines(_called(step), said, "what the docstring says", _SHAPES)
         return replace(found, message=text, cause=said)
-    return replace(found, message=_told(failure))
+    cause = failure.cause if isinstance(failure, WrongAnswer) else ""
+    return replace(found, message=_told(failure), cause=cause)
 
 
 def _too_slow(

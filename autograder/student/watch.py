@@ -22,14 +22,17 @@ def saved_exercises(
 ) -> Iterator[tuple[str, ...]]:
     """The exercises whose module or notebook was saved, each time that some were; never ends.
 
-    Watches some exercises of an assignment's folder (default: all); a file that comes or goes is
-    saved, too. `pause` waits between two looks. Raises `UserError` where this is no assignment.
+    Watches some exercises of an assignment's folder (default: all). A file that comes or goes is
+    saved, too; an empty one is not yet: editors empty a file before they write it. `pause` waits
+    between two looks. Raises `UserError` where this is no assignment.
     """
     names = tuple(Path(name).stem for name in exercises) or read_manifest(folder).exercises
     before = _look(folder, names)
     while True:
         pause()
         now = _look(folder, names)
+        if any(state is not None and not state[1] for states in now.values() for state in states):
+            continue
         saved = tuple(name for name in names if now[name] != before[name])
         before = now
         if saved:

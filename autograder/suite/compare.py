@@ -78,7 +78,8 @@ def describe(value: Any) -> str:
         return "None (is a `return` missing?)"
     if isinstance(value, tuple | list):
         kind = type(value).__name__
-        return f"a {kind} of {len(value)}: " + ", ".join(describe(item) for item in value[:4])
+        shown = [*(describe(item) for item in value[:4]), *["..."] * (len(value) > 4)]
+        return f"a {kind} of {len(value)}: " + ", ".join(shown)
     text = _BRIEF.repr(value)
     return text if len(text) <= 200 else text[:197] + "..."
 

@@ -69,6 +69,11 @@ def test_files_that_come_and_go_count_and_others_do_not(folder: Path) -> None:
     ) == [("halves",), ("halves",)]
 
 
+def test_a_file_that_an_editor_has_emptied_is_not_yet_saved(folder: Path) -> None:
+    module = folder / "halves.py"
+    assert seen(folder, lambda: save(module, ""), lambda: save(module, "x = 1\n")) == [("halves",)]
+
+
 def test_exercises_saved_together_come_together(folder: Path) -> None:
     def both() -> None:
         save(folder / "halves.py", "x = 1\n")
@@ -135,6 +140,14 @@ def test_only_the_first_failure_of_the_first_failing_question_is_shown(
     assert "then: " in first and "half" in first
     assert "✗ half of six" not in first
     assert "✗ Layer" in second or "✗ half" in second
+
+
+def test_what_a_save_breaks_is_shown_whatever_was_chosen(folder: Path, watched: Watched) -> None:
+    save(folder / "halves.py", "def half(x):\n    return x / 2.0\n")
+    wrong = "def half(x):\n    return x\n"
+    shown = watched("n", lambda: save(folder / "halves.py", wrong), "n", "q")
+    assert "✗ half" in shown[2]
+    assert "✗ half" not in shown[3]
 
 
 def test_keys_give_a_hint_and_a_list(watched: Watched) -> None:
