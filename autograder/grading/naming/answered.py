@@ -27,6 +27,8 @@ _MOST_NUMBERS = 1 << 18
 _MOST_CHARACTERS = 4000
 #: of what is neither a tensor nor made of tensors
 _LONGEST_VALUE = 200
+#: rounding goes further in gradients, as in `suite.compare`
+_GRADIENTS, _OF_GRADIENTS = ("gradients", "layer_gradients"), 100.0
 #: errors that an answer raises by itself
 _ON_PURPOSE = ("ValueError", "KeyError")
 #: rounding of a share; draws that say something of others; so few values are no range
@@ -165,7 +167,8 @@ def behaviour_of(tests: Mapping[str, Answered]) -> str:
 def _call(event: Event, with_shares: bool) -> Call:
     tensors: list[torch.Tensor] = []
     form = _form(event.value, tensors, with_sizes=not with_shares)[:_MOST_CHARACTERS]
-    pairs = [pair for tensor in tensors[:_MOST_TENSORS] for pair in _figures(tensor)]
+    bound = _OF_GRADIENTS if event.operation in _GRADIENTS else 1.0
+    pairs = [pair for tensor in tensors[:_MOST_TENSORS] for pair in _figures(tensor, bound)]
     figures, bounds = tuple(figure for figure, _ in pairs), tuple(bound for _, bound in pairs)
     measured = tensors[:_MOST_TENSORS] if with_shares else []
     shares = tuple(share for tensor in measured for share in _shares(tensor))
@@ -202,8 +205,8 @@ def _is_plain(tensor: torch.Tensor) -> bool:
     return dense and not tensor.is_complex() and 0 < tensor.numel() <= _MOST_NUMBERS
 
 
-def _figures(tensor: torch.Tensor) -> Iterator[tuple[float, float]]:
-    """Figures of a tensor, each with how far rounding may move it."""
+def _figures(tensor: torch.Tensor, of_gradients: float) -> Iterator[tuple[float, float]]:
+    """Figures of a tensor, each with how far rounding may move it, in float32 of gradients more."""
     if not _is_plain(tensor):
         return
     values = tensor.detach().flatten().double()
@@ -212,9 +215,10 @@ def _figures(tensor: torch.Tensor) -> Iterator[tuple[float, float]]:
         odd = torch.stack([values.isnan(), values == torch.inf, values == -torch.inf]).double()
         yield from ((figure, 1e-6) for figure in (odd @ _directions(len(values))[0]).tolist())
         values = values.where(finite, torch.zeros_like(values))
-    bound = FLOAT64 if tensor.dtype == torch.float64 else FLOAT32
+    is_double = tensor.dtype == torch.float64
+    bound, more = (FLOAT64, 1.0) if is_double else (FLOAT32, of_gradients)
     size = max(1.0, float(values.abs().max()))
-    far = bound.atol * size + bound.rtol * values.abs()
+    far = more * (bound.atol * size + bound.rtol * values.abs())
     places = _places(len(values))
     yield from zip(values[places].tolist(), far[places].tolist(), strict=True)
     for direction in _directions(len(values)):

@@ -126,8 +126,8 @@ class Diagnosis:
     def _name(self, found: _Found, text: str | None = None) -> tuple[str | None, str | None]:
         """Name and hint: of one entry of the catalogue, else of one family."""
         spoken_of = [m for m in found.catalogue if text is None or m.is_spoken_of_in(text)]
-        known_steps = [m for m in found.members if m.is_known_step]
-        mistakes = spoken_of or known_steps or found.members
+        rank = min((m.rank for m in found.members), default=0)
+        mistakes = spoken_of or [m for m in found.members if m.rank == rank]
         names, hints = {mistake.name for mistake in mistakes}, {m.hint for m in mistakes}
         name = f"{self._exercise.name}.{names.pop()}" if len(names) == 1 else None
         return name, hints.pop() if len(hints) == 1 else None

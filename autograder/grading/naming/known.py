@@ -39,8 +39,7 @@ class Mistake:
     """A mistake that can be asked: its name, what a student reads, and what answers.
 
     `code` are the words of code that it speaks of: an answer without them is another mistake. With
-    `by_chance` it may have random numbers of its own. A change of a known step is worth more than
-    one that any code may have.
+    `by_chance` it may have random numbers of its own. Of those that fit, the lowest rank is told.
     """
 
     question: str
@@ -50,7 +49,7 @@ class Mistake:
     answer: Callable[..., Any]
     code: tuple[str, ...] = ()
     by_chance: bool = True
-    is_known_step: bool = True
+    rank: int = 0
 
     def is_spoken_of_in(self, text: str) -> bool:
         """Whether code has one of the words that the mistake speaks of, if it does of any."""
@@ -108,7 +107,7 @@ class KnownMistakes:
                 member.hint,
                 member.answer,
                 by_chance=False,
-                is_known_step=member.is_known_step,
+                rank=member.rank,
             )
             for number, member in enumerate(found)
         )

@@ -11,8 +11,9 @@ from typing import Any
 
 from .expressions import Scope
 from .operators import OPERATORS
-from .places import Place, changed, places, solution_lines
-from .steps import OPERATOR_WORDS, steps
+from .places import Place, alike, changed, places, solution_lines
+from .steps import steps
+from .tables import OPERATOR_WORDS
 
 _LONGEST_NAME = 60
 _NO_NAME = re.compile(r"[^a-z0-9]+")
@@ -20,12 +21,15 @@ _NO_NAME = re.compile(r"[^a-z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One member of a family: the name and the words are the family's."""
+    """One member of a family: the name and the words are the family's.
+
+    Of those that answer alike the one of the lowest rank is told: 0 is a change of a known step.
+    """
 
     name: str
     hint: str
     answer: Callable[..., Any]
-    is_known_step: bool
+    rank: int
 
 
 def members(solution: Path, question: str, namespace: Mapping[str, Any]) -> Iterator[Member]:
@@ -35,10 +39,10 @@ def members(solution: Path, question: str, namespace: Mapping[str, Any]) -> Iter
     for definition in ast.parse(text).body:
         if getattr(definition, "name", "") != question:
             continue
-        for other, words, known in _changes(definition, inside):
+        for other, words, rank in _changes(definition, inside):
             answer = _executed(other, question, namespace)
             if answer is not None:
-                yield Member(name_of(words), hint_of(words), answer, known)
+                yield Member(name_of(words), hint_of(words), answer, rank)
 
 
 def name_of(words: str) -> str:
@@ -51,22 +55,31 @@ def hint_of(words: str) -> str:
     return f"It looks like this: {words}. Compare each step with the docstring."
 
 
-def _changes(definition: ast.stmt, inside: frozenset[int]) -> Iterator[tuple[ast.AST, str, bool]]:
+def _changes(definition: ast.stmt, inside: frozenset[int]) -> Iterator[tuple[ast.AST, str, int]]:
+    """Every change: of one node, and the same of all steps that differ in their names only."""
     seen: set[tuple[Place, str]] = set()
-    for place, node, scope in places(definition):
-        if getattr(node, "lineno", 0) in inside:
-            for other, words, known in _others(node, scope):
-                key = (place, "" if other is None else ast.dump(other))
-                if key not in seen:
-                    seen.add(key)
-                    yield changed(definition, place, other), words, known
+    nodes = [found for found in places(definition) if getattr(found[1], "lineno", 0) in inside]
+    for place, node, scope in nodes:
+        for other, words, rank in _others(node, scope):
+            key = (place, "" if other is None else ast.dump(other))
+            if key not in seen:
+                seen.add(key)
+                yield changed(definition, place, other), words, rank
+    for group in alike(nodes):
+        for together in zip(*(steps(node, scope) for _, node, scope in group), strict=False):
+            if len({words for _, words in together}) == 1:
+                whole: ast.AST = definition
+                for (place, _, _), (other, _) in zip(group, together, strict=True):
+                    whole = changed(whole, place, other)
+                yield whole, together[0][1], 0
 
 
-def _others(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST | None, str, bool]]:
-    """What may take a node's place, in words, and whether it is a change of a known step."""
-    yield from ((other, words, True) for other, words in steps(node, scope))
+def _others(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST | None, str, int]]:
+    """What may take a node's place, in words, and the rank of the words."""
+    yield from ((other, words, 0) for other, words in steps(node, scope))
+    ranks = {words: rank for rank, words in enumerate(dict.fromkeys(OPERATOR_WORDS.values()), 1)}
     for operator, words in OPERATOR_WORDS.items():
-        yield from ((other, words, False) for other in OPERATORS[operator](node, scope))
+        yield from ((other, words, ranks[words]) for other in OPERATORS[operator](node, scope))
 
 
 def _executed(

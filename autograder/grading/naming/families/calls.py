@@ -3,8 +3,36 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterator, Mapping
+from itertools import combinations
 
+from .expressions import Scope
+
+OVERFLOWS = "exponentials are taken of scores as they come: of large ones they are infinite"
+SLICE = "a slice is too long or too short"
+_LARGER = "the larger of two is taken where they should be put together"
+_LOGARITHMS = "logarithms are added where the numbers that they stand for should be"
+_LAYERS = "two layers change places"
+#: of calls: other texts with their arguments, and what they do
+_OTHER_CALLS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "logaddexp": (
+        ("torch.log(torch.exp({0}) + torch.exp({1}))", OVERFLOWS),
+        ("({0}) + ({1})", _LOGARITHMS),
+        ("torch.maximum({0}, {1})", _LARGER),
+    ),
+    "logsumexp": (
+        ("torch.log(torch.exp({0}).sum({1}))", OVERFLOWS),
+        ("({0}).sum({1})", _LOGARITHMS),
+        ("({0}).amax({1})", _LARGER),
+    ),
+    "range": (("range({0}, {1} - {2} + 1, {2})", "a last part that is shorter is left out"),),
+    "slice": (("slice({0}, {1} + 1)", SLICE), ("slice({0}, {1} - 1)", SLICE)),
+    "amax": (("({0}).argmax({1})", "the place of the largest is taken in place of its value"),),
+    "repeat_interleave": (
+        ("({0}).repeat(1, {1}, 1, 1)", "heads are repeated in turns, not each for its group"),
+    ),
+}
 #: of calls: a keyword, other values of it, and what they do
 _KEYWORDS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     "Linear": (
@@ -28,6 +56,7 @@ _ROUNDS = {
 def of_call(node: ast.Call, called: str) -> Iterator[tuple[str, str]]:
     """Other keywords, the parts in the opposite order, a diagonal above or below."""
     yield from _with_keywords(node, called)
+    yield from _others(node, called)
     if called in ("cat", "stack") and node.args:
         turned = ast.parse(f"list({ast.unparse(node.args[0])})[::-1]", mode="eval").body
         text = ast.unparse(ast.Call(node.func, [turned, *node.args[1:]], node.keywords))
@@ -36,6 +65,53 @@ def of_call(node: ast.Call, called: str) -> Iterator[tuple[str, str]]:
         yield f"list({ast.unparse(node)})[{part}]", words
     if called in ("tril", "triu") and isinstance(node.func, ast.Attribute):
         yield from _diagonals(node, called)
+
+
+def _others(node: ast.Call, called: str) -> Iterator[tuple[str, str]]:
+    """What takes the place of a call: a method's object is its first argument."""
+    arguments = [ast.unparse(part) for part in (*node.args, *node.keywords)]
+    if isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) != "torch":
+        arguments.insert(0, ast.unparse(node.func.value))
+    for text, words in _OTHER_CALLS.get(called, ()):
+        if all(f"{{{index}}}" not in text for index in range(len(arguments), 3)):
+            yield text.format(*arguments), words
+    if len(node.args) == 1 and isinstance(node.args[0], ast.BinOp):
+        part, function = node.args[0], ast.unparse(node.func)
+        left, right = ast.unparse(part.left), ast.unparse(part.right)
+        if isinstance(part.op, ast.Add):
+            words = "a function is applied to one part of a sum, not to the whole"
+            yield from (
+                (f"{function}({left}) + {right}", words),
+                (f"{left} + {function}({right})", words),
+            )
+
+
+def of_whole(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, str]]:
+    """Two layers that change places wherever they stand; one of several results not kept."""
+    if isinstance(node, ast.FunctionDef) and node.name != "__init__":
+        used = {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
+        attributes = [name for name in scope.attributes if name in used]
+        for one, other in combinations(attributes, 2):
+            yield _Exchanged({one: other, other: one}).visit(copy.deepcopy(node)), _LAYERS
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
+        for index, target in enumerate(node.targets[0].elts):
+            if isinstance(target, ast.Name):
+                kept = [*node.targets[0].elts]
+                kept[index] = ast.Name("_", ast.Store())
+                targets: list[ast.expr] = [ast.Tuple(kept, ast.Store())]
+                yield ast.Assign(targets, node.value), "one of several results is not kept"
+
+
+class _Exchanged(ast.NodeTransformer):
+    """Other attributes of `self`."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802 - ast's own name
+        if isinstance(node.value, ast.Name) and node.value.id == "self":
+            node.attr = self._names.get(node.attr, node.attr)
+        return self.generic_visit(node)
 
 
 def of_tuple(value: ast.Tuple) -> Iterator[tuple[str, str]]:

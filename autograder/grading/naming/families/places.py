@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 
 from .expressions import Scope
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+
+#: of a dumped tree: what names things
+_NAMED = re.compile(r"\b(id|attr)='\w+'")
 
 #: the path to a node from the root: fields, and positions in lists
 Place = tuple[str | int, ...]
@@ -47,6 +52,22 @@ def places(
             for index, item in enumerate(value):
                 if isinstance(item, ast.AST):
                     yield from places(item, (*place, field, index), scope)
+
+
+def alike(
+    found: Iterable[tuple[Place, ast.AST, Scope]],
+) -> list[list[tuple[Place, ast.AST, Scope]]]:
+    """Groups of places in parallel steps: statements that differ in names only, and their parts."""
+    statements: dict[Place, str] = {}
+    groups: defaultdict[tuple[Place, str, Place], list[tuple[Place, ast.AST, Scope]]]
+    groups = defaultdict(list)
+    for place, node, scope in found:
+        if isinstance(node, ast.Assign):
+            statements[place] = _NAMED.sub("", ast.dump(node))
+        own = next((s for s in statements if place[: len(s)] == s), None)
+        if own is not None:
+            groups[own[:-1], statements[own], place[len(own) :]].append((place, node, scope))
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def _names(function: ast.FunctionDef) -> tuple[str, ...]:
