@@ -76,7 +76,7 @@ def _wanted(exercise: Exercise, names: Sequence[str]) -> bool:
 def _said(
     course: Course, runner: SuiteRunner, exercise: Exercise, fresh: bool, read: Read
 ) -> Iterator[Said]:
-    namer = Namer(runner, exercise, course.variants("misconceptions", exercise))
+    namer = Namer(runner, course, exercise)
     for answer in unseen_of(exercise, course.root / "tests" / "unseen"):
         if answer.means and answer.is_fresh == fresh:
             yield _one(namer, answer, read)

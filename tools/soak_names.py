@@ -83,9 +83,8 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
 def _name(course: Course, exercise: Exercise, names: Sequence[str], seeds: range) -> list[Named]:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")  # what torch says about mistakes
-    path = course.variants("misconceptions", exercise)
     runner = collect_suites(course.root, [exercise.hidden_suite])
-    return list(_counted(Diagnosis(runner, exercise, path), exercise, names, seeds))
+    return list(_counted(Diagnosis(runner, course, exercise), exercise, names, seeds))
 
 
 def _counted(

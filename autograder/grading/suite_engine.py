@@ -67,9 +67,7 @@ class SuiteEngine:
         exercises = [exercise for a in assignments for exercise in a.exercises]
         runner = collect_suites(self.course.root, [e.hidden_suite for e in exercises])
         diagnoses = {
-            exercise.hidden_suite: Diagnosis(
-                runner, exercise, self.course.variants("misconceptions", exercise)
-            )
+            exercise.hidden_suite: Diagnosis(runner, self.course, exercise)
             for exercise in exercises
         }
         return SubmissionGrader(runner, fork_server, suite_digests, diagnoses, secret, self.seed)

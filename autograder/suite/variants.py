@@ -23,7 +23,8 @@ class Variant:
     """One implementation of a question.
 
     `confuses` and `hint` are empty for a right one; `names` are those that fit an answer of known
-    intent, which is no entry of the catalogue itself.
+    intent, which is no entry of the catalogue itself. An alternative that `is_usual` is what many
+    write: families of mistakes are made of it, too.
     """
 
     question: str
@@ -32,6 +33,7 @@ class Variant:
     confuses: str = ""
     hint: str = ""
     names: tuple[str, ...] = ()
+    is_usual: bool = False
 
 
 def misconception(question: str, *, confuses: str, hint: str) -> Callable[[T], T]:
@@ -44,12 +46,12 @@ def misconception(question: str, *, confuses: str, hint: str) -> Callable[[T], T
     return mark
 
 
-def alternative(question: str) -> Callable[[T], T]:
-    """Marks a right but unusual implementation."""
+def alternative(question: str, *, is_usual: bool = False) -> Callable[[T], T]:
+    """Marks a right implementation that differs from the solution; most are unusual."""
 
     def mark(implementation: T) -> T:
         name = implementation.__name__
-        return _marked(implementation, Variant(question, name, implementation))
+        return _marked(implementation, Variant(question, name, implementation, is_usual=is_usual))
 
     return mark
 

@@ -167,8 +167,8 @@ def behaviour_of(tests: Mapping[str, Answered]) -> str:
 def _call(event: Event, with_shares: bool) -> Call:
     tensors: list[torch.Tensor] = []
     form = _form(event.value, tensors, with_sizes=not with_shares)[:_MOST_CHARACTERS]
-    bound = _OF_GRADIENTS if event.operation in _GRADIENTS else 1.0
-    pairs = [pair for tensor in tensors[:_MOST_TENSORS] for pair in _figures(tensor, bound)]
+    largest = _largest(tensors[:_MOST_TENSORS]) if event.operation in _GRADIENTS else None
+    pairs = [pair for tensor in tensors[:_MOST_TENSORS] for pair in _figures(tensor, largest)]
     figures, bounds = tuple(figure for figure, _ in pairs), tuple(bound for _, bound in pairs)
     measured = tensors[:_MOST_TENSORS] if with_shares else []
     shares = tuple(share for tensor in measured for share in _shares(tensor))
@@ -205,8 +205,18 @@ def _is_plain(tensor: torch.Tensor) -> bool:
     return dense and not tensor.is_complex() and 0 < tensor.numel() <= _MOST_NUMBERS
 
 
-def _figures(tensor: torch.Tensor, of_gradients: float) -> Iterator[tuple[float, float]]:
-    """Figures of a tensor, each with how far rounding may move it, in float32 of gradients more."""
+def _largest(tensors: Iterable[torch.Tensor]) -> float:
+    """The largest finite number."""
+    plain = (t.detach().double().nan_to_num(0.0, 0.0, 0.0) for t in tensors if _is_plain(t))
+    return max((float(tensor.abs().max()) for tensor in plain), default=0.0)
+
+
+def _figures(tensor: torch.Tensor, of_gradients: float | None) -> Iterator[tuple[float, float]]:
+    """Figures of a tensor, each with how far rounding may move it.
+
+    Of a gradient that is further: in float32, and by the largest of all of them, which may be part
+    of sums that cancel.
+    """
     if not _is_plain(tensor):
         return
     values = tensor.detach().flatten().double()
@@ -216,8 +226,9 @@ def _figures(tensor: torch.Tensor, of_gradients: float) -> Iterator[tuple[float,
         yield from ((figure, 1e-6) for figure in (odd @ _directions(len(values))[0]).tolist())
         values = values.where(finite, torch.zeros_like(values))
     is_double = tensor.dtype == torch.float64
-    bound, more = (FLOAT64, 1.0) if is_double else (FLOAT32, of_gradients)
-    size = max(1.0, float(values.abs().max()))
+    bound = FLOAT64 if is_double else FLOAT32
+    more = 1.0 if is_double or of_gradients is None else _OF_GRADIENTS
+    size = max(1.0, float(values.abs().max()), of_gradients or 0.0)
     far = more * (bound.atol * size + bound.rtol * values.abs())
     places = _places(len(values))
     yield from zip(values[places].tolist(), far[places].tolist(), strict=True)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Protocol
 
+from ...course import Course
 from ...records import Exercise, QuestionResult, Verdict
 from ...sandbox.batch import Batch
 from ...suite.variants import Variant
@@ -68,9 +68,9 @@ class _Found:
 class Diagnosis:
     """Diagnoses the questions of one exercise; equal answers once."""
 
-    def __init__(self, runner: SuiteRunner, exercise: Exercise, misconceptions: Path) -> None:
+    def __init__(self, runner: SuiteRunner, course: Course, exercise: Exercise) -> None:
         self._exercise = exercise
-        self._known = KnownMistakes(runner, exercise, misconceptions)
+        self._known = KnownMistakes(runner, course, exercise)
         self._diagnosed: dict[tuple[str, bytes], tuple[_Found, str]] = {}
 
     @property

@@ -9,20 +9,21 @@ from __future__ import annotations
 import copy
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, cached_property
-from pathlib import Path
 from types import FunctionType, MappingProxyType
 from typing import Any
 
+from ...course import Course
 from ...records import Exercise
 from ...suite.local import LocalImplementation
 from ...suite.variants import Variant, variants_in
 from ..judging.suites import SuiteRunner
 from .answered import Answered
-from .families import members
+from .families import Member, members, members_of_another
 from .fingerprint import CODE, Fingerprint
 from .probe import Probe, silence
 from .table import Table, cache_folder
@@ -59,11 +60,12 @@ class Mistake:
 class KnownMistakes:
     """The mistakes of one exercise, ready to be asked the probe's questions."""
 
-    def __init__(self, runner: SuiteRunner, exercise: Exercise, catalogue: Path) -> None:
+    def __init__(self, runner: SuiteRunner, course: Course, exercise: Exercise) -> None:
         self._runner = runner
         self._exercise = exercise
-        self._path = catalogue
-        files = (exercise.hidden_suite, exercise.solution, catalogue)
+        self._path = course.variants("misconceptions", exercise)
+        self._alternatives = course.variants("alternatives", exercise)
+        files = (exercise.hidden_suite, exercise.solution, self._path, self._alternatives)
         self._fingerprint = CODE + Fingerprint.of(files)
 
     @cached_property
@@ -96,9 +98,10 @@ class KnownMistakes:
 
     @cache  # noqa: B019
     def family_members(self, question: str) -> tuple[Mistake, ...]:
-        """Mistakes that are made of the solution: one change at a known step each."""
+        """Mistakes made of the solution and of usual alternatives: one change each."""
         with silence():  # Python warns of what some changes make of a line
-            found = tuple(members(self._exercise.solution, question, self._namespace))
+            own = tuple(members(self._exercise.solution, question, self._namespace))
+            found = own + tuple(self._others(question))
         return tuple(
             Mistake(
                 question,
@@ -111,6 +114,14 @@ class KnownMistakes:
             )
             for number, member in enumerate(found)
         )
+
+    def _others(self, question: str) -> Iterator[Member]:
+        """Of usual alternatives."""
+        for variant in variants_in(self._alternatives):
+            if variant.question == question and variant.is_usual:
+                own = sys.modules[variant.implementation.__module__]
+                names = {**self._namespace, **vars(own)}
+                yield from members_of_another(self._alternatives, variant.name, question, names)
 
     @cache  # noqa: B019
     def probe(self, question: str) -> Probe:

@@ -34,9 +34,7 @@ def groups_alike(course: Course, not_named: Iterable[Case]) -> tuple[Group, ...]
         return ()
     runner = collect_suites(course.root, suites)
     diagnoses = {
-        case.exercise.hidden_suite: Diagnosis(
-            runner, case.exercise, course.variants("misconceptions", case.exercise)
-        )
+        case.exercise.hidden_suite: Diagnosis(runner, course, case.exercise)
         for case in cases.values()
     }
     groups = (_group(diagnoses[case.exercise.hidden_suite], case) for case in cases.values())

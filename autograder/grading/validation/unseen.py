@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...course import Course
 from ...errors import ContentError
 from ...records import Exercise, QuestionResult
 from ...sandbox.batch import Batch, RawReply, reply_in
@@ -67,10 +68,10 @@ def _changed(path: Path, text: str, changes: list[list[str]]) -> str:
 class Namer:
     """Names answers to one exercise in this process: they are our own, and no student's."""
 
-    def __init__(self, runner: SuiteRunner, exercise: Exercise, misconceptions: Path) -> None:
+    def __init__(self, runner: SuiteRunner, course: Course, exercise: Exercise) -> None:
         self._runner = runner
         self._exercise = exercise
-        self._diagnosis = Diagnosis(runner, exercise, misconceptions)
+        self._diagnosis = Diagnosis(runner, course, exercise)
 
     def named(self, answer: Unseen) -> QuestionResult:
         """The result of an answer, with its name where it has one."""

@@ -136,6 +136,19 @@ def softplus_for_the_sum(output_a, lse_a, output_b, lse_b):
 # blockwise_attention
 
 
+@alternative("blockwise_attention", is_usual=True)
+def first_block_then_the_others(queries, keys, values, block_size):
+    output = lse = None
+    for start in range(0, keys.shape[-2], block_size):
+        block = slice(start, start + block_size)
+        more, more_lse = attend_block(queries, keys[..., block, :], values[..., block, :])  # noqa: F821
+        if output is None:
+            output, lse = more, more_lse
+        else:
+            output, lse = merge_blocks(output, lse, more, more_lse)  # noqa: F821
+    return output
+
+
 @alternative("blockwise_attention")
 def blocks_merged_by_the_others(queries, keys, values, block_size):
     shape = (*queries.shape[:-1], values.shape[-1])

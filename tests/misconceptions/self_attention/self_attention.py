@@ -80,7 +80,7 @@ class PlainTensors(nn.Module):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="(d_in, d_out) and the shape in which `nn.Linear` stores its weight",
+    confuses="(d_in, d_out) and the shape in which a linear layer stores its weight",
     hint="Which shape does the exercise give for the three parameters?",
 )
 class WeightsStoredTurned(nn.Module):

@@ -16,6 +16,9 @@ from .steps import steps
 from .tables import OPERATOR_WORDS
 
 _LONGEST_NAME = 60
+#: ranks of a solution's members are below this one
+_OF_ANOTHER = 1000
+_DEFINES = ast.FunctionDef | ast.ClassDef
 _NO_NAME = re.compile(r"[^a-z0-9]+")
 
 
@@ -35,14 +38,32 @@ class Member:
 def members(solution: Path, question: str, namespace: Mapping[str, Any]) -> Iterator[Member]:
     """Every change of a question's solution that can be executed."""
     text = solution.read_text(encoding="utf-8")
-    inside = solution_lines(text)
     for definition in ast.parse(text).body:
-        if getattr(definition, "name", "") != question:
-            continue
-        for other, words, rank in _changes(definition, inside):
-            answer = _executed(other, question, namespace)
-            if answer is not None:
-                yield Member(name_of(words), hint_of(words), answer, rank)
+        if isinstance(definition, _DEFINES) and definition.name == question:
+            yield from _members(definition, solution_lines(text), namespace, 0)
+
+
+def members_of_another(
+    alternative: Path, name: str, question: str, namespace: Mapping[str, Any]
+) -> Iterator[Member]:
+    """The same of an alternative, of which all may be changed; told where no other is."""
+    for definition in ast.parse(alternative.read_text(encoding="utf-8")).body:
+        if isinstance(definition, _DEFINES) and definition.name == name:
+            lines = range(definition.lineno, (definition.end_lineno or 0) + 1)
+            definition.decorator_list, definition.name = [], question
+            yield from _members(definition, frozenset(lines), namespace, _OF_ANOTHER)
+
+
+def _members(
+    definition: ast.FunctionDef | ast.ClassDef,
+    inside: frozenset[int],
+    namespace: Mapping[str, Any],
+    least: int,
+) -> Iterator[Member]:
+    for other, words, rank in _changes(definition, inside):
+        answer = _executed(other, definition.name, namespace)
+        if answer is not None:
+            yield Member(name_of(words), hint_of(words), answer, least + rank)
 
 
 def name_of(words: str) -> str:

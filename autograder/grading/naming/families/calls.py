@@ -22,13 +22,13 @@ _OTHER_CALLS: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("torch.maximum({0}, {1})", _LARGER),
     ),
     "logsumexp": (
-        ("torch.log(torch.exp({0}).sum({1}))", OVERFLOWS),
-        ("({0}).sum({1})", _LOGARITHMS),
-        ("({0}).amax({1})", _LARGER),
+        ("torch.log(torch.exp({0}).sum({rest}))", OVERFLOWS),
+        ("({0}).sum({rest})", _LOGARITHMS),
+        ("({0}).amax({rest})", _LARGER),
     ),
     "range": (("range({0}, {1} - {2} + 1, {2})", "a last part that is shorter is left out"),),
     "slice": (("slice({0}, {1} + 1)", SLICE), ("slice({0}, {1} - 1)", SLICE)),
-    "amax": (("({0}).argmax({1})", "the place of the largest is taken in place of its value"),),
+    "amax": (("({0}).argmax({rest})", "the place of the largest is taken in place of its value"),),
     "repeat_interleave": (
         ("({0}).repeat(1, {1}, 1, 1)", "heads are repeated in turns, not each for its group"),
     ),
@@ -74,7 +74,11 @@ def _others(node: ast.Call, called: str) -> Iterator[tuple[str, str]]:
         arguments.insert(0, ast.unparse(node.func.value))
     for text, words in _OTHER_CALLS.get(called, ()):
         if all(f"{{{index}}}" not in text for index in range(len(arguments), 3)):
-            yield text.format(*arguments), words
+            yield text.format(*arguments, rest=", ".join(arguments[1:])), words
+    if _is_layer(node.func) and len(node.args) == 1:
+        layer, value = ast.unparse(node.func), ast.unparse(node.args[0])
+        yield f"({value}) @ {layer}.weight", "a layer's weight is used without its transpose"
+        yield f"torch.nn.functional.linear({value}, {layer}.weight)", "a layer's bias is not used"
     if len(node.args) == 1 and isinstance(node.args[0], ast.BinOp):
         part, function = node.args[0], ast.unparse(node.func)
         left, right = ast.unparse(part.left), ast.unparse(part.right)
@@ -84,6 +88,11 @@ def _others(node: ast.Call, called: str) -> Iterator[tuple[str, str]]:
                 (f"{function}({left}) + {right}", words),
                 (f"{left} + {function}({right})", words),
             )
+
+
+def _is_layer(node: ast.expr) -> bool:
+    """Whether it is `self.name`."""
+    return isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self"
 
 
 def of_whole(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, str]]:

@@ -38,6 +38,8 @@ def _of_value(value: ast.expr, scope: Scope, returned: bool) -> Iterator[tuple[s
         yield text.format(e=step), words
     for name in scope.names[:2] if returned else ():  # arguments
         yield f"({step}) / {name}.norm(dim=-1)", "the result is divided by the length of a vector"
+        yield f"{name}.sum(1)", "a sum runs over dimension 1"
+        yield f"{name}.mean(1)", "a mean is taken over dimension 1"
     if returned and "p" in scope.names:
         yield f"({step}) * (1 - p)", "the result is multiplied by 1 - p where it should not be"
     for name in scope.names if returned else ():
@@ -68,6 +70,8 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[tuple[str, str]]:
         yield f"({left}).mT @ ({right})", "one side of a product is transposed that should not be"
         yield f"({left}) @ ({right}).mT", "one side of a product is transposed that should not be"
         yield f"({right}) @ ({left})", "the two sides of a product change places"
+        own = "every vector is multiplied with itself"
+        yield f"(({left}) * ({left})).sum(-1)", own
         yield f"torch.ones_like({left}) @ ({right})", "the weights of a sum are left out"
         mean = "a plain mean is taken where a weighted sum is asked for"
         yield f"torch.ones_like({left}) @ ({right}) / ({left}).shape[-1]", mean

@@ -66,6 +66,8 @@ WRAPPED: tuple[tuple[str, str], ...] = (
         "torch.where(({e}) == ({e}).amax(-1, keepdim=True), 1.0, 0.0).to({e})",
         "only the largest counts",
     ),
+    ("({e})[1:]", "the first one is left out"),
+    ("({e})[:-1]", "the last one is left out"),
     ("({e}).tolist()", "a list comes back, not a tensor"),
     ("torch.tensor(({e}).tolist())", "numbers leave torch: gradient and dtype are lost"),
     ("({e}).double()", "something is made float64, whatever dtype is asked for"),

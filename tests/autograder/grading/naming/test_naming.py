@@ -234,7 +234,7 @@ def diagnosis(course: Course, tmp_path_factory: pytest.TempPathFactory) -> Any:
     runner = collect_suites(course.root, [exercise.hidden_suite])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        found = Diagnosis(runner, exercise, course.variants("misconceptions", exercise))
+        found = Diagnosis(runner, course, exercise)
 
     def name(function: Any, text: str = "") -> QuestionResult:
         answers = {"query_scores": function}

@@ -27,7 +27,7 @@ def said(course: Course) -> dict[tuple[str, str], QuestionResult]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for exercise in exercises:
-            namer = Namer(runner, exercise, course.variants("misconceptions", exercise))
+            namer = Namer(runner, course, exercise)
             for answer in unseen_of(exercise, course.root / "tests" / "unseen"):
                 found[answer.question, answer.means] = namer.named(answer)
     return found
