@@ -67,12 +67,14 @@ def _shown(
     except SubmissionError as error:
         code = f"# the answer can't be shown: {error}\n"
     messages = [test.message.split("\n") for test in first.question.tests if not test.passed]
-    calls = [line.rstrip(":") for message in messages for line in message if line.endswith(":")]
+    called = first.question.question
+    lines = [line for message in messages for line in message if line.endswith(":")]
+    calls = [line.rstrip(":") for line in lines if line.startswith(called)]
     told = next((message[0] for message in messages if not message[0].endswith(":")), "")
     return UnnamedMistake(
         assignment=first.result.assignment,
         exercise=first.exercise,
-        question=first.question.question,
+        question=called,
         mark=first.mark,
         answers=len(group),
         code=code,

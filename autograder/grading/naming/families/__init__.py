@@ -79,7 +79,11 @@ def hint_of(words: str) -> str:
 def _changes(definition: ast.stmt, inside: frozenset[int]) -> Iterator[tuple[ast.AST, str, int]]:
     """Every change: of one node, and the same of all steps that differ in their names only."""
     seen: set[tuple[Place, str]] = set()
-    nodes = [found for found in places(definition) if getattr(found[1], "lineno", 0) in inside]
+    nodes = [
+        found
+        for found in places(definition)
+        if getattr(found[1], "lineno", 0) in inside or isinstance(found[1], ast.FunctionDef)
+    ]
     for place, node, scope in nodes:
         for other, words, rank in _others(node, scope):
             key = (place, "" if other is None else ast.dump(other))

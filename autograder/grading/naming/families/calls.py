@@ -150,6 +150,6 @@ def _diagonals(node: ast.Call, called: str) -> Iterator[tuple[str, str]]:
     matrix, *numbers = node.args if is_module else [node.func.value, *node.args]
     numbers += [keyword.value for keyword in node.keywords]
     own = ast.unparse(numbers[0]) if numbers else "0"
-    for step in (1, -1):
+    for step in (1, 2, -1, -2):
         text = f"torch.{called}({ast.unparse(matrix)}, ({own}) + ({step}))"
-        yield text, "the mask begins one diagonal too early or too late"
+        yield text, "the mask begins some diagonals too early or too late"

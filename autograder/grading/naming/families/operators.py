@@ -26,6 +26,8 @@ _TWINS = (
     ("exp", "expm1"),
     ("mul", "add"),
     ("stack", "cat"),
+    ("cos", "sin"),
+    ("exp", "exp2"),
 )
 
 #: swapping the arguments of these changes nothing

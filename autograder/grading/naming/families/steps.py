@@ -70,8 +70,9 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[tuple[str, str]]:
         yield f"({left}).mT @ ({right})", "one side of a product is transposed that should not be"
         yield f"({left}) @ ({right}).mT", "one side of a product is transposed that should not be"
         yield f"({right}) @ ({left})", "the two sides of a product change places"
-        own = "every vector is multiplied with itself"
-        yield f"(({left}) * ({left})).sum(-1)", own
+        yield f"(({left}) * ({left})).sum(-1)", "every vector is multiplied with itself"
+        yield f"(({left}) * ({right})).sum(0)", "a sum runs over the first dimension"
+        yield f"(({left}) - ({right})).square().sum(-1)", "distances take the place of products"
         yield f"torch.ones_like({left}) @ ({right})", "the weights of a sum are left out"
         mean = "a plain mean is taken where a weighted sum is asked for"
         yield f"torch.ones_like({left}) @ ({right}) / ({left}).shape[-1]", mean
@@ -86,6 +87,8 @@ def _divided_afterwards(scores: ast.expr) -> Iterator[tuple[str, str]]:
 def _along_others(node: ast.Call, called: str) -> Iterator[tuple[str, str]]:
     for index, keyword in enumerate(node.keywords):
         if keyword.arg == "dim":
+            kept = ", ".join(map(ast.unparse, node.args))
+            yield f"{ast.unparse(node.func)}({kept})", f"`{called}` runs over all numbers at once"
             for dim in (-1, -2, 0, 1):
                 others = [*node.keywords]
                 others[index] = ast.keyword("dim", ast.Constant(dim))

@@ -46,6 +46,8 @@ WRAPPED: tuple[tuple[str, str], ...] = (
     ("({e}).transpose(1, 2).flatten(2)", "heads are merged that should stay apart"),
     ("({e}).flip(-1)", "numbers come in the opposite order"),
     ("({e}).flip(0)", "numbers come in the opposite order"),
+    ("({e}).flip(1)", "numbers come in the opposite order"),
+    ("({e})[:, :1]", "the first one of dimension 1 comes back, and no other"),
     ("torch.softmax({e}, -1)", "a softmax is applied that is one too many"),
     ("({e}) / ({e}).norm(dim=-1, keepdim=True)", "vectors are brought to length one"),
     ("({e}) / ({e}).sum(-1, keepdim=True)", "rows are made to sum to one that should not be"),
@@ -94,7 +96,10 @@ OF_SOFTMAX: tuple[tuple[str, str], ...] = (
 )
 OF_MASK: tuple[tuple[str, str], ...] = (
     ("({s})", "the mask has no effect"),
-    *((f"({{s}}).masked_fill({{m}}, {fill})", FILL) for fill in (0, -1, -5, -10, -20, -100)),
+    *(
+        (f"({{s}}).masked_fill({{m}}, {fill})", FILL)
+        for fill in (0, -1, -2, -3, -4, -5, -10, -20, -50, -100)
+    ),
     ("({s}).masked_fill({m}, 1e-9)", FILL),
     ("({s}).masked_fill({m}, ({s}).min().item())", FILL),
     ("({s}).masked_fill({m}, float('inf'))", "masked scores get plus infinity, not minus"),
