@@ -66,6 +66,10 @@ validate: setup-grade ## prove the content: solutions pass, stubs fail, every kn
 names: setup-grade ## name wrong answers that were written from the questions alone (NAMES passes options, as NAMES=--fresh)
 	@$(PY) tools/names.py $(NAMES)
 
+.PHONY: student-mistakes
+student-mistakes: setup-grade ## write what known mistakes answer to the public checks, for the bundle (then: make release)
+	@$(PY) tools/student_mistakes.py $(NAMES)
+
 .PHONY: release
 release: setup-grade ## write assignments/ and the bundle for students
 	@$(AUTOGRADER) release

@@ -11,14 +11,14 @@ from pathlib import Path
 from string import Template
 
 from ..course import Course
-from ..course.manifest import AFTERWARDS, HINTS, MANIFEST, manifest_text, texts_text
+from ..course.manifest import AFTERWARDS, HINTS, MANIFEST, MISTAKES, manifest_text, texts_text
 from ..course.points import points_of
 from ..deadlines import duedate_text
 from ..errors import ContentError
 from ..records import Assignment, Exercise
 from ..suite.traits import traits_of
 from .extras import extras_of
-from .hints import afterwards_of, hints_of
+from .hints import afterwards_of, hints_of, mistakes_of
 from .ipynb import notebook_json
 from .nbgrader_release import generate_assignment
 from .notebook import source_notebook
@@ -68,6 +68,7 @@ def released_assignment(
     texts: dict[str, Mapping[str, object]] = {
         HINTS: hints_of(course.root, assignment),
         AFTERWARDS: afterwards_of(course.root, assignment),
+        MISTAKES: mistakes_of(course.root, assignment),
     }
     extras = extras_of(course.root, assignment)
     files = {

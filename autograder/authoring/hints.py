@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 from typing import Any
 
+from ..course.manifest import MISTAKES
 from ..errors import ContentError
 from ..records import Assignment
 
@@ -30,6 +32,17 @@ def afterwards_of(root: Path, assignment: Assignment) -> dict[str, str]:
     path = root / "source" / assignment.name / AFTERWARDS
     texts = _by_question(path, assignment)
     return {name: _hints(path, name, [given] if given else given)[0] for name, given in texts}
+
+
+def mistakes_of(root: Path, assignment: Assignment) -> dict[str, Any]:
+    """Sealed sentences of known mistakes, by question; `make student-mistakes` writes them."""
+    path = root / "source" / assignment.name / MISTAKES
+    if not path.is_file():
+        return {}
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8"))["questions"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ContentError(path, None, f"damaged: {error!r}", "make student-mistakes") from error
 
 
 def _by_question(path: Path, assignment: Assignment) -> list[tuple[str, Any]]:

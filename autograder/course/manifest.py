@@ -18,6 +18,8 @@ from ..errors import UserError
 MANIFEST = "assignment.json"
 HINTS = "hints.json"
 AFTERWARDS = "afterwards.json"
+#: one sealed sentence for each known mistake, by question
+MISTAKES = "mistakes.json"
 
 
 @dataclass(frozen=True, slots=True)

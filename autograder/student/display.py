@@ -59,7 +59,7 @@ def headline(question: CheckedQuestion) -> str:
 def remarks(question: CheckedQuestion) -> list[str]:
     """What is to be said of the question itself, above its checks."""
     stopped = [_STOPPED_HINT] if question.standing is Standing.STOPPED else []
-    return [*stopped, *question.note.splitlines()]
+    return [*stopped, *question.note.splitlines(), *question.mistake.splitlines()]
 
 
 def as_text(question: CheckedQuestion, only_first: bool = False) -> str:

@@ -1,14 +1,17 @@
-"""Remembers what a check asked last, so that a failure can show the call."""
+"""Remembers what a check asked last, so that a failure can show the call; and all that came."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
+from ..errors import AnswerFault, AnswerRaised
 from ..suite import Gradients, Implementation, Layer, Outcome, Step, Watched
+from .known_mistakes import RAISED, told
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +34,25 @@ class Asked:
 
 
 class Recorder:
-    """An implementation that passes everything on, and keeps the last step."""
+    """An implementation that passes everything on, and keeps the last step.
+
+    `said` is all that came in the check, as known mistakes are compared by.
+    """
 
     def __init__(self, inner: Implementation) -> None:
         self._inner = inner
         self.last: Asked | None = None
+        self.said: list[str] = []
 
     def start(self) -> None:
         """Forgets the steps of the check before."""
-        self.last = None
+        self.last, self.said = None, []
 
     def call(self, name: str, args: Sequence[Any]) -> Outcome:
         """See `Implementation.call`."""
         self.last = Asked(name, tuple(args))
-        outcome = self._inner.call(name, args)
+        with self.faults():
+            outcome = self._inner.call(name, args)
         self.returned(outcome.value)
         return outcome
 
@@ -53,8 +61,10 @@ class Recorder:
     ) -> Gradients:
         """See `Implementation.gradients`."""
         self.last = Asked(name, tuple(args), gradients=True)
-        found = self._inner.gradients(name, args, cotangent, frozen)
+        with self.faults():
+            found = self._inner.gradients(name, args, cotangent, frozen)
         self.returned(found.value)
+        self.said.append(told(found.inputs))
         return found
 
     def steps(self, name: str, steps: Sequence[Step]) -> tuple[Any, ...]:
@@ -74,10 +84,25 @@ class Recorder:
     def build(self, name: str, args: Sequence[Any]) -> Layer:
         """See `Implementation.build`."""
         self.last = Asked(name, (), built=tuple(args))
-        return _RecordedLayer(self, self._inner.build(name, args), self.last)
+        with self.faults():
+            layer = self._inner.build(name, args)
+            shapes = {weight: tuple(found.shape) for weight, found in layer.weights().items()}
+        self.said.append(told(shapes))
+        return _RecordedLayer(self, layer, self.last)
+
+    @contextlib.contextmanager
+    def faults(self) -> Iterator[None]:
+        """Takes note of what is raised."""
+        try:
+            yield
+        except AnswerFault as fault:
+            name = fault.type_name if isinstance(fault, AnswerRaised) else type(fault).__name__
+            self.said.append(RAISED + name)
+            raise
 
     def returned(self, value: Any) -> None:
         """Takes note of the last step's result."""
+        self.said.append(told(value))
         if self.last is not None:
             self.last = replace(self.last, value=value, returned=True)
 
@@ -89,7 +114,8 @@ class _RecordedLayer:
     def forward(self, args: Sequence[Any]) -> Outcome:
         """See `Layer.forward`."""
         self._recorder.last = replace(self._state, args=tuple(args))
-        outcome = self._inner.forward(args)
+        with self._recorder.faults():
+            outcome = self._inner.forward(args)
         self._recorder.returned(outcome.value)
         return outcome
 
@@ -98,8 +124,10 @@ class _RecordedLayer:
     ) -> Gradients:
         """See `Layer.gradients`."""
         self._recorder.last = replace(self._state, args=tuple(args), gradients=True)
-        found = self._inner.gradients(args, cotangent, frozen)
+        with self._recorder.faults():
+            found = self._inner.gradients(args, cotangent, frozen)
         self._recorder.returned(found.value)
+        self._recorder.said.append(told([found.inputs, found.weights]))
         return found
 
     def steps(self, steps: Sequence[Step]) -> tuple[Any, ...]:

@@ -51,7 +51,8 @@ class CheckedTest:
 class CheckedQuestion:
     """One question, its public checks, and the first lines that the answer printed.
 
-    `note` says what else the student should know: another name, a cell that was changed since.
+    `note` says what else the student should know: another name, a cell that was changed since;
+    `mistake` what the answer seems to confuse, if a known mistake answers the same.
     """
 
     question: str
@@ -59,6 +60,7 @@ class CheckedQuestion:
     tests: tuple[CheckedTest, ...] = ()
     printed: str = ""
     note: str = ""
+    mistake: str = ""
 
 
 @dataclass(frozen=True, slots=True)

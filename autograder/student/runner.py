@@ -20,6 +20,7 @@ from ..errors import AnswerFault, GraderError
 from ..suite import LocalImplementation
 from ..suite.plugin import ANSWERS
 from .explaining import Surroundings, explained, is_stub
+from .known_mistakes import sentence_of
 from .output import Printed, quiet
 from .recording import Asked, Recorder
 from .results import CheckedQuestion, CheckedTest, Standing, standing_of
@@ -57,14 +58,14 @@ def run_checks(
     that takes more than `SECONDS` is `too_slow`. Raises `GraderError` for a checks file that can't
     be used.
     """
-    return _run(suite, _Run(implementation, around, questions, on_question)).results()
+    return _run(suite, _Run(suite, implementation, around, questions, on_question)).results()
 
 
 def step_to_trace(
     suite: Path, implementation: LocalImplementation, around: Surroundings, question: str
 ) -> Asked | None:
     """The call at which a question's first check fails; the last one where all pass."""
-    return _run(suite, _Run(implementation, around, {question}, lambda name: None)).step
+    return _run(suite, _Run(suite, implementation, around, {question}, lambda name: None)).step
 
 
 def _run(suite: Path, run: _Run) -> _Run:
@@ -101,6 +102,7 @@ class _Found:
     faults: list[str] = field(default_factory=list)
     printed: str = ""
     is_too_slow: bool = False
+    said: list[str] = field(default_factory=list)
 
 
 class _Run:
@@ -108,11 +110,13 @@ class _Run:
 
     def __init__(
         self,
+        suite: Path,
         implementation: LocalImplementation,
         around: Surroundings,
         questions: Collection[str] | None,
         on_question: OnQuestion,
     ) -> None:
+        self._checks = suite.parent
         self.output = Printed()
         self.problem: str | None = None
         self._failed_at: Asked | None = None
@@ -189,6 +193,7 @@ class _Run:
     def _record(self, item: pytest.Item, failure: BaseException | None) -> None:
         found = self._found[_question(item)]
         self._running = None
+        found.said += self._answers.said
         # what the first check that fails printed says most
         is_first = failure is not None and all(test.passed for test in found.tests)
         before, now = found.printed, self.output.text
@@ -211,7 +216,9 @@ class _Run:
             standing = Standing.TOO_SLOW
         else:
             standing = standing_of(tests, found.faults)
-        return CheckedQuestion(question, standing, tests, found.printed)
+        known = standing is Standing.FIX
+        mistake = sentence_of(self._checks, question, found.said) if known else ""
+        return CheckedQuestion(question, standing, tests, found.printed, mistake=mistake)
 
 
 def _question(item: pytest.Item) -> str:

@@ -1,0 +1,98 @@
+"""What `check` says of a known mistake, and what the bundle must not say."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+from autograder.course import Course, load_course
+from autograder.course.manifest import MISTAKES
+from autograder.student import as_text, check_folder
+from autograder.student.known_mistakes import sealed, sentence_of, told
+from autograder.suite.variants import variants_in
+
+ROOT = Path(__file__).resolve().parents[3]
+ANSWER = """
+import torch
+
+def naive_softmax(scores):
+    powers = torch.exp(scores)
+    return powers / powers.sum()
+"""
+
+
+@pytest.fixture(scope="module")
+def course() -> Course:
+    return load_course(ROOT)
+
+
+@pytest.fixture(scope="module")
+def tool() -> ModuleType:
+    place = ROOT / "tools" / "student_mistakes.py"
+    spec = importlib.util.spec_from_file_location("student_mistakes", place)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An assignment as students have it, with a wrong answer."""
+    released = ROOT / "assignments" / "simplified_attention"
+    shutil.copytree(released, tmp_path / "work", ignore=shutil.ignore_patterns("*.ipynb"))
+    (tmp_path / "work" / "softmax.py").write_text(ANSWER)
+    return tmp_path / "work"
+
+
+def _checked(folder: Path) -> str:
+    (exercise,) = check_folder(folder, ["naive_softmax"])
+    return "\n".join(map(as_text, exercise.questions))
+
+
+def test_a_mistake_is_named_with_the_sentence_that_the_instructor_reads(folder: Path) -> None:
+    catalogue = ROOT / "tests" / "misconceptions" / "simplified_attention" / "softmax.py"
+    hints = {v.hint for v in variants_in(catalogue) if v.question == "naive_softmax"}
+    assert sum(hint in _checked(folder) for hint in hints) == 1
+
+
+@pytest.mark.parametrize("damage", ["", "[", "{}", '{"naive_softmax": 3}'])
+def test_a_bundle_without_sentences_checks_all_the_same(folder: Path, damage: str) -> None:
+    (folder / "checks" / MISTAKES).write_text(damage)
+    assert "It looks as if" not in _checked(folder)
+
+
+def test_a_sentence_is_read_with_the_same_answers_only(tmp_path: Path) -> None:
+    said = [told(torch.tensor([1.0, -0.0])), "raised ValueError"]
+    place, text = sealed("Which sum is it?", said)
+    (tmp_path / MISTAKES).write_text(json.dumps({"question": {place: text}}))
+    again = [told(torch.tensor([1.0 + 1e-7, 0.0])), "raised ValueError"]
+    assert sentence_of(tmp_path, "question", again) == "Which sum is it?"
+    assert sentence_of(tmp_path, "question", [told(torch.tensor([1.0, 2.0])), again[1]]) == ""
+    assert sentence_of(tmp_path, "another", again) == ""
+
+
+def test_the_bundle_holds_no_sentence_no_name_and_no_code(course: Course) -> None:
+    for assignment in course.assignments:
+        text = (ROOT / "assignments" / assignment.name / "checks" / MISTAKES).read_text()
+        questions = json.loads(text)
+        for of_question in questions.values():
+            for place, sentence in of_question.items():
+                int(place, 16)
+                assert not set(sentence) & set(" `(_.'")
+        for exercise in assignment.exercises:
+            for variant in variants_in(course.variants("misconceptions", exercise)):
+                assert f'"{variant.name}"' not in text and variant.hint not in text
+
+
+def test_what_the_bundle_says_is_of_the_checks_and_the_catalogue_as_they_are(
+    course: Course, tool: ModuleType
+) -> None:
+    old = [a.name for a in course.assignments if not tool.is_current(course, a)]
+    assert old == [], "make student-mistakes, then make release"
