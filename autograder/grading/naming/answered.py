@@ -8,27 +8,23 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
 import torch
 
-from ...suite.compare import FLOAT32, FLOAT64
 from .events import Event
+from .figures import SUMS, figures_of, largest_of, shares_of
 
-_PLACES, _SUMS = 8, 2
 #: tensors of one call that are looked at: a reply may name one many times
 _MOST_TENSORS = 100
-#: of one tensor; a larger one is known by its shape
-_MOST_NUMBERS = 1 << 18
 _MOST_CHARACTERS = 4000
 #: of what is neither a tensor nor made of tensors
 _LONGEST_VALUE = 200
-#: rounding goes further in gradients, as in `suite.compare`
-_GRADIENTS, _OF_GRADIENTS = ("gradients", "layer_gradients"), 100.0
+_GRADIENTS = ("gradients", "layer_gradients")
 #: errors that an answer raises by itself
 _ON_PURPOSE = ("ValueError", "KeyError")
 #: rounding of a share; draws that say something of others; so few values are no range
@@ -159,7 +155,7 @@ def behaviour_of(tests: Mapping[str, Answered]) -> str:
     for name in sorted(tests):
         digest.update(name.encode())
         for call in tests[name].calls:
-            sums = [f"{figure:.2g}" for figure in call.figures[-_SUMS:]]
+            sums = [f"{figure:.2g}" for figure in call.figures[-SUMS:]]
             digest.update(repr((call.operation, call.raised, call.form, sums)).encode())
     return f"sha256:{digest.hexdigest()}"
 
@@ -167,11 +163,11 @@ def behaviour_of(tests: Mapping[str, Answered]) -> str:
 def _call(event: Event, with_shares: bool) -> Call:
     tensors: list[torch.Tensor] = []
     form = _form(event.value, tensors, with_sizes=not with_shares)[:_MOST_CHARACTERS]
-    largest = _largest(tensors[:_MOST_TENSORS]) if event.operation in _GRADIENTS else None
-    pairs = [pair for tensor in tensors[:_MOST_TENSORS] for pair in _figures(tensor, largest)]
+    largest = largest_of(tensors[:_MOST_TENSORS]) if event.operation in _GRADIENTS else None
+    pairs = [pair for tensor in tensors[:_MOST_TENSORS] for pair in figures_of(tensor, largest)]
     figures, bounds = tuple(figure for figure, _ in pairs), tuple(bound for _, bound in pairs)
     measured = tensors[:_MOST_TENSORS] if with_shares else []
-    shares = tuple(share for tensor in measured for share in _shares(tensor))
+    shares = tuple(share for tensor in measured for share in shares_of(tensor))
     return Call(event.operation, event.raised, form, figures, bounds, shares)
 
 
@@ -197,69 +193,3 @@ def _form(value: Any, tensors: list[torch.Tensor], with_sizes: bool) -> str:
 
 def _item(key: Any, item: Any, tensors: list[torch.Tensor], with_sizes: bool) -> str:
     return f"{_form(key, tensors, with_sizes)}: {_form(item, tensors, with_sizes)}"
-
-
-def _is_plain(tensor: torch.Tensor) -> bool:
-    """Whether there are numbers to look at, and not too many."""
-    dense = tensor.layout == torch.strided and not tensor.is_quantized
-    return dense and not tensor.is_complex() and 0 < tensor.numel() <= _MOST_NUMBERS
-
-
-def _largest(tensors: Iterable[torch.Tensor]) -> float:
-    """The largest finite number."""
-    plain = (t.detach().double().nan_to_num(0.0, 0.0, 0.0) for t in tensors if _is_plain(t))
-    return max((float(tensor.abs().max()) for tensor in plain), default=0.0)
-
-
-def _figures(tensor: torch.Tensor, of_gradients: float | None) -> Iterator[tuple[float, float]]:
-    """Figures of a tensor, each with how far rounding may move it.
-
-    Of a gradient that is further: in float32, and by the largest of all of them, which may be part
-    of sums that cancel.
-    """
-    if not _is_plain(tensor):
-        return
-    values = tensor.detach().flatten().double()
-    finite = values.isfinite()
-    if not bool(finite.all()):
-        odd = torch.stack([values.isnan(), values == torch.inf, values == -torch.inf]).double()
-        yield from ((figure, 1e-6) for figure in (odd @ _directions(len(values))[0]).tolist())
-        values = values.where(finite, torch.zeros_like(values))
-    is_double = tensor.dtype == torch.float64
-    bound = FLOAT64 if is_double else FLOAT32
-    more = 1.0 if is_double or of_gradients is None else _OF_GRADIENTS
-    size = max(1.0, float(values.abs().max()), of_gradients or 0.0)
-    far = more * (bound.atol * size + bound.rtol * values.abs())
-    places = _places(len(values))
-    yield from zip(values[places].tolist(), far[places].tolist(), strict=True)
-    for direction in _directions(len(values)):
-        yield float(values @ direction), 3 * float((far * direction).norm()) + 1e-9
-
-
-def _shares(tensor: torch.Tensor) -> Iterator[float]:
-    """What draws of one mistake have in common, roughly: first of all the sizes."""
-    yield from map(float, tensor.shape)
-    if not _is_plain(tensor) or not tensor.dtype.is_floating_point:
-        return
-    values = tensor.detach().double().nan_to_num(0.0, 0.0, 0.0)
-    yield float((values == 0).double().mean())
-    yield float(values.mean())
-    yield float(values.abs().mean())
-    yield float(values.square().mean().sqrt())
-    for dim in range(values.dim()):
-        yield float(values.mean(dim).square().mean().sqrt())
-        yield float((values == 0).all(dim).double().mean())
-
-
-@lru_cache(maxsize=64)
-def _directions(size: int) -> tuple[torch.Tensor, ...]:
-    draws = torch.Generator().manual_seed(size)
-    return tuple(torch.randn(_SUMS, size, generator=draws, dtype=torch.float64))
-
-
-@lru_cache(maxsize=64)
-def _places(size: int) -> torch.Tensor:
-    if size <= _PLACES:
-        return torch.arange(size)
-    draws = torch.Generator().manual_seed(size)
-    return torch.randint(size, (_PLACES,), generator=draws)

@@ -141,7 +141,8 @@ def first_block_then_the_others(queries, keys, values, block_size):
     output = lse = None
     for start in range(0, keys.shape[-2], block_size):
         block = slice(start, start + block_size)
-        more, more_lse = attend_block(queries, keys[..., block, :], values[..., block, :])  # noqa: F821
+        some, of_some = keys[..., block, :], values[..., block, :]
+        more, more_lse = attend_block(queries, some, of_some)  # noqa: F821
         if output is None:
             output, lse = more, more_lse
         else:

@@ -1,0 +1,82 @@
+"""A tensor in a few figures: what is compared of it, and how far rounding may move that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+import torch
+
+from ...suite.compare import FLOAT32, FLOAT64
+
+_PLACES, SUMS = 8, 2
+#: of one tensor; a larger one is known by its shape
+_MOST_NUMBERS = 1 << 18
+#: rounding goes further in gradients of float32, as in `suite.compare`
+_OF_GRADIENTS = 100.0
+
+
+def _is_plain(tensor: torch.Tensor) -> bool:
+    """Whether there are numbers to look at, and not too many."""
+    dense = tensor.layout == torch.strided and not tensor.is_quantized
+    return dense and not tensor.is_complex() and 0 < tensor.numel() <= _MOST_NUMBERS
+
+
+def largest_of(tensors: Iterable[torch.Tensor]) -> float:
+    """The largest finite number."""
+    plain = (t.detach().double().nan_to_num(0.0, 0.0, 0.0) for t in tensors if _is_plain(t))
+    return max((float(tensor.abs().max()) for tensor in plain), default=0.0)
+
+
+def figures_of(tensor: torch.Tensor, of_gradients: float | None) -> Iterator[tuple[float, float]]:
+    """Figures of a tensor, each with how far rounding may move it.
+
+    Of a gradient that is further: in float32, and by the largest of all of them, which may be part
+    of sums that cancel.
+    """
+    if not _is_plain(tensor):
+        return
+    values = tensor.detach().flatten().double()
+    finite = values.isfinite()
+    if not bool(finite.all()):
+        odd = torch.stack([values.isnan(), values == torch.inf, values == -torch.inf]).double()
+        yield from ((figure, 1e-6) for figure in (odd @ _directions(len(values))[0]).tolist())
+        values = values.where(finite, torch.zeros_like(values))
+    is_double = tensor.dtype == torch.float64
+    bound = FLOAT64 if is_double else FLOAT32
+    more = 1.0 if is_double or of_gradients is None else _OF_GRADIENTS
+    size = max(1.0, float(values.abs().max()), of_gradients or 0.0)
+    far = more * (bound.atol * size + bound.rtol * values.abs())
+    places = _places(len(values))
+    yield from zip(values[places].tolist(), far[places].tolist(), strict=True)
+    for direction in _directions(len(values)):
+        yield float(values @ direction), 3 * float((far * direction).norm()) + 1e-9
+
+
+def shares_of(tensor: torch.Tensor) -> Iterator[float]:
+    """What draws of one mistake have in common, roughly: first of all the sizes."""
+    yield from map(float, tensor.shape)
+    if not _is_plain(tensor) or not tensor.dtype.is_floating_point:
+        return
+    values = tensor.detach().double().nan_to_num(0.0, 0.0, 0.0)
+    yield float((values == 0).double().mean())
+    yield float(values.mean())
+    yield float(values.abs().mean())
+    yield float(values.square().mean().sqrt())
+    for dim in range(values.dim()):
+        yield float(values.mean(dim).square().mean().sqrt())
+        yield float((values == 0).all(dim).double().mean())
+
+
+@lru_cache(maxsize=64)
+def _directions(size: int) -> tuple[torch.Tensor, ...]:
+    draws = torch.Generator().manual_seed(size)
+    return tuple(torch.randn(SUMS, size, generator=draws, dtype=torch.float64))
+
+
+@lru_cache(maxsize=64)
+def _places(size: int) -> torch.Tensor:
+    if size <= _PLACES:
+        return torch.arange(size)
+    draws = torch.Generator().manual_seed(size)
+    return torch.randint(size, (_PLACES,), generator=draws)
