@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 
+from .kinds import of_kind
+
 #: relative and absolute: two computations of one number
 _NEAR = 1e-3
 _NEARLY_RIGHT = 3e-3
@@ -23,7 +25,7 @@ def relation(got: Any, expected: Any) -> str:
     if not isinstance(expected, torch.Tensor):
         return _of_sequence(got, expected)
     if not isinstance(got, torch.Tensor):
-        return _of_type(got)
+        return of_kind(got)
     if not _is_plain(got) or not _is_plain(expected):
         return ""
     got, expected = got.detach(), expected.detach()
@@ -47,7 +49,7 @@ def _is_plain(tensor: torch.Tensor) -> bool:
 def _of_sequence(got: Any, expected: Any) -> str:
     """Of the items of a tuple the one that is wrong, or what their order is."""
     if not isinstance(expected, tuple | list) or not isinstance(got, tuple | list):
-        return _of_type(got) if got is None else ""
+        return of_kind(got) if got is None else ""
     if len(got) != len(expected):
         return ""
     right = [_near(one, other) for one, other in zip(got, expected, strict=True)]
@@ -62,18 +64,6 @@ def _of_sequence(got: Any, expected: Any) -> str:
         text = relation(got[index], expected[index])
         return f"item {index}: {text}" if text else ""
     return ""
-
-
-def _of_type(got: Any) -> str:
-    if got is None:
-        return "nothing came back: is a `return` missing, or does it stand alone?"
-    if isinstance(got, tuple) and len(got) == 2 and "return_types" in type(got).__module__:
-        return "two tensors came back, values and indices, as `max` gives them"
-    if isinstance(got, tuple) and len(got) == 1:
-        return "a tuple came back: is there a comma behind the result?"
-    if isinstance(got, tuple | list) and any(isinstance(item, torch.Tensor) for item in got):
-        return f"{len(got)} things came back, and one tensor is asked for"
-    return f"a value of the type `{type(got).__name__}` came back, and a tensor is asked for"
 
 
 def _of_shape(got: torch.Tensor, expected: torch.Tensor) -> str:
