@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from .plan import Plan
 from .planned import OffPlan, PlannedImplementation
-from .suites import Observer
+from .suites import Observer, RunTest
 from .verdicts import TestOutcome
 
 T = TypeVar("T")
@@ -71,8 +71,12 @@ class Judgement(Observer):
         self._test = test
         self._answers.begin_test(test)
 
-    def judged(self, run: Callable[[], TestOutcome]) -> TestOutcome:
-        """See `Observer`."""
+    def judged(self, run: RunTest) -> TestOutcome:
+        """See `Observer`. Where all replies are there, the first failure ends the test.
+
+        It is the one that counts, and no later call has to be made. Without this, with one wrong
+        exercise in three, a submission's job takes 91 ms in place of 60 to 80, on a busy machine.
+        """
         if passed := self._answers.passed():
             return passed
         digest = self._answers.digest()
@@ -81,11 +85,11 @@ class Judgement(Observer):
         if known is not None:
             return known
         try:
-            outcome = run()
+            outcome = run(soft=digest is None)
         except OffPlan:
             self._answers.begin_test(self._test)
             self._answers.leave_plan()
-            return run()
+            return run(soft=True)
         if digest is not None:
             self._known.put(key, _without_traces(outcome))
         return outcome

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -38,6 +38,13 @@ _PLUGINS_NOT_NEEDED = (
 )
 
 
+class RunTest(Protocol):
+    """Runs a test; with soft assertions it makes all its calls, whatever fails."""
+
+    def __call__(self, *, soft: bool) -> TestOutcome:
+        """The outcome, with the first failure."""
+
+
 class Observer:
     """Is told what comes next while a suite runs; this one does not care."""
 
@@ -47,9 +54,9 @@ class Observer:
     def begin_test(self, test: str) -> None:
         """The next calls are this test's."""
 
-    def judged(self, run: Callable[[], TestOutcome]) -> TestOutcome:
+    def judged(self, run: RunTest) -> TestOutcome:
         """The outcome of the test that has begun; `run` runs it."""
-        return run()
+        return run(soft=True)
 
 
 @dataclass(frozen=True, slots=True)
