@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from .observer import Observer, RunTest
 from .plan import Plan
 from .planned import OffPlan, PlannedImplementation
-from .suites import Observer, RunTest
 from .verdicts import TestOutcome
 
 T = TypeVar("T")

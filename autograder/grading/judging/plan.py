@@ -21,9 +21,10 @@ from ...suite.witness import Witness, with_witnesses
 from ...worker import wire
 from ...worker.answering import Worker, answer
 from .agreement import Agreement, agreement
+from .observer import Observer, RunTest
 from .remote import question_seed
 from .requests import AskedImplementation
-from .suites import Observer, RunTest, SuiteRunner
+from .suites import SuiteRunner
 from .verdicts import TestOutcome
 
 #: a test that asks for more bytes than this is asked call by call

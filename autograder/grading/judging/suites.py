@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 
@@ -21,6 +21,7 @@ from ...suite.expect import Expect
 from ...suite.implementation import Implementation
 from ...suite.plugin import SOLUTIONS, draw_for
 from .fresh import make_fresh
+from .observer import Observer
 from .verdicts import TestOutcome, blamed, judge
 
 _FIXTURES = frozenset({"expect", "draw", "implementation", "solution"})
@@ -36,27 +37,6 @@ _PLUGINS_NOT_NEEDED = (
     "unraisableexception",
     "faulthandler",
 )
-
-
-class RunTest(Protocol):
-    """Runs a test; with soft assertions it makes all its calls, whatever fails."""
-
-    def __call__(self, *, soft: bool) -> TestOutcome:
-        """The outcome, with the first failure."""
-
-
-class Observer:
-    """Is told what comes next while a suite runs; this one does not care."""
-
-    def begin_question(self, question: str) -> None:
-        """The next tests judge this question."""
-
-    def begin_test(self, test: str) -> None:
-        """The next calls are this test's."""
-
-    def judged(self, run: RunTest) -> TestOutcome:
-        """The outcome of the test that has begun; `run` runs it."""
-        return run(soft=True)
 
 
 @dataclass(frozen=True, slots=True)
