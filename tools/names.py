@@ -3,9 +3,9 @@
     python tools/names.py [--fresh] [ASSIGNMENT[/EXERCISE] ...]
 
 The answers are those of tests/unseen; `--fresh` takes the quarter of them that is kept apart, by
-default the others are taken. They run in this process: they are our own. Ends with 1 where an
-answer is not wrong, or has a name that tests/unseen/read.toml does not have: a person reads it
-there, beside what the answer means to do.
+default the others are taken; `--later` takes those of tests/unseen/later, a second list. They run
+in this process: they are our own. Ends with 1 where an answer is not wrong, or has a name that
+tests/unseen/read.toml does not have: a person reads it there, beside what the answer means to do.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
     runner = collect_suites(root, [exercise.hidden_suite for exercise in exercises])
     said = []
     for exercise in exercises:
-        found = list(_said(course, runner, exercise, options.fresh, read))
+        found = list(_said(course, runner, exercise, options, read))
         said += found
         print(f"{exercise.name}: {sum(bool(s.name) for s in found)} of {len(found)} named")
         for one in found:
@@ -65,6 +65,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make names", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="ASSIGNMENT[/EXERCISE]")
     parser.add_argument("--fresh", action="store_true", help="those that are kept apart")
+    parser.add_argument("--later", action="store_true", help="those of the second list")
     return parser.parse_args(arguments)
 
 
@@ -74,11 +75,16 @@ def _wanted(exercise: Exercise, names: Sequence[str]) -> bool:
 
 
 def _said(
-    course: Course, runner: SuiteRunner, exercise: Exercise, fresh: bool, read: Read
+    course: Course,
+    runner: SuiteRunner,
+    exercise: Exercise,
+    options: argparse.Namespace,
+    read: Read,
 ) -> Iterator[Said]:
     namer = Namer(runner, course, exercise)
-    for answer in unseen_of(exercise, course.root / "tests" / "unseen"):
-        if answer.means and answer.is_fresh == fresh:
+    folder = course.root / "tests" / "unseen" / ("later" if options.later else "")
+    for answer in unseen_of(exercise, folder):
+        if answer.means and (options.later or answer.is_fresh == options.fresh):
             yield _one(namer, answer, read)
 
 

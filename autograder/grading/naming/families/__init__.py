@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,30 +40,34 @@ def members(solution: Path, question: str, namespace: Mapping[str, Any]) -> Iter
     text = solution.read_text(encoding="utf-8")
     for definition in ast.parse(text).body:
         if isinstance(definition, _DEFINES) and definition.name == question:
-            yield from _members(definition, solution_lines(text), namespace, 0)
+            yield from _members(definition, solution_lines(text), namespace)
 
 
 def members_of_another(
     alternative: Path, name: str, question: str, namespace: Mapping[str, Any]
 ) -> Iterator[Member]:
-    """The same of an alternative, of which all may be changed; told where no other is."""
+    """Changes of known steps of an alternative, all of it; told where no other is.
+
+    A change that any code may have says too little of an answer that was written in another way.
+    """
     for definition in ast.parse(alternative.read_text(encoding="utf-8")).body:
         if isinstance(definition, _DEFINES) and definition.name == name:
             lines = range(definition.lineno, (definition.end_lineno or 0) + 1)
             definition.decorator_list, definition.name = [], question
-            yield from _members(definition, frozenset(lines), namespace, _OF_ANOTHER)
+            for member in _members(definition, frozenset(lines), namespace):
+                if member.rank == 0:
+                    yield replace(member, rank=_OF_ANOTHER)
 
 
 def _members(
     definition: ast.FunctionDef | ast.ClassDef,
     inside: frozenset[int],
     namespace: Mapping[str, Any],
-    least: int,
 ) -> Iterator[Member]:
     for other, words, rank in _changes(definition, inside):
         answer = _executed(other, definition.name, namespace)
         if answer is not None:
-            yield Member(name_of(words), hint_of(words), answer, least + rank)
+            yield Member(name_of(words), hint_of(words), answer, rank)
 
 
 def name_of(words: str) -> str:
