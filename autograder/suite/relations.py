@@ -70,13 +70,15 @@ def _of_shape(got: torch.Tensor, expected: torch.Tensor) -> str:
     def without_ones(tensor: torch.Tensor) -> list[int]:
         return [size for size in tensor.shape if size != 1]
 
+    is_turned = expected.dim() > 1 and got.shape == expected.mT.shape
+    if is_turned and _near(got, expected.mT):
+        return "rows and columns are swapped, and its values would be right"
     if got.numel() == expected.numel() and _near(got.flatten(), expected.flatten()):
         if without_ones(got) == without_ones(expected):
             return "the values are right; a dimension of size one is too many, or is lost"
         return "the right numbers in the right order, in another shape"
-    if expected.dim() > 1 and got.shape == expected.mT.shape:
-        right = ", and its values would be right" if _near(got, expected.mT) else ""
-        return f"rows and columns are swapped{right}"
+    if is_turned:
+        return "rows and columns are swapped"
     if got.dim() > expected.dim():
         return f"the result has {got.dim()} dimensions, {got.dim() - expected.dim()} too many"
     if got.dim() < expected.dim():
