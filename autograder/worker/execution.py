@@ -51,11 +51,15 @@ def copy_of(value: Any, memo: dict[int, torch.Tensor] | None = None) -> Any:
 
 
 def _copy_in_memory(tensor: torch.Tensor) -> torch.Tensor:
-    """A copy with the same strides, also where elements share their memory or lie apart."""
-    copied = tensor.clone()
-    if tensor.device.type == "meta" or copied.stride() == tensor.stride():
-        return copied
-    return memory_of(tensor).clone().as_strided(tensor.shape, tensor.stride())
+    """A copy with the same strides, also where elements share their memory or lie apart.
+
+    One that is not contiguous is a part of something larger: its memory begins before it.
+    """
+    if tensor.device.type == "meta" or tensor.is_contiguous():
+        return tensor.clone()
+    memory = memory_of(tensor)
+    before = torch.cat([memory[:1], memory])
+    return before.as_strided(tensor.shape, tensor.stride(), 1)
 
 
 def tensors_in(value: Any) -> list[torch.Tensor]:

@@ -130,8 +130,12 @@ class Traits:
             for i in range(max(len(extremes), len(leads)))
         ]
         if self.has_leading:
-            calls.append(base.but({}, _FIVE[: 5 - self._least_dimensions()]))
+            calls.append(base.but({}, self.five()))
         return [*calls, base.but({x: self.smallest.get(x, 1) for x in letters}, _ONES)]
+
+    def five(self) -> tuple[int, ...]:
+        """The leading dimensions with which a tensor has five; few where none are allowed."""
+        return _FIVE[: 5 - self._least_dimensions()] if self.has_leading else _FIVE[1:]
 
     def _leads(self) -> tuple[tuple[int, ...], ...]:
         """Where one dimension follows, the last leading one is a length."""

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from ..expect import Expect
+from ..implementation import Step
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
 from .inputs import Pair, Sizes, Tensor, arguments_of, normal, positive
 from .layouts import LAYOUTS, shared, turned, with_zeros
@@ -16,6 +17,9 @@ _TWICE = "one tensor may stand in several places: what writes into one of them w
 _NUMBERS = (
     "numbers of any size count as they are, and a zero is a number like any other: nothing is cut "
     "off, rounded or left out"
+)
+_HELD = (
+    "a result belongs to the caller: a later call leaves it as it is, whatever the two calls share"
 )
 _FROZEN = (
     "each argument may be the only one that wants a gradient, as weights are beside data: what one "
@@ -46,14 +50,15 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
     """Every size once 1 and once large, with none to three leading dimensions."""
     for sizes in traits.varied(traits.call_letters(), traits.usual()):
         _same(expect, traits, _plain(expect, traits, sizes), likely)
-    for sizes in (traits.middling(expect.draw), traits.all_large()):
-        _same(expect, traits, _plain(expect, traits, sizes), likely)
+    middle = traits.middling(expect.draw)
+    _same(expect, traits, _last_turned(expect, traits, middle, traits.dtype), likely)
+    _same(expect, traits, _last_turned(expect, traits, traits.all_large(), torch.float64), likely)
     _same(expect, traits, _any_numbers(expect, traits), _NUMBERS)
 
 
 def _any_numbers(expect: Expect, traits: Traits) -> list[Any]:
     """Large, small and zero ones, in float64, where none of them is lost in a sum."""
-    made = _plain(expect, traits, traits.usual((2, 1, 3)), torch.float64)
+    made = _plain(expect, traits, traits.usual(traits.five()), torch.float64)
     factors = iter(traits.factors)
     return [
         turned((with_zeros(arg) if item.values in (normal, positive) else arg) * next(factors, 1.0))
@@ -66,11 +71,36 @@ def _any_numbers(expect: Expect, traits: Traits) -> list[Any]:
 def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     """The same shapes again with other numbers, in one argument after the other; other shapes."""
     usual = traits.usual()
-    first, second = _plain(expect, traits, usual), _plain(expect, traits, usual)
+    first = _plain(expect, traits, usual)
+    second = [
+        _rearranged(arg)
+        if isinstance(item, Tensor)
+        else item.make(expect.draw, usual, traits.dtype)
+        for item, arg in zip(traits.inputs, first, strict=True)
+    ]
     for kept in range(len(first), -1, -1):
         _same(expect, traits, [*first[:kept], *second[kept:]], likely)
-    for sizes in (traits.other(usual), usual):
-        _same(expect, traits, _plain(expect, traits, sizes, torch.float64), likely)
+    calls = [
+        _plain(expect, traits, sizes, torch.float64)
+        for sizes in (usual, traits.other(usual), usual)
+    ]
+    if traits.after is None:
+        expect.steps(traits.question, *(Step(tuple(args)) for args in calls), likely=_HELD)
+        return
+    for args in calls[1:]:
+        _same(expect, traits, args, likely)
+
+
+def _rearranged(tensor: torch.Tensor) -> torch.Tensor:
+    """The same numbers in each row, the first one first: no sum and no number tells them apart."""
+    return torch.cat([tensor[..., :1], tensor[..., 1:].flip(-1)], dim=-1)
+
+
+def _last_turned(expect: Expect, traits: Traits, sizes: Sizes, dtype: torch.dtype) -> list[Any]:
+    """Arguments of which the last tensor alone is not contiguous."""
+    made = _plain(expect, traits, sizes, dtype)
+    places = [n for n, arg in enumerate(made) if isinstance(arg, torch.Tensor)]
+    return [turned(arg) if n in places[-1:] else arg for n, arg in enumerate(made)]
 
 
 def gradients(expect: Expect, traits: Traits, likely: str) -> None:
@@ -90,10 +120,27 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     pull(plain)
     pull(_any_numbers(expect, traits))
     pull(_all_alike(expect, traits, torch.float64), _TWICE)
+    pull(_small_and_zero(expect, traits, traits.middling(expect.draw)), _SINGLE)
     places = [place for place, item in enumerate(traits.inputs) if isinstance(item, Tensor | Pair)]
-    pull(_plain(expect, traits, traits.middling(expect.draw), torch.float32), _SINGLE)
-    for place in places[:: len(places) - 1] if len(places) > 1 else ():
-        pull(plain, _FROZEN, [place])
+    frozen = [[places[0]], [places[-1]]] if len(places) > 1 else [[], []]
+    letters = traits.call_letters()
+    extremes = [traits.extremes(letters)[n] for n in (0, -1)] if letters else [{}, {}]
+    for kept, sizes, leading in zip(frozen, extremes, ((1, 3), (3, 1)), strict=True):
+        base = traits.usual(leading if traits.has_leading else ())
+        pull(
+            _plain(expect, traits, base.but(sizes), torch.float64),
+            _FROZEN if kept else likely,
+            kept,
+        )
+
+
+def _small_and_zero(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
+    """In float32, with zeros among the numbers."""
+    made = _plain(expect, traits, sizes, torch.float32)
+    return [
+        with_zeros(arg) if isinstance(item, Tensor) and item.values is normal else arg
+        for item, arg in zip(traits.inputs, made, strict=True)
+    ]
 
 
 def _plain(

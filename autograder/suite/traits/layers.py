@@ -9,6 +9,7 @@ import torch
 
 from ..compare import difference
 from ..expect import Expect
+from ..implementation import Step
 from ..layers import ExpectLayer
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
 from .inputs import Input, Sizes, Tensor, arguments_of
@@ -35,6 +36,9 @@ _COPY = (
 _DATA = (
     "weights learn from inputs that want no gradient themselves, as data does: whether there is "
     "one to them does not hang on `x.requires_grad`"
+)
+_HELD = (
+    "a result belongs to the caller: a later call leaves it as it is, whatever the two calls share"
 )
 _BACKWARD = (
     "with dropout the layer has to learn, too: an operation in place (`weights *= ...`, a name "
@@ -81,13 +85,13 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
     extremes = [*traits.extremes(built), dict.fromkeys(built, 1)] if built else [{}]
     builds = [usual.but(extreme) for extreme in extremes]
     for index, built_with in enumerate(builds):
-        layer = _built(expect, traits, built_with)
+        layer = _built(expect, traits, built_with).train(index % 2 == 0)
         calls = traits.varied(traits.call_letters(), built_with)
         for sizes in calls[index % len(calls) :: len(builds)]:
             layer.same(*_arguments(expect, traits, sizes), likely=likely)
     sizes = traits.middling(expect.draw)
-    layer = _built(expect, traits, sizes)
-    layer.same(*_arguments(expect, traits, sizes, layout=with_zeros), likely=likely)
+    layer = _built(expect, traits, sizes).eval()
+    layer.same(*_arguments(expect, traits, sizes, layout=_turned_with_zeros), likely=likely)
 
 
 def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
@@ -105,7 +109,9 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     layer.eval()
     for kept in range(len(first), -1, -1):
         layer.same(*first[:kept], *second[kept:], likely=likely)
-    layer.same(*_arguments(expect, traits, traits.other(sizes)), likely=likely)
+    others = _arguments(expect, traits, traits.other(sizes))
+    calls = [Step(tuple(args)) for args in (first, others, second)]
+    layer.steps(*calls, likely=_HELD)
     for mode in (True, False):
         layer.train(mode).same(*inputs(), likely=_MODES)
         layer.same(*inputs(), likely=_MODES)
@@ -145,8 +151,14 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     inputs = _arguments(expect, traits, sizes, torch.float64)
     layer.gradients(*inputs, likely=likely)
     places = range(len(inputs))
-    for frozen in ([place for place in places if place != kept] for kept in (*places, -1)):
-        layer.gradients(*inputs, likely=_DATA, frozen=frozen)
+    letters = traits.call_letters()
+    extremes = traits.extremes(letters) if letters else [{}]
+    for turn, kept in enumerate((*places, -1)):
+        frozen = [place for place in places if place != kept]
+        extreme = sizes.but(extremes[turn % len(extremes)])
+        layer.train(turn % 2 == 0)
+        args = _arguments(expect, traits, extreme, torch.float64)
+        layer.gradients(*args, likely=_DATA, frozen=frozen)
     if traits.has_rate:
         rated = traits.usual((2,), _RATE)
         dropping = _built(expect, traits, rated).move(dtype=torch.float64).train()
@@ -159,12 +171,17 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
 def _middling_gradients(expect: Expect, traits: Traits, likely: str) -> None:
     sizes = traits.middling(expect.draw)
     layer = _built(expect, traits, sizes).move(dtype=torch.float32).train()
-    layer.gradients(*_arguments(expect, traits, sizes, torch.float32), likely=likely)
+    turned_ones = _arguments(expect, traits, sizes, torch.float32, _turned_with_zeros)
+    layer.gradients(*turned_ones, likely=likely)
     layer.move(dtype=torch.float64)
     less = traits.usual((2,)).but({x: sizes.letters[x] for x in traits.built_letters()})
     layer.gradients(*_arguments(expect, traits, less, torch.float64), likely=likely)
     layer.move(dtype=torch.float32)
     layer.gradients(*_arguments(expect, traits, sizes, torch.float32), likely=likely)
+
+
+def _turned_with_zeros(tensor: torch.Tensor) -> torch.Tensor:
+    return turned(with_zeros(tensor))
 
 
 def _enlarged(item: Input, arg: Any) -> Any:
