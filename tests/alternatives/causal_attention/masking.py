@@ -1,5 +1,6 @@
 """Right but unusual ways to mask the future."""
 
+import functools
 import math
 
 import einops
@@ -375,3 +376,33 @@ def dot_by_dot(queries, keys):
             matrix[t, : t + 1] = torch.softmax(scores / width**0.5, dim=0)
         matrices.append(matrix)
     return torch.stack(matrices).reshape(*leading, size, size)
+
+
+@functools.cache
+def _future(num_tokens):
+    return tuple(tuple(s > t for s in range(num_tokens)) for t in range(num_tokens))
+
+
+@alternative("causal_mask")
+def rows_that_are_remembered(num_tokens):
+    return torch.tensor(_future(num_tokens))
+
+
+@alternative("mask_scores")
+def added_by_hand(scores):
+    allowed = torch.tril(torch.ones_like(scores)).bool()
+    return torch.where(allowed, scores, torch.full_like(scores, -torch.inf))
+
+
+@alternative("mask_and_renormalize")
+def running_sums(weights):
+    visible = weights * torch.ones_like(weights).tril()
+    return visible / visible.cumsum(-1)[..., -1:]
+
+
+@alternative("causal_attention_weights")
+def in_double_and_back(queries, keys):
+    q, k = queries.double(), keys.double()
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    future = torch.ones_like(scores, dtype=torch.bool).triu(1)
+    return scores.masked_fill(future, -torch.inf).softmax(-1).to(queries.dtype)

@@ -157,3 +157,16 @@ class wide_weights_of_all_heads(_Layers):
         kept = torch.ones(x.shape[1], x.shape[1], dtype=q.dtype, device=q.device).tril().log()
         weights = torch.softmax(q @ k.mT / size**0.5 + kept, dim=-1)
         return self.out_proj((weights @ v).movedim(1, 2).reshape(x.shape))
+
+
+@alternative("grouped_query_attention")
+def head_after_head(queries, keys, values):
+    group, rest = divmod(queries.shape[1], keys.shape[1])
+    if rest:
+        raise ValueError("groups of one size only")
+    heads = [
+        torch.softmax(q @ keys[:, h // group].mT / math.sqrt(q.shape[-1]), -1)
+        @ values[:, h // group]
+        for h, q in enumerate(queries.unbind(1))
+    ]
+    return torch.stack(heads, 1)

@@ -314,3 +314,22 @@ class ScaledQueries(Layers):
         bias = torch.full((x.shape[1], end), -torch.inf, device=x.device).triu(start + 1)
         weights = (queries @ keys.mT + bias.to(x.dtype)).softmax(dim=-1)
         return self.out_proj((weights @ values).permute(0, 2, 1, 3).flatten(2)), (keys, values)
+
+
+@alternative("cached_attention")
+def one_new_position_after_another(queries, keys, values, past=None):
+    if past is not None:
+        keys, values = torch.cat((past[0], keys), 2), torch.cat((past[1], values), 2)
+    start = keys.shape[2] - queries.shape[2]
+    rows = []
+    for t, query in enumerate(queries.split(1, 2), start + 1):
+        scores = query @ keys[:, :, :t].mT / math.sqrt(query.shape[-1])
+        rows.append(torch.softmax(scores, -1) @ values[:, :, :t])
+    return torch.cat(rows, 2), (keys, values)
+
+
+@alternative("decoding_mask")
+def rows_of_a_generator(num_queries, num_keys):
+    first = num_keys - num_queries
+    rows = ([s > first + t for s in range(num_keys)] for t in range(num_queries))
+    return torch.tensor(list(rows))

@@ -188,3 +188,17 @@ def neighbours_after_a_permutation(x, angles):
         .reshape(turned.movedim(-1, 0).shape)
         .movedim(0, -1)
     )
+
+
+@alternative("apply_rotary")
+def halves_unflattened(x, angles):
+    first, second = x.unflatten(-1, (2, -1)).unbind(-2)
+    cos, sin = torch.cos(angles), torch.sin(angles)
+    return torch.stack((first * cos - second * sin, second * cos + first * sin), -2).flatten(-2)
+
+
+@alternative("rotary_angles")
+def powers_one_by_one(positions, head_dim, base=10000.0):
+    if head_dim % 2:
+        raise ValueError("coordinates come in pairs")
+    return torch.stack([positions * base ** (-i / head_dim) for i in range(0, head_dim, 2)], -1)

@@ -4,6 +4,7 @@ import math
 
 import torch
 import torch.nn.functional as F
+from torch.utils.checkpoint import checkpoint
 
 from autograder.suite import alternative
 
@@ -280,3 +281,42 @@ def keys_score_first(queries, keys, values):
         scores[:, :, t, t + 1 :] = -torch.inf
     weights = (scores / torch.sqrt(torch.tensor(keys.shape[-1]))).softmax(dim=3)
     return (weights.unsqueeze(-1) * values.unsqueeze(-3)).sum(dim=-2)
+
+
+@alternative("split_heads")
+def heads_sliced_and_stacked(x, num_heads):
+    size, rest = divmod(x.shape[-1], num_heads)
+    if rest:
+        raise ValueError("heads of one size only")
+    return torch.stack([x[..., h * size : (h + 1) * size] for h in range(num_heads)], dim=1)
+
+
+@alternative("merge_heads")
+def heads_written_side_by_side(x):
+    batch, num_heads, num_tokens, size = x.shape
+    out = x.new_zeros(batch, num_tokens, num_heads * size)
+    for h, head in enumerate(x.unbind(1)):
+        out[..., h * size : (h + 1) * size] = head
+    return out
+
+
+@alternative("causal_head_attention")
+def token_by_token(queries, keys, values):
+    rows = []
+    for t in range(queries.shape[2]):
+        scores = torch.einsum("bhd,bhsd->bhs", queries[:, :, t], keys[:, :, : t + 1])
+        weights = torch.softmax(scores / math.sqrt(queries.shape[-1]), -1)
+        rows.append(torch.einsum("bhs,bhsd->bhd", weights, values[:, :, : t + 1]))
+    return torch.stack(rows, 2)
+
+
+@alternative("causal_head_attention")
+def checkpointed_heads(queries, keys, values):
+    def attend(q, k, v):
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        return (
+            scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf).softmax(-1) @ v
+        )
+
+    heads = zip(queries.unbind(1), keys.unbind(1), values.unbind(1), strict=True)
+    return torch.stack([checkpoint(attend, *head, use_reentrant=False) for head in heads], 1)

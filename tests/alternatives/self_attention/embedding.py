@@ -214,3 +214,22 @@ def filled_row_by_row(token_ids, table):
     for t, i in enumerate(token_ids):
         rows[t] = table[i]
     return rows
+
+
+class _Rows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, token_ids, table):
+        ctx.save_for_backward(token_ids)
+        ctx.rows = table.shape[0]
+        return table[token_ids]
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (token_ids,) = ctx.saved_tensors
+        zeros = gradient.new_zeros(ctx.rows, gradient.shape[-1])
+        return None, zeros.index_add(0, token_ids, gradient)
+
+
+@alternative("embed")
+def backward_adds_rows(token_ids, table):
+    return _Rows.apply(token_ids, table)

@@ -1,10 +1,13 @@
 """Right but unusual ways to the three projections."""
 
+import dataclasses
+
 import torch
 import torch.nn.functional as F
 from einops import einsum as named_einsum
 from einops import rearrange
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 from autograder.suite import alternative
 
@@ -161,3 +164,39 @@ def through_float64_left(inputs, W_query, W_key, W_value):
 @alternative("project_qkv_left")
 def contraction_left(inputs, W_query, W_key, W_value):
     return tuple(torch.tensordot(inputs, w, dims=([-1], [1])) for w in (W_query, W_key, W_value))
+
+
+@dataclasses.dataclass
+class _Projection:
+    weight: torch.Tensor
+
+    def __rmatmul__(self, inputs):
+        return torch.einsum("...i,io->...o", inputs, self.weight)
+
+    def __call__(self, inputs):
+        return self.__rmatmul__(inputs)
+
+
+@alternative("project_qkv")
+def objects_with_an_operator(inputs, W_query, W_key, W_value):
+    return tuple(_Projection(w)(inputs) for w in (W_query, W_key, W_value))
+
+
+@alternative("project_qkv")
+def checkpointed_products(inputs, W_query, W_key, W_value):
+    weights = (W_query, W_key, W_value)
+    return tuple(checkpoint(torch.matmul, inputs, w, use_reentrant=False) for w in weights)
+
+
+@alternative("project_qkv_left")
+def one_product_for_all(inputs, W_query, W_key, W_value):
+    weights = (W_query, W_key, W_value)
+    together = inputs @ torch.cat(weights).mT
+    return tuple(together.split([w.shape[0] for w in weights], dim=-1))
+
+
+@alternative("project_qkv_left")
+def double_inside(inputs, W_query, W_key, W_value):
+    return tuple(
+        (inputs.double() @ w.double().mT).to(inputs.dtype) for w in (W_query, W_key, W_value)
+    )

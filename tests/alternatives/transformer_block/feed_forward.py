@@ -5,6 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 from autograder.suite import alternative
 
@@ -152,3 +153,50 @@ class named_steps_in_a_sequence(nn.Sequential):
         self.linear1 = nn.Linear(d_model, hidden_dim)
         self.activation = nn.ReLU(inplace=True)
         self.linear2 = nn.Linear(hidden_dim, d_model)
+
+
+@alternative("FeedForward")
+class Checkpointed(nn.Module):
+    def __init__(self, d_model, hidden_dim):
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, hidden_dim)
+        self.linear2 = nn.Linear(hidden_dim, d_model)
+
+    def forward(self, x):
+        return checkpoint(lambda t: self.linear2(self.linear1(t).relu()), x, use_reentrant=False)
+
+
+@alternative("FeedForward")
+class CalledByFunctionalCall(nn.Module):
+    def __init__(self, d_model, hidden_dim):
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, hidden_dim)
+        self.linear2 = nn.Linear(hidden_dim, d_model)
+
+    def forward(self, x):
+        hidden = torch.func.functional_call(
+            self.linear1, dict(self.linear1.named_parameters()), (x,)
+        )
+        return self.linear2(hidden.clamp(min=0))
+
+
+@alternative("FeedForward")
+class GradientsInTrainingOrWhereWanted(nn.Module):
+    def __init__(self, d_model, hidden_dim):
+        super().__init__()
+        self.linear1, self.linear2 = nn.Linear(d_model, hidden_dim), nn.Linear(hidden_dim, d_model)
+
+    def forward(self, x):
+        with torch.set_grad_enabled(self.training or torch.is_grad_enabled()):
+            return self.linear2(torch.relu_(self.linear1(x)))
+
+
+@alternative("FeedForward")
+class ReluInAHook(nn.Module):
+    def __init__(self, d_model, hidden_dim):
+        super().__init__()
+        self.linear1, self.linear2 = nn.Linear(d_model, hidden_dim), nn.Linear(hidden_dim, d_model)
+        self.linear1.register_forward_hook(lambda module, args, result: result.relu())
+
+    def forward(self, x):
+        return self.linear2(self.linear1(x))
