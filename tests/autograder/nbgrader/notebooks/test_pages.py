@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
+from nbgrader.api import Gradebook
 from playwright.sync_api import Browser, Route, sync_playwright
 
 from .assignments import HANDED_IN
@@ -16,6 +24,8 @@ from .hostile_markdown import CELLS, HOST, MARK
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 HONEST = HANDED_IN["texts"]["right"]
+TOKEN = "of-the-test"
+FORMGRADER = "nbgrader.server_extensions.formgrader=True"
 #: what a cell shows when it runs
 SHOWN = (
     "from IPython.display import display, HTML, Javascript, SVG, Markdown, Latex",
@@ -70,26 +80,83 @@ def test_no_script_of_a_student_runs_and_nothing_is_fetched(graded: Path) -> Non
     run(graded, "nbgrader", "generate_feedback", "texts", "--student=mal", "--quiet")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        own, _ = _seen(browser, graded / "feedback" / "zoe" / "texts" / "texts.html")
-        asked, text = _seen(browser, graded / "feedback" / "mal" / "texts" / "texts.html")
+        own, _ = _seen(browser, _feedback(graded, "zoe"))
+        asked, text = _seen(browser, _feedback(graded, "mal"))
         browser.close()
     assert asked <= own
     assert "elsewhere.invalid" in text  # it is shown, as it was written
 
 
-def _seen(browser: Browser, path: Path) -> tuple[set[str], str]:
+def _feedback(course: Path, student: str) -> str:
+    return (course / "feedback" / student / "texts" / "texts.html").as_uri()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: apt-get install chromium")
+def test_formgrader_opens_every_page_and_runs_no_script_of_a_student(graded: Path) -> None:
+    with _formgrader(graded) as url, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        asked, texts = {}, {}
+        for student, number in _pages_to_grade(graded).items():
+            address = f"{url}/formgrader/submissions/{number}/?token={TOKEN}"
+            asked[student], texts[student] = _seen(browser, address, url)
+        browser.close()
+    assert set(texts) == {"zoe", "mal", *LONG}
+    assert all("words_right" in text or "def words" in text for text in texts.values())
+    assert "elsewhere.invalid" in texts["mal"]
+    assert all(one <= asked["zoe"] for one in asked.values())
+
+
+@contextmanager
+def _formgrader(course: Path) -> Iterator[str]:
+    """The address of a server with formgrader, in the class's folder."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = [
+        *("--allow-root", "--no-browser", "--ServerApp.jpserver_extensions", FORMGRADER),
+        *(f"--port={port}", "--port-retries=0", f"--IdentityProvider.token={TOKEN}"),
+    ]
+    command = [sys.executable, "-m", "jupyter_server", *settings]
+    process = subprocess.Popen(
+        command, cwd=course, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        for _ in range(600):
+            assert process.poll() is None
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                break
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _pages_to_grade(course: Path) -> dict[str, str]:
+    """The number by which formgrader knows each student's notebook."""
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
+        found = gradebook.assignment_submissions("texts")
+        return {
+            str(one.student_id): str(notebook.id) for one in found for notebook in one.notebooks
+        }
+
+
+def _seen(browser: Browser, address: str, own: str = "file:") -> tuple[set[str], str]:
     """What a page asks other machines for, and its text; no script of a student has run."""
     page, asked = browser.new_page(), set()
     page.on("dialog", lambda dialog: pytest.fail(f"a dialog: {dialog.message}"))
 
     def answer(route: Route) -> None:
-        if route.request.url.startswith("file:"):
+        if route.request.url.startswith(own):
             return route.continue_()
         asked.add(route.request.url)
         return route.abort()
 
     page.route("**/*", answer)
-    page.goto(path.as_uri())
+    opened = page.goto(address)
+    assert own == "file:" or (opened is not None and opened.ok)
     page.wait_for_timeout(500)
     assert page.evaluate("window.marker") is None
-    return asked, page.inner_text("body")
+    text = page.inner_text("body")
+    page.close()
+    return asked, text
