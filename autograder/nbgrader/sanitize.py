@@ -90,7 +90,7 @@ def _safe_output(output: Any) -> Cell | None:
         return {"output_type": "stream", "name": name, "text": _text(output.get("text"))}
     if kind == "error":
         return _error(output)
-    if kind in {"execute_result", "display_data"} and isinstance(output.get("data"), dict):
+    if kind in ("execute_result", "display_data") and isinstance(output.get("data"), dict):
         return _display(output["data"])
     return None
 

@@ -56,6 +56,8 @@ def test_tests_that_the_page_on_security_names_are_there() -> None:
         if file is None or not file.is_file() or f"def {test}" not in file.read_text():
             missing.append(f"{place}::{test}")
     assert named > 15 and not missing
+    silent = [row for row in rows.splitlines()[2:] if not re.search(r"\.(?:py|toml)[`:]", row)]
+    assert not silent, f"a promise without a test: {silent}"
 
 
 def test_a_walk_through_one_submission_takes_at_most_fifteen_files() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
+import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +17,7 @@ import pytest
 import torch
 
 from autograder.records import Tier
+from autograder.results.file import read_results
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
@@ -86,6 +90,40 @@ def test_a_container_says_why_it_gives_no_namespaces(tier: Tier) -> None:
     run = _run([*CONTAINER, python, "-B", "-c", _EXAMINE, str(tier)])
     assert run.stdout.startswith("False"), run.stdout + run.stderr
     assert "namespace" in run.stdout
+
+
+def test_beside_an_answer_that_hangs_an_ordinary_users_class_is_graded() -> None:
+    """Grade, gradebook, pages and report, in the tier that every such user has."""
+    python, home = _python(*ORDINARY_USER), Path(tempfile.mkdtemp(prefix="class-"))
+    answers = {"ada": "pass", "mal": "time.sleep(10**6)", "zoe": "pass"}
+    for student, line in answers.items():
+        place = home / "submitted" / student / "simplified_attention"
+        place.mkdir(parents=True)
+        text = f"def query_scores(inputs, query):\n    {line}\n    return inputs @ query\n"
+        (place / "scores.py").write_text(f"import time\n{text}")
+    for path in [home, *home.rglob("*")]:
+        os.chown(path, int(USER), int(USER))
+    try:
+        for arguments in (
+            ["grade", "submitted", "--course", str(ROOT), "--tier", "C"],
+            ["feedback", ".", "--course", str(ROOT)],
+            ["report", "."],
+        ):
+            command = [*ORDINARY_USER, f"HOME={home}", python, "-B", "-m", "autograder"]
+            run = subprocess.run([*command, *arguments], cwd=home, capture_output=True, text=True)
+            assert run.returncode == 0, run.stdout + run.stderr
+        results = {r.student: r for r in read_results(home / "results.jsonl")}
+        scores = {student: result.score for student, result in results.items()}
+        assert scores["ada"] == scores["zoe"] > scores["mal"] == 0
+        pages = {
+            path.relative_to(home / "feedback").parts[0] for path in home.rglob("feedback.html")
+        }
+        assert pages == set(answers) and (home / "report.html").is_file()
+        with contextlib.closing(sqlite3.connect(home / "gradebook.db")) as database:
+            rows = database.execute("select student_id from submitted_assignment").fetchall()
+        assert {student for (student,) in rows} == set(answers)
+    finally:
+        shutil.rmtree(home)
 
 
 def test_nothing_runs_without_a_tier() -> None:

@@ -1,0 +1,117 @@
+"""Archives that nobody's learning platform writes: nothing leaves its place, nobody loses work."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograder.collecting import CollectReport, collect
+
+EXERCISES = {"scores": ["softmax"]}
+HONEST = b"def softmax(x):\n    return x\n"
+
+
+def _entry(name: str, kind: int) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name)
+    info.create_system, info.external_attr = 3, (kind | 0o777) << 16
+    return info
+
+
+def _zip(*entries: tuple[zipfile.ZipInfo | str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for info, data in entries:
+            archive.writestr(info, data)
+    return buffer.getvalue()
+
+
+def _tar(link: bytes, target: str) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        info = tarfile.TarInfo("softmax.py")
+        info.type, info.linkname = link, target
+        archive.addfile(info)
+    return buffer.getvalue()
+
+
+def _nested(depth: int) -> bytes:
+    inner = _nested(depth - 1) if depth else b"x = 1"
+    return _zip(("inner.zip" if depth else "softmax.py", inner))
+
+
+OWN = "mal/scores/softmax.py"
+#: what mal adds to a download in which zoe is honest
+ATTACKS: dict[str, Callable[[], list[tuple[zipfile.ZipInfo | str, bytes]]]] = {
+    "link": lambda: [(_entry(OWN, stat.S_IFLNK), b"/etc/passwd")],
+    "link_to_a_neighbour": lambda: [(_entry(OWN, stat.S_IFLNK), b"../../zoe/scores/softmax.py")],
+    "device": lambda: [(_entry(OWN, stat.S_IFCHR), b"")],
+    "pipe": lambda: [(_entry(OWN, stat.S_IFIFO), b"")],
+    "socket": lambda: [(_entry(OWN, stat.S_IFSOCK), b"")],
+    "folder_with_the_name_of_a_file": lambda: [(_entry(OWN + "/", stat.S_IFDIR), b"")],
+    "absolute": lambda: [("/tmp/left_by_attack/scores/softmax.py", b"x = 1")],
+    "upwards": lambda: [("mal/../../left_by_attack/softmax.py", b"x = 1")],
+    "upwards_to_a_neighbour": lambda: [("mal/../zoe/scores/softmax.py", b"x = 1")],
+    "drive": lambda: [("C:\\left_by_attack\\scores\\softmax.py", b"x = 1")],
+    "backslashes": lambda: [("mal\\..\\zoe\\scores\\softmax.py", b"x = 1")],
+    "the_neighbours_file_twice": lambda: [("zoe/scores/softmax.py", b"x = 1")],
+    "the_neighbour_in_capitals": lambda: [("ZOE/scores/softmax.py", b"x = 1")],
+    "the_neighbour_with_a_dot": lambda: [("zoe./scores/softmax.py", b"x = 1")],
+    "the_neighbour_in_an_archive": lambda: [
+        ("mal/scores/a.zip", _zip(("../../zoe/scores/softmax.py", b"x = 1")))
+    ],
+    "controls_in_a_name": lambda: [("\x1b[2Jmal/scores/softmax.py", b"x = 1")],
+    "turned_name": lambda: [("mal\u202e/scores/softmax.py", b"x = 1")],
+    "half_a_character": lambda: [("mal\ufffd/scores/softmax.py", b"x = 1")],
+    "long_name": lambda: [("m" * 3_000 + "/scores/softmax.py", b"x = 1")],
+    "deep": lambda: [("mal/" + "a/" * 400 + "softmax.py", b"x = 1")],
+    "many_files": lambda: [(f"mal/scores/{n}.py", b"") for n in range(2_500)],
+    "bomb": lambda: [("mal/scores/softmax.py", bytes(150 << 20))],
+    "archives_in_archives": lambda: [("mal/scores/a.zip", _nested(5))],
+    "tar_with_a_hard_link": lambda: [
+        ("mal/scores/a.tar.gz", _tar(tarfile.LNKTYPE, "../../../zoe/scores/softmax.py"))
+    ],
+    "tar_with_a_link": lambda: [("mal/scores/a.tgz", _tar(tarfile.SYMTYPE, "/etc/passwd"))],
+    "time_of_its_own": lambda: [("mal/scores/timestamp.txt", b"1999-01-01"), (OWN, b"x")],
+    "results_of_its_own": lambda: [("results.jsonl", b"{}"), ("gradebook.db", b"x"), (OWN, b"x")],
+    "device_of_windows": lambda: [("CON/scores/softmax.py", b"x = 1")],
+    "hidden_folder": lambda: [(".git/hooks/scores/softmax.py", b"x = 1"), (OWN, b"x")],
+}
+
+
+def _collected(tmp_path: Path, attack: str, first: bool) -> tuple[CollectReport, Path]:
+    honest: list[tuple[zipfile.ZipInfo | str, bytes]] = [("zoe/scores/softmax.py", HONEST)]
+    added = ATTACKS[attack]()
+    source = tmp_path / "download" / "submissions.zip"
+    source.parent.mkdir()
+    source.write_bytes(_zip(*(added + honest if first else honest + added)))
+    submitted = tmp_path / "class" / "submitted"
+    return collect([source], submitted, EXERCISES), submitted
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("first", [True, False], ids=["attack_first", "honest_first"])
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_neighbour_keeps_the_file_and_nothing_leaves_its_place(
+    tmp_path: Path, attack: str, first: bool
+) -> None:
+    report, submitted = _collected(tmp_path, attack, first)
+    found = submitted / "zoe" / "scores" / "softmax.py"
+    if attack in ("the_neighbours_file_twice", "the_neighbour_in_capitals"):  # told, not guessed
+        assert "zoe" in report.missing and report.skipped
+    else:
+        assert found.read_bytes() == HONEST
+    assert {path.name for path in tmp_path.iterdir()} == {"download", "class"}
+    assert not Path("/tmp/left_by_attack").exists()
+    for path in (tmp_path / "class").rglob("*"):
+        mode = path.lstat().st_mode
+        assert stat.S_ISREG(mode) or stat.S_ISDIR(mode), path
+        assert not mode & (stat.S_ISUID | stat.S_ISGID) and os.fsencode(path)
+    size = sum(path.stat().st_size for path in submitted.rglob("*") if path.is_file())
+    assert size < 101 << 20
