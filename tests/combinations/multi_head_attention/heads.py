@@ -67,7 +67,7 @@ def mean_of_heads(x):
     return x.mean(1)
 
 
-@intended("merge_heads", "the sum of the heads")
+@intended("merge_heads", "the sum of the heads", "a_sum_runs_over_dimension_1")
 def sum_of_heads(x):
     return x.sum(1)
 

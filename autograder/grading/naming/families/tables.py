@@ -12,8 +12,8 @@ from .calls import OVERFLOWS, SLICE
 
 CUT = "the gradient ends on the way: the result can't train what it comes from"
 SINGLE = "something is made float32, whatever dtype is asked for"
-FIRST = "the first sample of a batch is used for all samples"
-HEAD = "the first head is used for all heads"
+FIRST = "what comes first along dimension 0 is used for all"
+HEAD = "what comes first along dimension 1 is used for all"
 ANOTHER = "one tensor or layer is used in the place of another"
 LEFT_OUT = "one step is left out"
 SWAPPED = "two things change places"
@@ -73,12 +73,14 @@ WRAPPED: tuple[tuple[str, str], ...] = (
     ("({e}).tolist()", "a list comes back, not a tensor"),
     ("torch.tensor(({e}).tolist())", "numbers leave torch: gradient and dtype are lost"),
     ("({e}).double()", "something is made float64, whatever dtype is asked for"),
-    ("torch.zeros_like({e})", "zeros come, whatever is asked for"),
 )
 #: of what is returned, as well
-RETURNED: tuple[tuple[str, str], ...] = tuple(
-    (f"torch.{function}({{e}})", "a function is applied to the result that is one too many")
-    for function in ("cos", "sin", "exp", "log", "tanh", "sigmoid")
+RETURNED: tuple[tuple[str, str], ...] = (
+    ("torch.zeros_like({e})", "zeros come back, whatever is asked for"),
+    *(
+        (f"torch.{function}({{e}})", "a function is applied to the result that is one too many")
+        for function in ("cos", "sin", "exp", "log", "tanh", "sigmoid")
+    ),
 )
 OF_SOFTMAX: tuple[tuple[str, str], ...] = (
     *((f"torch.softmax({{a}}, {dim})", AXIS) for dim in (-1, -2, -3, 0, 1, 2)),
