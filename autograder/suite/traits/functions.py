@@ -122,16 +122,13 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     pull(_all_alike(expect, traits, torch.float64), _TWICE)
     pull(_small_and_zero(expect, traits, traits.middling(expect.draw)), _SINGLE)
     places = [place for place, item in enumerate(traits.inputs) if isinstance(item, Tensor | Pair)]
-    frozen = [[places[0]], [places[-1]]] if len(places) > 1 else [[], []]
+    for place in places[:: len(places) - 1] if len(places) > 1 else ():
+        pull(plain, _FROZEN, [place])
     letters = traits.call_letters()
     extremes = [traits.extremes(letters)[n] for n in (0, -1)] if letters else [{}, {}]
-    for kept, sizes, leading in zip(frozen, extremes, ((1, 3), (3, 1)), strict=True):
+    for sizes, leading in zip(extremes, ((1, 3), (3, 1)), strict=True):
         base = traits.usual(leading if traits.has_leading else ())
-        pull(
-            _plain(expect, traits, base.but(sizes), torch.float64),
-            _FROZEN if kept else likely,
-            kept,
-        )
+        pull(_plain(expect, traits, base.but(sizes), torch.float64))
 
 
 def _small_and_zero(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
