@@ -1,10 +1,10 @@
-"""Times grading: a class in which no two answers are equal, beside other ways to grade it.
+"""Times grading: a class in which no two answers are equal, next to other ways to grade it.
 
     .venv/bin/python benchmarks/grading.py [--students 100] [--repeats 5] [--quick]
 
 Prints CPU seconds of the whole process tree for one submission more (start-up apart) and the peak
 memory of all processes (proportional set size: shared pages count once), as medians; without
-`--quick` writes them to docs/bench.md. Beside the grader: nbgrader as it is, with a kernel for
+`--quick` writes them to docs/bench.md. Next to the grader: nbgrader as it is, with a kernel for
 each notebook; pytest as a process for each submission, without isolation; and the limit, all calls
 of the suite in one process, encoded and decoded as they cross to a worker.
 """
@@ -41,7 +41,7 @@ from benchmarks.processes import adopt_orphans, cpu_of_ended, descendants, memor
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = "simplified_attention"
-#: of the slow ways so many are enough
+#: of the slow ways that many are enough
 _FEW = 2
 
 
@@ -154,7 +154,7 @@ def _nbgrader(folder: Path) -> Row:
 def _table(rows: list[Row], students: int, repeats: int) -> str:
     ours = rows[0].each
     lines = [
-        "# What grading costs, beside other ways",
+        "# What grading costs, next to other ways",
         "",
         f"Written by `make bench`. CPU of the whole process tree: {students} submissions to "
         f"`{ASSIGNMENT}`, three exercises each, of which no two are equal and one exercise in "

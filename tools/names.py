@@ -5,7 +5,7 @@
 The answers are those of tests/unseen; `--fresh` takes the quarter of them that is kept apart, by
 default the others are taken; `--later` takes those of tests/unseen/later, a second list. They run
 in this process: they are our own. Ends with 1 where an answer is not wrong, or has a name that
-tests/unseen/read.toml does not have: a person reads it there, beside what the answer means to do.
+tests/unseen/read.toml does not have: a person reads it there, next to what the answer means to do.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     python tools/soak_names.py [--times 50] [--jobs 2] [--seed S] [NAME...]
 
-Judges the misconceptions that answer by chance (or those named `<exercise>.<name>`), each time with
+Judges the stochastic misconceptions (or those named `<exercise>.<name>`), each time with
 other random numbers. Ends with 1 where one was called by another's name.
 """
 
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str]) -> int:
         sum(getattr(item, what) for item in done) for what in ("right", "missing", "wrong")
     )
     print(
-        f"{len(done)} misconceptions by chance, {options.times} times each, seeds from "
+        f"{len(done)} stochastic misconceptions, {options.times} times each, seeds from "
         f"{options.seed}: of {total} {right} named, {missing} not named, {wrong} named wrongly"
     )
     return 1 if wrong else 0

@@ -64,7 +64,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=300)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so many")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after that many")
     parser.add_argument("--seed", type=int, default=secrets.randbits(40), help="of the first time")
     return parser.parse_args(arguments)
 

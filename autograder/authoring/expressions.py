@@ -14,7 +14,7 @@ from pathlib import Path
 from .compact import compact
 from .parts import solution_lines
 
-#: an expression of so many products, calls and comparisons is known by its form, whatever the names
+#: an expression of that many products, calls and comparisons is known by its form, whatever names
 _KNOWN_BY_FORM = 3
 _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Call, ast.Compare)
 _PRODUCTS = frozenset({"matmul", "mm", "bmm", "einsum"})

@@ -1,6 +1,6 @@
 """What goes out besides exercises: ungraded notebooks, and files that they read.
 
-They have a folder of their own: nbgrader takes every notebook beside the exercises for one of them.
+They have a folder of their own: nbgrader takes every notebook among the exercises for one of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Texts for each question beside its exercise: `hints.toml`, and `afterwards.toml`."""
+"""Texts for each question next to its exercise: `hints.toml`, and `afterwards.toml`."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def _chosen(course: Course, names: Sequence[str]) -> tuple[Assignment, ...]:
 
 @contextmanager
 def _scratch(root: Path) -> Iterator[Path]:
-    """A temporary folder beside what it will replace: renaming needs one file system."""
+    """A temporary folder next to what it will replace: renaming needs one file system."""
     build = root / "build"
     try:
         build.mkdir(exist_ok=True)

@@ -19,7 +19,7 @@ LOOKED_FILE = "looked.csv"
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """At so many lines of an assignment, and when (UTC)."""
+    """At that many lines of an assignment, and when (UTC)."""
 
     assignment: str
     lines: str

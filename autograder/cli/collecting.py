@@ -64,7 +64,7 @@ def collect(
     """Bring downloads of Canvas, Moodle, Gradescope, or clones of repositories, into a class.
 
     An earlier submission is never overwritten: it moves to earlier/<student>/<assignment>/<time>
-    beside the folder of submissions. A time of submission is what the platform states, never the
+    next to the folder of submissions. A time of submission is what the platform states, never the
     date of a download; without one it is unknown, and nobody is late.
 
     \b

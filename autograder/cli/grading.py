@@ -33,7 +33,7 @@ _MOST_ROWS = 60
 @click.option(
     "--results",
     type=click.Path(path_type=Path),
-    help="Where the lines are appended (default: results.jsonl beside SUBMITTED).",
+    help="Where the lines are appended (default: results.jsonl next to SUBMITTED).",
 )
 @click.option(
     "--jobs",
@@ -59,7 +59,7 @@ _MOST_ROWS = 60
 @click.option(
     "--secret",
     type=click.Path(path_type=Path),
-    help="The class's secret, which shards share (default: secret.key beside the results).",
+    help="The class's secret, which shards share (default: secret.key next to the results).",
 )
 @click.option(
     "--scheduler",

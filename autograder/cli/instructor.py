@@ -144,7 +144,7 @@ def _print_proof(proof: ValidationReport, stale: list[str], leaks: list[str]) ->
     for label in proof.not_named:
         console.print(f"not named: {for_terminal(label)}", soft_wrap=True)
     for group in proof.not_told_apart:
-        console.print(f"not told apart, one hint for all: {for_terminal(group)}", soft_wrap=True)
+        console.print(f"not distinguished, one hint for all: {for_terminal(group)}", soft_wrap=True)
     for problem in (*proof.problems, *(f"not fresh: {s}" for s in stale), *leaks):
         console.print(f"[red]problem[/]: {for_terminal(problem)}", soft_wrap=True)
     console.print(f"{proof.cases} submissions judged in tier {proof.tier}")

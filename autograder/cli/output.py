@@ -103,7 +103,7 @@ def progress_bar() -> Progress:
 
 class _Rate(ProgressColumn):
     def render(self, task: Task) -> Text:
-        """So many in a second."""
+        """That many in a second."""
         speed = task.finished_speed or task.speed
         return Text(f"{speed:.1f}/s" if speed else "")
 

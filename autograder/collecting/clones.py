@@ -22,7 +22,7 @@ from .owners import words
 #: how far below the given folder a clone may be: the folder, `<login>/`, `<assignment>/<login>/`
 _DEEPEST = 2
 _SUBMISSIONS = "-submissions"
-#: what the release puts beside the answers; a runner's and an editor's folders begin with a dot
+#: what the release puts next to the answers; a runner's and an editor's folders begin with a dot
 _NOT_ANSWERS = ("checks", ".venv", "venv", "node_modules")
 _ANSWERS = (".py", ".ipynb")
 #: nobody writes that much by hand

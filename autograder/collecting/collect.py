@@ -69,7 +69,7 @@ def collect(
     """Brings the files of archives and folders into `submitted/<student>/<assignment>/`.
 
     `exercises` are the course's assignments with their exercises. A submission that is there
-    already is kept in `earlier/` beside `submitted`. Where it came from is kept in the class's
+    already is kept in `earlier/` next to `submitted`. Where it came from is kept in the class's
     `collected.csv`. Raises `UserError` where a source can't be read, the target not be written, or
     whole students would fall together; then nothing was collected.
     """

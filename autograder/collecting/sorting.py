@@ -214,7 +214,7 @@ class Sorting:
         return (*kept, *(Refused(s, "files were left out", s) for s in sorted(missing)))
 
     def _tell_texts(self) -> None:
-        """Text beside files is left; text alone is all that its student submitted."""
+        """Text next to files is left; text alone is all that its student submitted."""
         have_files = {pile.owner.key for pile in self.piles}
         for owner, path in self._texts:
             misses = "" if owner.key in have_files else owner.student

@@ -1,4 +1,4 @@
-"""What release tells a student's folder: `checks/assignment.json` and the texts beside it."""
+"""What release tells a student's folder: `checks/assignment.json` and the texts next to it."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def write_feedback(
 ) -> list[Path]:
     """Writes feedback/<student>/<assignment>/feedback.html for each graded submission.
 
-    The same as plain text stands beside it, `feedback.txt`. `human` is what graders entered in the
+    The same as plain text stands next to it, `feedback.txt`. `human` is what graders entered in the
     gradebook: it counts and is shown, as is when a submission arrived. A name that is not a safe
     folder name is encoded. Raises `UserError` for a page that can't be written.
     """

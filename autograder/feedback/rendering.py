@@ -17,7 +17,7 @@ from ..results.wording import amount, readable, readable_test
 def render(template: str, script: str = "", **values: Any) -> str:
     """The page of a template; its policy allows its own style sheet and nothing else.
 
-    `script` names one of ours beside the templates, which its policy then allows, too.
+    `script` names one of ours next to the templates, which its policy then allows, too.
     """
     style, code = _text("style.css"), _text(script) if script else ""
     scripts = f"script-src {_source(code)}; " if code else ""

@@ -86,7 +86,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """What is known of a class beside its results.
+    """What is known of a class next to its results.
 
     `arrivals` say who was late, `missing` who has submitted nothing, by assignment; `codes` are
     wrong answers, and `sentences` what known mistakes confuse.

@@ -1,4 +1,4 @@
-"""The class report as one page: every number in words, bars beside them, a script to look closer.
+"""The class report as one page: every number in words, bars next to them, a script to look closer.
 
 Without its script the page says the same, and can be read, folded and printed.
 """

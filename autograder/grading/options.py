@@ -55,7 +55,7 @@ def wanted_question(assignments: Sequence[Assignment], name: str) -> Wanted:
 class RunOptions:
     """What a grading run is asked to do. `shard` is (index from 1, count).
 
-    `secret` is the file with the class's secret; by default it lies beside the results. With a
+    `secret` is the file with the class's secret; by default it lies next to the results. With a
     `question`, this one alone is graded again.
     """
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..errors import UserError
 
-#: its place beside the results file
+#: its place next to the results file
 FILE_NAME = "secret.key"
 _BYTES = 32
 

@@ -74,10 +74,10 @@ def grade(
     """Grades every submission below a folder, `<student>/<assignment>/<exercise>.py` or `.ipynb`.
 
     `course` is the instructor's folder (default: here or above). Lines are appended to `results`
-    (default: results.jsonl beside `submitted`). nbgrader's gradebook is written where `gradebook`
+    (default: results.jsonl next to `submitted`). nbgrader's gradebook is written where `gradebook`
     says so (default: where the folder is called `submitted`); before that `tell_lateness` is told
     due dates and who is late, in sentences. `secret` is the class's file, which
-    shards share (default: secret.key beside the results). `shard` is (index from 1, count). With
+    shards share (default: secret.key next to the results). `shard` is (index from 1, count). With
     a `question` this one alone is graded again, where the rest of a submission has its result.
     `scheduler` is the address of dask's, whose workers then grade in the place of this machine.
 

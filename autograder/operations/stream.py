@@ -37,7 +37,7 @@ def grade_stream(
     `answer` gets each `SubmissionResult`, in order of completion, and a `Refused` for a line that
     names no submission. A line may be JSON as well, {"path": ..., "attempt": 2}. With `results`
     the lines are kept there too and attempts are counted; without it all are first attempts.
-    `secret` is the class's file (default: secret.key beside the results, or in this folder).
+    `secret` is the class's file (default: secret.key next to the results, or in this folder).
 
         autograder.grade_stream(sys.stdin, lambda answer: print(json.dumps(answer.to_json())))
 
@@ -51,9 +51,9 @@ def grade_stream(
         from ..grading.stream import StreamOptions, grade_lines
         from ..grading.suite_engine import SuiteEngine
 
-        beside = Path(results).parent if results else Path()
+        folder = Path(results).parent if results else Path()
         options = StreamOptions(
-            secret=Path(secret) if secret else beside / FILE_NAME,
+            secret=Path(secret) if secret else folder / FILE_NAME,
             jobs=jobs,
             assignment=assignment,
             tier=tier,

@@ -57,7 +57,7 @@ class History:
 class ResultsFile:
     """An open results file that this grader alone appends to.
 
-    A truncated last line, left by a killed grader, is moved to `<name>.torn`. Raises `UserError`
+    A truncated last line, left by a killed grader, is moved to `<name>.truncated`. `UserError`
     where the file can't be written, is not a results file, or is in use by another grader.
     """
 
@@ -122,7 +122,7 @@ class ResultsFile:
         whole = whole_size(self.path)
         if whole == self.path.stat().st_size:
             return
-        aside = self.path.with_name(self.path.name + ".torn")
+        aside = self.path.with_name(self.path.name + ".truncated")
         try:
             with open(aside, "ab") as file, open(self.path, "rb") as own:
                 own.seek(whole)

@@ -39,7 +39,7 @@ class WorkerEnvironment:
     packages: tuple[Path, ...]
 
     def readable(self) -> list[str]:
-        """The paths that Landlock lets a worker read: beside what is hidden, not through it."""
+        """The paths that Landlock lets a worker read: around what is hidden, not through it."""
         paths = [self.python, self.standard_library, *self.libraries]
         parts = {part for path in paths for part in self._around(path.resolve())}
         return [*map(str, (*sorted(parts), *self.packages, WORKER)), "/dev/null", "/dev/urandom"]

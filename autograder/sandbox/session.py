@@ -108,7 +108,7 @@ class Session:
             clock.stop()
 
     @property
-    def settled(self) -> bool:
+    def idle(self) -> bool:
         """Whether the worker lives, in one thread, and says nothing: its last call left nothing."""
         if not self.alive or self._pidfd is None:
             return self.alive

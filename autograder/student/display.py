@@ -1,7 +1,7 @@
 """How results look: as text for a terminal, and as HTML for a notebook.
 
 The HTML takes its colours from the notebook around it, so it reads in light and dark themes; a sign
-and a word stand beside every colour. All text from a student's code is escaped.
+and a word stand next to every colour. All text from a student's code is escaped.
 """
 
 from __future__ import annotations

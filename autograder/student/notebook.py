@@ -163,7 +163,7 @@ def _show(result: Shown) -> None:
 
 
 def find_suite(question: str, folder: Path) -> Path:
-    """The checks file beside a notebook that judges a question; raises `UserError`."""
+    """The checks file next to a notebook that judges a question; raises `UserError`."""
     suites = sorted((folder / "checks").glob("test_*.py"))
     if not suites:
         raise UserError(

@@ -52,7 +52,7 @@ def _statement_at(text: str, line: int) -> tuple[str, int]:
 
 @lru_cache(maxsize=8)
 def _cells(path: Path, changed: int) -> tuple[tuple[str, str], ...]:
-    """Name and source of each code cell; the number is what stands beside it in Jupyter."""
+    """Name and source of each code cell; the number is what stands next to it in Jupyter."""
     try:
         cells = json.loads(path.read_text(encoding="utf-8-sig")).get("cells", [])
     except (OSError, ValueError, AttributeError):

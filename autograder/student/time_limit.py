@@ -1,4 +1,4 @@
-"""Ends what takes too long, on every operating system: as Ctrl-C would, from a thread beside it."""
+"""Ends what takes too long, on every operating system: as Ctrl-C would, from another thread."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ from .relations import relation
 STEPS = ("likely: ", "next step: ", "remember: ")
 
 _NO_RETURN = "end the function with `return` and the result"
-_NOT_A_TENSOR = "return what the docstring says, and nothing else beside it"
-_SHAPE = "write the shape beside each line, and compare the last one with the docstring's"
+_NOT_A_TENSOR = "return what the docstring says, and nothing else with it"
+_SHAPE = "write the shape next to each line, and compare the last one with the docstring's"
 _DTYPE = "what you make yourself (`torch.zeros`, `torch.tensor`) gets the dtype of the input"
 _GRADIENT_CUT = (
     "look for `.detach()`, `.data`, `.item()`, `torch.tensor(...)` or `no_grad` between it and the "

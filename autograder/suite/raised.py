@@ -28,11 +28,11 @@ _MAX = (
 )
 _PRODUCT = (
     "the sizes do not fit for a matrix product: (..., n, k) @ (..., k, m) needs the same k twice. "
-    "Write the shape beside each tensor; a transpose may be missing, or be one too many"
+    "Write the shape next to each tensor; a transpose may be missing, or be one too many"
 )
 _SIZES = (
     "two tensors of different sizes meet: sizes must be equal, or 1, counted from the right. Write "
-    "the shape beside each tensor; `keepdim=True` or `unsqueeze` may be missing"
+    "the shape next to each tensor; `keepdim=True` or `unsqueeze` may be missing"
 )
 _LEFT_TORCH = (
     "`.item()`, `.numpy()`, `.tolist()` and `float(...)` leave torch, and gradients end there: "

@@ -1,4 +1,4 @@
-"""Known wrong and known right implementations, as data beside the suites.
+"""Known wrong and known right implementations, as data for the suites.
 
 A variants file (`tests/misconceptions/<assignment>/<exercise>.py`, `tests/alternatives/...`) is
 plain code: each decorated function or class is one variant of one question, named by its own name.

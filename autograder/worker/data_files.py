@@ -1,4 +1,4 @@
-"""The files beside a notebook, in memory: a worker may open no file of the machine.
+"""The files next to a notebook, in memory: a worker may open no file of the machine.
 
 What lies there can be read, imported and changed, and a notebook can write files of its own; they
 end with the worker. Python's own ways to files are covered (`open`, `pathlib`, `os.stat` and the

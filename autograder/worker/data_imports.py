@@ -1,4 +1,4 @@
-"""Imports the modules that lie beside a notebook, which are in memory."""
+"""Imports the modules that lie next to a notebook, which are in memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .data_files import Files
 
 
 class DataFileFinder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
-    """Imports the modules that lie beside a notebook."""
+    """Imports the modules that lie next to a notebook."""
 
     def __init__(self, files: Files) -> None:
         self._files = files

@@ -222,7 +222,7 @@ def _load(modules: Sequence[str]) -> None:
             _draw(sys.modules["matplotlib.pyplot"])
     finally:
         shutil.rmtree(place, ignore_errors=True)
-        os.environ["MPLCONFIGDIR"] = "/.matplotlib"  # beside the notebook
+        os.environ["MPLCONFIGDIR"] = "/.matplotlib"  # next to the notebook
 
 
 def _writable() -> str:

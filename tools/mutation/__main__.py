@@ -124,7 +124,7 @@ def _kind_of(item: Equivalent) -> str:
 
 
 def _survives(runner: SuiteRunner, suite: Path, mutant: Mutant) -> bool:
-    torch.manual_seed(_SEED)  # the same verdict in every run, for answers by chance too
+    torch.manual_seed(_SEED)  # the same verdict in every run, for stochastic answers too
     signal.setitimer(signal.ITIMER_PROF, _SECONDS)
     try:
         namespace: dict[str, object] = {"__name__": "_mutant"}

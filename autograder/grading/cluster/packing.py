@@ -75,7 +75,7 @@ def decode(data: bytes) -> list[Document]:
 
 
 def _paths(folder: Path, counting: set[str]) -> Iterator[Path]:
-    """What counts, and what stands beside it, one folder deeper too."""
+    """What counts, and what stands next to it, one folder deeper too."""
     names = sorted(os.listdir(folder))
     chosen = {*names[:_MOST_ENTRIES], *(counting & set(names))}
     for name in sorted(chosen):

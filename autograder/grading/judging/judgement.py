@@ -22,7 +22,7 @@ _MAX_REMEMBERED = 4096
 
 
 class Memory(Generic[T]):
-    """Remembers so many things, the latest that were asked for."""
+    """Remembers that many things, the latest that were asked for."""
 
     def __init__(self, size: int = _MAX_REMEMBERED) -> None:
         self._size = size

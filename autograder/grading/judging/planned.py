@@ -24,7 +24,7 @@ from .remote import RemoteImplementation
 from .substitution import ReferenceSubstitution
 from .verdicts import TestOutcome
 
-#: CPU seconds that all questions together may take beside what the solution took, times this many:
+#: CPU seconds that all questions together may take, and what the solution took, times this many:
 #: enough for loops over every number, which take 1 s; asked again call by call they took 4 s. It is
 #: a tenth of what a loop without an end takes anyway
 _CPU_SECONDS, _TIMES = 1.5, 4.0
@@ -139,9 +139,9 @@ class PlannedImplementation(RemoteImplementation):
         except AnswerFault:
             self.close()
             return None
-        is_settled = self._session is not None and self._session.settled
+        is_idle = self._session is not None and self._session.idle
         # a thread may be another question's, which only a worker of its own can tell
-        if is_settled and not any(_A_THREAD in header for header, _ in replies):
+        if is_idle and not any(_A_THREAD in header for header, _ in replies):
             return replies
         self.close()
         return None

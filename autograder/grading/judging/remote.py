@@ -31,7 +31,7 @@ from .parts import modules_of, refusal
 from .requests import AskedImplementation
 from .substitution import ReferenceSubstitution
 
-#: after so many dead workers a question is not tried again
+#: after that many dead workers a question is not tried again
 _MAX_ENDS = 2
 _AT_IMPORT = (
     "\nHand in definitions only: take out what tries them, or put it below "
@@ -82,7 +82,7 @@ class RemoteImplementation(AskedImplementation):
         self._budget = Budget.of(self._limits)
         self._ends = []
         self._question, self._seeded = question, ""
-        if self._session is not None and not self._session.settled:
+        if self._session is not None and not self._session.idle:
             self.close()
 
     def refuse(self, fault: AnswerFault) -> None:

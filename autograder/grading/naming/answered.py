@@ -120,7 +120,7 @@ class Answered:
 def answered(events: Iterable[Event], words: str = "", with_shares: bool = False) -> Answered:
     """The record of one test from what came.
 
-    Only answers by chance are compared by what the test says, and by their shares.
+    Only stochastic answers are compared by what the test says, and by their shares.
     """
     return Answered(tuple(_call(event, with_shares) for event in events), words)
 

@@ -25,7 +25,7 @@ from .probe import Asked, Replies
 Ask = Callable[[str, Batch], Replies | None]
 
 _DIAGNOSED = (Verdict.WRONG, Verdict.PARTIAL, Verdict.ERROR)
-#: how often a misconception that answers by chance is asked the same: a kind of answer that it
+#: how often a stochastic misconception is asked the same: a kind of answer that it
 #: gives with probability q is met before with 1 - (1 - q)^n
 _DRAWS = 8
 #: the same before figures are called too far off
@@ -33,7 +33,7 @@ _MORE_DRAWS = 40
 
 
 class Answers(Protocol):
-    """What was answered in each test; `judged` with what is compared of answers by chance."""
+    """What was answered in each test; `judged` with what is compared of stochastic answers."""
 
     def answered(self, test: str) -> Answered:
         """The record of one test."""
@@ -183,7 +183,7 @@ class Diagnosis:
         )
 
     def _may_be_a_draw(self, mistake: Mistake, test: str, answer: Answered) -> bool:
-        """Whether a mistake that answers by chance may have given this answer."""
+        """Whether a stochastic mistake may have given this answer."""
         for times in (_DRAWS, _MORE_DRAWS):
             draws = [self._known.judged(mistake, test, n) for n in range(times)]
             if all(draw.kind != answer.kind for draw in draws):

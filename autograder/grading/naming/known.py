@@ -140,7 +140,7 @@ class KnownMistakes:
         return self._asked(mistake, test, time)[0]
 
     def judged(self, mistake: Mistake, test: str, time: int = 0) -> Answered:
-        """The same with what is compared of answers by chance."""
+        """The same with what is compared of stochastic answers."""
         return self._asked(mistake, test, time, _JUDGED)[0]
 
     def may_answer_in_that_form(self, mistake: Mistake, test: str, answer: Answered) -> bool:

@@ -89,7 +89,7 @@ class Probe:
         return answered(events_of(self.requests[test], replies))
 
     def judged(self, test: str, replies: Replies) -> Answered:
-        """The same with what is compared of answers by chance: what the test says, and shares."""
+        """The same with what is compared of stochastic answers: what the test says, and shares."""
         replayed = _Replayed(self.requests[test], replies)
         try:
             with silence():
@@ -141,7 +141,7 @@ class Asked:
         return self._answered[test]
 
     def judged(self, test: str) -> Answered:
-        """The same, to be compared with answers by chance."""
+        """The same, to be compared with stochastic answers."""
         if test not in self._judged:
             self._judged[test] = self._probe.judged(test, self._replies[test])
         return self._judged[test]

@@ -1,4 +1,4 @@
-"""Which misconceptions of a question can't be told apart; those must share a hint.
+"""Which misconceptions of a question can't be distinguished; those must share a hint.
 
 Only the ones that were not named need a look: a name is given where no other one answers alike.
 """

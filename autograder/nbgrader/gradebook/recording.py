@@ -205,7 +205,7 @@ def _written(
 
 
 def _copy_stamps(submitted: Path, folder: Path, arrived: Arrival) -> None:
-    """What nbgrader wrote beside the submission, and reads again when it releases feedback."""
+    """What nbgrader wrote next to the submission, and reads again when it releases feedback."""
     is_there = {
         TIMESTAMP_FILE: arrived.stamped is not None,
         _SECRET_FILE: _is_small(submitted / _SECRET_FILE),

@@ -1,4 +1,4 @@
-"""The files that lie beside a notebook: data, pictures and modules that its cells may use."""
+"""The files that lie next to a notebook: data, pictures and modules that its cells may use."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ class ReleaseExtras(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader shi
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Called by nbgrader for each notebook beside which folders with others may stand."""
+        """Called by nbgrader for each notebook next to which folders with others may stand."""
         directories = self.parent.parent.coursedir  # of the exporter's converter
         assignment = resources["nbgrader"]["assignment"]
         source, release = (

@@ -22,7 +22,7 @@ from .outputs import error_output, outputs_of
 
 #: what a cell may take to stop when it is interrupted at its time limit
 _GRACE_SECONDS = 3.0
-#: after so many ends of a worker the cells that are left do not run
+#: after that many ends of a worker the cells that are left do not run
 _MOST_ENDS = 3
 
 
@@ -44,7 +44,7 @@ class CellRun:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a notebook finds besides its cells: files beside it, variables, the seed of chance."""
+    """What a notebook finds besides its cells: files next to it, variables, the seed of chance."""
 
     seed: int
     environment: Mapping[str, str]

@@ -22,8 +22,8 @@ _HELD = (
     "a result belongs to the caller: a later call leaves it as it is, whatever the two calls share"
 )
 _FROZEN = (
-    "each argument may be the only one that wants a gradient, as weights are beside data: what one "
-    "of them needs does not hang on another's `requires_grad`"
+    "each argument may be the only one that wants a gradient, as weights do and data do not: what "
+    "one of them needs does not hang on another's `requires_grad`"
 )
 #: the size of everything, where all is of one size
 _ALIKE = 4

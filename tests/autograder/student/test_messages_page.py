@@ -19,7 +19,7 @@ HEAD = """\
 # What `check` says
 
 Collected from the program by a test; each mistake below is made in the test run, and the student
-must read the text beside it.
+must read the text next to it.
 
 ## How a question stands
 

@@ -114,7 +114,7 @@ def _others(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST | None, str, 
 def _executed(
     definition: ast.AST, question: str, namespace: Mapping[str, Any]
 ) -> Callable[..., Any] | None:
-    """The changed definition, executed beside the rest of the solution; None where it can't be."""
+    """The changed definition, executed next to the rest of the solution; None where it can't be."""
     assert isinstance(definition, ast.stmt)
     own = dict(namespace)
     try:

@@ -97,7 +97,7 @@ def _attributes(owner: ast.ClassDef) -> tuple[str, ...]:
 def changed(tree: ast.AST, place: Place, other: ast.AST | None) -> ast.AST:
     """A tree with another node in one place; None takes a statement away.
 
-    Shares with the old tree all that lies beside the path to that place.
+    Shares with the old tree all that lies next to the path to that place.
     """
     if not place:
         return other or ast.Pass()
