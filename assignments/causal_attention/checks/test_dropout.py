@@ -122,7 +122,7 @@ def test_context_is_made_of_the_weights_that_are_kept(expect: Expect) -> None:
 
 
 @pytest.mark.question("dropout_attention_weights", points=0)
-def test_dropout_attention_weights_agrees_with_itself(expect: Expect) -> None:
+def test_dropout_attention_weights_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect,
         Traits(

@@ -137,7 +137,7 @@ def _last_two_forbidden(draw: Draw, sizes: Sizes) -> torch.Tensor:
 
 
 @pytest.mark.question("masked_attention", points=0)
-def test_masked_attention_agrees_with_itself(expect: Expect) -> None:
+def test_masked_attention_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect,
         Traits(
@@ -153,7 +153,7 @@ def test_masked_attention_agrees_with_itself(expect: Expect) -> None:
 
 
 @pytest.mark.question("CrossAttention", points=0)
-def test_cross_attention_agrees_with_itself(expect: Expect) -> None:
+def test_cross_attention_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect,
         Traits(

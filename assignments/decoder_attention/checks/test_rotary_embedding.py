@@ -105,12 +105,12 @@ def _places(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Ten
 
 
 @pytest.mark.question("rotary_angles", points=0)
-def test_rotary_angles_agrees_with_itself(expect: Expect) -> None:
+def test_rotary_angles_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(expect, Traits("rotary_angles", [Tensor("T", _places), Size("2*p")]))
 
 
 @pytest.mark.question("apply_rotary", points=0)
-def test_apply_rotary_agrees_with_itself(expect: Expect) -> None:
+def test_apply_rotary_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect, Traits("apply_rotary", [Tensor("... T 2*p"), Tensor("T p")], judged=[0])
     )

@@ -155,7 +155,7 @@ def _sizes(draw: Draw, sizes: Sizes) -> SimpleNamespace:
 
 
 @pytest.mark.question("CausalSelfAttention", points=0)
-def test_causal_self_attention_agrees_with_itself(expect: Expect) -> None:
+def test_causal_self_attention_called_in_other_ways(expect: Expect) -> None:
     traits = Traits("CausalSelfAttention", [Tensor("B T H*d")], build=[Made(_sizes, ["H", "d"])])
     check_by_itself(expect, traits)
 

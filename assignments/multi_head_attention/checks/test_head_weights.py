@@ -172,12 +172,12 @@ def test_slices_by_hand(expect: Expect) -> None:
 
 
 @pytest.mark.question("project_heads", points=0)
-def test_project_heads_agrees_with_itself(expect: Expect) -> None:
+def test_project_heads_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(expect, Traits("project_heads", [Tensor("T d_in"), Tensor("H d_out d_in")]))
 
 
 @pytest.mark.question("per_head_attention", points=0)
-def test_per_head_attention_agrees_with_itself(expect: Expect) -> None:
+def test_per_head_attention_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect,
         Traits(
@@ -188,7 +188,7 @@ def test_per_head_attention_agrees_with_itself(expect: Expect) -> None:
 
 
 @pytest.mark.question("slice_value_heads", points=0)
-def test_slice_value_heads_agrees_with_itself(expect: Expect) -> None:
+def test_slice_value_heads_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect, Traits("slice_value_heads", [Tensor("T S", rows), Tensor("S H*d+1"), Size("H")])
     )

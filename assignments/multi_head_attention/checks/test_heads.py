@@ -183,17 +183,17 @@ def test_first_token_keeps_its_value(expect: Expect, draw: Draw) -> None:
 
 
 @pytest.mark.question("split_heads", points=0)
-def test_split_heads_agrees_with_itself(expect: Expect) -> None:
+def test_split_heads_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(expect, Traits("split_heads", [Tensor("B T H*d"), Size("H")]))
 
 
 @pytest.mark.question("merge_heads", points=0)
-def test_merge_heads_agrees_with_itself(expect: Expect) -> None:
+def test_merge_heads_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(expect, Traits("merge_heads", [Tensor("B H T d")]))
 
 
 @pytest.mark.question("causal_head_attention", points=0)
-def test_causal_head_attention_agrees_with_itself(expect: Expect) -> None:
+def test_causal_head_attention_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect,
         Traits("causal_head_attention", [Tensor("B H T d"), Tensor("B H T d"), Tensor("B H T d")]),

@@ -151,7 +151,7 @@ def test_eight_columns_between_three_heads(expect: Expect) -> None:
 
 
 @pytest.mark.question("MultiHeadAttention", points=0)
-def test_multi_head_attention_agrees_with_itself(expect: Expect) -> None:
+def test_multi_head_attention_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect,
         Traits(

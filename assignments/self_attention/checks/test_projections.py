@@ -184,7 +184,7 @@ def test_shapes_of_a_batch_weights_left(expect: Expect) -> None:
 
 
 @pytest.mark.question("project_qkv", points=0)
-def test_project_qkv_agrees_with_itself(expect: Expect) -> None:
+def test_project_qkv_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect,
         Traits(
@@ -195,7 +195,7 @@ def test_project_qkv_agrees_with_itself(expect: Expect) -> None:
 
 
 @pytest.mark.question("project_qkv_left", points=0)
-def test_project_qkv_left_agrees_with_itself(expect: Expect) -> None:
+def test_project_qkv_left_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect,
         Traits(

@@ -162,17 +162,17 @@ def test_equal_values_come_out_unchanged(expect: Expect) -> None:
 
 
 @pytest.mark.question("scale_scores", points=0)
-def test_scale_scores_agrees_with_itself(expect: Expect) -> None:
+def test_scale_scores_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(expect, Traits("scale_scores", [Tensor("... T S"), Size("d_k")]))
 
 
 @pytest.mark.question("attention_weights", points=0)
-def test_attention_weights_agrees_with_itself(expect: Expect) -> None:
+def test_attention_weights_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(expect, Traits("attention_weights", [Tensor("... T d"), Tensor("... S d")]))
 
 
 @pytest.mark.question("scaled_dot_product_attention", points=0)
-def test_scaled_dot_product_attention_agrees_with_itself(expect: Expect) -> None:
+def test_scaled_dot_product_attention_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect,
         Traits(

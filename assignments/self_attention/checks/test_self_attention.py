@@ -192,7 +192,7 @@ def test_two_sentences_give_two_results_linear(expect: Expect) -> None:
 
 
 @pytest.mark.question("SelfAttentionV1", points=0)
-def test_self_attention_v1_agrees_with_itself(expect: Expect) -> None:
+def test_self_attention_v1_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect,
         Traits("SelfAttentionV1", [Tensor("... T d_in")], build=[Size("d_in"), Size("d_out")]),
@@ -200,7 +200,7 @@ def test_self_attention_v1_agrees_with_itself(expect: Expect) -> None:
 
 
 @pytest.mark.question("SelfAttentionV2", points=0)
-def test_self_attention_v2_agrees_with_itself(expect: Expect) -> None:
+def test_self_attention_v2_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect,
         Traits("SelfAttentionV2", [Tensor("... T d_in")], build=[Size("d_in"), Size("d_out")]),

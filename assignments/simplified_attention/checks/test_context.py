@@ -137,17 +137,17 @@ def test_batch_of_two_sentences(expect: Expect) -> None:
 
 
 @pytest.mark.question("context_vector", points=0)
-def test_context_vector_agrees_with_itself(expect: Expect) -> None:
+def test_context_vector_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(expect, Traits("context_vector", [Tensor("S"), Tensor("S d")]))
 
 
 @pytest.mark.question("context_vectors", points=0)
-def test_context_vectors_agrees_with_itself(expect: Expect) -> None:
+def test_context_vectors_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(expect, Traits("context_vectors", [Tensor("... T S"), Tensor("... S d")]))
 
 
 @pytest.mark.question("simplified_self_attention", points=0)
-def test_simplified_self_attention_agrees_with_itself(expect: Expect) -> None:
+def test_simplified_self_attention_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(expect, Traits("simplified_self_attention", [Tensor("... T d")]))
 
 

@@ -74,7 +74,7 @@ def test_documented_sentence(expect: Expect) -> None:
 
 
 @pytest.mark.question("FeedForward", points=0)
-def test_feed_forward_agrees_with_itself(expect: Expect) -> None:
+def test_feed_forward_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(expect, Traits("FeedForward", [Tensor("... D")], build=[Size("D"), Size("F")]))
 
 

@@ -10,7 +10,8 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 from ..draw import Draw
 
-STEP = 1e-6
+#: so small that numbers with the digits of float32 alone do not follow it
+STEP = 1e-7
 _GRADIENT = (
     "in float64 the value follows the smallest step of its inputs, and the gradient says how far: "
     "`.detach()`, `.item()`, `torch.tensor(...)` cut it, `.float()` and new tensors without a "

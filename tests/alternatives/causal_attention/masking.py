@@ -379,13 +379,13 @@ def dot_by_dot(queries, keys):
 
 
 @functools.cache
-def _future(num_tokens):
+def _rows_of_future(num_tokens):
     return tuple(tuple(s > t for s in range(num_tokens)) for t in range(num_tokens))
 
 
 @alternative("causal_mask")
 def rows_that_are_remembered(num_tokens):
-    return torch.tensor(_future(num_tokens))
+    return torch.tensor(_rows_of_future(num_tokens))
 
 
 @alternative("mask_scores")

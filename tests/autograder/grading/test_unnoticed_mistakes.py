@@ -59,7 +59,7 @@ def _checks_of(module: ModuleType, question: str) -> list[Callable[..., None]]:
         for name, value in vars(module).items()
         if name.startswith("test_") and value.pytestmark[0].args[0] == question
     ]
-    return sorted(checks, key=lambda check: check.__name__.endswith("agrees_with_itself"))
+    return sorted(checks, key=lambda check: check.__name__.endswith("called_in_other_ways"))
 
 
 def _passes(answers: LocalImplementation, check: Callable[..., None]) -> bool:

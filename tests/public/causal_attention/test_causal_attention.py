@@ -152,7 +152,7 @@ def test_too_many_tokens(expect: Expect, draw: Draw) -> None:
 
 
 @pytest.mark.question("CausalAttention", points=0)
-def test_causal_attention_agrees_with_itself(expect: Expect) -> None:
+def test_causal_attention_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect,
         Traits(

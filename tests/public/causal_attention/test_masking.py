@@ -207,19 +207,19 @@ def test_later_keys_change_nothing(expect: Expect) -> None:
 
 
 @pytest.mark.question("mask_and_renormalize", points=0)
-def test_mask_and_renormalize_agrees_with_itself(expect: Expect) -> None:
+def test_mask_and_renormalize_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(expect, Traits("mask_and_renormalize", [Tensor("... T T", rows)]))
 
 
 @pytest.mark.question("mask_scores", points=0)
-def test_mask_scores_agrees_with_itself(expect: Expect) -> None:
+def test_mask_scores_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect, Traits("mask_scores", [Tensor("... T T")], after=lambda masked: masked.softmax(-1))
     )
 
 
 @pytest.mark.question("causal_attention_weights", points=0)
-def test_causal_attention_weights_agrees_with_itself(expect: Expect) -> None:
+def test_causal_attention_weights_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect, Traits("causal_attention_weights", [Tensor("... T d"), Tensor("... T d")])
     )

@@ -98,14 +98,14 @@ def test_the_largest_score_comes_first_or_last(expect: Expect) -> None:
 
 
 @pytest.mark.question("attend_block", points=0)
-def test_attend_block_agrees_with_itself(expect: Expect) -> None:
+def test_attend_block_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect, Traits("attend_block", [Tensor("... T d"), Tensor("... S d"), Tensor("... S d_v")])
     )
 
 
 @pytest.mark.question("merge_blocks", points=0)
-def test_merge_blocks_agrees_with_itself(expect: Expect) -> None:
+def test_merge_blocks_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect,
         Traits(
@@ -115,7 +115,7 @@ def test_merge_blocks_agrees_with_itself(expect: Expect) -> None:
 
 
 @pytest.mark.question("blockwise_attention", points=0)
-def test_blockwise_attention_agrees_with_itself(expect: Expect) -> None:
+def test_blockwise_attention_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect,
         Traits(

@@ -96,7 +96,7 @@ def test_at_once_or_token_by_token(expect: Expect, draw: Draw) -> None:
 
 
 @pytest.mark.question("DecoderBlock", points=0)
-def test_decoder_block_agrees_with_itself(expect: Expect) -> None:
+def test_decoder_block_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect,
         Traits(

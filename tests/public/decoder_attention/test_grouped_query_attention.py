@@ -121,7 +121,7 @@ def test_any_length(expect: Expect, draw: Draw) -> None:
 
 
 @pytest.mark.question("grouped_query_attention", points=0)
-def test_grouped_query_attention_agrees_with_itself(expect: Expect) -> None:
+def test_grouped_query_attention_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect,
         Traits(
@@ -133,7 +133,7 @@ def test_grouped_query_attention_agrees_with_itself(expect: Expect) -> None:
 
 
 @pytest.mark.question("GroupedQueryAttention", points=0)
-def test_grouped_query_attention_layer_agrees_with_itself(expect: Expect) -> None:
+def test_grouped_query_attention_layer_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect,
         Traits(

@@ -158,7 +158,7 @@ def _pair(layer: Any, value: Any, likely: str) -> Any:
 
 
 @pytest.mark.question("cached_attention", points=0)
-def test_cached_attention_agrees_with_itself(expect: Expect) -> None:
+def test_cached_attention_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect,
         Traits(
@@ -174,7 +174,7 @@ def test_cached_attention_agrees_with_itself(expect: Expect) -> None:
 
 
 @pytest.mark.question("CachedAttention", points=0)
-def test_cached_attention_layer_agrees_with_itself(expect: Expect) -> None:
+def test_cached_attention_layer_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect,
         Traits(

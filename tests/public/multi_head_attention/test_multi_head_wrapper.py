@@ -114,7 +114,7 @@ def test_samples_of_a_batch_are_apart(expect: Expect, draw: Draw) -> None:
 
 
 @pytest.mark.question("MultiHeadAttentionWrapper", points=0)
-def test_multi_head_attention_wrapper_agrees_with_itself(expect: Expect) -> None:
+def test_multi_head_attention_wrapper_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect,
         Traits(
@@ -148,13 +148,14 @@ def test_each_head_drops_attention_weights(expect: Expect) -> None:
 
 @pytest.mark.question(WRAPPER, points=0)
 def test_heads_with_biases(expect: Expect) -> None:
-    names = set(expect.layer(WRAPPER, 3, 2, 6, 0.0, 1, True).answer.weights())
+    layer = expect.layer(WRAPPER, 3, 2, 6, 0.0, 1, True)
+    names = set(layer.answer.weights())
     expected = {
         f"heads.0.{name}.{kind}"
         for name in ("W_query", "W_key", "W_value")
         for kind in ("weight", "bias")
     }
-    expect.that(
+    layer.that(
         names == expected,
         got=f"with qkv_bias=True the trainable weights {sorted(names)}",
         expected=f"{sorted(expected)}",

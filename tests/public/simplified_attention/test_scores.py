@@ -124,12 +124,12 @@ def test_batch_of_heads_keeps_its_place(expect: Expect) -> None:
 
 
 @pytest.mark.question("query_scores", points=0)
-def test_query_scores_agrees_with_itself(expect: Expect) -> None:
+def test_query_scores_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(expect, Traits("query_scores", [Tensor("T d"), Tensor("d")]))
 
 
 @pytest.mark.question("attention_scores", points=0)
-def test_attention_scores_agrees_with_itself(expect: Expect) -> None:
+def test_attention_scores_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(expect, Traits("attention_scores", [Tensor("... T d"), Tensor("... S d")]))
 
 

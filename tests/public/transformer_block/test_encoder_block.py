@@ -152,14 +152,14 @@ def test_plain_norms_give_tokens_with_mean_0(expect: Expect, draw: Draw) -> None
 
 
 @pytest.mark.question("add_and_norm", points=0)
-def test_add_and_norm_agrees_with_itself(expect: Expect) -> None:
+def test_add_and_norm_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect, Traits("add_and_norm", [Tensor("... D"), Tensor("... D"), Tensor("D"), Tensor("D")])
     )
 
 
 @pytest.mark.question("EncoderBlock", points=0)
-def test_encoder_block_agrees_with_itself(expect: Expect) -> None:
+def test_encoder_block_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect,
         Traits("EncoderBlock", [Tensor("B T H*d")], build=[Size("H*d"), Size("H"), Size("F")]),

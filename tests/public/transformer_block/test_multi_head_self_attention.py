@@ -114,7 +114,7 @@ def test_documented_sentence(expect: Expect) -> None:
 
 
 @pytest.mark.question("MultiHeadSelfAttention", points=0)
-def test_multi_head_self_attention_agrees_with_itself(expect: Expect) -> None:
+def test_multi_head_self_attention_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect,
         Traits("MultiHeadSelfAttention", [Tensor("B T H*d")], build=[Size("H*d"), Size("H")]),
