@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import click
@@ -58,6 +59,13 @@ def test_tests_that_the_page_on_security_names_are_there() -> None:
     assert named > 15 and not missing
     silent = [row for row in rows.splitlines()[2:] if not re.search(r"\.(?:py|toml)[`:]", row)]
     assert not silent, f"a promise without a test: {silent}"
+
+
+def test_the_readme_says_how_much_of_the_grader_the_tests_run() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    floor = settings["tool"]["coverage"]["report"]["fail_under"]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"`make test` runs {floor}% of the grader's lines and branches or fails" in readme
 
 
 def test_a_walk_through_one_submission_takes_at_most_fifteen_files() -> None:
