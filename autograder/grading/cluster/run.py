@@ -126,6 +126,10 @@ class _Run:
             running.add(self._begin(batch))
         for future in running:
             batch = self._batches.pop(future)
+            if future.status == "lost":  # with its worker, before it was fetched: it is done again
+                self._batches[future] = batch
+                running.add(future)
+                continue
             if future.status == "finished":
                 for task, line in zip(batch, future.result().splitlines(), strict=True):
                     self.done.take(task, line)

@@ -129,7 +129,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     letters = traits.call_letters()
     first, last = (traits.extremes(letters)[n] for n in (0, -1)) if letters else ({}, {})
     # as many numbers with samples as without: loops over all of them are right, and take their time
-    shorter = {x: -(-size // _SAMPLES) for x, size in first.items()}
+    shorter = {x: max(n // _SAMPLES, traits.smallest.get(x, 1)) for x, n in first.items()}
     for sizes, leading in ((shorter, (_SAMPLES, 1)), (last, (1, 1))):
         base = traits.usual(leading if traits.has_leading else ())
         pull(_plain(expect, traits, base.but(sizes), torch.float64))
