@@ -20,10 +20,13 @@ from urllib.parse import quote
 
 Value = str | float
 
+#: the last two of each plane are no characters: https://www.unicode.org/faq/private_use.html
+_NO_CHARACTERS = "".join(map(chr, (n + 0x10000 * p for p in range(17) for n in (0xFFFE, 0xFFFF))))
 #: what nothing can be written with, or what changes how the text around it is read: control
 #: characters, halves of characters, and marks that turn the direction of what follows
 _UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef"
+    f"{_NO_CHARACTERS}]"
 )
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 #: what a spreadsheet takes for the beginning of a formula
@@ -127,7 +130,7 @@ def for_file_name(name: str, suffix: str = "") -> str:
     room = _LONGEST_BYTES - len(suffix)
     if _is_file_name(name) and len(name.encode()) <= room:
         return name + suffix
-    encoded = quote(name, safe=" ", errors="surrogatepass").replace(".", "%2E") or "%00"
+    encoded = quote(name, safe=" ", errors="surrogatepass").replace(".", "%2E") or "%_"
     encoded = "%20" * (len(encoded) - len(encoded.lstrip(" "))) + encoded.lstrip(" ")
     encoded = encoded.rstrip(" ") + "%20" * (len(encoded) - len(encoded.rstrip(" ")))
     if _DEVICES.fullmatch(encoded):
