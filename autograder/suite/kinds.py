@@ -8,7 +8,7 @@ import torch
 
 
 def of_kind(got: Any) -> str:
-    """Says what a value is that is no tensor, where one is asked for."""
+    """Says what a value is that is not a tensor, where one is asked for."""
     if got is None:
         return "nothing came back: is a `return` missing, or does it stand alone?"
     if isinstance(got, tuple) and len(got) == 2 and "return_types" in type(got).__module__:

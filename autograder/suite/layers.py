@@ -218,7 +218,7 @@ class ExpectLayer:
     def trains(self, *args: Any, likely: str) -> None:
         """A backward pass works, and what the solution has a gradient to gets a finite one.
 
-        For calls by chance, whose gradients can't be compared.
+        For stochastic calls, whose gradients can't be compared.
         """
         self._backward(args, not_finite, likely)
 

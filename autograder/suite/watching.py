@@ -12,7 +12,7 @@ from .implementation import Outcome, Watched
 
 
 def watched(watch: Callable[[], tuple[list[str], Any]], call: Callable[[], Outcome]) -> Watched:
-    """What `watch` saw of a call, beside the same call unwatched; raises what that one raises."""
+    """What `watch` saw of a call, next to the same call unwatched; raises what that one raises."""
     try:
         operators, value = watch()
     except AnswerRaised:
@@ -21,7 +21,7 @@ def watched(watch: Callable[[], tuple[list[str], Any]], call: Callable[[], Outco
 
 
 def differs(watched: Watched, call: Callable[[], Any]) -> bool:
-    """Whether it answers otherwise only while it is watched, and not by chance.
+    """Whether it answers otherwise only while it is watched, and not at random.
 
     `call` calls once more, which is asked for only where there is a difference.
     """

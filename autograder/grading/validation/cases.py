@@ -46,7 +46,7 @@ class Case:
 def chosen_of(course: Course, names: Sequence[str]) -> tuple[Assignment, ...]:
     """The assignments that are named, each with the exercises that are named of it; or all.
 
-    Raises `UserError` for a name that the course has not.
+    Raises `UserError` for a name that the course does not have.
     """
     wanted: dict[str, set[str]] = {}
     for name in names:
