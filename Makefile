@@ -104,8 +104,10 @@ build/otter/.ready: constraints.txt
 	@touch $@
 
 .PHONY: term
-term: setup-test ## a whole term of 300 made-up students, every total calculated a second time (some minutes)
-	@TERM_STUDENTS=300 $(PY) -m pytest tests/autograder/test_term.py
+term: setup-test ## a term of 300 made-up students, every total calculated a second time (TERM_STUDENTS=60 takes fewer)
+	@TERM_COURSE=attention TERM_STUDENTS=$(TERM_STUDENTS) $(PY) -m pytest tests/autograder/term
+
+TERM_STUDENTS ?= 300
 
 .PHONY: screenshots
 screenshots: setup-test ## take the pictures of docs/students.md from JupyterLab

@@ -1,13 +1,14 @@
 """What of the results somebody has looked at: `looked.csv` of the class folder.
 
 A results file only grows, so a look is a number: of each assignment, how many of its lines were
-there. What is new since then is what `autograder changes` tells.
+there. What is new since then is what `autograder changes` tells; where nothing is new, what it told
+before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,37 +23,60 @@ class Look:
     """At that many lines of an assignment, and when (UTC)."""
 
     assignment: str
-    lines: str
+    lines: int
     looked_at: str
+
+
+class Looks:
+    """All looks at a class, in their order."""
+
+    def __init__(self, looks: Iterable[Look]) -> None:
+        self._looks = tuple(looks)
+
+    def numbers(self, assignment: str) -> frozenset[int]:
+        """The numbers of lines of an assignment that were looked at."""
+        return frozenset(look.lines for look in self._looks if look.assignment == assignment)
+
+    def before(self, lines: Mapping[str, int]) -> dict[str, int]:
+        """How many of these lines of each assignment were looked at when the newest had not come.
+
+        Where all of them were looked at, the last look is left out, so that a second look shows
+        the same as the first.
+        """
+        own = [look for look in self._looks if look.lines <= lines.get(look.assignment, 0)]
+        if all(number in self.numbers(name) for name, number in lines.items()):
+            last = max((look.looked_at for look in own), default="")
+            own = [look for look in own if look.looked_at < last]
+        found = dict.fromkeys(lines, 0)
+        for look in own:
+            found[look.assignment] = max(found[look.assignment], look.lines)
+        return found
 
 
 _COLUMNS = tuple(field.name for field in fields(Look))
 
 
-def read_looks(class_folder: Path) -> Mapping[str, tuple[int, ...]]:
-    """The numbers of lines that were looked at, by assignment; raises `UserError`."""
+def read_looks(class_folder: Path) -> Looks:
+    """The looks at a class; raises `UserError`."""
     path = class_folder / LOOKED_FILE
-    found: dict[str, list[int]] = {}
-    for row in read_table(path, _COLUMNS):
-        try:
-            found.setdefault(row["assignment"], []).append(int(row["lines"]))
-        except ValueError as error:
-            raise UserError(f"{path}: {row['lines']!r} is no number of lines") from error
-    return {assignment: tuple(sorted(set(lines))) for assignment, lines in found.items()}
+    return Looks(_look(row, path) for row in read_table(path, _COLUMNS))
+
+
+def _look(row: Mapping[str, str], path: Path) -> Look:
+    try:
+        return Look(row["assignment"], int(row["lines"]), row["looked_at"])
+    except ValueError as error:
+        raise UserError(f"{path}: {row['lines']!r} is no number of lines") from error
 
 
 def keep_looks(class_folder: Path, lines: Mapping[str, int]) -> None:
     """Keeps that all lines of these assignments were looked at; the same look is kept once."""
     known = read_looks(class_folder)
-    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S.%f UTC")
     new = [
-        Look(assignment, str(number), now)
+        {"assignment": assignment, "lines": str(number), "looked_at": now}
         for assignment, number in lines.items()
-        if number not in known.get(assignment, ())
+        if number not in known.numbers(assignment)
     ]
     if new:
-        change_table(class_folder / LOOKED_FILE, _COLUMNS, lambda rows: _with(rows, new))
-
-
-def _with(rows: list[dict[str, str]], new: Iterable[Look]) -> list[dict[str, str]]:
-    return [*rows, *map(asdict, new)]
+        change_table(class_folder / LOOKED_FILE, _COLUMNS, lambda rows: [*rows, *new])

@@ -30,6 +30,7 @@ from .owners import Layout, Names, Place, metadata_path
 from .placing import Collected, Places
 from .platforms import CLASSROOM, Owner
 from .sorting import Pile, Sorting
+from .students import Students
 from .times import Times
 
 
@@ -83,9 +84,10 @@ def collect(
     try:
         submitted.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".collecting-", dir=submitted.parent) as staging:
-            collection = _Collection(Names(exercises, said.assignment), submitted, Path(staging))
+            names = Names(exercises, said.assignment)
+            collection = _Collection(names, submitted, Path(staging), said.times)
             notes = [note for source in sources for note in collection.sort(source, said.logins)]
-            return collection.place(said.times, notes)
+            return collection.place(notes)
     except OSError as error:
         raise UserError(
             f"{error.filename or submitted}: {error.strerror or error}; submissions that were "
@@ -96,11 +98,14 @@ def collect(
 class _Collection:
     """Sorts downloads one after the other, then puts what came of it in its place."""
 
-    def __init__(self, names: Names, submitted: Path, staging: Path) -> None:
+    def __init__(self, names: Names, submitted: Path, staging: Path, times: Times) -> None:
         self._names = names
         self._submitted = submitted
         self._class_folder = submitted.parent
-        self._sorting = Sorting(names, staging, read_origins(self._class_folder))
+        self._times = times
+        self._roster = read_roster(self._class_folder)
+        self._students = Students(read_origins(self._class_folder), self._roster, times)
+        self._sorting = Sorting(names, staging, self._students)
 
     def sort(self, source: Path, logins: Mapping[str, str]) -> Iterator[str]:
         """Sorts an archive, a folder of clones or any other folder in; gives notes."""
@@ -139,7 +144,7 @@ class _Collection:
             )
             places = [(e, layout.place(e.path, e.is_archive)) for e in entries]
             for _, place in places:
-                self._sorting.know(place.owners if isinstance(place, Place) else ())
+                self._students.know(place.owners if isinstance(place, Place) else ())
             for refused in listed:
                 if isinstance(refused, Refused):
                     self._sorting.refuse(refused.path, refused.reason, _misses(layout, refused))
@@ -155,9 +160,9 @@ class _Collection:
                 "collected\n  fix: collect the folder whose folders are the students"
             )
 
-    def place(self, times: Times, notes: Sequence[str]) -> CollectReport:
+    def place(self, notes: Sequence[str]) -> CollectReport:
         """Puts every pile in its place; raises `OSError`."""
-        places, roster = Places(self._submitted), read_roster(self._class_folder)
+        places, roster, times = Places(self._submitted), self._roster, self._times
         before = places.students
         collected: list[Collected] = []
         origins: list[Origin] = []

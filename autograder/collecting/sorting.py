@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..classroom import Origin
 from .downloaded import OF_A_SYSTEM, Account, Entry, Member, Refused
 from .entries import contents_of
 from .owners import UNCLEAR, Names, Place
-from .platforms import MOODLE, Owner
+from .platforms import Owner
+from .students import Students
 
 TIMESTAMP_FILE = "timestamp.txt"
 _NOT_TO_SAY = "the time of a submission is not its student's to say"
@@ -62,13 +61,10 @@ class Pile:
 class Sorting:
     """Puts files on piles; what is not taken is kept with its reason and its student."""
 
-    def __init__(
-        self, names: Names, staging: Path, origins: Mapping[tuple[str, str], Origin]
-    ) -> None:
+    def __init__(self, names: Names, staging: Path, students: Students) -> None:
         self._names = names
         self._staging = staging
-        self._origins = origins
-        self._keys: defaultdict[str, set[str]] = defaultdict(set)
+        self._students = students
         self._accounts: defaultdict[str, Account] = defaultdict(Account)
         self._piles: dict[tuple[str, str], Pile] = {}
         self._rivals: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
@@ -80,12 +76,6 @@ class Sorting:
         """The submissions with at least one file, in the order of students and assignments."""
         found = (self._piles[key] for key in sorted(self._piles))
         return [pile for pile in found if pile.files]
-
-    def know(self, owners: Iterable[Owner]) -> None:
-        """Tells who is in the download, so that namesakes are kept apart from the beginning."""
-        for owner in owners:
-            if owner.number and not owner.email:
-                self._keys[owner.student].add(owner.key)
 
     def refuse(self, path: str, reason: str, owner: Owner | None = None) -> None:
         """Leaves a file out; its owner misses it where it may have been an answer."""
@@ -130,30 +120,13 @@ class Sorting:
         return clean, int(re.sub(r"\D", "", _COPY.findall(file)[0])[:18])
 
     def _pile(self, owner: Owner, assignment: str) -> Pile:
-        student = self._student(owner, assignment)
+        student = self._students.name(owner, assignment)
         key = student, assignment
         if key not in self._piles:
             folder = self._staging / str(len(self._piles))
             folder.mkdir()
             self._piles[key] = Pile(student, assignment, folder, owner)
         return self._piles[key]
-
-    def _student(self, owner: Owner, assignment: str) -> str:
-        """The student's name; with the number where the name alone stands for somebody else, too.
-
-        Who had the name alone in an earlier collection keeps it.
-        """
-        if not owner.number or owner.email:
-            return owner.student
-        known = self._origins.get((owner.student, assignment))
-        if owner.platform != MOODLE and known is None:  # Moodle's number is another one each time
-            same = (o for o in self._origins.values() if o.student == owner.student)
-            known = next(same, None)
-        if known is not None and known.number and known.platform == owner.platform:
-            is_alone = known.number == owner.number
-        else:
-            is_alone = len(self._keys[owner.student]) < 2
-        return owner.student if is_alone else f"{owner.student}_{owner.number}"
 
     def _put(self, pile: Pile, claim: _Claim, data: bytes, owner: Owner) -> None:
         folded, target = claim.file.casefold(), pile.folder / claim.file

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
@@ -30,6 +31,7 @@ class Times:
 
     index: Index = field(default_factory=lambda: Index(()))
     times: tuple[datetime | None, ...] = ()
+    emails: tuple[str, ...] = ()
     source: str = ""
     notes: tuple[str, ...] = ()
 
@@ -38,13 +40,25 @@ class Times:
 
         `person` is who the owner is on the class's roster.
         """
-        keys = [f"{owner.student}_{owner.number}" if owner.number else "", owner.student]
-        keys += [owner.email, owner.number]
+        keys = _keys(owner)
         keys += [person.student, person.email, person.name] if person else []
-        for key in filter(None, keys):
-            if (row := only(self.index.find(key))) is not None:
-                return self.times[row]
-        return None
+        row = self._row(keys)
+        return None if row is None else self.times[row]
+
+    def email_of(self, owner: Owner) -> str:
+        """The address that the table has of an owner; empty where that is not certain."""
+        row = self._row(_keys(owner))
+        return "" if row is None else self.emails[row]
+
+    def _row(self, keys: Iterable[str]) -> int | None:
+        rows = (only(self.index.find(key)) for key in keys if key)
+        return next((row for row in rows if row is not None), None)
+
+
+def _keys(owner: Owner) -> list[str]:
+    """What a table may call an owner by, the surest first."""
+    numbered = f"{owner.student}_{owner.number}" if owner.number else ""
+    return [numbered, owner.student, owner.email, owner.number]
 
 
 def read_times(path: Path, zone: tzinfo | None) -> Times:
@@ -71,7 +85,8 @@ def read_times(path: Path, zone: tzinfo | None) -> Times:
         else ()
     )
     identities = [person.identity if person else Identity() for person in people]
-    return Times(Index(identities), tuple(read), f"{column} of {path.name}", notes)
+    emails = tuple(person.email if person else "" for person in people)
+    return Times(Index(identities), tuple(read), emails, f"{column} of {path.name}", notes)
 
 
 def _time(text: str, zone: tzinfo | None, path: Path) -> datetime | None:

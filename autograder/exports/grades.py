@@ -35,6 +35,7 @@ class Grades:
     missing: Missing = Missing.KEEP
     zero_for: frozenset[str] = frozenset()
     not_due: tuple[str, ...] = ()
+    known_as: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def in_place_of_nothing(self, assignment: str, before: str = "") -> str:
         """The cell of a submission that is not there; `before` is what the platform has."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -101,10 +101,12 @@ def _is_nobody(row: Row) -> bool:
     return row["Student"].strip() in _NOBODY or not any(said)
 
 
-def match(roster: Roster, students: Iterable[str]) -> Matching:
+def match(
+    roster: Roster, students: Iterable[str], known_as: Mapping[str, Sequence[str]] | None = None
+) -> Matching:
     """Finds each student of ours in a roster; who is not found, or not for certain, is noted.
 
-    A group that submitted together is all its members.
+    `known_as` is what else each is called. A group that submitted together is all its members.
     """
     index = Index([_identity(person) for person in roster.people])
     groups = _groups(roster)
@@ -112,7 +114,7 @@ def match(roster: Roster, students: Iterable[str]) -> Matching:
     claims: dict[int, list[str]] = {}
     notes: list[str] = []
     for student in names:
-        found = index.find(student)
+        found = _found(index, (student, *(known_as or {}).get(student, ())))
         members = groups.get(normal(student)) or groups.get(normal(student.rpartition("_")[0]), ())
         if len(found) == 1 or (not found and members):
             for number in found or members:
@@ -133,6 +135,13 @@ def match(roster: Roster, students: Iterable[str]) -> Matching:
     ]
     matched = set(student_of.values())
     return Matching(student_of, tuple(notes), tuple(n for n in names if n not in matched))
+
+
+def _found(index: Index, names: Sequence[str]) -> frozenset[int]:
+    """Whom the first name stands for that stands for one; else all that a name may stand for."""
+    several = [found for name in names if (found := index.find(name))]
+    certain = (found for found in several if len(found) == 1)
+    return next(certain, several[0] if several else frozenset())
 
 
 def _groups(roster: Roster) -> Mapping[str, tuple[int, ...]]:

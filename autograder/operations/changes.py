@@ -58,7 +58,8 @@ def class_changes(
     """What grading again changed in a class, and keeps that it was looked at.
 
     The grading before is the one that was looked at last; `since_first` takes the first of each
-    submission instead. A look at some students only is not kept.
+    submission instead. Where nothing is new, it is what was found before. A look at some students
+    only is not kept.
 
         for change in autograder.class_changes("course").changes:
             print(change.student, change.question, change.before, change.after, change.causes)
@@ -69,14 +70,14 @@ def class_changes(
 
     folder, wanted = Path(class_folder), showing or Showing()
     results = class_results(folder)
-    counts = _counts(results)
-    seen = {} if since_first else _seen(folder, counts)
+    one = wanted.selection.assignment
+    counts = {name: n for name, n in _counts(results).items() if one in (None, name)}
+    seen = {} if since_first else read_looks(folder).before(counts)
     found = _found(folder, results, seen, wanted.selection)
     whole = wanted.selection.student is None and not wanted.selection.is_of_people
     if whole and folder.is_dir():
-        one = wanted.selection.assignment
         with contextlib.suppress(UserError):  # whoever may only read the class looks for themselves
-            keep_looks(folder, {name: n for name, n in counts.items() if one in (None, name)})
+            keep_looks(folder, counts)
     return _without_names(found) if wanted.is_anonymous else found
 
 
@@ -106,11 +107,11 @@ def unseen_note(class_folder: Path) -> str:
     several = {
         key
         for key, number in lines.items()
-        if number > 1 and key not in withdrawn and counts[key[1]] not in looks.get(key[1], ())
+        if number > 1 and key not in withdrawn and counts[key[1]] not in looks.numbers(key[1])
     }
     if not several:
         return ""
-    again = attempts(iterate_results(path), _seen(class_folder, counts), several)
+    again = attempts(iterate_results(path), looks.before(counts), several)
     found = [change for change in changes(again) if Cause.SUBMISSION not in change.causes]
     if not found:
         return ""
@@ -165,12 +166,3 @@ def _without_names(found: ClassChanges) -> ClassChanges:
 
 def _counts(results: Sequence[SubmissionResult]) -> dict[str, int]:
     return dict(Counter(result.assignment for result in results))
-
-
-def _seen(folder: Path, counts: Mapping[str, int]) -> dict[str, int]:
-    """How many lines somebody had looked at before the newest ones came."""
-    looks = read_looks(folder)
-    return {
-        name: max((n for n in looks.get(name, ()) if n < number), default=0)
-        for name, number in counts.items()
-    }

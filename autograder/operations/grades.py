@@ -13,6 +13,7 @@ from ..classroom import (
     Selection,
     anonymous,
     pseudonyms,
+    read_origins,
     read_roster,
     read_withdrawals,
     select,
@@ -68,7 +69,26 @@ def class_grades(
         missing=wanted.missing,
         zero_for=frozenset(result.assignment for result in chosen) - set(not_due),
         not_due=not_due,
+        known_as=_known_as(class_folder, chosen),
     )
+
+
+def _known_as(
+    class_folder: Path, results: Sequence[SubmissionResult]
+) -> Mapping[str, tuple[str, ...]]:
+    """What else students are called: by the platform that they submitted to, by the roster."""
+    if not class_folder.is_dir():
+        return {}
+    roster, origins = read_roster(class_folder), read_origins(class_folder)
+    found: dict[str, dict[str, None]] = {}
+    for result in results:
+        names = found.setdefault(result.student, {})
+        if (origin := origins.get((result.student, result.assignment))) and origin.number:
+            names[f"{origin.name}_{origin.number}"] = None
+    for student, names in found.items():
+        if person := roster.person(student):
+            names.update(dict.fromkeys((person.email, person.name)))
+    return {student: tuple(filter(None, names)) for student, names in found.items()}
 
 
 def not_due_note(grades: Grades) -> str:

@@ -50,7 +50,7 @@ def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
     maxima, scores = _maxima(graded), _scores(graded)
     columns = {assignment: _column(roster, assignment) for assignment in maxima}
     ids = [c for c in dict.fromkeys(roster.columns) if c in _ALL_ID_COLUMNS]
-    matching = match(roster, _students(graded))
+    matching = match(roster, _students(graded), grades.known_as)
     rows: list[Sequence[str]] = [(*ids, *columns.values())]
     points = {"Student": _POINTS_ROW}
     rows.append((*(points.get(c, "") for c in ids), *map(number, maxima.values())))

@@ -55,7 +55,7 @@ def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
         )
     own = {result.student: result for result in graded}
     columns = [*roster.columns, *([] if _COMMENT in roster.columns else [_COMMENT])]
-    matching = match(roster, own)
+    matching = match(roster, own, grades.known_as)
     rows: list[Sequence[str]] = [[roster.headings.get(column, column) for column in columns]]
     notes = [*matching.notes]
     for position, person in enumerate(roster.people):

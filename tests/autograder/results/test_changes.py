@@ -111,7 +111,7 @@ def test_the_command_tells_once_more_and_export_is_silent_after_a_look(
         said = call("changes", class_folder)
         assert "masks/masking/mask_scores: 1 up; because of suite" in said
     assert "note" not in call("export", "csv", class_folder)
-    assert read_looks(class_folder) == {"masks": (3,)}
+    assert read_looks(class_folder).numbers("masks") == {3}
     write(class_folder, replace(fixed, suite_digest="sha256:3"))
     assert "no score changed" in call("changes", class_folder)
     assert "1 up" in call("changes", class_folder, "--all")
@@ -133,7 +133,7 @@ def test_a_look_at_one_student_is_no_look_at_the_class(
 ) -> None:
     write(class_folder, make_result("ada", FIRST), make_result("ada", (0.0, 0.0, 0.0)))
     call("changes", class_folder, "--student", "ada")
-    assert read_looks(class_folder) == {}
+    assert not read_looks(class_folder).numbers("masks")
 
 
 def test_json_and_the_page_hold_the_same_and_no_name_where_none_is_wanted(
@@ -159,3 +159,20 @@ def test_a_table_of_looks_that_cannot_be_read_is_refused(
         csv.writer(file).writerows([["assignment", "lines", "looked_at"], ["masks", "many", ""]])
     with pytest.raises(UserError, match=r"looked\.csv: 'many' is no number of lines"):
         call("changes", class_folder)
+
+
+def test_what_was_looked_at_is_not_told_again_with_what_is_new(
+    class_folder: Path, make_result: MakeResult
+) -> None:
+    masks = make_result("ada", FIRST)
+    other = replace(masks, assignment="heads")
+    write(class_folder, masks, other)
+    call("changes", class_folder)
+    write(class_folder, replace(make_result("ada", (2.0, 2.0, 2.0)), suite_digest="sha256:2"))
+    assert "masks/masking" in call("changes", class_folder)
+    fixed = replace(make_result("ada", (2.0, 2.0, 2.0)), suite_digest="sha256:2")
+    write(class_folder, replace(fixed, assignment="heads"))
+    for _ in range(2):
+        said = call("changes", class_folder)
+        assert "heads/masking" in said and "masks/masking" not in said
+    assert "masks/masking" in call("changes", class_folder, "--all")

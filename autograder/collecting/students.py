@@ -1,0 +1,95 @@
+"""The name below `submitted/` of whoever a download speaks of.
+
+Each platform calls people by other names. Where the class has a roster that knows somebody for
+certain, the name is the roster's, so that one person has one folder whatever the platform.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from ..classroom import Key, Origin, Person, Roster, normal, squashed
+from .platforms import CANVAS, GRADESCOPE, MOODLE, Owner
+from .times import Times
+
+
+class Students:
+    """Names for the owners of one collection. Who had a folder before keeps it."""
+
+    def __init__(self, origins: Mapping[Key, Origin], roster: Roster, table: Times) -> None:
+        self._origins = origins
+        self._roster = roster
+        self._table = table
+        self._before = {origin.student for origin in origins.values()}
+        self._keys: defaultdict[str, set[str]] = defaultdict(set)
+        self._owner_of: dict[str, tuple[str, str]] = {}
+
+    def know(self, owners: Iterable[Owner]) -> None:
+        """Tells who is in the download, so that namesakes are kept apart from the beginning."""
+        for owner in owners:
+            if owner.number and not owner.email:
+                self._keys[owner.student].add(owner.key)
+
+    def name(self, owner: Owner, assignment: str) -> str:
+        """The student's name: the earlier one, the roster's, or the platform's."""
+        own = self._platforms(owner, assignment)
+        if own in self._before:
+            return own
+        person = self._person(owner)
+        if person is None:
+            return own
+        number = "" if owner.email else owner.number  # Gradescope's owners are told by address
+        key = owner.student, number
+        is_free = self._owner_of.setdefault(person.student, key) == key
+        return person.student if is_free else own
+
+    def _platforms(self, owner: Owner, assignment: str) -> str:
+        """The platform's name; with its number where the name alone stands for others, too.
+
+        Who had the name alone in an earlier collection keeps it.
+        """
+        if not owner.number or owner.email:
+            return owner.student
+        known = self._origins.get((owner.student, assignment))
+        if owner.platform != MOODLE and known is None:  # Moodle's number is another one each time
+            same = (o for o in self._origins.values() if o.student == owner.student)
+            known = next(same, None)
+        if known is not None and known.number and known.platform == owner.platform:
+            is_alone = known.number == owner.number
+        else:
+            is_alone = self._is_alone(owner)
+        return owner.student if is_alone else f"{owner.student}_{owner.number}"
+
+    def _is_alone(self, owner: Owner) -> bool:
+        return len(self._keys[owner.student]) < 2
+
+    def _person(self, owner: Owner) -> Person | None:
+        """Whom of the roster a platform speaks of; None where that is not certain."""
+        if owner.platform == GRADESCOPE:
+            by_address = self._roster.person(owner.email) if owner.email else None
+            return by_address or self._by_identifier(owner.number)
+        if owner.platform == CANVAS:
+            by_number = self._roster.person(f"{squashed(owner.student)}_{owner.number}")
+            return by_number or self._by_name(owner)
+        if owner.platform == MOODLE:
+            email = self._table.email_of(owner)
+            by_address = self._roster.person(email) if email else None
+            return by_address or self._by_name(owner)
+        return None
+
+    def _by_identifier(self, text: str) -> Person | None:
+        person = self._roster.person(text) if text else None
+        return person if person and normal(person.student) == normal(text) else None
+
+    def _by_name(self, owner: Owner) -> Person | None:
+        """By the name alone, where neither the download nor the roster has two of it."""
+        if not self._is_alone(owner) or not any(map(str.isalpha, owner.student)):
+            return None
+        person = self._roster.person(owner.student)
+        is_another = (
+            person is not None
+            and owner.platform == CANVAS
+            and person.number not in ("", owner.number)
+        )
+        return None if is_another else person

@@ -1,0 +1,90 @@
+"""One person has one folder, whatever the platform, where the class's roster knows them."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from autograder.classroom import write_roster
+from autograder.collecting import CollectOptions, CollectReport, collect, read_times
+from autograder.deadlines import zone_of
+
+COURSE = {"masks": ("masking",), "heads": ("splitting",)}
+PEOPLE = """\
+student,name,email,number
+ada,"Lovelace, Ada",a@u.example,101
+eva1,"Muster, Eva",e1@u.example,104
+eva2,"Muster, Eva",e2@u.example,105
+"""
+
+
+@pytest.fixture
+def class_folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "course"
+    folder.mkdir()
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    write_roster(folder, tmp_path / "people.csv")
+    return folder
+
+
+def bring(
+    class_folder: Path, files: dict[str, str], assignment: str = "masks", sheet: str = ""
+) -> CollectReport:
+    archive, table = class_folder.parent / "download.zip", class_folder.parent / "sheet.csv"
+    with zipfile.ZipFile(archive, "w") as opened:
+        for name, text in files.items():
+            opened.writestr(name, text)
+    options = CollectOptions(assignment)
+    if sheet:
+        table.write_text(sheet)
+        options = CollectOptions(assignment, times=read_times(table, zone_of("UTC")))
+    return collect([archive], class_folder / "submitted", COURSE, options)
+
+
+def students(class_folder: Path) -> set[str]:
+    return {path.name for path in (class_folder / "submitted").iterdir()}
+
+
+def test_three_platforms_speak_of_one_person(class_folder: Path) -> None:
+    bring(class_folder, {"lovelaceada_101_7_masking.py": "1"})
+    bring(class_folder, {"Ada Lovelace_9_assignsubmission_file/splitting.py": "2"}, "heads")
+    who = {":submitters": [{":name": "A. L.", ":sid": "", ":email": "a@u.example"}]}
+    files = {"submission_metadata.yml": json.dumps({"submission_1": who})}
+    bring(class_folder, {**files, "submission_1/masking.py": "3"})
+    assert students(class_folder) == {"ada"}
+    assert (class_folder / "submitted/ada/masks/masking.py").read_text() == "3"
+    assert len(list((class_folder / "earlier/ada/masks").iterdir())) == 1
+
+
+def test_namesakes_are_told_by_number_or_address_and_never_guessed(class_folder: Path) -> None:
+    bring(class_folder, {f"mustereva_{n}_7_masking.py": str(n) for n in (104, 105)})
+    assert students(class_folder) == {"eva1", "eva2"}
+    assert (class_folder / "submitted/eva2/masks/masking.py").read_text() == "105"
+    files = {f"Eva Muster_{n}_assignsubmission_file/splitting.py": str(n) for n in (20, 30)}
+    sheet = (
+        "Identifier,Full name,Email address,Grade,Last modified (submission)\n"
+        "Participant 20,Eva Muster,e2@u.example,,-\nParticipant 30,Eva Muster,e1@u.example,,-\n"
+    )
+    bring(class_folder, files, "heads", sheet)
+    assert (class_folder / "submitted/eva2/heads/splitting.py").read_text() == "20"
+    one = {"Eva Muster_20_assignsubmission_file/splitting.py": "x"}
+    bring(class_folder, one, "heads")
+    assert students(class_folder) == {"eva1", "eva2", "Eva Muster"}
+
+
+def test_another_account_of_the_name_gets_nobodys_folder(class_folder: Path) -> None:
+    bring(class_folder, {f"lovelaceada_{n}_7_masking.py": str(n) for n in (101, 999)})
+    assert (class_folder / "submitted/ada/masks/masking.py").read_text() == "101"
+    assert students(class_folder) == {"ada", "lovelaceada_999"}
+
+
+def test_who_had_a_folder_before_the_roster_came_keeps_it(tmp_path: Path) -> None:
+    folder = tmp_path / "course"
+    bring(folder, {"lovelaceada_101_7_masking.py": "1"})
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    write_roster(folder, tmp_path / "people.csv")
+    bring(folder, {"lovelaceada_101_8_masking-1.py": "2"})
+    assert students(folder) == {"lovelaceada"}

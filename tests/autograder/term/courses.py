@@ -1,0 +1,307 @@
+"""Two courses for the same made-up class: what can be submitted, and what each answer is worth.
+
+The points are known without the grader: of `Doubles` by looking at its answers, of `Attention`
+from `examples/expected.json`, which people looked through, and because solutions earn everything.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import random
+import shutil
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+import autograder
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+
+#: exercise, question
+Question = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Files by name, and the points of each question; `unfair`: those before the suite is fixed."""
+
+    files: Mapping[str, str]
+    points: Mapping[Question, float]
+    unfair: Mapping[Question, float] = field(default_factory=dict)
+
+    def before(self) -> Mapping[Question, float]:
+        """The points while the first assignment's suite is unfair."""
+        return {**self.points, **self.unfair}
+
+
+class Content(Protocol):
+    """A course of six assignments, the suite of the first one unfair until it is fixed."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The assignments."""
+
+    @property
+    def unfair(self) -> Question:
+        """The question that the unfair suite asks."""
+
+    @property
+    def fourth(self) -> Question:
+        """A question of the fourth assignment."""
+
+    def write(self, root: Path, due: Mapping[str, str]) -> None:
+        """Writes the course with these lines on due dates, and its release."""
+
+    def fix(self, root: Path) -> None:
+        """Fixes the first assignment's suite."""
+
+    def answer(self, name: str, draw: random.Random) -> Answer:
+        """What somebody submits for an assignment."""
+
+    def right(self, name: str) -> Answer:
+        """Full marks."""
+
+    def unusual(self, name: str) -> Answer:
+        """Full marks, in a way that nobody finds twice."""
+
+    def empty(self, name: str) -> Answer:
+        """The stubs, untouched."""
+
+
+def _written(root: Path, name: str, text: str) -> None:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+_SOLUTION = '''\
+"""Twice a number."""
+
+
+def double{week}(x: int) -> int:
+    """Twice `x`."""
+    ### BEGIN SOLUTION
+    return 2 * x
+    ### END SOLUTION
+'''
+_SUITE = """\
+import pytest
+
+from autograder.suite import Expect
+
+
+@pytest.mark.question("double{week}", points=2)
+def test_positive(expect: Expect) -> None:
+    expect.value("double{week}", [3], 6, likely="three and three")
+
+
+@pytest.mark.question("double{week}", points={negative})
+def test_negative(expect: Expect) -> None:
+    expect.value("double{week}", [-3], -6, likely="below zero")
+"""
+_CHECK = """\
+import pytest
+
+from autograder.suite import Expect
+
+
+@pytest.mark.question("double{week}", points=0)
+def test_two(expect: Expect) -> None:
+    expect.value("double{week}", [2], 4, likely="two and two")
+"""
+_TEXT = "# Twice\n\n```{{code-cell}} ipython3\n:question: double{week}\n```\n"
+
+#: what students write, and whether it passes the positive and the negative test
+_BODIES = {
+    "right": ("return x + x", True, True),
+    "absolute": ("return 2 * abs(x)", True, False),
+    "stub": ("raise NotImplementedError", False, False),
+    "unusual": (
+        "sign = -1 if x < 0 else 1\n    steps = [sign for _ in range(abs(x)) for _ in (0, 1)]\n"
+        "    total = sum(steps, start=0)\n    return total if steps else sign * total",
+        True,
+        True,
+    ),
+}
+
+
+class Doubles:
+    """One small question each week; a test of the first is worth too little at the beginning."""
+
+    names = tuple(f"week{number}" for number in range(1, 7))
+    unfair = ("double1", "double1")
+    fourth = ("double4", "double4")
+
+    def write(self, root: Path, due: Mapping[str, str]) -> None:
+        for week, name in enumerate(self.names, start=1):
+            _written(root, f"source/{name}/double{week}.md", _TEXT.format(week=week))
+            _written(root, f"solutions/{name}/double{week}.py", _SOLUTION.format(week=week))
+            _written(root, f"tests/public/{name}/test_double{week}.py", _CHECK.format(week=week))
+            self._suite(root, week, negative=2)
+            settings = f'{due.get(name, "")}title = "Week {week}"\nexercises = ["double{week}"]\n'
+            _written(root, f"source/{name}/assignment.toml", settings)
+        autograder.release(course=root)
+
+    def _suite(self, root: Path, week: int, negative: int) -> None:
+        text = _SUITE.format(week=week, negative=negative)
+        _written(root, f"tests/hidden/week{week}/test_double{week}.py", text)
+
+    def fix(self, root: Path) -> None:
+        self._suite(root, 1, negative=3)
+        autograder.release(["week1"], course=root)  # its points are in the notebooks, too
+
+    def answer(self, name: str, draw: random.Random) -> Answer:
+        return self._answer(name, draw.choice(["right", "right", "absolute", "stub"]))
+
+    def right(self, name: str) -> Answer:
+        return self._answer(name, "right")
+
+    def unusual(self, name: str) -> Answer:
+        return self._answer(name, "unusual")
+
+    def empty(self, name: str) -> Answer:
+        return self._answer(name, "stub")
+
+    def _answer(self, name: str, kind: str) -> Answer:
+        body, positive, negative = _BODIES[kind]
+        exercise = f"double{name[-1]}"
+        points = {False: 2.0 * positive + 2.0 * negative, True: 2.0 * positive + 3.0 * negative}
+        key = (exercise, exercise)
+        return Answer(
+            {f"{exercise}.py": f"def {exercise}(x):\n    {body}\n"},
+            {key: points[name == "week1"]},
+            {key: points[False]} if name == "week1" else {},
+        )
+
+
+class Attention:
+    """The course of this repository; of its first question a test fails for everybody at first.
+
+    Students write the solution, the stub, or what somebody of the example class wrote.
+    """
+
+    names = (
+        *("simplified_attention", "self_attention", "causal_attention", "multi_head_attention"),
+        *("transformer_block", "decoder_attention"),
+    )
+    unfair = ("scores", "query_scores")
+    fourth = ("heads", "split_heads")
+
+    #: what takes seconds, or is left to the two who wrote the same
+    _NOT = frozenset({"ivo", "jun", "chiara"})
+    _ROOMS = ("source", "solutions", "tests/public", "tests/hidden", "tests/misconceptions")
+
+    def write(self, root: Path, due: Mapping[str, str]) -> None:
+        for room in self._ROOMS:
+            shutil.copytree(REPOSITORY / room, root / room, ignore=shutil.ignore_patterns("__py*"))
+        for name, lines in due.items():
+            settings = root / "source" / name / "assignment.toml"
+            settings.write_text(lines + settings.read_text())
+        self._suite(root).write_text(self._unfair_suite())
+        autograder.release(course=root)
+
+    def _suite(self, root: Path) -> Path:
+        return root / "tests" / "hidden" / self.names[0] / f"test_{self.unfair[0]}.py"
+
+    def _unfair_suite(self) -> str:
+        text, (function, _) = self._suite(REPOSITORY).read_text(), _first_test()
+        lines = text.splitlines()
+        lines.insert(function.body[0].lineno - 1, '    pytest.fail("written in a hurry")')
+        return "\n".join(lines) + "\n"
+
+    def fix(self, root: Path) -> None:
+        self._suite(root).write_text(self._suite(REPOSITORY).read_text())
+
+    def answer(self, name: str, draw: random.Random) -> Answer:
+        if draw.random() < 0.3:
+            return self.right(name)
+        return self._composed(name, [draw.choice(_pool(name, e)) for e in _exercises(name)])
+
+    def right(self, name: str) -> Answer:
+        return self._composed(name, [_solution(name, exercise) for exercise in _exercises(name)])
+
+    def unusual(self, name: str) -> Answer:
+        return self._composed(name, [_of("chiara", name, e) for e in _exercises(name)])
+
+    def empty(self, name: str) -> Answer:
+        return self._composed(name, [_stub(name, exercise) for exercise in _exercises(name)])
+
+    def _composed(self, name: str, parts: list[Answer]) -> Answer:
+        files = {file: text for part in parts for file, text in part.files.items()}
+        points = {key: value for part in parts for key, value in part.points.items()}
+        if name != self.names[0]:
+            return Answer(files, points)
+        lost = _first_test()[1]
+        return Answer(files, points, {self.unfair: max(0.0, points[self.unfair] - lost)})
+
+
+@cache
+def _first_test() -> tuple[ast.FunctionDef, float]:
+    """The first test of the first question's suite, and its points."""
+    suite = REPOSITORY / "tests/hidden" / Attention.names[0] / f"test_{Attention.unfair[0]}.py"
+    for node in ast.parse(suite.read_text()).body:
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            (mark,) = (mark for mark in node.decorator_list if isinstance(mark, ast.Call))
+            points = {key.arg: ast.literal_eval(key.value) for key in mark.keywords}
+            assert ast.literal_eval(mark.args[0]) == Attention.unfair[1]
+            return node, float(points["points"])
+    raise AssertionError(f"no test in {suite}")
+
+
+@cache
+def _expected() -> Mapping[str, Mapping[str, Mapping[str, Mapping[str, tuple[float, str]]]]]:
+    return json.loads((REPOSITORY / "examples/expected.json").read_text())
+
+
+@cache
+def _exercises(name: str) -> tuple[str, ...]:
+    settings = (REPOSITORY / "source" / name / "assignment.toml").read_text()
+    return tuple(tomllib.loads(settings)["exercises"])
+
+
+@cache
+def _of(student: str, name: str, exercise: str) -> Answer:
+    """What somebody of the example class wrote for an exercise, and earned."""
+    folder = REPOSITORY / "examples/submitted" / student / name
+    files = {path.name: path.read_text() for path in folder.glob(f"{exercise}.*")}
+    said = _expected()[student][name][exercise]
+    return Answer(files, {(exercise, question): said[question][0] for question in said})
+
+
+@cache
+def _solution(name: str, exercise: str) -> Answer:
+    """The solution, which earns what ada's does."""
+    file = f"{exercise}.py"
+    text = (REPOSITORY / "solutions" / name / file).read_text()
+    return Answer({file: text}, _of("ada", name, exercise).points)
+
+
+@cache
+def _stub(name: str, exercise: str) -> Answer:
+    """What is given out, which earns nothing."""
+    file = f"{exercise}.py"
+    text = (REPOSITORY / "assignments" / name / file).read_text()
+    return Answer({file: text}, dict.fromkeys(_of("ada", name, exercise).points, 0.0))
+
+
+@cache
+def _pool(name: str, exercise: str) -> tuple[Answer, ...]:
+    students = [
+        student
+        for student, said in _expected().items()
+        if student not in Attention._NOT and exercise in said.get(name, {})
+    ]
+    found = [_solution(name, exercise), _stub(name, exercise)]
+    found += [_of(student, name, exercise) for student in students]
+    return tuple(answer for answer in found if answer.files and _is_clear(answer))
+
+
+def _is_clear(answer: Answer) -> bool:
+    """Whether the unfair suite takes from it all that its test gives, or there is nothing."""
+    got = answer.points.get(Attention.unfair)
+    full = _of("ada", Attention.names[0], Attention.unfair[0]).points[Attention.unfair]
+    return got is None or got in (0.0, full)

@@ -1,0 +1,134 @@
+"""Downloads of submissions, and tables of people, as the platforms write them.
+
+Names of files are made as the platforms make them: see `collecting/test_round_trip.py`.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from .people import Student
+
+#: what Moodle's and Canvas's tables call these columns
+CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+MOODLE_COLUMNS = (
+    *("Identifier", "Full name", "Email address", "Status", "Grade", "Maximum Grade"),
+    *("Grade can be changed", "Last modified (submission)", "Last modified (grade)"),
+    "Feedback comments",
+)
+
+
+@dataclass(frozen=True)
+class Upload:
+    """Files that somebody gives a platform, and when (UTC); `attempt` from 1."""
+
+    student: Student
+    files: Mapping[str, str]
+    at: datetime
+    attempt: int = 1
+    is_marked_late: bool = False
+
+
+def canvas_archive(path: Path, uploads: Iterable[Upload]) -> Path:
+    """*Download submissions* of an assignment: flat, with a number behind the name if again."""
+    return _zip(path, (file for upload in uploads for file in _canvas_files(upload)))
+
+
+def _canvas_files(upload: Upload) -> Iterator[tuple[str, str]]:
+    who = re.sub(r"\W", "", upload.student.last_first.lower())
+    late = "LATE_" if upload.is_marked_late else ""
+    for place, (name, text) in enumerate(upload.files.items()):
+        stem, dot, ending = name.rpartition(".")
+        again = f"-{upload.attempt - 1}" if upload.attempt > 1 else ""
+        attachment = 900_000 * upload.attempt + 50 * upload.student.n + place
+        numbers = f"{upload.student.canvas}_{attachment}"
+        yield f"{who}_{late}{numbers}_{stem}{again}{dot}{ending}", text
+
+
+def moodle_archive(path: Path, week: int, uploads: Iterable[Upload]) -> Path:
+    """*Download all submissions* of Moodle 4.1 and later, in folders."""
+    return _zip(path, (file for upload in uploads for file in _moodle_files(week, upload)))
+
+
+def _moodle_files(week: int, upload: Upload) -> Iterator[tuple[str, str]]:
+    who = re.sub(r"""[&<>"`|':\\/]""", "", upload.student.name.replace("_", " "))
+    folder = f"{who}_{upload.student.participant(week)}_assignsubmission_file"
+    for name, text in upload.files.items():
+        yield f"{folder}/{name}", text
+
+
+def moodle_worksheet(
+    path: Path, week: int, students: Iterable[Student], uploads: Iterable[Upload], maximum: float
+) -> Path:
+    """The grading worksheet of an assignment, in English; times name no zone."""
+    times = {upload.student: upload.at for upload in uploads}
+    rows = [MOODLE_COLUMNS]
+    for student in students:
+        at = times.get(student)
+        status = "Submitted for grading" if at else "No submission"
+        when = f"{at:%A}, {at.day} {at:%B %Y, %I:%M %p}" if at else "-"
+        said = (f"Participant {student.participant(week)}", student.name, student.email, status)
+        rows.append((*said, "", f"{maximum:.2f}", "Yes", when, "-", ""))
+    return _table(path, rows)
+
+
+def gradescope_export(path: Path, uploads: Iterable[Upload]) -> Path:
+    """*Export submissions*: a folder for each with the table of who it was; keys are Ruby's."""
+    entries: list[tuple[str, str]] = []
+    said = {}
+    for number, upload in enumerate(uploads, start=31_000):
+        student, folder = upload.student, f"submission_{number}"
+        submitter = {":name": student.name, ":sid": str(student.n), ":email": student.email}
+        at = f"{upload.at:%Y-%m-%d %H:%M:%S}.123456000 Z"
+        said[folder] = {":submitters": [submitter], ":created_at": at, ":score": 0.0}
+        entries += [(f"assignment_4711_export/{folder}/{n}", t) for n, t in upload.files.items()]
+    table = "assignment_4711_export/submission_metadata.yml", json.dumps(said, ensure_ascii=False)
+    return _zip(path, [*entries, table])
+
+
+def canvas_gradebook(path: Path, students: Iterable[Student], columns: Mapping[str, float]) -> Path:
+    """Canvas's gradebook as it exports it: two rows of nobody first, then the people."""
+    rows = [
+        (*CANVAS_COLUMNS, *columns),
+        ("    Points Possible", *[""] * 4, *map(str, columns.values())),
+    ]
+    for s in students:
+        rows.append((s.last_first, str(s.canvas), "", s.login, s.section, *[""] * len(columns)))
+    return _table(path, rows)
+
+
+def people_table(path: Path, students: Iterable[Student], extra: Mapping[int, str]) -> Path:
+    """A table of the instructor's own, with extra time."""
+    rows = [("student", "name", "email", "section", "number", "extra_time")]
+    for s in students:
+        more = (s.section, str(s.canvas), extra.get(s.n, ""))
+        rows.append((s.login, s.last_first, s.email, *more))
+    return _table(path, rows)
+
+
+def read_table(path: Path) -> list[dict[str, str]]:
+    """The rows of a table that was written."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _table(path: Path, rows: Iterable[Iterable[str]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(rows)
+    return path
+
+
+def _zip(path: Path, files: Iterable[tuple[str, str]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files:
+            archive.writestr(name, text)
+    return path

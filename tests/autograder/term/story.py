@@ -1,0 +1,322 @@
+"""The term: who submits what and when, what is decided of it, and what each total must be.
+
+All of `expected` is worked out from the story alone, by other ways than the grader's.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from nbgrader.api import Gradebook
+
+import autograder
+from autograder.collecting import CollectReport
+from autograder.nbgrader import prepare_class_folder
+from autograder.operations.changes import ClassChanges
+
+from . import platforms
+from .courses import Answer, Content
+from .people import Student
+from .platforms import Upload
+
+WEEKS = {1: "canvas", 2: "moodle", 3: "gradescope", 4: "canvas", 5: "moodle", 6: "gradescope"}
+#: noon of these days, in UTC; the others have none
+DUE = {
+    2: datetime(2026, 5, 1, 12, tzinfo=UTC),
+    3: datetime(2026, 5, 15, 12, tzinfo=UTC),
+    5: datetime(2026, 6, 12, 12, tzinfo=UTC),
+}
+GRACE = timedelta(minutes=15)
+
+#: a tenth for each day that has begun; nbgrader asks it
+_PENALTY = """
+import math
+from nbgrader.plugins import LateSubmissionPlugin
+
+class Tenths(LateSubmissionPlugin):
+    def late_submission_penalty(self, student_id, score, total_seconds_late):
+        return score * min(1.0, 0.1 * math.ceil(total_seconds_late / 86400))
+
+c.AssignLatePenalties.plugin_class = Tenths
+"""
+
+# who is who in the story; all of them are in a class of 12, too
+AGAIN = 0
+SAME = (1, 2)
+BY_HAND = 2
+IN_DOUBT = 10
+LEAVES = 3
+LATE, EXTENDED, EXTRA_TIME = 4, 6, 7
+
+Key = tuple[int, int]
+
+
+@dataclass
+class Term:
+    """A class, its folders, and its story so far."""
+
+    root: Path
+    content: Content
+    size: int
+    submitted: dict[Key, Answer] = field(default_factory=dict)
+    manual: dict[Key, tuple[tuple[str, str], float]] = field(default_factory=dict)
+    told: dict[str, ClassChanges] = field(default_factory=dict)
+    notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    withdrawn: set[Key] = field(default_factory=set)
+
+    @property
+    def folder(self) -> Path:
+        """The class folder."""
+        return self.root / "course"
+
+    @property
+    def students(self) -> tuple[Student, ...]:
+        """All who were ever in the class."""
+        return tuple(map(Student, range(self.size)))
+
+    def name(self, week: int) -> str:
+        """The assignment of a week."""
+        return self.content.names[week - 1]
+
+    def maximum(self, week: int) -> float:
+        """Full marks."""
+        return sum(self.content.right(self.name(week)).points.values())
+
+    # what happens
+
+    def begin(self) -> None:
+        """The course is written and given out, and the class gets its roster."""
+        lines = {
+            self.name(week): f'duedate = "{due:%Y-%m-%d %H:%M} UTC"\ngrace = "15min"\n'
+            for week, due in DUE.items()
+        }
+        self.content.write(self.root, lines)
+        config = prepare_class_folder(autograder.load_course(self.root), self.folder)
+        config.write_text(config.read_text() + _PENALTY)
+        table = self.root / "downloads" / "people.csv"
+        autograder.set_roster(
+            self.folder, platforms.people_table(table, self.students, {EXTRA_TIME: "1d"})
+        )
+        self._decide()
+
+    def _decide(self) -> None:
+        draw = random.Random(2026)
+        for week in WEEKS:
+            for n in range(self.size):
+                answer = self.content.answer(self.name(week), draw)
+                if not self._stays_away(n, week):
+                    self.submitted[n, week] = answer
+        self.submitted[IN_DOUBT, 1] = self.content.right(self.name(1))
+        for n in (LATE, EXTENDED, EXTRA_TIME):
+            self.submitted[n, 2] = self.content.right(self.name(2))
+        for n in SAME:
+            self.submitted[n, 5] = self.content.unusual(self.name(5))
+        for week in (4, 6):
+            self.submitted[AGAIN, week] = self.content.empty(self.name(week))
+
+    @staticmethod
+    def _stays_away(n: int, week: int) -> bool:
+        return (n % 9, week) in ((8, 4), (8, 5))
+
+    def arrives(self, n: int, week: int) -> datetime:
+        """When somebody submits; weeks without a due date have some day."""
+        due = DUE.get(week, datetime(2026, 4, 1, 12, tzinfo=UTC) + timedelta(weeks=week))
+        return due + self._after(n, week)
+
+    @staticmethod
+    def _after(n: int, week: int) -> timedelta:
+        """How long after the due date; below zero it is before."""
+        if week == 2:
+            if n in (LATE, EXTENDED):
+                return timedelta(hours=2)
+            if n == EXTRA_TIME:
+                return timedelta(hours=20)
+            if n % 6 == 2:
+                return timedelta(minutes=10)
+            return timedelta(days=8, hours=12) if n % 5 == 3 else -timedelta(hours=5)
+        if week == 3 and n % 7 == 5:
+            return timedelta(hours=30)
+        return timedelta(days=12) if week == 5 and n % 8 == 6 else -timedelta(hours=5)
+
+    def collect(
+        self, week: int, only: Iterable[int] | None = None, attempt: int = 1
+    ) -> CollectReport:
+        """Downloads what the class submitted for a week, as the platform writes it."""
+        chosen = range(self.size) if only is None else only
+        uploads = [
+            Upload(Student(n), self._files(n, week), self.arrives(n, week), attempt, n % 4 == 1)
+            for n in chosen
+            if (n, week) in self.submitted
+        ]
+        path = self.root / "downloads" / f"week{week}-{attempt}.zip"
+        if WEEKS[week] == "canvas":
+            platforms.canvas_archive(path, uploads)
+        elif WEEKS[week] == "moodle":
+            platforms.moodle_archive(path, week, uploads)
+        else:
+            platforms.gradescope_export(path, uploads)
+        times = self.worksheet(week) if WEEKS[week] == "moodle" else None
+        report = autograder.collect(
+            [path], into=self.folder / "submitted", course=self.root,
+            assignment=self.name(week), times=times, zone="UTC" if times else None,
+        )  # fmt: skip
+        assert len(report.collected) == len(uploads)
+        assert report.missing == ()
+        assert report.notes == ()
+        return report
+
+    def _files(self, n: int, week: int) -> Mapping[str, str]:
+        """The files of a submission, with the student's number in each."""
+        files = self.submitted[n, week].files
+        return {name: _numbered(name, text, n) for name, text in files.items()}
+
+    def grade(self) -> None:
+        """Grades what is new, and what the fixed suite concerns."""
+        report = autograder.grade(self.folder / "submitted", course=self.root, resume=True, jobs=2)
+        assert report.run.failed == 0
+
+    def by_hand(self, n: int, week: int, question: tuple[str, str], points: float) -> None:
+        """A grader enters points in formgrader."""
+        exercise, name = question
+        with Gradebook(f"sqlite:///{self.folder / 'gradebook.db'}") as gradebook:
+            cell = gradebook.find_grade(
+                f"check_{name}", exercise, self.name(week), self.folder_of(n, week)
+            )
+            cell.manual_score = points
+            gradebook.db.commit()
+        self.manual[n, week] = (question, points)
+
+    def look(self, when: str) -> None:
+        """Somebody looks at what grading changed; exports before that say so."""
+        self.notes[when] = autograder.export("csv", self.folder).notes
+        self.told[when] = autograder.class_changes(self.folder)
+
+    def withdraw(self, n: int, week: int) -> None:
+        """A submission that shall not count any more."""
+        who = self.folder_of(n, week)
+        autograder.withdraw(self.folder, who, self.name(week), "left", course=self.root)
+        self.withdrawn.add((n, week))
+
+    # what must come of it
+
+    def late(self, n: int, week: int) -> timedelta:
+        """How late, after grace, extra time and the extension."""
+        if week not in DUE:
+            return timedelta()
+        allowed = GRACE
+        if n == EXTRA_TIME:
+            allowed += timedelta(days=1)
+        if (n, week) == (EXTENDED, 2):
+            allowed += timedelta(hours=3)
+        return max(timedelta(), self.arrives(n, week) - DUE[week] - allowed)
+
+    def questions(self, n: int, week: int) -> Mapping[tuple[str, str], float]:
+        """The points of each question that count, before anything is taken off."""
+        points = dict(self.submitted[n, week].points)
+        if (n, week) in self.manual:
+            question, entered = self.manual[n, week]
+            points[question] = entered
+        return points
+
+    def counts(self, n: int, week: int) -> bool:
+        """Whether there is a submission that counts."""
+        return (n, week) in self.submitted and (n, week) not in self.withdrawn
+
+    def penalty(self, n: int, week: int) -> float:
+        """What being late costs."""
+        tenths = min(10, math.ceil(self.late(n, week) / timedelta(days=1)))
+        return sum(self.questions(n, week).values()) * tenths / 10
+
+    def total(self, n: int, week: int) -> float | None:
+        """The points in the end; None where nothing counts."""
+        if not self.counts(n, week):
+            return None
+        return sum(self.questions(n, week).values()) - self.penalty(n, week)
+
+    # who is who
+
+    def folder_of(self, n: int, week: int) -> str:
+        """The folder's name of a student in a week, by the number in the files."""
+        for path in sorted((self.folder / "submitted").glob(f"*/{self.name(week)}/*")):
+            if _number_in(path) == n:
+                return path.parent.parent.name
+        raise AssertionError(f"nothing of {n} in {self.name(week)}")
+
+    def number_of(self) -> Mapping[str, int]:
+        """Which student each folder is."""
+        found: dict[str, int] = {}
+        for path in (self.folder / "submitted").glob("*/*/*"):
+            number = _number_in(path)
+            if number is not None:
+                assert found.setdefault(path.parent.parent.name, number) == number
+        return found
+
+    # tables of the platforms
+
+    def worksheet(self, week: int) -> Path:
+        """Moodle's grading worksheet of a week."""
+        uploads = [
+            Upload(Student(n), {}, self.arrives(n, week))
+            for n, own in self.submitted
+            if own == week
+        ]
+        path = self.root / "downloads" / f"worksheet{week}.csv"
+        return platforms.moodle_worksheet(path, week, self.students, uploads, self.maximum(week))
+
+    def gradebook(self) -> Path:
+        """Canvas's gradebook at the end of the term."""
+        columns = {self.column(week): self.maximum(week) for week in WEEKS}
+        path = self.root / "downloads" / "gradebook.csv"
+        return platforms.canvas_gradebook(path, self.students, columns)
+
+    def column(self, week: int) -> str:
+        """What Canvas calls an assignment."""
+        return f"{self.name(week).replace('_', ' ').capitalize()} ({70 + week})"
+
+
+def _numbered(name: str, text: str, n: int) -> str:
+    if name.endswith(".py"):
+        return f"{text}\n# number {n}.\n"
+    notebook = json.loads(text)
+    cell = {"cell_type": "markdown", "id": "mine", "metadata": {}, "source": f"number {n}."}
+    notebook["cells"].append(cell)
+    return json.dumps(notebook, ensure_ascii=False)
+
+
+def _number_in(path: Path) -> int | None:
+    found = re.findall(r"number (\d+)\.", path.read_text())
+    return int(found[-1]) if found else None
+
+
+def play(term: Term) -> None:
+    """The term, from the first day to the last."""
+    content = term.content
+    term.begin()
+    for week in (1, 2, 3):
+        term.collect(week)
+    term.grade()
+    term.look("first")
+    term.by_hand(IN_DOUBT, 1, content.unfair, 0.5)
+    content.fix(term.root)
+    autograder.extend(
+        term.folder, term.folder_of(EXTENDED, 2), term.name(2), "3h", "ill", course=term.root
+    )
+    for week in (4, 5, 6):
+        term.collect(week)
+    term.grade()
+    term.look("fixed")
+    for week in (4, 6):
+        term.submitted[AGAIN, week] = content.right(term.name(week))
+        term.collect(week, only=[AGAIN], attempt=2)
+    for week in WEEKS:
+        term.withdraw(LEAVES, week)
+    term.grade()
+    term.by_hand(BY_HAND, 4, content.fourth, 1.5)
+    term.look("again")

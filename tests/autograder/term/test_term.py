@@ -1,0 +1,253 @@
+"""A whole term of a made-up class, every total compared with a calculation of its own.
+
+Six assignments come in as Canvas, Moodle and Gradescope give them; some are late, some very, one
+has an extension, one extra time; one student submits again, one suite is fixed in the middle, two
+scores are entered by hand, two students wrote the same, one leaves; grades go back to the
+platforms. TERM_STUDENTS says how many students (12), TERM_COURSE which course: `doubles`, or
+`attention`, the one of this repository (`make term`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+import autograder
+from autograder.classroom import Selection
+from autograder.exports import Missing
+from autograder.feedback import Way, write_similar
+from autograder.operations.grades import Showing
+from autograder.records import Tier
+from autograder.results.changes import Cause
+from autograder.results.wording import amount
+from autograder.sandbox.doctor import examine
+
+from .courses import Attention, Content, Doubles
+from .platforms import read_table
+from .story import AGAIN, BY_HAND, IN_DOUBT, LEAVES, SAME, WEEKS, Term, play
+
+STUDENTS = int(os.environ.get("TERM_STUDENTS", "12"))
+COURSES: dict[str, type[Content]] = {"doubles": Doubles, "attention": Attention}
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+NEAR = 1e-3
+
+
+@pytest.fixture(scope="module")
+def term(tmp_path_factory: pytest.TempPathFactory) -> Term:
+    """The class at the end of the term."""
+    if not any(examine(tier).works for tier in (Tier.A, Tier.B, Tier.C)):
+        pytest.skip("no submission is graded on this machine: see autograder doctor")
+    content = COURSES[os.environ.get("TERM_COURSE", "doubles")]()
+    term = Term(tmp_path_factory.mktemp("term"), content, STUDENTS)
+    play(term)
+    return term
+
+
+def test_every_total_is_that_of_an_independent_calculation(term: Term) -> None:
+    number_of = term.number_of()
+    rows = read_table(autograder.export("csv", term.folder).path)
+    by_number = {number_of[row["student"]]: row for row in rows}
+    assert len(by_number) == len(rows) == STUDENTS - 1
+    for n, row in by_number.items():
+        for week in WEEKS:
+            said, total = row[f"{term.name(week)}/total"], term.total(n, week)
+            assert said == "" if total is None else float(said) == pytest.approx(total), (n, week)
+
+
+def test_every_question_is_that_of_an_independent_calculation(term: Term) -> None:
+    number_of = term.number_of()
+    for result in autograder.final_results(term.folder):
+        n, week = number_of[result.student], term.content.names.index(result.assignment) + 1
+        got = {
+            (exercise.exercise, question.question): question.score
+            for exercise in result.exercises
+            for question in exercise.questions
+        }
+        assert got == pytest.approx(dict(term.questions(n, week))), (n, week)
+
+
+def test_who_is_late_and_what_it_costs_is_in_the_table(term: Term) -> None:
+    number_of = term.number_of()
+    for row in read_table(autograder.export("csv", term.folder).path):
+        n = number_of[row["student"]]
+        for week in WEEKS:
+            if not term.counts(n, week):
+                continue
+            name = term.name(week)
+            is_marked = WEEKS[week] == "canvas" and n % 4 == 1
+            assert bool(row[f"{name}/late"]) == (bool(term.late(n, week)) or is_marked), (n, week)
+            cost = float(row[f"{name}/penalty"] or 0)
+            assert cost == pytest.approx(term.penalty(n, week)), (n, week)
+
+
+def test_the_fixed_suite_is_told_and_export_says_so(term: Term) -> None:
+    number_of = term.number_of()
+    assert term.told["first"].changes == ()
+    assert any("nobody has looked" in note for note in term.notes["fixed"])
+    found = term.told["fixed"].changes
+    assert {(c.assignment, c.exercise, c.question) for c in found} == {
+        (term.name(1), *term.content.unfair)
+    }
+    before = {n: term.submitted[n, 1].before()[term.content.unfair] for n in range(STUDENTS)}
+    after = {n: term.submitted[n, 1].points[term.content.unfair] for n in range(STUDENTS)}
+    told = {number_of[change.student]: change for change in found}
+    for n in range(STUDENTS):
+        difference = told[n].difference if n in told else 0.0
+        assert difference == pytest.approx(after[n] - before[n]), n
+    assert all(Cause.SUITE in change.causes for change in found)
+    (doubt,) = term.told["fixed"].in_doubt
+    assert (number_of[doubt.student], doubt.entered) == (IN_DOUBT, 0.5)
+
+
+def test_resubmissions_and_scores_by_hand_are_told(term: Term) -> None:
+    number_of = term.number_of()
+    found = term.told["again"]
+    assert {(number_of[c.student], c.assignment) for c in found.changes} == {
+        (AGAIN, term.name(4)), (AGAIN, term.name(6)),
+    }  # fmt: skip
+    assert all(change.causes == (Cause.SUBMISSION,) for change in found.changes)
+    won = sum(change.difference for change in found.changes)
+    assert won == pytest.approx(term.maximum(4) + term.maximum(6))
+    assert {number_of[change.student] for change in found.manual} == {BY_HAND, IN_DOUBT}
+    assert not any("looked" in note for note in autograder.export("csv", term.folder).notes)
+
+
+def test_canvas_gets_back_the_whole_term(term: Term) -> None:
+    showing = Showing(missing=Missing.ZERO)
+    written = autograder.export("canvas", term.folder, showing=showing, roster=term.gradebook())
+    rows = [row for row in read_table(written.path) if row["ID"]]
+    assert len(rows) == STUDENTS
+    for row in rows:
+        n = int(row["ID"]) - 100
+        for week in WEEKS:
+            said, total = row[term.column(week)], term.total(n, week) or 0.0
+            assert float(said) == pytest.approx(total, abs=NEAR), (n, week)
+
+
+@pytest.mark.parametrize("missing", [Missing.BLANK, Missing.ZERO])
+@pytest.mark.parametrize("week", [2, 5])
+def test_moodle_gets_back_what_everybody_earned(term: Term, week: int, missing: Missing) -> None:
+    showing = Showing(Selection(assignment=term.name(week)), missing)
+    sheet = term.worksheet(week)
+    written = autograder.export("moodle", term.folder, showing=showing, roster=sheet)
+    rows = read_table(written.path)
+    assert len(rows) == STUDENTS
+    numbers = {f"Participant {s.participant(week)}": s.n for s in term.students}
+    for row in rows:
+        n = numbers[row["Identifier"]]
+        total, said = term.total(n, week), row["Grade"]
+        if total is None:
+            assert said == ("0" if missing is Missing.ZERO else ""), n
+        else:
+            assert float(said) == pytest.approx(total, abs=NEAR), n
+
+
+@pytest.mark.parametrize("week", [3, 6])
+def test_gradescope_gets_back_what_everybody_earned(term: Term, week: int) -> None:
+    showing = Showing(Selection(assignment=term.name(week)))
+    folder = autograder.export("gradescope", term.folder, showing=showing).path
+    number_of = term.number_of()
+    found = {
+        number_of[path.parent.parent.name]: json.loads(path.read_text())["score"]
+        for path in folder.glob(f"*/{term.name(week)}/results.json")
+    }
+    totals = {n: term.total(n, week) for n in range(STUDENTS) if term.counts(n, week)}
+    assert found == pytest.approx(totals)
+
+
+def test_the_two_who_wrote_the_same_are_the_first_pair_to_look_at(term: Term) -> None:
+    number_of = term.number_of()
+    pairs = autograder.similar(term.folder, course=term.root)
+    found = [
+        (pair.assignment, *sorted(number_of[side.student] for side in (pair.left, pair.right)))
+        for pair in pairs
+    ]
+    assert (term.name(5), *SAME) in found
+    assert all(len({a, b}) == 2 for _, a, b in found)
+
+
+def test_the_report_counts_as_people_would(term: Term) -> None:
+    report = autograder.report(term.folder, course=term.root)
+    counted = [(n, week) for n in range(STUDENTS) for week in WEEKS if term.counts(n, week)]
+    assert (report.submissions, report.failed) == (len(counted), 0)
+    for question in report.questions:
+        week = term.content.names.index(question.assignment) + 1
+        key = question.exercise, question.question
+        points = [term.questions(n, own)[key] for n, own in counted if own == week]
+        assert question.submissions == len(points)
+        assert question.mean == pytest.approx(sum(points) / len(points)), key
+    number_of = term.number_of()
+    scores = {number_of[student.student]: student.score for student in report.students}
+    assert LEAVES not in scores
+    for n, score in scores.items():
+        assert score == pytest.approx(sum(term.total(n, week) or 0.0 for week in WEEKS)), n
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("needs a browser: apt-get install chromium")
+    with sync_playwright() as playwright:
+        arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield browser
+        browser.close()
+
+
+def test_the_report_opens_and_shows_everybody(term: Term, browser: Browser) -> None:
+    page = _opened(browser, autograder.write_report(term.folder, course=term.root))
+    students = {term.folder_of(n, 3) for n in range(STUDENTS)} - {term.folder_of(LEAVES, 3)}
+    text = page.locator("body").inner_text()
+    assert {name for name in students if name not in text} == set()
+
+
+def test_the_other_pages_open(term: Term, browser: Browser) -> None:
+    again = autograder.class_changes(term.folder, since_first=True)
+    _opened(browser, autograder.write_changes(again, term.folder / "changes.html"))
+    pairs = autograder.similar(term.folder, course=term.root)
+    _opened(browser, write_similar(pairs, term.folder / "similar.html"))
+
+
+def test_feedback_says_the_points_that_count(term: Term, browser: Browser) -> None:
+    number_of = term.number_of()
+    pages = autograder.write_feedback(term.folder, course=term.root)
+    assert len(pages) == sum(term.counts(n, week) for n in range(STUDENTS) for week in WEEKS)
+    for path in pages:
+        n, week = number_of[path.parts[-3]], term.content.names.index(path.parts[-2]) + 1
+        said = path.with_suffix(".txt").read_text()
+        assert f"{amount(term.total(n, week) or 0)} of {amount(term.maximum(week))}" in said
+    _opened(browser, pages[-1])
+
+
+@pytest.mark.parametrize(("week", "way"), [(4, Way.CANVAS), (5, Way.MOODLE)])
+def test_feedback_reaches_whom_it_is_for(term: Term, week: int, way: Way) -> None:
+    chosen = Selection(assignment=term.name(week))
+    autograder.write_feedback(term.folder, course=term.root, selection=chosen)
+    (archive,) = autograder.deliver_feedback(term.folder, way, selection=chosen).paths
+    numbers = {
+        str(s.participant(week) if way is Way.MOODLE else s.canvas): s.n for s in term.students
+    }
+    with zipfile.ZipFile(archive) as pages:
+        # both take the first part that is a number for the person
+        found = {numbers[re.findall(r"_(\d+)_", name)[0]] for name in pages.namelist()}
+    assert found == {n for n in range(STUDENTS) if term.counts(n, week)}
+
+
+def _opened(browser: Browser, path: Path) -> Page:
+    """A page that asked for nothing but itself, in which nothing went wrong."""
+    page = browser.new_page()
+    asked: list[str] = []
+    errors: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(path.as_uri())
+    assert (asked, errors) == ([path.as_uri()], [])
+    return page
