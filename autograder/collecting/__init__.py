@@ -3,10 +3,11 @@
 from .collect import CollectOptions, CollectReport, collect
 from .downloaded import Refused
 from .logins import read_logins
-from .placing import Collected
+from .placing import EARLIER, Collected
 from .times import Times, read_times
 
 __all__ = [
+    "EARLIER",
     "CollectOptions",
     "CollectReport",
     "Collected",

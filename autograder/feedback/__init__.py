@@ -1,5 +1,6 @@
 """Pages from results: one for each student and assignment, and one for the class."""
 
+from .attempts import AttemptCodes, attempt_codes
 from .changes_page import QuestionChange, by_question, score_text, write_changes
 from .delivery import Delivered, Recipients, Way, deliver
 from .drill_down import drill_down
@@ -19,6 +20,7 @@ from .wrong_code import wrong_code
 
 __all__ = [
     "AssignmentReport",
+    "AttemptCodes",
     "Background",
     "Delivered",
     "Pair",
@@ -29,6 +31,7 @@ __all__ = [
     "Side",
     "StudentReport",
     "Way",
+    "attempt_codes",
     "by_question",
     "class_report",
     "deliver",

@@ -1,15 +1,16 @@
-"""What grading again changed, as a page: by question, then by student, then every attempt."""
+"""What grading again changed, as a page: by question, then by student, then every attempt and its code."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..files import replace_file
 from ..results.changes import Attempts, Change, Doubt, Score, scores
 from ..results.wording import amount
+from .attempts import AttemptCodes, CodeLine, side_by_side
 from .rendering import render
 
 
@@ -28,13 +29,17 @@ class QuestionChange:
 
 @dataclass(frozen=True, slots=True)
 class _AttemptTable:
-    """The attempts of one submission side by side: a row for each question."""
+    """The attempts of one submission side by side: a row for each question.
+
+    `codes` are the questions that were written anew: what each attempt has, with its head.
+    """
 
     student: str
     assignment: str
     heads: tuple[str, ...]
     totals: tuple[str, ...]
     rows: tuple[tuple[str, tuple[str, ...], bool], ...]
+    codes: tuple[tuple[str, tuple[tuple[str, tuple[CodeLine, ...]], ...]], ...] = ()
 
 
 def by_question(changes: Iterable[Change]) -> list[QuestionChange]:
@@ -67,8 +72,12 @@ def write_changes(
     in_doubt: Sequence[Doubt],
     attempts: Sequence[Attempts],
     path: Path,
+    codes: AttemptCodes | None = None,
 ) -> Path:
-    """Writes the page; raises `UserError` where that is not possible."""
+    """Writes the page; raises `UserError` where that is not possible.
+
+    `codes` is what was written in each attempt, as `attempt_codes` finds it.
+    """
     page = render(
         "changes.html.jinja",
         questions=by_question(changes),
@@ -76,13 +85,13 @@ def write_changes(
         students=len({change.student for change in changes}),
         manual=manual,
         doubts=in_doubt,
-        attempts=[_attempt_table(one) for one in attempts],
+        attempts=[_attempt_table(one, codes or {}) for one in attempts],
         said=score_text,
     )
     return replace_file(path, page)
 
 
-def _attempt_table(one: Attempts) -> _AttemptTable:
+def _attempt_table(one: Attempts, codes: AttemptCodes) -> _AttemptTable:
     lines = [scores(line) for line in one.lines]
     keys = list(dict.fromkeys(key for line in lines for key in line))
     rows = []
@@ -94,7 +103,21 @@ def _attempt_table(one: Attempts) -> _AttemptTable:
         heads=_heads(one),
         totals=tuple(score_text(Score(line.score, line.max_score)) for line in one.lines),
         rows=tuple(rows),
+        codes=tuple(_written_anew(one, codes, keys)),
     )
+
+
+def _written_anew(
+    one: Attempts, codes: AttemptCodes, questions: Iterable[tuple[str, str]]
+) -> Iterator[tuple[str, tuple[tuple[str, tuple[CodeLine, ...]], ...]]]:
+    """The code of each question that is not the same in all attempts, attempt by attempt."""
+    submissions = {line.submission_digest: line.attempt for line in one.lines}
+    known = {d: codes[*one.key, d] for d in submissions if (*one.key, d) in codes}
+    heads = [f"Attempt {submissions[digest]}" for digest in known]
+    for exercise, question in questions:
+        versions = [written.get((exercise, question), "") for written in known.values()]
+        if len(set(versions)) > 1:
+            yield f"{exercise}/{question}", tuple(zip(heads, side_by_side(versions), strict=True))
 
 
 def _heads(one: Attempts) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,7 @@ from ..results.lines import iterate_results
 from .reading import class_results
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
+    from ..feedback import AttemptCodes
     from .grades import Showing
 
 
@@ -43,13 +44,15 @@ class ClassChanges:
     """What changed since somebody last looked, or since each submission was first graded.
 
     `manual` are the scores of humans that are others than the machine's, `in_doubt` those
-    for what changed since. `attempts` are the submissions with more than one line.
+    for what changed since. `attempts` are the submissions with more than one line, and `codes`
+    what was written in each attempt of those who submitted again.
     """
 
     changes: tuple[Change, ...]
     manual: tuple[Change, ...]
     in_doubt: tuple[Doubt, ...]
     attempts: tuple[Attempts, ...]
+    codes: AttemptCodes = field(default_factory=dict)
 
 
 def class_changes(
@@ -66,6 +69,8 @@ def class_changes(
 
     Raises `UserError` where there are no results.
     """
+    from ..collecting import EARLIER
+    from ..feedback import attempt_codes
     from .grades import Showing
 
     folder, wanted = Path(class_folder), showing or Showing()
@@ -78,6 +83,8 @@ def class_changes(
     if whole and folder.is_dir():
         with contextlib.suppress(UserError):  # whoever may only read the class looks for themselves
             keep_looks(folder, counts)
+    told = attempt_codes(folder, folder / EARLIER, found.attempts, is_plain=wanted.is_anonymous)
+    found = replace(found, codes=told)
     return _without_names(found) if wanted.is_anonymous else found
 
 
@@ -88,7 +95,8 @@ def write_changes(found: ClassChanges, path: Path | str) -> Path:
     """
     from ..feedback import write_changes as write_page
 
-    return write_page(found.changes, found.manual, found.in_doubt, found.attempts, Path(path))
+    told = found.changes, found.manual, found.in_doubt, found.attempts
+    return write_page(*told, Path(path), found.codes)
 
 
 def unseen_note(class_folder: Path) -> str:
@@ -161,6 +169,7 @@ def _without_names(found: ClassChanges) -> ClassChanges:
         tuple(replace(change, student=names[change.student]) for change in found.manual),
         tuple(replace(doubt, student=names[doubt.student]) for doubt in found.in_doubt),
         tuple(replace(one, lines=tuple(anonymous(one.lines, names))) for one in found.attempts),
+        {(names[s], a, digest): code for (s, a, digest), code in found.codes.items()},
     )
 
 

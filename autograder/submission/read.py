@@ -6,7 +6,7 @@ import ast
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -73,10 +73,15 @@ def unreadable(exercise: Exercise, folder: Path) -> SubmittedExercise:
 
 def submission_digest(folder: Path, exercises: Sequence[Exercise]) -> str:
     """A digest of everything in a submission that can count: names and bytes of its files."""
+    return digest_of_files(folder, [exercise.name for exercise in exercises])
+
+
+def digest_of_files(folder: Path, exercises: Iterable[str]) -> str:
+    """As `submission_digest`, with the names of the exercises in their order."""
     digest = hashlib.sha256()
-    for exercise in exercises:
+    for name in exercises:
         for suffix in (".py", ".ipynb"):
-            path = folder / f"{exercise.name}{suffix}"
+            path = folder / f"{name}{suffix}"
             if _is_file(path):
                 data = read_bytes(path, MAX_NOTEBOOK_BYTES)
                 digest.update(f"{path.name}\0{len(data)}\0".encode())
