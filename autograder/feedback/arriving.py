@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -17,6 +17,11 @@ _BEFORE = (
     (timedelta(), "in the last 3 hours"),
 )
 _LATE = "late"
+#: hours around the due date that the plot shows; what lies beyond stands at its edge
+_EARLIEST, _LATEST = -14 * 24.0, 14 * 24.0
+_COLUMNS, _ROWS = 28, 10
+
+Found = Iterable[tuple[Lateness | None, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +33,43 @@ class ArrivalGroup:
     share: float
 
 
-def arrival_groups(
-    found: Iterable[tuple[Lateness | None, float]],
-) -> tuple[ArrivalGroup, ...]:
+@dataclass(frozen=True, slots=True)
+class ArrivalSpot:
+    """Submissions of about one time and score: mean hours after the due date (below zero: before),
+    mean part of the points, and how many.
+    """
+
+    hours: float
+    share: float
+    submissions: int
+
+
+def arrival_spots(found: Found) -> tuple[ArrivalSpot, ...]:
+    """Times against points in a grid, so that a page for 2,000 is as small as one for 20.
+
+    Each is given with its part of the points; those of unknown time or due date are left out.
+    """
+    known = [
+        (min(max((a.submitted - a.due).total_seconds() / 3600, _EARLIEST), _LATEST), share)
+        for a, share in found
+        if a and a.submitted is not None and a.due is not None
+    ]
+    if not known:
+        return ()
+    first, last = min(hours for hours, _ in known), max(hours for hours, _ in known)
+    width = (last - first) / _COLUMNS or 1.0
+    spots: defaultdict[tuple[int, int], list[tuple[float, float]]] = defaultdict(list)
+    for hours, share in known:
+        spots[int((hours - first) / width), round(share * _ROWS)].append((hours, share))
+    return tuple(_spot(own) for _, own in sorted(spots.items()))
+
+
+def _spot(own: Sequence[tuple[float, float]]) -> ArrivalSpot:
+    hours, shares = (sum(values) / len(own) for values in zip(*own, strict=True))
+    return ArrivalSpot(hours, shares, len(own))
+
+
+def arrival_groups(found: Found) -> tuple[ArrivalGroup, ...]:
     """The groups of submissions whose time and due date are known, from early to late.
 
     Each is given with its part of the points. A submission within its extension is not late.

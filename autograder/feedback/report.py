@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ..classroom import Key, Lateness
 from ..records import QuestionResult, SubmissionResult, SubmissionStatus, Verdict
 from ..results.review import latest, reasons_to_look
-from .arriving import ArrivalGroup, arrival_groups
+from .arriving import ArrivalGroup, ArrivalSpot, arrival_groups, arrival_spots
 from .mistakes import Codes, SharedMistake, shared_mistakes
 from .statistics import discrimination, histogram, quartiles
 
@@ -44,7 +44,8 @@ class QuestionReport:
 class AssignmentReport:
     """How the points of an assignment lie, in which attempt, and when it arrived.
 
-    `quartiles` are shares of the points; `histogram` counts submissions by tenths of them.
+    `quartiles` are shares of the points; `histogram` counts submissions by tenths of them; `spots`
+    are times against points, to be drawn.
     """
 
     assignment: str
@@ -54,6 +55,7 @@ class AssignmentReport:
     histogram: tuple[int, ...]
     attempts: tuple[tuple[int, int], ...]
     arrivals: tuple[ArrivalGroup, ...] = ()
+    spots: tuple[ArrivalSpot, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,8 @@ def _assignment(
     own: Sequence[SubmissionResult], arrivals: Mapping[Key, Lateness]
 ) -> AssignmentReport:
     shares = [result.score / result.max_score if result.max_score else 0.0 for result in own]
+    times = [arrivals.get((result.student, result.assignment)) for result in own]
+    arrived = list(zip(times, shares, strict=True))
     return AssignmentReport(
         assignment=own[0].assignment,
         submissions=len(own),
@@ -132,10 +136,8 @@ def _assignment(
         quartiles=quartiles(shares),
         histogram=histogram(shares),
         attempts=tuple(sorted(Counter(result.attempt for result in own).items())),
-        arrivals=arrival_groups(
-            (arrivals.get((result.student, result.assignment)), share)
-            for result, share in zip(own, shares, strict=True)
-        ),
+        arrivals=arrival_groups(arrived),
+        spots=arrival_spots(arrived),
     )
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from ..files import replace_file
 from ..records import Verdict
 from ..results.wording import VERDICT_WORDS, readable
+from .arrival_plot import ArrivalPlot, arrival_plot
 from .rendering import render
 from .report import AssignmentReport, QuestionReport, Report, StudentReport
 
@@ -53,6 +54,7 @@ class _Assignment:
     title: str
     bars: tuple[tuple[str, int, float], ...]
     questions: tuple[_Question, ...]
+    plot: ArrivalPlot | None
 
 
 def write_report(report: Report, path: Path, data: str = _EMPTY) -> Path:
@@ -83,7 +85,7 @@ def _assignment(item: AssignmentReport, report: Report) -> _Assignment:
         for tenth, count in enumerate(item.histogram)
     )
     own = [_question(q) for q in report.questions if q.assignment == item.assignment]
-    return _Assignment(item, readable(item.assignment), bars, tuple(own))
+    return _Assignment(item, readable(item.assignment), bars, tuple(own), arrival_plot(item.spots))
 
 
 def _question(question: QuestionReport) -> _Question:
