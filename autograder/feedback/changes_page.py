@@ -1,4 +1,4 @@
-"""What grading again changed, as a page: by question, by student, and each attempt with its code."""
+"""What grading again changed, as a page: by question, by student, each attempt with its code."""
 
 from __future__ import annotations
 
