@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -29,6 +30,8 @@ _LARGEST_VECTOR = 67
 #: leading dimensions that are tried in turn, with one in every place; of five dimensions; all one
 _LEADS: tuple[tuple[int, ...], ...] = ((), (1, 3), (3, 1))
 _FIVE, _ONES = (2, 1, 3, 2), (1, 1)
+#: a tensor has no more numbers than this where its longest side alone does not make it larger
+_MOST_NUMBERS = 1 << 17
 #: how many samples, and the largest size, of sizes in the middle
 _SAMPLES, _MIDDLE = 5, 24
 
@@ -126,7 +129,7 @@ class Traits:
         extremes = self.extremes(letters) if letters else [{}]
         leads = self._leads() if self.has_leading else ((),)
         calls = [
-            base.but(extremes[i % len(extremes)], leads[i % len(leads)])
+            self.thin(base.but(extremes[i % len(extremes)], leads[i % len(leads)]))
             for i in range(max(len(extremes), len(leads)))
         ]
         if self.has_leading:
@@ -164,7 +167,18 @@ class Traits:
         """Everything that may be long at its longest, in one sample."""
         letters = self.call_letters()
         large = {x: self._largest(x) for x in letters}
-        return self.usual().but({x: n if n >= _LARGEST_VECTOR else 1 for x, n in large.items()})
+        return self.thin(
+            self.usual().but({x: n if n >= _LARGEST_VECTOR else 1 for x, n in large.items()})
+        )
+
+    def thin(self, sizes: Sizes) -> Sizes:
+        """The longest side alone of a tensor that would be very large: every worker is sent it."""
+        for item in self.inputs:
+            if isinstance(item, Tensor) and math.prod(sizes.shape(item.shape)) > _MOST_NUMBERS:
+                longest = max(item.letters, key=sizes.letters.__getitem__)
+                others = [x for x in item.letters if x != longest]
+                sizes = sizes.but({x: self.smallest.get(x, 1) for x in others})
+        return sizes
 
     def other(self, base: Sizes) -> Sizes:
         """Other sizes for what may change from call to call: shorter by one, longer by two."""

@@ -132,7 +132,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     shorter = {x: max(n // _SAMPLES, traits.smallest.get(x, 1)) for x, n in first.items()}
     for sizes, leading in ((shorter, (_SAMPLES, 1)), (last, (1, 1))):
         base = traits.usual(leading if traits.has_leading else ())
-        pull(_plain(expect, traits, base.but(sizes), torch.float64))
+        pull(_plain(expect, traits, traits.thin(base.but(sizes)), torch.float64))
 
 
 def _small_and_zero(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
