@@ -35,11 +35,18 @@ class Grades:
     missing: Missing = Missing.KEEP
     zero_for: frozenset[str] = frozenset()
     not_due: tuple[str, ...] = ()
+    waiting_for: frozenset[Key] = frozenset()
     known_as: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def in_place_of_nothing(self, assignment: str, before: str = "") -> str:
+    @property
+    def people_waited_for(self) -> tuple[str, ...]:
+        """Who may still submit something, by name."""
+        return tuple(sorted({student for student, _ in self.waiting_for}))
+
+    def in_place_of_nothing(self, student: str, assignment: str, before: str = "") -> str:
         """The cell of a submission that is not there; `before` is what the platform has."""
-        if self.missing is Missing.ZERO and assignment in self.zero_for:
+        is_waiting = (student, assignment) in self.waiting_for
+        if self.missing is Missing.ZERO and assignment in self.zero_for and not is_waiting:
             return "0"
         return "" if self.missing is Missing.BLANK else before
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..classroom import Identity, Index, in_english, normal, number_in, read_csv
 from ..errors import UserError
+from .grades import Grades
 
 Row = Mapping[str, str]
 
@@ -55,11 +56,19 @@ class Roster:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """Our student of each row of the people, by the row's number; and a note for all left over."""
+    """Our student of each row of the people, by the row's number; and a note for all left over.
+
+    `waiting` are the rows of those who have no result and may still submit.
+    """
 
     student_of: Mapping[int, str]
     notes: tuple[str, ...]
     left_over: tuple[str, ...]
+    waiting: Mapping[int, str] = field(default_factory=dict)
+
+    def name_of(self, row: int) -> str:
+        """Our name of a row's person; empty where nothing is known of them."""
+        return self.student_of.get(row) or self.waiting.get(row, "")
 
 
 def read_roster(path: Path) -> Roster:
@@ -99,6 +108,13 @@ def _is_nobody(row: Row) -> bool:
     # without a name or number it is the row of posting policies
     said = [row.get(column, "").strip() for column in _CANVAS_IDS]
     return row["Student"].strip() in _NOBODY or not any(said)
+
+
+def match_grades(roster: Roster, grades: Grades) -> Matching:
+    """Finds the students of some grades in a roster, and who may still submit."""
+    matching = match(roster, (result.student for result in grades.results), grades.known_as)
+    waiting = match(roster, grades.people_waited_for, grades.known_as)
+    return replace(matching, waiting=waiting.student_of)
 
 
 def match(

@@ -4,6 +4,7 @@ from .class_source import write_class_source
 from .gradebook import (
     Note,
     RecordSummary,
+    class_duedates,
     class_lateness,
     graded_elsewhere,
     human_work,
@@ -17,6 +18,7 @@ __all__ = [
     "Note",
     "RecordSummary",
     "Settings",
+    "class_duedates",
     "class_lateness",
     "configure",
     "graded_elsewhere",

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from ..classroom import (
     Key,
-    Lateness,
     Selection,
     anonymous,
     pseudonyms,
+    read_allowances,
+    read_extensions,
     read_origins,
     read_roster,
     read_withdrawals,
     select,
 )
 from ..exports import Grades, Missing
-from ..nbgrader import class_lateness, human_work
+from ..nbgrader import class_duedates, class_lateness, human_work
 from ..records import SubmissionResult
 
 
@@ -60,30 +61,55 @@ def class_grades(
             penalties={(names[s], a): off for (s, a), off in penalties.items() if s in names},
             missing=wanted.missing,
         )
-    not_due = _not_due(arrivals)
+    assignments = {result.assignment for result in chosen}
+    due = _duedates(class_folder, assignments)
+    now = datetime.now(UTC).replace(tzinfo=None)
+    not_due = tuple(sorted(name for name, at in due.items() if at > now))
+    waiting = _waiting_for(class_folder, due, now) - set(keys)
     return Grades(
         results=tuple(chosen),
         arrivals=arrivals,
         penalties=penalties,
         absent=_absent(class_folder, results, wanted),
         missing=wanted.missing,
-        zero_for=frozenset(result.assignment for result in chosen) - set(not_due),
+        zero_for=frozenset(assignments - set(not_due)),
         not_due=not_due,
-        known_as=_known_as(class_folder, chosen),
+        waiting_for=waiting,
+        known_as=_known_as(class_folder, keys, waiting),
+    )
+
+
+def _duedates(class_folder: Path, names: Collection[str]) -> dict[str, datetime]:
+    found = class_duedates(class_folder) if class_folder.is_dir() else {}
+    return {name: due for name, due in found.items() if name in names}
+
+
+def _waiting_for(class_folder: Path, due: Mapping[str, datetime], now: datetime) -> frozenset[Key]:
+    """Who has more time than the others, and may still submit in it."""
+    if not class_folder.is_dir():
+        return frozenset()
+    allowances, extended = read_allowances(class_folder), read_extensions(class_folder)
+    people = {student for student, _ in extended}
+    people |= {person.student for person in read_roster(class_folder).people if person.extra}
+    return frozenset(
+        (student, name)
+        for student in people
+        for name, at in due.items()
+        if at + (allowances.of(student, name, None) or timedelta()) > now
     )
 
 
 def _known_as(
-    class_folder: Path, results: Sequence[SubmissionResult]
+    class_folder: Path, keys: Iterable[Key], waiting: Iterable[Key]
 ) -> Mapping[str, tuple[str, ...]]:
     """What else students are called: by the platform that they submitted to, by the roster."""
     if not class_folder.is_dir():
         return {}
     roster, origins = read_roster(class_folder), read_origins(class_folder)
     found: dict[str, dict[str, None]] = {}
-    for result in results:
-        names = found.setdefault(result.student, {})
-        if (origin := origins.get((result.student, result.assignment))) and origin.number:
+    for key in (*keys, *waiting):
+        names = found.setdefault(key[0], {})
+        if (origin := origins.get(key)) and origin.number:
             names[f"{origin.name}_{origin.number}"] = None
     for student, names in found.items():
         if person := roster.person(student):
@@ -93,17 +119,15 @@ def _known_as(
 
 def not_due_note(grades: Grades) -> str:
     """What an export with zeros says of assignments that may still be submitted."""
-    if grades.missing is not Missing.ZERO or not grades.not_due:
+    if grades.missing is not Missing.ZERO:
         return ""
     names = ", ".join(grades.not_due)
-    return f"not due yet, so that nobody has a zero there for submitting nothing: {names}"
-
-
-def _not_due(arrivals: Mapping[Key, Lateness]) -> tuple[str, ...]:
-    """The assignments that somebody of the class may still submit in time."""
-    now = datetime.now(UTC).replace(tzinfo=None)
-    found = {name: None for (_, name), late in arrivals.items() if late.due and late.due > now}
-    return tuple(sorted(found))
+    people = ", ".join(f"{s} ({name})" for s, name in sorted(grades.waiting_for))
+    said = (
+        f"not due yet, so that nobody has a zero there for submitting nothing: {names}",
+        f"these have more time, and no zero yet: {people}",
+    )
+    return "; ".join(text for text, some in zip(said, (names, people), strict=True) if some)
 
 
 def missing_people(

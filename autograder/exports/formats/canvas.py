@@ -15,7 +15,7 @@ from ...errors import UserError
 from ...records import SubmissionResult, SubmissionStatus
 from ...results.wording import readable
 from ..grades import Grades
-from ..roster import POINTS_POSSIBLE, Platform, Roster, Row, match
+from ..roster import POINTS_POSSIBLE, Platform, Roster, Row, match_grades
 from ..tables import Exported, number, same_number, write_csv
 
 DEFAULT = "grades.canvas.csv"
@@ -50,12 +50,12 @@ def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
     maxima, scores = _maxima(graded), _scores(graded)
     columns = {assignment: _column(roster, assignment) for assignment in maxima}
     ids = [c for c in dict.fromkeys(roster.columns) if c in _ALL_ID_COLUMNS]
-    matching = match(roster, _students(graded), grades.known_as)
+    matching = match_grades(roster, grades)
     rows: list[Sequence[str]] = [(*ids, *columns.values())]
     points = {"Student": _POINTS_ROW}
     rows.append((*(points.get(c, "") for c in ids), *map(number, maxima.values())))
     for position, person in enumerate(roster.people):
-        student = matching.student_of.get(position)
+        student = matching.name_of(position)
         cells = (
             _cell(grades, scores, student, name, person.get(column, ""))
             for name, column in columns.items()
@@ -89,15 +89,13 @@ def _scores(results: Iterable[SubmissionResult]) -> Scores:
     }
 
 
-def _cell(
-    grades: Grades, scores: Scores, student: str | None, assignment: str, before: str = ""
-) -> str:
+def _cell(grades: Grades, scores: Scores, student: str, assignment: str, before: str = "") -> str:
     """A score; what the platform had before where the grader failed, or what was chosen."""
-    key = (student or "", assignment)
+    key = (student, assignment)
     if key in scores:
         return number(scores[key])
     has_failed = any((result.student, result.assignment) == key for result in grades.results)
-    return before if has_failed else grades.in_place_of_nothing(assignment, before)
+    return before if has_failed else grades.in_place_of_nothing(student, assignment, before)
 
 
 def _column(roster: Roster, assignment: str) -> str:

@@ -34,12 +34,13 @@ def _table(grades: Grades) -> Iterable[list[Value]]:
     by_student: dict[str, list[SubmissionResult]] = {}
     for result in grades.results:
         by_student.setdefault(result.student, []).append(result)
-    nothing = _nothing(grades)
     for student, own in by_student.items():
+        nothing = _nothing(grades, student)
         values = {**nothing, **{k: v for result in own for k, v in _values(grades, result).items()}}
         reasons = [f"{r.assignment}: {reason}" for r in own for reason in reasons_to_look(r)]
         yield [student, *(values.get(column, "") for column in columns), "; ".join(reasons)]
     for student in grades.absent:
+        nothing = _nothing(grades, student)
         yield [student, *(nothing.get(column, "") for column in columns), "nothing was submitted"]
 
 
@@ -68,10 +69,10 @@ def _questions(result: SubmissionResult) -> dict[str, float]:
     }
 
 
-def _nothing(grades: Grades) -> dict[str, Value]:
+def _nothing(grades: Grades, student: str) -> dict[str, Value]:
     """What stands where nothing was submitted: a total of zero, where that was chosen."""
     names = dict.fromkeys(result.assignment for result in grades.results)
-    return {f"{name}/total": grades.in_place_of_nothing(name) for name in names}
+    return {f"{name}/total": grades.in_place_of_nothing(student, name) for name in names}
 
 
 def _values(grades: Grades, result: SubmissionResult) -> dict[str, Value]:

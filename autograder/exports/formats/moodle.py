@@ -15,7 +15,7 @@ from ...escaping import for_file_name, for_html
 from ...records import QuestionResult, SubmissionResult, SubmissionStatus, Verdict
 from ...results.wording import VERDICT_WORDS, amount
 from ..grades import Grades
-from ..roster import Platform, Roster, Row, label, match
+from ..roster import Platform, Roster, Row, label, match_grades
 from ..tables import Exported, number, same_number, write_csv
 
 DEFAULT = "grades.moodle"
@@ -55,14 +55,15 @@ def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
         )
     own = {result.student: result for result in graded}
     columns = [*roster.columns, *([] if _COMMENT in roster.columns else [_COMMENT])]
-    matching = match(roster, own, grades.known_as)
+    matching = match_grades(roster, grades)
     rows: list[Sequence[str]] = [[roster.headings.get(column, column) for column in columns]]
     notes = [*matching.notes]
     for position, person in enumerate(roster.people):
-        result = own.get(matching.student_of.get(position, ""))
+        student = matching.name_of(position)
+        result = own.get(student)
         if result is None:
-            before = person.get(_GRADE, "")
-            row = {**person, _GRADE: grades.in_place_of_nothing(names[0], before) if names else ""}
+            assignment, before = names[0] if names else "", person.get(_GRADE, "")
+            row = {**person, _GRADE: grades.in_place_of_nothing(student, assignment, before)}
         else:
             row = {**person, **_judged(result)}
         rows.append([row.get(column, "") for column in columns])

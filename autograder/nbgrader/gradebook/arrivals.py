@@ -56,6 +56,12 @@ def class_lateness(
     return found
 
 
+def class_duedates(class_folder: Path) -> Mapping[str, datetime]:
+    """The due dates that the gradebook of a class holds, in UTC without a zone."""
+    held = _held(load_settings(class_folder).db_url)
+    return {name: due for name, due in held.duedates.items() if due is not None}
+
+
 def _held(address: str) -> _Held:
     if not is_there(address):
         return _Held()

@@ -49,8 +49,8 @@ def mixed(tmp_path: Path) -> Path:
     return folder
 
 
-def rows(folder: Path) -> dict[str, dict[str, str]]:
-    written = autograder.export("csv", folder)
+def rows(folder: Path, showing: Showing | None = None) -> dict[str, dict[str, str]]:
+    written = autograder.export("csv", folder, showing=showing)
     with written.path.open(encoding="utf-8", newline="") as file:
         return {row["student"]: row for row in csv.DictReader(file)}
 
@@ -98,6 +98,26 @@ def test_a_zero_for_nothing_stands_only_where_it_is_due(mixed: Path, due: str, z
 
     showing = Showing(missing=Missing.ZERO)
     grades = class_grades(mixed, autograder.final_results(mixed), showing)
-    assert grades.in_place_of_nothing("ps1") == zero
+    assert grades.in_place_of_nothing("zoe", "ps1") == zero
     notes = autograder.export("csv", mixed, showing=showing).notes
     assert any("not due yet" in note for note in notes) == (zero == "")
+
+
+def test_who_has_more_time_has_no_zero_yet_and_all_others_have(mixed: Path) -> None:
+    (mixed / "roster.csv").write_text("student,name\nada,\nzoe,Zoe Z\nyan,\n")
+    with Gradebook(f"sqlite:///{mixed / 'gradebook.db'}") as gradebook:
+        gradebook.update_or_create_assignment("ps1", duedate="2026-05-01 12:00 UTC")
+    for student in ("zoe", "ada"):  # ada has submitted: her extension keeps nobody else from a zero
+        autograder.extend(mixed, student, "ps1", "500w", "abroad")
+    from autograder.exports import Missing
+
+    showing = Showing(missing=Missing.ZERO)
+    found = {who: row["ps1/total"] for who, row in rows(mixed, showing).items()}
+    assert (found["zoe"], found["yan"]) == ("", "0")
+    sheet = mixed / "worksheet.csv"
+    sheet.write_text("Identifier,Full name,Grade\nParticipant 1,Zoe Z,5\nParticipant 2,yan,7\n")
+    written = autograder.export("moodle", mixed, showing=showing, roster=sheet)
+    with written.path.open() as file:
+        grades = {row["Full name"]: row["Grade"] for row in csv.DictReader(file)}
+    assert (grades["Zoe Z"], grades["yan"]) == ("5", "0")
+    assert any("zoe (ps1)" in note for note in written.notes)
