@@ -65,7 +65,10 @@ class Handler(BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
-    server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
+    try:
+        server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
+    except (IndexError, ValueError, OverflowError, OSError) as problem:
+        sys.exit(f"say a port that is free, such as 8080: {problem}")
     server.grader = Grader(sys.argv[2:])
     print(f"http://127.0.0.1:{server.server_port}", flush=True)
     server.serve_forever()
