@@ -42,7 +42,7 @@ test: setup-test ## set up, lint, and run all tests (PYTEST passes options, as P
 	exit $$((tests ? tests : lint))
 
 .PHONY: test-fast
-test-fast: setup-test ## what needs neither torch nor a sandbox, in half a minute
+test-fast: setup-test ## what needs neither torch nor a sandbox, in a quarter of a minute
 	@$(PY) -m pytest --quiet --override-ini=addopts= --import-mode=importlib -p no:cacheprovider \
 		-k 'not browser' $(FAST)
 

@@ -32,5 +32,14 @@ def test_help_loads_no_command() -> None:
     assert done.stdout == "set()\n"
 
 
+def test_what_grades_nothing_loads_no_torch() -> None:
+    packages = ("classroom", "collecting", "exports", "feedback", "nbgrader", "results")
+    code = f"import sys, {', '.join(f'autograder.{name}' for name in packages)};" + (
+        "print({'torch', 'rfc3987_syntax'} & set(sys.modules))"  # the latter compiles a grammar
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
 def test_a_misspelt_command_is_told_the_nearest() -> None:
     assert "Did you mean 'check'?" in CliRunner().invoke(cli, ["chek"]).output
