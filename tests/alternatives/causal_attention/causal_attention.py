@@ -7,6 +7,7 @@ import einops
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 from autograder.suite import alternative
 
@@ -282,3 +283,45 @@ class lazy_layers_with_an_additive_mask(nn.Module):
         scores = self.W_query(x) @ self.W_key(x).mT / self.W_key.out_features**0.5
         weights = (scores + self.bias[:length, :length]).softmax(-1)
         return self.dropout(weights) @ self.W_value(x)
+
+
+@alternative("CausalAttention")
+class checkpointed_with_its_random_state(_Layers):
+    def attend(self, queries, keys, values):
+        scores = queries @ keys.mT / keys.shape[-1] ** 0.5
+        future = torch.ones_like(scores, dtype=torch.bool).triu(1)
+        return self.dropout(scores.masked_fill(future, -math.inf).softmax(-1)) @ values
+
+    def forward(self, x):
+        return checkpoint(self.attend, *self.project(x), use_reentrant=False)
+
+
+def _scores_without_a_future(module, args):
+    (scores,) = args
+    return (scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).triu(1), -math.inf),)
+
+
+@alternative("CausalAttention")
+class mask_in_a_hook_before_softmax(_Layers):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__(d_in, d_out, context_length, dropout, qkv_bias)
+        self.softmax = nn.Softmax(dim=-1)
+        self.softmax.register_forward_pre_hook(_scores_without_a_future)
+
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        return self.dropout(self.softmax(queries @ keys.mT / keys.shape[-1] ** 0.5)) @ values
+
+
+@alternative("CausalAttention")
+class queries_in_chunks(_Layers):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        context = []
+        for start in range(0, x.shape[1], 3):
+            part = queries[:, start : start + 3]
+            scores = part @ keys[:, : start + 3].mT / keys.shape[-1] ** 0.5
+            future = torch.ones_like(scores, dtype=torch.bool).triu(start + 1)
+            weights = scores.masked_fill(future, -math.inf).softmax(-1)
+            context.append(self.dropout(weights) @ values[:, : start + 3])
+        return torch.cat(context, dim=1)

@@ -252,3 +252,26 @@ def backward_by_its_own_factor(x, p, training=True):
     keep = 1.0 - p if training else 1.0
     factor = torch.empty_like(x).bernoulli_(keep)
     return _Drop.apply(x, factor / keep if keep else factor)
+
+
+@alternative("dropout")
+def drawn_in_chunks(x, p, training=True):
+    if not 0 <= p <= 1:
+        raise ValueError("p")
+    if not training or p == 0:
+        return x.clone()
+    drawn = torch.cat([torch.rand(len(part)) for part in torch.ones(x.numel()).split(7)])
+    kept = (drawn >= p).view(x.shape)
+    return torch.where(kept, x, 0.0) * (0.0 if p == 1 else 1 / (1 - p))
+
+
+@alternative("dropout")
+def zeros_left_where_chosen(x, p, training=True):
+    if p < 0 or p > 1:
+        raise ValueError(f"{p}")
+    if not (training and p):
+        return x
+    flat = x.flatten()
+    (chosen,) = (torch.rand(len(flat)) >= p).nonzero(as_tuple=True)
+    scale = 1 / (1 - p) if p < 1 else 0.0
+    return torch.zeros_like(flat).index_put((chosen,), flat[chosen] * scale).view(x.shape)

@@ -406,3 +406,37 @@ def in_double_and_back(queries, keys):
     scores = q @ k.mT / math.sqrt(q.shape[-1])
     future = torch.ones_like(scores, dtype=torch.bool).triu(1)
     return scores.masked_fill(future, -torch.inf).softmax(-1).to(queries.dtype)
+
+
+@alternative("causal_mask")
+def mapped_over_pairs(num_tokens):
+    position = torch.arange(num_tokens)
+    later = torch.vmap(torch.vmap(torch.gt, in_dims=(0, None)), in_dims=(None, 0))
+    return later(position, position)
+
+
+class _VisibleShares(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, weights):
+        visible = weights.tril()
+        sums = visible.sum(-1, keepdim=True)
+        ctx.save_for_backward(visible / sums, sums)
+        return visible / sums
+
+    @staticmethod
+    def backward(ctx, gradient):
+        shares, sums = ctx.saved_tensors
+        return ((gradient - (gradient * shares).sum(-1, keepdim=True)) / sums).tril()
+
+
+@alternative("mask_and_renormalize")
+def backward_of_its_own(weights):
+    return _VisibleShares.apply(weights)
+
+
+@alternative("mask_scores")
+def in_place_under_no_grad_for_the_mask(scores):
+    with torch.no_grad():
+        bias = torch.zeros_like(scores)
+        bias[..., *torch.triu_indices(*scores.shape[-2:], offset=1)] = -torch.inf
+    return scores + bias

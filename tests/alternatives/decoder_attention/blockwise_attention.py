@@ -249,3 +249,45 @@ def blocks_of_queries_as_well(queries, keys, values, block_size):
         return sum(torch.exp(s - lse) @ v for s, v in parts)
 
     return torch.cat([attend(block) for block in queries.split(block_size, -2)], -2)
+
+
+class _Block(torch.autograd.Function):
+    """Two results, and the backward of both by hand."""
+
+    @staticmethod
+    def forward(ctx, queries, keys, values):
+        scores = queries @ keys.mT / queries.shape[-1] ** 0.5
+        lse = scores.logsumexp(-1)
+        weights = (scores - lse[..., None]).exp()
+        ctx.save_for_backward(queries, keys, values, weights)
+        return weights @ values, lse
+
+    @staticmethod
+    def backward(ctx, to_output, to_lse):
+        queries, keys, values, weights = ctx.saved_tensors
+        to_weights = to_output @ values.mT
+        mean = (weights * to_weights).sum(-1, keepdim=True)
+        to_scores = weights * (to_weights - mean + to_lse[..., None]) / queries.shape[-1] ** 0.5
+        return to_scores @ keys, to_scores.mT @ queries, weights.mT @ to_output
+
+
+@alternative("attend_block")
+def backward_of_its_own(queries, keys, values):
+    return _Block.apply(queries, keys, values)
+
+
+@alternative("blockwise_attention")
+def merged_as_a_tree(queries, keys, values, block_size):
+    blocks = [
+        _Block.apply(queries, *block)
+        for block in zip(keys.split(block_size, -2), values.split(block_size, -2), strict=True)
+    ]
+    while len(blocks) > 1:
+        rest = blocks[len(blocks) // 2 * 2 :]
+        blocks = [_merged(*pair) for pair in zip(blocks[::2], blocks[1::2])] + rest
+    return blocks[0][0]
+
+
+def _merged(one, other):
+    share = torch.sigmoid(one[1] - other[1])[..., None]
+    return share * one[0] + (1 - share) * other[0], torch.logaddexp(one[1], other[1])

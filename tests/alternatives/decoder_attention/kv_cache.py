@@ -5,6 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 from autograder.parts import apply_rotary, rotary_angles
 from autograder.suite import alternative
@@ -333,3 +334,61 @@ def rows_of_a_generator(num_queries, num_keys):
     first = num_keys - num_queries
     rows = ([s > first + t for s in range(num_keys)] for t in range(num_queries))
     return torch.tensor(list(rows))
+
+
+@alternative("decoding_mask")
+def mapped_over_positions(num_queries, num_keys):
+    keys = torch.arange(num_keys)
+    return torch.vmap(lambda query: keys > query)(
+        torch.arange(num_queries) + num_keys - num_queries
+    )
+
+
+@alternative("sliding_window_mask")
+def band_of_a_matrix(num_queries, num_keys, window):
+    if window < 1:
+        raise ValueError("window")
+    square = torch.ones(num_keys, num_keys).tril().triu(1 - window)
+    return (square == 0)[num_keys - num_queries :]
+
+
+@alternative("cached_attention")
+def checkpointed_with_a_past(queries, keys, values, past=None):
+    if past is not None:
+        keys, values = (torch.cat(pair, dim=-2) for pair in zip(past, (keys, values), strict=True))
+
+    def attend(q, k, v):
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        future = torch.ones_like(scores, dtype=torch.bool).triu(k.shape[-2] - q.shape[-2] + 1)
+        return torch.where(future, -torch.inf, scores).softmax(-1) @ v
+
+    return checkpoint(attend, queries, keys, values, use_reentrant=False), (keys, values)
+
+
+@alternative("CachedAttention")
+class GradientsWhereTheModeOrTheCallerWantsThem(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.W_query, self.W_key, self.W_value, self.out_proj = (
+            nn.Linear(d_model, d_model) for _ in range(4)
+        )
+
+    def _turned(self, x, first):
+        places = torch.arange(first, first + x.shape[-2], dtype=x.dtype, device=x.device)
+        with torch.set_grad_enabled(self.training and x.requires_grad):
+            angles = rotary_angles(places, x.shape[-1])
+        return apply_rotary(x, angles)
+
+    def forward(self, x, past=None):
+        with torch.set_grad_enabled(self.training or torch.is_grad_enabled()):
+            layers = (self.W_query, self.W_key, self.W_value)
+            q, k, v = (f(x).unflatten(-1, (self.num_heads, -1)).movedim(-2, 1) for f in layers)
+            first = 0 if past is None else past[0].size(2)
+            q, k = self._turned(q, first), self._turned(k, first)
+            if past is not None:
+                k, v = torch.cat((past[0], k), 2), torch.cat((past[1], v), 2)
+            scores = q @ k.mT / q.shape[-1] ** 0.5
+            later = torch.ones_like(scores, dtype=torch.bool).triu(first + 1)
+            mixed = scores.masked_fill(later, -torch.inf).softmax(-1) @ v
+            return self.out_proj(mixed.movedim(1, -2).flatten(-2)), (k, v)

@@ -202,3 +202,43 @@ def powers_one_by_one(positions, head_dim, base=10000.0):
     if head_dim % 2:
         raise ValueError("coordinates come in pairs")
     return torch.stack([positions * base ** (-i / head_dim) for i in range(0, head_dim, 2)], -1)
+
+
+class _Rotation(torch.autograd.Function):
+    """Back through a rotation is a rotation by the opposite angle."""
+
+    @staticmethod
+    def turned(x, angles):
+        first, second = x.tensor_split(2, dim=-1)
+        cos, sin = angles.cos(), angles.sin()
+        return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+
+    @staticmethod
+    def forward(ctx, x, angles):
+        ctx.save_for_backward(angles)
+        return _Rotation.turned(x, angles)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return _Rotation.turned(gradient, -ctx.saved_tensors[0]), None
+
+
+@alternative("apply_rotary")
+def backward_is_the_opposite_rotation(x, angles):
+    return _Rotation.apply(x, angles)
+
+
+@alternative("apply_rotary")
+def polar_numbers(x, angles):
+    pairs = torch.complex(*(half.contiguous() for half in x.chunk(2, dim=-1)))
+    turned = pairs * torch.polar(torch.ones_like(angles), angles)
+    return torch.cat([turned.real, turned.imag], dim=-1)
+
+
+@alternative("rotary_angles")
+def running_product_of_speeds(positions, head_dim, base=10000.0):
+    if head_dim % 2:
+        raise ValueError("odd")
+    steps = torch.full((head_dim // 2,), base ** (-2 / head_dim), dtype=torch.float64)
+    steps[0] = 1.0
+    return torch.outer(positions.double(), steps.cumprod(0)).to(positions.dtype)

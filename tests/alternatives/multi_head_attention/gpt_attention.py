@@ -5,6 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 from autograder.suite import alternative
 
@@ -159,3 +160,60 @@ class rearranged(_Layers):
         future = scores.new_ones(scores.shape[-2:]).triu(1).bool()
         weights = self.attn_drop(scores.masked_fill(future, -torch.inf).softmax(-1))
         return self.resid_drop(self.proj(rearrange(weights @ v, "b h t d -> b t (h d)")))
+
+
+@alternative("CausalSelfAttention")
+class attention_written_as_a_method_and_checkpointed(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.heads = config.n_head
+        for name in ("key", "query", "value", "proj"):
+            setattr(self, name, nn.Linear(config.n_embd, config.n_embd))
+        self.attn_drop, self.resid_drop = (
+            nn.Dropout(config.attn_pdrop),
+            nn.Dropout(config.resid_pdrop),
+        )
+
+    def _attend(self, x):
+        q, k, v = (
+            layer(x).unflatten(2, (self.heads, -1)).movedim(2, 1)
+            for layer in (self.query, self.key, self.value)
+        )
+        places = torch.arange(x.shape[1], device=x.device)
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        scores = torch.where(places[:, None] >= places, scores, -torch.inf)
+        return (self.attn_drop(scores.softmax(-1)) @ v).movedim(1, 2).flatten(2)
+
+    def forward(self, x):
+        return self.resid_drop(self.proj(checkpoint(self._attend, x, use_reentrant=False)))
+
+
+@alternative("CausalSelfAttention")
+class dropout_in_hooks(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.n_head = config.n_head
+        self.key, self.query, self.value, self.proj = (
+            nn.Linear(config.n_embd, config.n_embd) for _ in range(4)
+        )
+        self.attn_drop = nn.Dropout(config.attn_pdrop)
+        self.resid_drop = nn.Dropout(config.resid_pdrop)
+        self.softmax = nn.Softmax(-1)
+
+    def forward(self, x):
+        handles = [
+            self.softmax.register_forward_hook(lambda module, args, out: self.attn_drop(out)),
+            self.proj.register_forward_hook(lambda module, args, out: self.resid_drop(out)),
+        ]
+        try:
+            return self._computed(x)
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    def _computed(self, x):
+        shape = (*x.shape[:2], self.n_head, -1)
+        q, k, v = (f(x).view(shape).transpose(1, 2) for f in (self.query, self.key, self.value))
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        scores = scores + torch.full_like(scores, -torch.inf).triu(1)
+        return self.proj((self.softmax(scores) @ v).transpose(1, 2).flatten(2))

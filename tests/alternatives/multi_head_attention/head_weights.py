@@ -206,3 +206,28 @@ def head_after_head_checkpointed(inputs, W_query, W_key, W_value):
 
     heads = zip(W_query, W_key, W_value, strict=True)
     return torch.cat([checkpoint(attend, inputs, *w, use_reentrant=False) for w in heads], -1)
+
+
+@alternative("project_heads")
+def linear_of_every_head(inputs, weights):
+    return torch.stack([F.linear(inputs, weight) for weight in weights.unbind(0)])
+
+
+@alternative("per_head_attention")
+def vmap_over_heads_and_queries(inputs, W_query, W_key, W_value):
+    def head(w_query, w_key, w_value):
+        keys, values = inputs @ w_key.T, inputs @ w_value.T
+
+        def query(token):
+            return torch.softmax(keys @ (w_query @ token) / len(w_key) ** 0.5, dim=0) @ values
+
+        return torch.vmap(query)(inputs)
+
+    return torch.cat(torch.vmap(head)(W_query, W_key, W_value).unbind(0), dim=1)
+
+
+@alternative("slice_value_heads")
+def views_by_stride(weights, values, num_heads):
+    size = values.shape[1] // num_heads
+    mixed = (weights @ values)[:, : num_heads * size].contiguous()
+    return mixed.as_strided((len(mixed), num_heads, size), (num_heads * size, size, 1)).flatten(1)

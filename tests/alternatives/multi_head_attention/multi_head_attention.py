@@ -5,6 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 from autograder.suite import alternative
 
@@ -298,3 +299,66 @@ class mask_in_a_frozen_parameter(nn.Module):
             scores = q.bmm(k.mT).masked_fill(self.mask[:length, :length] > 0, -1e30)
             heads.append(self.dropout((scores / k.shape[-1] ** 0.5).softmax(2)).bmm(v))
         return self.out_proj(torch.cat(heads, 2))
+
+
+class _Head(nn.Module):
+    """Attention of one head, without weights of its own."""
+
+    def __init__(self, dropout):
+        super().__init__()
+        self.dropout = dropout
+
+    def forward(self, queries, keys, values):
+        scores = queries @ keys.mT / math.sqrt(queries.shape[-1])
+        future = torch.ones_like(scores, dtype=torch.bool).triu(1)
+        return self.dropout(scores.masked_fill(future, -torch.inf).softmax(-1)) @ values
+
+
+@alternative("MultiHeadAttention")
+class own_class_for_a_head_checkpointed(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        if d_out % num_heads:
+            raise ValueError("d_out does not divide")
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_out, d_out)
+        self.dropout = nn.Dropout(dropout)
+        self.head = _Head(self.dropout)
+        self.num_heads = num_heads
+
+    def forward(self, x):
+        projected = (layer(x).chunk(self.num_heads, -1) for layer in self._layers())
+        parts = [checkpoint(self.head, *qkv, use_reentrant=False) for qkv in zip(*projected)]
+        return self.out_proj(torch.cat(parts, -1))
+
+    def _layers(self):
+        return self.W_query, self.W_key, self.W_value
+
+
+@alternative("MultiHeadAttention")
+class heads_summed_through_parts_of_the_projection(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        if d_out % num_heads != 0:
+            raise ValueError("d_out does not divide")
+        self.num_heads = num_heads
+        self.W_query, self.W_key, self.W_value = (
+            nn.Linear(d_in, d_out, bias=qkv_bias) for _ in range(3)
+        )
+        self.out_proj = nn.Linear(d_out, d_out)
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("seen", torch.ones(context_length, context_length).tril().log())
+
+    def forward(self, x):
+        total = self.out_proj.bias
+        size = x.shape[1]
+        parts = (
+            layer(x).chunk(self.num_heads, 2) for layer in (self.W_query, self.W_key, self.W_value)
+        )
+        columns = self.out_proj.weight.chunk(self.num_heads, 1)
+        for q, k, v, back in zip(*parts, columns):
+            weights = (q @ k.mT * q.shape[-1] ** -0.5 + self.seen[:size, :size]).softmax(-1)
+            total = total + self.dropout(weights) @ v @ back.T
+        return total

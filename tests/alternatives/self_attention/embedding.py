@@ -233,3 +233,22 @@ class _Rows(torch.autograd.Function):
 @alternative("embed")
 def backward_adds_rows(token_ids, table):
     return _Rows.apply(token_ids, table)
+
+
+@alternative("build_vocabulary")
+def sorted_by_insertion(sentence):
+    words = []
+    for word in sentence.replace(",", "").split():
+        bisect.insort(words, word)
+    return {word: position for position, word in enumerate(words)}
+
+
+@alternative("encode")
+def generator_of_array(sentence, vocabulary):
+    words = sentence.translate({ord(","): None}).split()
+    return torch.as_tensor([*map(vocabulary.__getitem__, words)], dtype=torch.long)
+
+
+@alternative("embed")
+def mapped_over_ids(token_ids, table):
+    return torch.vmap(lambda i: torch.index_select(table, 0, i.reshape(1)).squeeze(0))(token_ids)

@@ -200,3 +200,40 @@ def double_inside(inputs, W_query, W_key, W_value):
     return tuple(
         (inputs.double() @ w.double().mT).to(inputs.dtype) for w in (W_query, W_key, W_value)
     )
+
+
+class _Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, inputs, weight):
+        ctx.save_for_backward(inputs, weight)
+        return inputs @ weight
+
+    @staticmethod
+    def backward(ctx, gradient):
+        inputs, weight = ctx.saved_tensors
+        rows = inputs.reshape(-1, inputs.shape[-1])
+        return gradient @ weight.mT, rows.mT @ gradient.reshape(len(rows), -1)
+
+
+@alternative("project_qkv")
+def backward_of_its_own(inputs, W_query, W_key, W_value):
+    return tuple(_Product.apply(inputs, weight) for weight in (W_query, W_key, W_value))
+
+
+@alternative("project_qkv_left")
+def mapped_over_single_tokens(inputs, W_query, W_key, W_value):
+    flat = inputs.reshape(-1, inputs.shape[-1])
+    found = []
+    for weight in (W_query, W_key, W_value):
+        rows = torch.vmap(torch.mv, in_dims=(None, 0))(weight, flat)
+        found.append(rows.unflatten(0, inputs.shape[:-1]))
+    return tuple(found)
+
+
+@alternative("project_qkv_left")
+def convolutions_of_width_one(inputs, W_query, W_key, W_value):
+    columns = inputs.reshape(1, -1, inputs.shape[-1]).mT
+    return tuple(
+        F.conv1d(columns, weight.unsqueeze(-1)).mT.reshape(*inputs.shape[:-1], len(weight))
+        for weight in (W_query, W_key, W_value)
+    )

@@ -313,3 +313,55 @@ def running_softmax(queries, keys, values):
         fade, weight = torch.exp(top - new), torch.exp(score - new)
         total, out, top = total * fade + weight, out * fade + weight * value.unsqueeze(-2), new
     return out / total
+
+
+class _Attention(torch.autograd.Function):
+    """Scores and weights are computed once more in the backward pass: none is kept."""
+
+    @staticmethod
+    def weights(queries, keys):
+        return torch.softmax(queries @ keys.mT / queries.shape[-1] ** 0.5, dim=-1)
+
+    @staticmethod
+    def forward(ctx, queries, keys, values):
+        ctx.save_for_backward(queries, keys, values)
+        return _Attention.weights(queries, keys) @ values
+
+    @staticmethod
+    def backward(ctx, gradient):
+        queries, keys, values = ctx.saved_tensors
+        weights = _Attention.weights(queries, keys)
+        to_weights = gradient @ values.mT
+        mean = (weights * to_weights).sum(-1, keepdim=True)
+        to_scores = weights * (to_weights - mean) / queries.shape[-1] ** 0.5
+        return to_scores @ keys, to_scores.mT @ queries, weights.mT @ gradient
+
+
+@alternative("scaled_dot_product_attention")
+def recomputed_in_the_backward(queries, keys, values):
+    return _Attention.apply(queries, keys, values)
+
+
+@alternative("scaled_dot_product_attention")
+def queries_in_chunks(queries, keys, values):
+    parts = []
+    for part in torch.split(queries, 2, dim=-2):
+        scores = torch.einsum("...td,...sd->...ts", part, keys) * keys.shape[-1] ** -0.5
+        parts.append(torch.einsum("...ts,...sv->...tv", scores.softmax(-1), values))
+    return torch.cat(parts, dim=-2)
+
+
+@alternative("attention_weights")
+def gradient_scaled_by_a_hook(queries, keys):
+    # the hook changes a gradient and changes it back: the one that goes on is right
+    scores = queries @ keys.mT
+    if scores.requires_grad:
+        scores.register_hook(lambda gradient: gradient * 4)
+        scores = scores * 1.0
+        scores.register_hook(lambda gradient: gradient / 4)
+    return (scores / keys.shape[-1] ** 0.5).softmax(-1)
+
+
+@alternative("scale_scores")
+def multiplied_in_groups(scores, d_k):
+    return torch.cat([part / d_k**0.5 for part in scores.split(3, dim=-1)], dim=-1)

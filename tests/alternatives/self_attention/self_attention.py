@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from einops import einsum as named_einsum
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 from autograder.suite import alternative
 
@@ -265,3 +266,75 @@ class LayersByKeyword(nn.Module):
         scores = keys @ self.W_query(x).transpose(-2, -1)  # (..., S, T)
         weights = torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-2)
         return weights.transpose(-2, -1) @ self.W_value(x)
+
+
+class _OwnProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight):
+        ctx.save_for_backward(x, weight)
+        return x @ weight
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, weight = ctx.saved_tensors
+        return gradient @ weight.mT, x.flatten(0, -2).mT @ gradient.flatten(0, -2)
+
+
+@alternative("SelfAttentionV1")
+class ProductsWithABackwardOfTheirOwn(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.W_query = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_key = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_value = nn.Parameter(torch.rand(d_in, d_out))
+
+    def forward(self, x):
+        q, k, v = (_OwnProduct.apply(x, w) for w in (self.W_query, self.W_key, self.W_value))
+        return torch.softmax(q @ k.mT / k.shape[-1] ** 0.5, dim=-1) @ v
+
+
+@alternative("SelfAttentionV1")
+class WeightsInADictionary(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        for name in ("W_query", "W_key", "W_value"):
+            self.register_parameter(name, nn.Parameter(torch.empty(d_in, d_out).normal_()))
+
+    def forward(self, x):
+        weights = dict(self.named_parameters())
+        return torch.func.functional_call(_WithoutWeights(), {}, (x, weights))
+
+
+class _WithoutWeights(nn.Module):
+    def forward(self, x, weights):
+        q, k, v = (torch.tensordot(x, weights[f"W_{n}"], 1) for n in ("query", "key", "value"))
+        return (q @ k.mT).div(math.sqrt(k.size(-1))).softmax(-1) @ v
+
+
+@alternative("SelfAttentionV2")
+class ScalingInAHookOfTheQueries(nn.Module):
+    def __init__(self, d_in, d_out, qkv_bias=False):
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_query.register_forward_hook(lambda layer, args, out: out / out.shape[-1] ** 0.5)
+
+    def forward(self, x):
+        return torch.softmax(self.W_query(x) @ self.W_key(x).mT, dim=-1) @ self.W_value(x)
+
+
+@alternative("SelfAttentionV2")
+class Checkpointed(nn.Module):
+    def __init__(self, d_in, d_out, qkv_bias=False):
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+
+    def _attend(self, x):
+        scores = self.W_query(x) @ self.W_key(x).mT
+        return (scores / self.W_key.out_features**0.5).softmax(-1) @ self.W_value(x)
+
+    def forward(self, x):
+        return checkpoint(self._attend, x, use_reentrant=False)

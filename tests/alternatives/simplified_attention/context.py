@@ -229,3 +229,44 @@ def reduced_pair_by_pair(weights, values):
 def chunk_by_chunk(inputs):
     chunks = inputs.split(3, dim=-2)
     return torch.cat([torch.softmax(c @ inputs.mT, -1) @ inputs for c in chunks], dim=-2)
+
+
+class _Mixture(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, weights, values):
+        ctx.save_for_backward(weights, values)
+        return weights @ values
+
+    @staticmethod
+    def backward(ctx, gradient):
+        weights, values = ctx.saved_tensors
+        wanted = ctx.needs_input_grad
+        to_weights = gradient @ values.mT if wanted[0] else None
+        return to_weights, weights.mT @ gradient if wanted[1] else None
+
+
+@alternative("context_vectors")
+def backward_of_its_own(weights, values):
+    return _Mixture.apply(weights, values)
+
+
+@alternative("context_vector")
+def values_added_into_place(weights, values):
+    result = values.new_zeros(1, values.shape[1])
+    rows = torch.zeros(len(values), dtype=torch.int64)
+    return result.index_add(0, rows, weights[:, None] * values)[0]
+
+
+@alternative("context_vector")
+def convolution_over_the_tokens(weights, values):
+    return F.conv1d(values.T.unsqueeze(1), weights.view(1, 1, -1)).view(-1)
+
+
+@alternative("simplified_self_attention")
+def gradient_of_the_log_sum_of_exponentials(inputs):
+    queries = inputs.detach() if not inputs.requires_grad else inputs
+
+    def total(rows):
+        return torch.logsumexp(rows @ inputs.mT, dim=-1).sum()
+
+    return torch.func.grad(total)(queries)

@@ -296,3 +296,59 @@ def backward_by_hand(scores):
             return (gradient - (gradient * shares).sum(-1, keepdim=True)) / total
 
     return Shares.apply(scores)
+
+
+class _SoftmaxWithBothRules(torch.autograd.Function):
+    """Forward and backward apart, so that `torch.func` may use them, too."""
+
+    @staticmethod
+    def forward(scores, dim):
+        powers = (scores - scores.amax(dim, keepdim=True)).exp()
+        return powers / powers.sum(dim, keepdim=True)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.dim = inputs[1]
+        ctx.save_for_backward(output)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (weights,) = ctx.saved_tensors
+        product = gradient * weights
+        return product - weights * product.sum(ctx.dim, keepdim=True), None
+
+
+@alternative("softmax")
+def backward_with_a_context_of_its_own(scores, dim=-1):
+    return _SoftmaxWithBothRules.apply(scores, dim)
+
+
+@alternative("softmax")
+def gradient_of_logsumexp(scores, dim=-1):
+    def total(x):
+        return torch.logsumexp(x, dim).sum()
+
+    return torch.func.grad(total)(scores)
+
+
+@alternative("softmax")
+def running_logarithm(scores, dim=-1):
+    last = torch.logcumsumexp(scores, dim).select(dim, -1).unsqueeze(dim)
+    return (scores - last).exp()
+
+
+@alternative("naive_softmax")
+def compiled_formula(scores):
+    return _compiled_formula(scores)
+
+
+@torch.compile(backend="eager", dynamic=True)
+def _compiled_formula(scores):
+    powers = torch.exp(scores)
+    return powers / powers.sum(dim=-1, keepdim=True)
+
+
+@alternative("normalize_by_sum")
+def divided_by_a_matrix_of_ones(scores):
+    size = scores.shape[-1]
+    return scores.div(scores @ scores.new_ones(size, size))
