@@ -47,11 +47,11 @@ def tolerance_of_gradient(expected: torch.Tensor) -> Tolerance:
 
     An entry of a gradient is a sum of terms of that size: one that is near zero carries their
     rounding, such as that of a scale which a right answer keeps in float32. Float32 itself has so
-    few digits that terms which cancel leave a hundred times as much.
+    few digits that terms which cancel leave ten times as much; half precision leaves more.
     """
     bound = tolerance_of(expected.dtype)
     if expected.dtype == torch.float32:
-        bound = Tolerance(100 * bound.atol, 100 * bound.rtol)
+        bound = Tolerance(10 * bound.atol, 10 * bound.rtol)
     size = float(expected.detach().abs().max()) if expected.numel() else 0.0
     return replace(bound, atol=bound.atol * max(1.0, size)) if math.isfinite(size) else bound
 
