@@ -36,7 +36,11 @@ class _Heads(nn.Module):
 
 
 @intended(
-    "MultiHeadAttention", "out_proj is never applied", "out_proj_not_called", "one_step_is_left_out"
+    "MultiHeadAttention",
+    "out_proj is never applied",
+    "out_proj_not_called",
+    "one_step_is_left_out",
+    "a_step_on_the_way_is_returned_not_the_last_one",
 )
 class out_proj_not_applied(_Heads):
     def forward(self, x):
@@ -110,7 +114,12 @@ class heads_interleaved(_Heads):
         return self.out_proj(self.merge(self.heads(x)))
 
 
-@intended("MultiHeadAttention", "out_proj without a bias", "out_proj_without_bias")
+@intended(
+    "MultiHeadAttention",
+    "out_proj without a bias",
+    "out_proj_without_bias",
+    "a_layer_has_no_bias_that_should_have_one",
+)
 class out_proj_without_bias(_Heads):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
