@@ -315,7 +315,7 @@ def running_softmax(queries, keys, values):
     return out / total
 
 
-class _Attention(torch.autograd.Function):
+class _RecomputedAttention(torch.autograd.Function):
     """Scores and weights are computed once more in the backward pass: none is kept."""
 
     @staticmethod
@@ -325,12 +325,12 @@ class _Attention(torch.autograd.Function):
     @staticmethod
     def forward(ctx, queries, keys, values):
         ctx.save_for_backward(queries, keys, values)
-        return _Attention.weights(queries, keys) @ values
+        return _RecomputedAttention.weights(queries, keys) @ values
 
     @staticmethod
     def backward(ctx, gradient):
         queries, keys, values = ctx.saved_tensors
-        weights = _Attention.weights(queries, keys)
+        weights = _RecomputedAttention.weights(queries, keys)
         to_weights = gradient @ values.mT
         mean = (weights * to_weights).sum(-1, keepdim=True)
         to_scores = weights * (to_weights - mean) / queries.shape[-1] ** 0.5
@@ -339,7 +339,7 @@ class _Attention(torch.autograd.Function):
 
 @alternative("scaled_dot_product_attention")
 def recomputed_in_the_backward(queries, keys, values):
-    return _Attention.apply(queries, keys, values)
+    return _RecomputedAttention.apply(queries, keys, values)
 
 
 @alternative("scaled_dot_product_attention")
