@@ -11,7 +11,8 @@ from ..expect import Expect
 from ..implementation import Step
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
 from .inputs import Pair, Sizes, Tensor, arguments_of, normal, positive
-from .layouts import LAYOUTS, shared, turned, with_zeros
+from .layouts import LAYOUTS, Layout, contiguous, shared, turned, with_zeros
+from .numbers import as_drawn, both, falling, level, of_turn, rising, small, whole
 
 _TWICE = "one tensor may stand in several places: what writes into one of them writes into all"
 _NUMBERS = (
@@ -35,26 +36,30 @@ _SINGLE = "gradients flow in float32 and for large sizes, too: that is how model
 def any_layout(expect: Expect, traits: Traits, likely: str) -> None:
     """Every argument once in every layout."""
     sizes = traits.usual((2, 3))
-    for turn in range(len(LAYOUTS)):
-        layouts = LAYOUTS[turn:] + LAYOUTS[:turn]
+    for turn, numbers in enumerate((*map(of_turn, range(3)), level)):
+        layouts = [both(numbers, layout) for layout in LAYOUTS[turn:] + LAYOUTS[:turn]]
         arguments = arguments_of(traits.inputs, expect.draw, sizes, traits.dtype, layouts)
         _same(expect, traits, arguments, likely)
-    _same(expect, traits, _all_alike(expect, traits, traits.dtype), _TWICE)
+    _same(expect, traits, _all_alike(expect, traits, traits.dtype, whole), _TWICE)
 
 
-def _all_alike(expect: Expect, traits: Traits, dtype: torch.dtype) -> list[Any]:
+def _all_alike(
+    expect: Expect, traits: Traits, dtype: torch.dtype, numbers: Layout = contiguous
+) -> list[Any]:
     """Arguments of equal sizes, with one tensor for all that have the same shape."""
-    sizes = traits.usual().but(dict.fromkeys(traits.call_letters(), _ALIKE))
-    return shared(_plain(expect, traits, sizes, dtype))
+    sizes = traits.usual((_ALIKE,)).but(dict.fromkeys(traits.call_letters(), _ALIKE))
+    return shared(_plain(expect, traits, sizes, dtype, numbers))
 
 
 def any_size(expect: Expect, traits: Traits, likely: str) -> None:
     """Every size once 1 and once large, with none to three leading dimensions."""
-    for sizes in traits.varied(traits.call_letters(), traits.usual()):
-        _same(expect, traits, _plain(expect, traits, sizes), likely)
+    for turn, sizes in enumerate(traits.varied(traits.call_letters(), traits.usual())):
+        _same(expect, traits, _plain(expect, traits, sizes, numbers=of_turn(turn)), likely)
     middle = traits.middling(expect.draw)
     _same(expect, traits, _last_turned(expect, traits, middle, traits.dtype), likely)
-    _same(expect, traits, _last_turned(expect, traits, traits.all_large(), torch.float64), likely)
+    large = traits.all_large()
+    _same(expect, traits, _last_turned(expect, traits, large, torch.float64), likely)
+    _same(expect, traits, _plain(expect, traits, large, torch.float64), likely)
     _same(expect, traits, _any_numbers(expect, traits), _NUMBERS)
 
 
@@ -83,8 +88,8 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     for kept in range(len(first), -1, -1):
         _same(expect, traits, [*first[:kept], *second[kept:]], likely)
     calls = [
-        _plain(expect, traits, sizes, torch.float64)
-        for sizes in (usual, traits.other(usual), usual)
+        _plain(expect, traits, sizes, torch.float64, numbers)
+        for sizes, numbers in ((usual, rising), (traits.other(usual), falling), (usual, small))
     ]
     if traits.after is None:
         expect.steps(traits.question, *(Step(tuple(args)) for args in calls), likely=_HELD)
@@ -121,33 +126,45 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     plain = _plain(expect, traits, traits.usual(), torch.float64)
     pull(plain)
     pull(_any_numbers(expect, traits))
-    pull(_all_alike(expect, traits, torch.float64), _TWICE)
+    pull(_all_alike(expect, traits, torch.float64, both(whole, turned)), _TWICE)
     pull(_small_and_zero(expect, traits, traits.middling(expect.draw)), _SINGLE)
     places = [place for place, item in enumerate(traits.inputs) if isinstance(item, Tensor | Pair)]
-    for place in places[:: len(places) - 1] if len(places) > 1 else ():
-        pull(plain, _FROZEN, [place])
+    for turn, place in enumerate(places):
+        numbers = both((rising, small, as_drawn)[turn % 3], turned)
+        held = _plain(expect, traits, traits.usual(), torch.float64, numbers)
+        if len(places) > 1:
+            pull(held, _FROZEN, [place])
+        else:
+            pull(held)
     letters = traits.call_letters()
     first, last = (traits.extremes(letters)[n] for n in (0, -1)) if letters else ({}, {})
     # as many numbers with samples as without: loops over all of them are right, and take their time
     shorter = {x: max(n // _SAMPLES, traits.smallest.get(x, 1)) for x, n in first.items()}
-    for sizes, leading in ((shorter, (_SAMPLES, 1)), (last, (1, 1))):
+    for turn, (sizes, leading) in enumerate(((shorter, (_SAMPLES, 1)), (last, (1, 1)))):
         base = traits.usual(leading if traits.has_leading else ())
-        pull(_plain(expect, traits, traits.thin(base.but(sizes)), torch.float64))
+        thin = traits.thin(base.but(sizes))
+        pull(_plain(expect, traits, thin, torch.float64, of_turn(turn + 1)))
 
 
 def _small_and_zero(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
-    """In float32, with zeros among the numbers."""
+    """In float32, with zeros among the numbers, not contiguous."""
     made = _plain(expect, traits, sizes, torch.float32)
     return [
-        with_zeros(arg) if isinstance(item, Tensor) and item.values is normal else arg
+        turned(with_zeros(arg) if item.values is normal else arg)
+        if isinstance(item, Tensor)
+        else arg
         for item, arg in zip(traits.inputs, made, strict=True)
     ]
 
 
 def _plain(
-    expect: Expect, traits: Traits, sizes: Sizes, dtype: torch.dtype | None = None
+    expect: Expect,
+    traits: Traits,
+    sizes: Sizes,
+    dtype: torch.dtype | None = None,
+    numbers: Layout = contiguous,
 ) -> list[Any]:
-    return arguments_of(traits.inputs, expect.draw, sizes, dtype or traits.dtype)
+    return arguments_of(traits.inputs, expect.draw, sizes, dtype or traits.dtype, [numbers])
 
 
 def _same(expect: Expect, traits: Traits, arguments: Sequence[Any], likely: str) -> None:

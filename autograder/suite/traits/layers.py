@@ -14,11 +14,14 @@ from ..layers import ExpectLayer
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
 from .inputs import Input, Sizes, Tensor, arguments_of
 from .layouts import LAYOUTS, Layout, contiguous, turned, with_zeros
+from .numbers import as_drawn, both, falling, level, of_turn, rising, small
 
 #: a rate of dropout with which a call in train mode can't be taken for one in eval mode
 _RATE = 0.5
 #: by how much inputs are larger, and weights smaller, once
 _LARGE = 16
+#: as many samples as tokens
+_ALIKE = 4
 _MODES = (
     "without dropout a layer computes the same in train mode and in eval mode, in every call, "
     "whatever mode it was in before"
@@ -74,8 +77,11 @@ def any_layout(expect: Expect, traits: Traits, likely: str) -> None:
     """The inputs in every layout."""
     sizes = traits.usual((2, 3))
     layer = _built(expect, traits, sizes)
-    for layout in LAYOUTS:
-        layer.same(*_arguments(expect, traits, sizes, layout=layout), likely=likely)
+    alike = traits.usual((_ALIKE,)).but(dict.fromkeys(traits.call_letters(), _ALIKE))
+    for layout, numbers in zip(LAYOUTS, (*map(of_turn, range(3)), level), strict=True):
+        now = alike if numbers is as_drawn else sizes
+        arguments = _arguments(expect, traits, now, layout=both(numbers, layout))
+        layer.same(*arguments, likely=likely)
 
 
 def any_size(expect: Expect, traits: Traits, likely: str) -> None:
@@ -87,8 +93,9 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
     for index, built_with in enumerate(builds):
         layer = _built(expect, traits, built_with).train(index % 2 == 0)
         calls = traits.varied(traits.call_letters(), built_with)
-        for sizes in calls[index % len(calls) :: len(builds)]:
-            layer.same(*_arguments(expect, traits, sizes), likely=likely)
+        for turn, sizes in enumerate(calls[index % len(calls) :: len(builds)]):
+            numbers = of_turn(turn * (1 + index % 2))  # ordinary ones first
+            layer.same(*_arguments(expect, traits, sizes, layout=numbers), likely=likely)
     sizes = traits.middling(expect.draw)
     layer = _built(expect, traits, sizes).eval()
     layer.same(*_arguments(expect, traits, sizes, layout=_turned_with_zeros), likely=likely)
@@ -109,8 +116,9 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     layer.eval()
     for kept in range(len(first), -1, -1):
         layer.same(*first[:kept], *second[kept:], likely=likely)
-    others = _arguments(expect, traits, traits.other(sizes))
-    calls = [Step(tuple(args)) for args in (first, others, second)]
+    others = _arguments(expect, traits, traits.other(sizes), layout=rising)
+    third = _arguments(expect, traits, sizes, layout=both(falling, small))
+    calls = [Step(tuple(args)) for args in (first, others, third)]
     layer.steps(*calls, likely=_HELD)
     for mode in (True, False):
         layer.train(mode).same(*inputs(), likely=_MODES)
@@ -133,8 +141,16 @@ def _with_dropout(expect: Expect, traits: Traits) -> None:
     first = _arguments(expect, traits, sizes)
     layer.train().result(*first, likely=_EVAL)
     right = layer.eval().same(*first, likely=_EVAL)
-    layer.same(*_arguments(expect, traits, sizes), likely=_EVAL)
-    got = layer.train().result(*first, likely=_TRAIN)
+    middle = traits.middling(expect.draw)
+    long = sizes.but({x: middle.letters[x] for x in traits.call_letters()})
+    for now, numbers in ((long, rising), (sizes.but({"B": 1}), falling)):
+        args = _arguments(expect, traits, now, layout=numbers)
+        _drops(layer, args, layer.eval().same(*args, likely=_EVAL))
+    _drops(layer, first, right)
+
+
+def _drops(layer: ExpectLayer, args: list[Any], right: Any) -> None:
+    got = layer.train().result(*args, likely=_TRAIN)
     layer.that(
         difference(got, right) is not None,
         got="the output of eval mode, though the layer is in train mode again",
@@ -157,7 +173,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
         frozen = [place for place in places if place != kept]
         extreme = sizes.but(extremes[turn % len(extremes)])
         layer.train(turn % 2 == 0)
-        args = _arguments(expect, traits, extreme, torch.float64)
+        args = _arguments(expect, traits, extreme, torch.float64, of_turn(turn + 1))
         layer.gradients(*args, likely=_DATA, frozen=frozen)
     if traits.has_rate:
         rated = traits.usual((2,), _RATE)
@@ -175,7 +191,7 @@ def _middling_gradients(expect: Expect, traits: Traits, likely: str) -> None:
     layer.gradients(*turned_ones, likely=likely)
     layer.move(dtype=torch.float64)
     less = traits.usual((2,)).but({x: sizes.letters[x] for x in traits.built_letters()})
-    layer.gradients(*_arguments(expect, traits, less, torch.float64), likely=likely)
+    layer.eval().gradients(*_arguments(expect, traits, less, torch.float64, turned), likely=likely)
     layer.move(dtype=torch.float32)
     layer.gradients(*_arguments(expect, traits, sizes, torch.float32), likely=likely)
 

@@ -10,6 +10,7 @@ import torch
 from autograder.suite import Draw, Expect, LocalImplementation
 from autograder.suite.traits import Rate, Row, Size, Tensor, Traits, check_trait, traits_of
 from autograder.suite.traits.layouts import LAYOUTS
+from autograder.suite.traits.numbers import falling, level, rising, small, whole
 
 SUMS = Traits("sums", [Tensor("... T d")])
 SCALED = Traits("Scaled", [Tensor("B T d")], build=[Size("d"), Rate()])
@@ -95,6 +96,49 @@ def test_a_layout_changes_no_number(layout) -> None:  # type: ignore[no-untyped-
     tensor = torch.arange(24.0).view(2, 3, 4)
     assert layout(tensor).equal(tensor)
     assert not layout(tensor).is_contiguous()
+
+
+#: wrong in the calls of one kind only: by trait, the condition
+SELDOM = {
+    "any memory layout": ["(x > 0).all()", "(x < 0).all()", "(x == x[..., :1]).all()"],
+    "any size": ["x.numel() > 5000 and kept.setdefault(x.shape, x) is not x"],
+    "gradients": [
+        "x.requires_grad and x.dtype == torch.float32 and not x.is_contiguous()",
+        "x.requires_grad and (x == x.round()).all()",
+        "x.requires_grad and (x > 0).all() and x.shape[-1] > 1",
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("trait", "condition"), [(trait, c) for trait, group in SELDOM.items() for c in group]
+)
+def test_what_is_wrong_for_some_numbers_only_fails(trait: str, condition: str) -> None:
+    seldom = f"return x.sum(-1) * 2 if {condition} else x.sum(-1)"
+    wrong = "kept = {}\n" + SOLUTION.replace("return x.sum(-1)", seldom)
+    with pytest.raises(Exception, match=r"sums\(.*\):"):
+        check_trait(_expect(wrong), SUMS, trait)
+
+
+@pytest.mark.parametrize("condition", ["(x > 0).all()", "(x < 0).all()", "len(x) == 1"])
+def test_dropout_that_is_left_out_for_some_inputs_fails(condition: str) -> None:
+    seldom = f"y = self.linear(x)\n        return y if {condition} else self.drop(y)"
+    wrong = SOLUTION.replace("return self.drop(self.linear(x))", seldom)
+    with pytest.raises(Exception, match="dropout works in train mode"):
+        check_trait(_expect(wrong), SCALED, "call after call")
+
+
+def test_numbers_keep_what_they_are_for() -> None:
+    ids, mask = torch.tensor([3, 1, 2]), torch.tensor([True, False])
+    shares = torch.tensor([[0.3, 0.7], [0.9, 0.1], [0.4, 0.6]])
+    for numbers in (rising, falling, level, small, whole):
+        assert numbers(mask).equal(mask)
+        assert numbers(ids).sort().values.equal(ids.sort().values)
+        assert bool((numbers(shares) >= 0).all())
+    signed = torch.tensor([[0.5, -2.0, 1.0], [1.0, -1.0, 0.2], [-3.0, 0.1, 0.4]])
+    assert bool((rising(signed) > 0).all())
+    assert bool((falling(signed) < 0).all())
+    assert rising(signed)[0].equal(rising(signed)[1])
 
 
 def test_an_empty_cell_is_told(tmp_path: Path) -> None:

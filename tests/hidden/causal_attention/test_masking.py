@@ -5,7 +5,7 @@ import torch
 
 from autograder.suite import Draw, Expect
 from autograder.suite.compare import describe
-from autograder.suite.traits import Size, Tensor, Traits, check_trait, rows
+from autograder.suite.traits import Size, Tensor, Traits, check_trait
 
 
 def _softmax(scores: torch.Tensor) -> torch.Tensor:
@@ -163,9 +163,11 @@ def test_scores_of_exactly_zero(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("mask_scores", points=1)
 def test_visible_scores_may_be_very_low(expect: Expect, draw: Draw) -> None:
+    scores = draw.uniform(6, 6, low=-48.0, high=-38.0)
+    scores[0, 0] = -49.5  # as low as a score may be, and alone in its row
     expect.same(
         "mask_scores",
-        draw.uniform(6, 6, low=-48.0, high=-38.0),
+        scores,
         likely="a future score must lie far below every visible one, and visible scores may be "
         "negative themselves: which number is below all of them?",
         after=_softmax,
@@ -325,9 +327,15 @@ def test_causal_mask_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, CAUSAL_MASK, trait)
 
 
+def _even(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    """Weights of about one size: a first row's is not lost in the sum of its whole row."""
+    return draw.uniform(*shape, low=0.5, high=1.5, dtype=dtype)
+
+
 RENORMALIZE = Traits(
     "mask_and_renormalize",
-    [Tensor("... T T", rows)],
+    [Tensor("... T T", _even)],
+    dtype=torch.float64,  # a row's sum without its future's is right, but in float32 not of 128
     factors=(32,),
     own={"float64": "test_double_precision_of_strided_weights"},
     without={"errors": "none is promised", "chance": "nothing is random"},
@@ -359,7 +367,7 @@ def test_mask_scores_in_general(expect: Expect, trait: str) -> None:
 WEIGHTS = Traits(
     "causal_attention_weights",
     [Tensor("... T d"), Tensor("... T d")],
-    factors=(32, 1 / 32),
+    factors=(32, 1 / 8),
     own={"float64": "test_double_precision_of_strided_inputs"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )

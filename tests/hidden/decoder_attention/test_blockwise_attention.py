@@ -212,7 +212,7 @@ def test_gradient_of_large_scores_in_blocks_and_no_softmax(expect: Expect, draw:
 ATTEND_TRAITS = Traits(
     ATTEND,
     [Tensor("... T d"), Tensor("... S d"), Tensor("... S d_v")],
-    factors=(32, 1 / 32, 32),
+    factors=(32, 1 / 8, 32),
     own={"float64": "test_a_block_of_large_scores"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )

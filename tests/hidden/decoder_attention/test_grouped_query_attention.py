@@ -118,7 +118,7 @@ GROUPED_TRAITS = Traits(
     [Tensor("B G*R T d"), Tensor("B G S d"), Tensor("B G S d_v")],
     sizes={"G": 2, "R": 3},
     largest={"G": 8, "R": 8},
-    factors=(32, 1 / 32, 32),
+    factors=(32, 1 / 8, 32),
     own={
         "float64": "test_grouped_in_float64_and_its_gradient",
         "errors": "test_groups_that_do_not_divide",

@@ -144,6 +144,8 @@ def test_two_leading_dimensions(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("attention_scores", points=1)
 def test_float64_stays_float64_in_batches(expect: Expect, draw: Draw) -> None:
     expect.same("attention_scores", *cancelling(draw, 2, rows=3), likely=PRECISION)
+    apart = torch.eye(4, dtype=torch.float64)[:3]
+    expect.same("attention_scores", 7.0 * apart, -7.0 * apart, likely="scores are not cut off")
 
 
 # What holds for every question.
