@@ -2,6 +2,7 @@
 
     python -m tools.mutation [ASSIGNMENT[/EXERCISE] ...]
 
+The wrong answers of tests/unseen/attack are among them: each was written to pass for right.
 Mutants run in this process: they are our own solutions with one change. Ends with 1 where a
 mutant survives that tests/mutation/equivalent.toml does not explain, or where one of its entries
 explains no survivor.
@@ -26,6 +27,7 @@ import torch
 
 from autograder.course import Course, find_root, load_course
 from autograder.grading.judging.suites import SuiteRunner, collect_suites
+from autograder.grading.validation.unseen import unseen_of
 from autograder.records import Exercise
 from autograder.suite.local import LocalImplementation
 from autograder.suite.traits import declarations
@@ -37,8 +39,9 @@ from .mutants import Mutant, mutants_of
 #: CPU time of a mutant, and memory of the process: a changed bound may loop or allocate for ever
 _SECONDS, _BYTES = 20.0, 8 << 30
 _SEED = 1
-#: small changes of a solution's text, and defects of behaviour around a right one
-KINDS = ("text", "behaviour")
+#: small changes of a solution's text, defects of behaviour around a right one, and answers that
+#: were written to pass for right
+KINDS = ("text", "behaviour", "attack")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make mutation", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="ASSIGNMENT[/EXERCISE]")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--only", choices=KINDS, help="only changes of the text, or of behaviour")
+    parser.add_argument("--only", choices=KINDS, help="only mutants of that kind")
     return parser.parse_args(arguments)
 
 
@@ -105,6 +108,7 @@ def _exercise(root: Path, exercise: Exercise, kinds: frozenset[str]) -> Figures:
     questions = frozenset(question.name for question in exercise.questions)
     mutants = [*mutants_of(exercise.solution, questions)] if "text" in kinds else []
     mutants += [*_behaving(exercise)] if "behaviour" in kinds else []
+    mutants += [*_attacking(root, exercise)] if "attack" in kinds else []
     runner = collect_suites(root, [exercise.hidden_suite])
     survivors = tuple(m for m in mutants if _survives(runner, exercise.hidden_suite, m))
     name = f"{exercise.assignment}/{exercise.name}"
@@ -119,8 +123,17 @@ def _behaving(exercise: Exercise) -> Iterator[Mutant]:
             yield Mutant(module, traits.question, "behaviour", "", name, text)
 
 
+def _attacking(root: Path, exercise: Exercise) -> Iterator[Mutant]:
+    source = exercise.solution.read_text(encoding="utf-8")
+    module = f"{exercise.assignment}/{exercise.name}"
+    for answer in unseen_of(exercise, root / "tests" / "unseen" / "attack"):
+        if answer.means:
+            text = f"{source}\n\n{answer.text}\n"
+            yield Mutant(module, answer.question, "attack", "", answer.means, text)
+
+
 def _kind_of(item: Equivalent) -> str:
-    return "behaviour" if item.operator == "behaviour" else "text"
+    return item.operator if item.operator in KINDS else "text"
 
 
 def _survives(runner: SuiteRunner, suite: Path, mutant: Mutant) -> bool:
