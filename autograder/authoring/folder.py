@@ -22,7 +22,6 @@ from .ipynb import notebook_json
 from .nbgrader_release import generate_assignment
 from .notebook import source_notebook
 from .parts import STUB, split_module, strip_solutions
-from .requirements import requirements_text
 
 #: what public checks may import: they travel with the wheel alone
 _IMPORTS_OF_CHECKS = ("torch", "pytest", "autograder.suite")
@@ -84,7 +83,6 @@ def released_assignment(
         ),
         **{f"checks/{file}": texts_text(found) for file, found in texts.items() if found},
         "README.md": _readme(assignment, points, extras),
-        "requirements.txt": requirements_text(course.root),
         **{place: _template(name) for place, name in _WORKFLOWS.items()},
     }
     return ReleasedAssignment(

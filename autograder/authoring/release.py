@@ -15,6 +15,7 @@ from .bundle import bundle_bytes
 from .folder import ReleasedAssignment, released_assignment
 from .leaks import Leak, LeakFinder, refuse_leaks
 from .package_wheel import package_wheel
+from .requirements import requirements_text
 from .staging import replace_all, write_tree
 from .student_wheel import student_wheel
 from .whole_course import WHOLE_COURSE, whole_course
@@ -71,7 +72,7 @@ def release(
         made = [released_assignment(course, item, scratch / item.name) for item in chosen]
         wheel = wheel or _for_students(package_wheel(course.root, scratch / "wheel"))
         finder = LeakFinder(course)
-        files = {item.name: _files(item, wheel) for item in made}
+        files = {item.name: _files(course, item, wheel) for item in made}
         refuse_leaks(
             (leak for name in files for leak in finder.in_files(name, files[name])),
             course.root / "assignments",
@@ -92,8 +93,10 @@ def release(
 
 
 def _for_students(wheel: Path) -> Path:
-    wheel.write_bytes(student_wheel(wheel.read_bytes()))
-    return wheel
+    name, content = student_wheel(wheel.name, wheel.read_bytes())
+    path = wheel.with_name(name)
+    path.write_bytes(content)
+    return path
 
 
 def verify_fresh(course: Course, names: Sequence[str] = ()) -> tuple[Difference, ...]:
@@ -143,8 +146,10 @@ def _encoded(files: Mapping[str, str]) -> dict[str, bytes]:
     return {name: text.encode("utf-8") for name, text in files.items()}
 
 
-def _files(made: ReleasedAssignment, wheel: Path) -> dict[str, bytes]:
-    return {**_encoded(made.files), wheel.name: wheel.read_bytes()}
+def _files(course: Course, made: ReleasedAssignment, wheel: Path) -> dict[str, bytes]:
+    """The files of a bundle: those of `assignments/`, the wheel, and how to install it."""
+    install = {"requirements.txt": requirements_text(course.root, wheel.name)}
+    return {**_encoded({**made.files, **install}), wheel.name: wheel.read_bytes()}
 
 
 def _new_folders(course: Course, scratch: Path, made: ReleasedAssignment) -> dict[Path, Path]:

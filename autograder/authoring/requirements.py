@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from .package_wheel import wheel_name
-
 _PIN = re.compile(r"^torch==[\w.]+", re.MULTILINE)
 _CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 _SMALL_TORCH = f"""\
@@ -16,10 +14,10 @@ _SMALL_TORCH = f"""\
 """
 
 
-def requirements_text(root: Path) -> str:
-    """What `pip install -r requirements.txt` installs; the version of PyTorch is the course's."""
+def requirements_text(root: Path, wheel: str) -> str:
+    """What `pip install -r` installs: the course's version of PyTorch, the wheel next to it."""
     constraints = root / "constraints.txt"
     text = constraints.read_text(encoding="utf-8") if constraints.is_file() else ""
     pin = _PIN.search(text)
     small = f"{_SMALL_TORCH}{pin.group(0)}\n" if pin else ""
-    return f"{small}./{wheel_name(root)}\n"
+    return f"{small}./{wheel}\n"

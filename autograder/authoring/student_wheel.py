@@ -16,13 +16,16 @@ _FOLDERS = ("autograder/student/", "autograder/suite/", "autograder/parts/")
 _FILES = frozenset(
     f"autograder/{name}.py" for name in ("__init__", "__main__", "cli/__init__", "cli/student")
 )
+#: of the digest in a version
+_DIGITS = 10
 
 
-def student_wheel(wheel: bytes) -> bytes:
-    """The wheel without what no student's command imports, and without the instructors' extras.
+def student_wheel(name: str, wheel: bytes) -> tuple[str, bytes]:
+    """Name and content of the wheel without what no student's command imports, and without extras.
 
     Imports are followed through all modules, those inside functions, too, but not those that only
-    a type checker reads.
+    a type checker reads. The version gets a digest of the content: pip leaves a package as it is
+    where the version is the same, and a student's next bundle may hold a newer one.
     """
     with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
@@ -35,7 +38,30 @@ def student_wheel(wheel: bytes) -> bytes:
         for name, data in files.items()
         if name in needed or _is_about_the_wheel(name)
     }
-    return wheel_bytes(kept)
+    version = name.split("-")[1]
+    own = f"{version}+d{_digest(kept)}"
+    return name.replace(f"-{version}-", f"-{own}-"), wheel_bytes(_with_version(kept, version, own))
+
+
+def _digest(files: Mapping[str, bytes]) -> str:
+    said = hashlib.sha256()
+    for name, data in sorted(files.items()):
+        said.update(f"{name} {len(data)}\n".encode() + data)
+    return said.hexdigest()[:_DIGITS]
+
+
+def _with_version(files: Mapping[str, bytes], old: str, new: str) -> dict[str, bytes]:
+    """The same files as of another version: it stands in a folder's name and in METADATA."""
+    found: dict[str, bytes] = {}
+    for name, data in files.items():
+        folder, _, rest = name.partition("/")
+        if folder.endswith(f"-{old}.dist-info"):
+            folder = f"{folder.removesuffix(f'{old}.dist-info')}{new}.dist-info"
+            if rest == "METADATA":
+                told = [f"\nVersion: {version}\n".encode() for version in (old, new)]
+                data = data.replace(told[0], told[1], 1)
+        found[f"{folder}/{rest}"] = data
+    return found
 
 
 def _module(name: str) -> str:
@@ -88,10 +114,11 @@ def _is_about_the_wheel(name: str) -> bool:
 
 
 def _metadata(data: bytes) -> bytes:
-    lines = data.decode("utf-8").split("\n")
-    extras = ("Provides-Extra:", "Requires-Dist:")
-    kept = [s for s in lines if not s.startswith(extras) or (s[0] == "R" and "extra ==" not in s)]
-    return "\n".join(kept).encode("utf-8")
+    """METADATA without extras, and without the README of the project: that is for instructors."""
+    lines = data.decode("utf-8").partition("\n\n")[0].splitlines()
+    left_out = ("Provides-Extra:", "Description-Content-Type:")
+    kept = [s for s in lines if not s.startswith(left_out) and "extra ==" not in s]
+    return ("\n".join(kept) + "\n").encode("utf-8")
 
 
 def wheel_bytes(files: Mapping[str, bytes]) -> bytes:

@@ -13,7 +13,7 @@ from ..files import replace_file
 from ..records import Assignment
 
 #: these belong to the bundle alone: a class with nbgrader has Jupyter, and no repository
-_NOT_FOR_NBGRADER = ("requirements.txt", ".github", ".gitlab-ci.yml")
+_NOT_FOR_NBGRADER = (".github", ".gitlab-ci.yml")
 
 
 def write_class_source(

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import subprocess
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import mistune
 import pytest
 import yaml
+
+from autograder.authoring.release import release
+from autograder.course import Course
 
 GITHUB = ".github/workflows/checks.yml"
 GITLAB = ".gitlab-ci.yml"
@@ -90,6 +94,10 @@ def test_gitlab_runs_the_checks_keeps_what_they_say_and_fails_with_them(
 
 
 @pytest.mark.parametrize("name", [GITHUB, GITLAB])
-def test_what_the_workflow_installs_is_in_the_bundle(folder: Path, name: str) -> None:
-    assert "requirements.txt" in (folder / name).read_text(encoding="utf-8")
-    assert (folder / "requirements.txt").is_file()
+def test_what_the_workflow_installs_is_in_the_bundle(
+    course: Course, wheel: Path, name: str
+) -> None:
+    (released,) = release(course, wheel=wheel).assignments
+    with zipfile.ZipFile(released.bundle) as bundle:
+        assert "requirements.txt" in bundle.read(f"basics/{name}").decode()
+        assert "basics/requirements.txt" in bundle.namelist()

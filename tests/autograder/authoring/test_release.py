@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,7 +20,7 @@ import pytest
 
 from autograder import authoring
 from autograder.authoring import release, verify_fresh
-from autograder.authoring.student_wheel import student_wheel
+from autograder.authoring.student_wheel import student_wheel, wheel_bytes
 from autograder.authoring.whole_course import whole_course
 from autograder.course import Course, load_course
 from autograder.errors import ContentError, GraderError, UserError
@@ -54,7 +55,6 @@ def test_a_release_holds_notebooks_modules_checks_and_instructions(folder: Path)
         ".github/workflows/checks.yml",
         ".gitlab-ci.yml",
         "README.md",
-        "requirements.txt",
         "sums.ipynb",
         "sums.py",
         "halves.ipynb",
@@ -142,7 +142,9 @@ def test_the_bundle_holds_the_folder_and_the_wheel(course: Course, wheel: Path) 
         requirements = archive.read("basics/requirements.txt").decode()
         assert {info.date_time[0] for info in archive.infolist()} == {2020}
     assert names == sorted(names)
-    assert set(names) == {f"basics/{name}" for name in (*tree(released.folder), wheel.name)}
+    assert set(names) == {
+        f"basics/{name}" for name in (*tree(released.folder), "requirements.txt", wheel.name)
+    }
     assert requirements.endswith(f"./{wheel.name}\n")
     assert released.points == 12.0
 
@@ -399,21 +401,36 @@ def test_a_students_wheel_holds_what_students_import_and_no_grader(tmp_path: Pat
         path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
         for path in (ROOT / "autograder").rglob("*.py")
     }
-    metadata = "Name: x\nProvides-Extra: instructor\nRequires-Dist: nbgrader; extra == 'instructor'"
-    full = tmp_path / "full.whl"
+    needs = "Provides-Extra: instructor\nRequires-Dist: nbgrader; extra == 'instructor'"
+    metadata = f"Name: x\nVersion: 1\n{needs}\n\n# How to grade with nbgrader\n"
+    full = tmp_path / "x-1-py3-none-any.whl"
     with zipfile.ZipFile(full, "w") as archive:
         for name, text in {**files, "x-1.dist-info/METADATA": metadata}.items():
             archive.writestr(name, text)
-    small = student_wheel(full.read_bytes())
-    assert small == student_wheel(full.read_bytes())
+    name, small = student_wheel(full.name, full.read_bytes())
+    assert (name, small) == student_wheel(full.name, full.read_bytes())
+    version = name.split("-")[1]
     with zipfile.ZipFile(io.BytesIO(small)) as archive:
         names = set(archive.namelist())
-        told = archive.read("x-1.dist-info/METADATA").decode()
+        told = archive.read(f"x-{version}.dist-info/METADATA").decode()
     packages = {name.split("/")[1] for name in names if name.startswith("autograder/")}
     assert {"student", "suite", "parts", "cli"} <= packages
     assert packages.isdisjoint({"grading", "sandbox", "authoring", "nbgrader", "operations"})
     assert "nbgrader" not in told
+    assert f"\nVersion: {version}\n" in told
     assert "autograder/cli/student.py" in names and "autograder/cli/grading.py" not in names
+
+
+def test_another_content_of_a_students_wheel_is_another_version() -> None:
+    """Else pip says of a new bundle's wheel that it is there already."""
+
+    def made(text: str) -> str:
+        metadata = b"Name: x\nVersion: 1\n"
+        files = {"autograder/student/x.py": text.encode(), "x-1.dist-info/METADATA": metadata}
+        return student_wheel("x-1-py3-none-any.whl", wheel_bytes(files))[0]
+
+    assert re.fullmatch(r"x-1\+d[0-9a-f]{10}-py3-none-any\.whl", made("y = 1"))
+    assert made("y = 1") == made("y = 1") != made("y = 2")
 
 
 def test_the_whole_course_has_one_wheel_and_one_way_in() -> None:
