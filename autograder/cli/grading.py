@@ -15,14 +15,8 @@ from ..escaping import for_terminal
 from ..operations import grade as grading
 from ..records import SubmissionResult, Tier
 from .course_option import in_course
-from .output import (
-    RunProgress,
-    as_json,
-    console,
-    emit,
-    errors,
-    progress_bar,
-)
+from .output import as_json, console, emit, errors
+from .progress import RunProgress, progress_bar
 from .streaming import STANDARD_INPUT, stream
 
 _MOST_ROWS = 60

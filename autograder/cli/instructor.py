@@ -12,7 +12,8 @@ from rich.table import Table
 from ..escaping import for_terminal
 from ..operations import content
 from .course_option import in_course
-from .output import as_json, console, counting, emit
+from .output import as_json, console, emit
+from .progress import counting
 
 if TYPE_CHECKING:
     from ..grading.validation.validate import ValidationReport

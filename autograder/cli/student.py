@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import gc
+import importlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +26,21 @@ _plain = click.option(
 )
 
 
+@contextlib.contextmanager
+def _loading() -> Iterator[None]:
+    """For imports: what they load stays until the process ends, and no collection looks at it.
+
+    PyTorch has so many objects that a look at all of them, at the very end, takes as long as a
+    third of loading it.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 @click.command()
 @click.argument("names", nargs=-1, metavar="[EXERCISE or QUESTION]...")
 @click.option("--trace", is_flag=True, help="Show the shapes in each line of a failing call.")
@@ -35,7 +54,8 @@ def check(names: tuple[str, ...], trace: bool, plain: bool, folder: Path, as_jso
     Example: autograder check scores
              autograder check query_scores --trace
     """
-    from ..student import afterwards, check_folder, trace_folder
+    with _loading():
+        from ..student import afterwards, check_folder, trace_folder
 
     results = check_folder(folder, names)
     if as_json:
@@ -71,6 +91,8 @@ def watch(exercises: tuple[str, ...], plain: bool, folder: Path) -> int:
     """
     from .watching import Watch
 
+    with _loading():
+        importlib.import_module("autograder.student.folder")
     Watch(Screen(console, plain), folder, exercises).run()
     return 0
 
@@ -92,7 +114,8 @@ def hint(name: str, again: bool, plain: bool, folder: Path, as_json: bool) -> in
     """
     from ..student import next_hint
 
-    found = next_hint(folder, name, again=again)
+    with _loading():  # an exercise's hint needs the checks
+        found = next_hint(folder, name, again=again)
     screen = Screen(console, plain)
     if as_json:
         emit(dataclasses.asdict(found))
@@ -118,7 +141,8 @@ def status(plain: bool, folder: Path, as_json: bool) -> int:
     \b
     Example: autograder status
     """
-    from ..student import status as progress_of
+    with _loading():
+        from ..student import status as progress_of
 
     progress = progress_of(folder)
     if as_json:

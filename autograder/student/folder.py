@@ -25,7 +25,6 @@ from .results import (
 from .runner import OnQuestion, run_checks, step_to_trace
 from .similar_names import other_name
 from .sources import locator
-from .tracing import traced
 
 
 def check_folder(
@@ -126,6 +125,8 @@ def trace_folder(folder: Path, question: str) -> str:
 
     Raises `UserError` where the folder has no such question, or its file does not run.
     """
+    from .tracing import traced
+
     manifest = read_manifest(folder)
     ((exercise, _),) = _chosen(folder, manifest, [question]).items()
     suite = folder / "checks" / f"test_{exercise}.py"

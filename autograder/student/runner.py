@@ -31,6 +31,7 @@ _PLUGINS_NOT_NEEDED = (
     "cacheprovider",
     "junitxml",
     "logging",
+    "debugging",
     "doctest",
     "faulthandler",
     "warnings",

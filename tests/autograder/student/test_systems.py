@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,7 @@ UNIX_ARGUMENTS = frozenset(
 )
 
 PROGRAM = """
-import json, os, pkgutil, sys
+import gc, json, os, pkgutil, sys
 from pathlib import Path
 
 def no_fork(*arguments):
@@ -53,8 +54,13 @@ def no_fork(*arguments):
 
 os.fork = os.forkpty = os.posix_spawn = no_fork
 from click.testing import CliRunner
-import autograder.student
+import torch
+before = set(sys.modules)
 from autograder.cli import cli
+CliRunner().invoke(cli, ["check", "scores"])
+assert gc.isenabled()
+new = sorted(set(sys.modules) - before)
+import autograder.student
 for module in pkgutil.iter_modules(autograder.student.__path__):
     __import__(f"autograder.student.{module.name}")
 for command in ("check", "status", "hint scores", "watch --help", "check --json"):
@@ -63,6 +69,7 @@ for command in ("check", "status", "hint scores", "watch --help", "check --json"
         raise result.exception
 from autograder.student import check
 check("query_scores")
+print(json.dumps(new))
 print(json.dumps([
     module.__file__ for name, module in sys.modules.items()
     if name.partition(".")[0] == "autograder" and getattr(module, "__file__", None)
@@ -70,9 +77,15 @@ print(json.dumps([
 """
 
 
+#: what `autograder check` loads besides torch, Python's own modules and this package
+BESIDES_TORCH = {"_pytest", "click", "iniconfig", "pluggy", "py", "pygments", "pytest", "rich"}
+#: parts of those, and of ours, that are loaded by the commands that need them
+LATER = {"autograder.student.notebook", "autograder.student.tracing", "pdb", "rich.live"}
+
+
 @pytest.fixture(scope="module")
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """What a student's commands load, and the checks that they run."""
+def told(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
+    """Names of what one `check` loads after torch; files of what all of a student's commands do."""
     folder = tmp_path_factory.mktemp("student") / "simplified_attention"
     shutil.copytree(ASSIGNMENT, folder)
     shutil.copy(ROOT / "solutions" / folder.name / "scores.py", folder)
@@ -80,7 +93,21 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=folder, env=environment,
                           capture_output=True, text=True)  # fmt: skip
     assert done.returncode == 0, done.stderr
-    files = json.loads(done.stdout.strip().splitlines()[-1])
+    return [json.loads(line) for line in done.stdout.strip().splitlines()[-2:]]
+
+
+def test_one_check_loads_little_besides_torch(told: list[list[str]]) -> None:
+    """The time that it takes to start is that of these modules."""
+    installed = set(packages_distributions())
+    tops = {name.partition(".")[0] for name in told[0]}
+    assert tops & installed - {"autograder"} <= BESIDES_TORCH
+    assert not LATER & set(told[0])
+
+
+@pytest.fixture(scope="module")
+def loaded(told: list[list[str]]) -> list[Path]:
+    """What a student's commands load, and the checks that they run."""
+    files = told[1]
     modules = [Path(file) for file in files]
     assert {"runner.py", "watch.py", "notebook.py"} <= {path.name for path in modules}
     return [*modules, *sorted((ROOT / "tests" / "public").rglob("*.py"))]

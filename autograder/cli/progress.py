@@ -1,0 +1,73 @@
+"""Progress bars of long commands, on stderr."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+from ..records import SubmissionResult, SubmissionStatus, Tier
+from .output import errors
+
+
+@contextlib.contextmanager
+def counting(what: str) -> Iterator[tuple[Callable[[int], None], Callable[[], None]]]:
+    """A progress bar on stderr: gives a function that sets the total, and one for one more."""
+    with progress_bar() as progress:
+        task = progress.add_task("starting", total=None)
+        yield (
+            lambda total: progress.reset(task, total=total, description=what),
+            lambda: progress.advance(task),
+        )
+
+
+def progress_bar() -> Progress:
+    """What is done, the rate, and the time left; on stderr, gone at the end."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        _Rate(),
+        TimeRemainingColumn(),
+        console=errors,
+        transient=True,
+    )
+
+
+class _Rate(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        """That many in a second."""
+        speed = task.finished_speed or task.speed
+        return Text(f"{speed:.1f}/s" if speed else "")
+
+
+class RunProgress:
+    """Shows a run's progress on stderr; the result, on stdout, stays clean."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._task = progress.add_task("starting", total=None)
+        self.failed = 0
+
+    def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
+        """See `RunEvents.starts`."""
+        already = f", {already_graded} graded before" if already_graded else ""
+        where = f"isolation tier {tier}" if tier else "isolation as each worker has it"
+        self._progress.console.print(f"{where}; {to_grade} to grade{already}")
+        self._progress.update(self._task, total=to_grade, description="grading")
+        self._progress.reset(self._task, total=to_grade)
+
+    def graded(self, result: SubmissionResult) -> None:
+        """See `RunEvents.graded`."""
+        self.failed += result.status is SubmissionStatus.FAILED
+        self._progress.advance(self._task)
