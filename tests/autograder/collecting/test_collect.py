@@ -216,6 +216,7 @@ def test_what_is_unsafe_or_unclear_is_refused_with_its_reason(
     case: str, bring: Callable[..., CollectReport], tmp_path: Path
 ) -> None:
     name, reason = UNSAFE[case]
+
     def softmax() -> set[Path]:
         return {*tmp_path.parent.glob("*softmax*"), *tmp_path.rglob("*softmax*")}
 

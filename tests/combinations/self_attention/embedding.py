@@ -108,7 +108,9 @@ def one_hot(token_ids, table):
     return F.one_hot(token_ids, table.shape[0]).to(table.dtype)
 
 
-@intended("embed", "rows brought to length one", "rows_normalised")
+@intended(
+    "embed", "rows brought to length one", "rows_normalised", "vectors_are_brought_to_length_one"
+)
 def length_one(token_ids, table):
     rows = table[token_ids]
     return rows / rows.norm(dim=-1, keepdim=True)
