@@ -6,6 +6,7 @@ time lose none. Texts that a spreadsheet would run get an apostrophe, which read
 
 from __future__ import annotations
 
+import codecs
 import csv
 import fcntl
 import io
@@ -43,16 +44,29 @@ def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
 
     Empty rows are left out, of a column that is there twice the first counts. Raises `UserError`.
     """
+    if not path.exists():
+        raise UserError(f"{path} is not there; expected a CSV file")
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = _decoded(path.read_bytes())
         first = text.partition("\n")[0]
         separator = max(",;\t", key=first.count)
         table = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{path}: can't be read as a CSV file in UTF-8: {error}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"{path}: is not in UTF-8 (byte {error.start})\n"
+            "  fix: open it in the spreadsheet and save it as 'CSV UTF-8'"
+        ) from error
+    except (OSError, csv.Error) as error:
+        raise UserError(f"{path}: can't be read as a CSV file: {error}") from error
     columns = tuple(cell.strip() for cell in table[0]) if table else ()
     rows = [_row(columns, cells) for cells in table[1:] if any(cell.strip() for cell in cells)]
     return columns, rows
+
+
+def _decoded(data: bytes) -> str:
+    """The text of a file in UTF-8, or in UTF-16 as spreadsheets call Unicode text."""
+    is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16" if is_utf16 else "utf-8-sig")
 
 
 def _row(columns: tuple[str, ...], cells: list[str]) -> dict[str, str]:

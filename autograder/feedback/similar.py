@@ -42,7 +42,8 @@ class Pair:
     """Two students whose code for an exercise is alike.
 
     `shared` counts fingerprints that few others have; `share` is their part of all rare ones of
-    the shorter text, from 0 to 1.
+    the shorter text, from 0 to 1. `weight` counts them, too, each less the more others have it, so
+    that a pair comes before one of a group of sixteen.
     """
 
     assignment: str
@@ -51,6 +52,7 @@ class Pair:
     share: float
     left: Side
     right: Side
+    weight: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def similar_pairs(
                 texts[key].append(text)
     stubs = _stubs(course)
     found = [pair for key, own in texts.items() for pair in pairs_of(key, own, stubs.get(key, ""))]
-    return sorted(found, key=lambda pair: (-pair.shared * pair.share, pair.left.student))[
+    return sorted(found, key=lambda pair: (-pair.weight * pair.share, pair.left.student))[
         :_MOST_PAIRS
     ]
 
@@ -114,7 +116,8 @@ def pairs_of(key: tuple[str, str], texts: Sequence[_Text], stub: str) -> list[Pa
             both = rare[one] & rare[other]
             least = min(len(rare[one]), len(rare[other]))
             left, right = (_side(texts[number], both) for number in (one, other))
-            pairs.append(Pair(*key, shared, shared / least, left, right))
+            weight = sum(1 / (spread[value] - 1) for value in both)
+            pairs.append(Pair(*key, shared, shared / least, left, right, weight))
     return pairs
 
 

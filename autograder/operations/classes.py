@@ -172,7 +172,7 @@ def _known_student(folder: Path, course: Course, student: str) -> str:
     if person is not None:
         own = [name for name in submitted if roster.person(name) == person]
         return own[0] if len(own) == 1 else person.student
-    known = [*submitted, *(person.student for person in roster.people)]
+    known = list(dict.fromkeys((*submitted, *(person.student for person in roster.people))))
     close = difflib.get_close_matches(student, known, n=3)
     hint = f"; close to it: {', '.join(map(repr, close))}" if close else ""
     raise UserError(f"{student!r} has submitted nothing and is not on the roster of {folder}{hint}")

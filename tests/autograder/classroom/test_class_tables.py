@@ -202,3 +202,19 @@ def test_grace_extra_time_and_extension_add_up() -> None:
     assert allowances.of("ada", "masks", due) == timedelta(days=1, hours=2)
     assert allowances.of("ada", "other", due) == timedelta(days=1)
     assert allowances.of("ben", "masks", due) is None
+
+
+def test_a_list_that_a_spreadsheet_saved_as_unicode_text_is_read(tmp_path: Path) -> None:
+    source = tmp_path / "people.txt"
+    source.write_bytes("student\tname\r\nada\tZoë 李\r\n".encode("utf-16"))
+    made = write_roster(tmp_path / "course", source)
+    assert made.people == (Person("ada", "Zoë 李"),)
+
+
+def test_a_list_in_another_encoding_or_none_says_what_to_do(tmp_path: Path) -> None:
+    source = tmp_path / "people.csv"
+    with pytest.raises(UserError, match="is not there"):
+        write_roster(tmp_path, source)
+    source.write_bytes("student,name\nada,Zoë\n".encode("latin-1"))
+    with pytest.raises(UserError, match="save it as 'CSV UTF-8'"):
+        write_roster(tmp_path, source)

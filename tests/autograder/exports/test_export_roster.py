@@ -268,7 +268,7 @@ def test_separators_and_line_ends_of_other_countries_are_read(
     [
         (b"", "its columns are: none"),
         (b"Name,Mail\nada,a@b\n", "its columns are: Name, Mail"),
-        (b"\xff\xfe\x00", "can't be read as a CSV file in UTF-8"),
+        (b"Student\xfc,ID\n", "save it as 'CSV UTF-8'"),
     ],
 )
 def test_what_is_no_roster_is_refused_with_what_was_expected(
