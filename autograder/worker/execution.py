@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.utils._pytree import tree_flatten, tree_unflatten
+from torch.autograd.graph import _engine_run_backward
 
 from .devices import second_device
 from .layout import memory_of
@@ -81,6 +81,28 @@ def call(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, list[A
     return value, copies
 
 
+def changed(args: Sequence[Any], after: Sequence[Any]) -> Sequence[Any] | None:
+    """The copies of a call's arguments, or None where they are as they were, as nearly always.
+
+    `benchmarks/tricks.py` measures what sending all of them back costs.
+    """
+    return None if _is_same(args, after) else after
+
+
+def _is_same(before: Any, after: Any) -> bool:
+    """Whether a tree is what it was; where NaN is in it, it may not be."""
+    if type(before) is not type(after):
+        return False
+    if isinstance(before, torch.Tensor):
+        forms = [(one.dtype, one.shape, one.device) for one in (before, after)]
+        return forms[0] == forms[1] and (before.is_meta or torch.equal(before, after))
+    if isinstance(before, tuple | list):
+        return len(before) == len(after) and all(map(_is_same, before, after))
+    if isinstance(before, dict):
+        return list(before) == list(after) and all(map(_is_same, before.values(), after.values()))
+    return bool(before == after)
+
+
 def steps(
     function: Callable[..., Any], calls: Sequence[tuple[Sequence[Any], int | None]]
 ) -> list[Any]:
@@ -125,37 +147,53 @@ def gradients(
     for tensor in memo.values():
         if tensor.is_floating_point() and id(tensor) not in kept:
             tensor.requires_grad_()
-    leaves, form = tree_flatten(copies)  # before the call, which may change a list
-    wanted = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
+    leaves = _mapped(copies, lambda leaf: leaf)  # before the call, which may change a list
+    wanted = [tensor for tensor in memo.values() if tensor.requires_grad]
     named = _trainable(function)
     value = function(*copies)
     sources = wanted + list(named.values())
-    pulled = _pulled(value, cotangent)
+    roots, seeds = _roots(value, cotangent)
     grads: Sequence[torch.Tensor | None] = [None] * len(sources)
-    if pulled is not None and sources:
-        found = torch.autograd.grad(pulled, sources, allow_unused=True)
+    if roots and sources:
+        # with all that `torch.autograd.grad` does first in Python, it takes twice as long
+        found = _engine_run_backward(
+            roots,
+            seeds,
+            False,
+            False,
+            tuple(sources),
+            allow_unreachable=True,
+            accumulate_grad=False,
+        )
         # `F.embedding(..., sparse=True)` gives the same gradient in another layout
         grads = [None if grad is None else grad.to_dense() for grad in found]
     by_tensor = {id(tensor): grad for tensor, grad in zip(wanted, grads, strict=False)}
-    inputs = tree_unflatten([by_tensor.get(id(leaf)) for leaf in leaves], form)
+    inputs = _mapped(leaves, lambda leaf: by_tensor.get(id(leaf)))
     return value, inputs, dict(zip(named, grads[len(wanted) :], strict=True))
 
 
-def _pulled(value: Any, cotangent: Any) -> torch.Tensor | None:
-    """The number whose gradient is that of the value, times the cotangent; None without one.
+def _mapped(tree: Any, change: Callable[[Any], Any]) -> Any:
+    """A tree of the same form with its leaves changed."""
+    if isinstance(tree, tuple | list):
+        return type(tree)(_mapped(item, change) for item in tree)
+    if isinstance(tree, dict):
+        return {key: _mapped(item, change) for key, item in tree.items()}
+    return change(tree)
 
-    Handing the cotangent to `torch.autograd.grad` gives the same, but that imports sympy: 0.5 s and
-    35 MB for every process.
-    """
-    terms = []
-    for output, seed in zip(tensors_in(value), tensors_in(cotangent), strict=False):
-        if output.requires_grad:
-            if output.shape != seed.shape:
-                raise RuntimeError(
-                    f"the result has shape {tuple(output.shape)}, expected {tuple(seed.shape)}"
-                )
-            terms.append((output * seed).sum())
-    return sum(terms[1:], terms[0]) if terms else None
+
+def _roots(value: Any, cotangent: Any) -> tuple[tuple[torch.Tensor, ...], tuple[Any, ...]]:
+    """The outputs that have a gradient, and the cotangent of each."""
+    pairs = [
+        (output, seed)
+        for output, seed in zip(tensors_in(value), tensors_in(cotangent), strict=False)
+        if output.requires_grad
+    ]
+    for output, seed in pairs:
+        if output.shape != seed.shape:
+            raise RuntimeError(
+                f"the result has shape {tuple(output.shape)}, expected {tuple(seed.shape)}"
+            )
+    return tuple(output for output, _ in pairs), tuple(seed for _, seed in pairs)
 
 
 def weights(layer: nn.Module) -> dict[str, torch.Tensor]:
