@@ -47,10 +47,15 @@ def is_plain(tensor: torch.Tensor) -> bool:
 
 
 def bytes_of(tensor: torch.Tensor) -> bytes | memoryview:
-    """The memory of a contiguous tensor; a view keeps the tensor alive."""
-    size = tensor.nbytes
+    """The memory of a contiguous tensor; a view keeps the tensor alive.
+
+    Raises `ValueError` where its storage was emptied below it.
+    """
+    size, address = tensor.nbytes, tensor.data_ptr()
+    if size and not address:
+        raise ValueError("a tensor whose memory was taken away is no answer")
     if size < SMALL_BYTES:  # a view takes a type of ctypes for each size: 20 us, 2 ms a submission
-        return ctypes.string_at(tensor.data_ptr(), size)
-    memory = (ctypes.c_char * size).from_address(tensor.data_ptr())
+        return ctypes.string_at(address, size)
+    memory = (ctypes.c_char * size).from_address(address)
     memory.owner = tensor  # type: ignore[attr-defined]
     return memoryview(memory).cast("B")
