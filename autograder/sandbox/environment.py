@@ -24,7 +24,7 @@ class Libraries:
     """
 
     distributions: tuple[str, ...] = ALLOWED
-    modules: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ALLOWED
     notebooks: bool = False
 
 

@@ -17,8 +17,6 @@ from .environment import WORKER, WorkerEnvironment
 from .links import Links
 
 _PLACE = Path("/worker")
-#: where malloc looks whether the system has huge pages
-_HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +99,6 @@ def _bubblewrap(environment: WorkerEnvironment) -> list[str]:
     for folder in sorted({parent for path in targets for parent in path.parents}):
         command += ["--dir", str(folder)]  # by itself bubblewrap makes them for root's eyes only
     command += ["--dir", str(_PLACE)]
-    command += ["--ro-bind-try", _HUGE_PAGES, _HUGE_PAGES]
     for path in environment.libraries:
         if path.is_symlink():
             command += ["--symlink", os.readlink(path), str(path)]

@@ -15,7 +15,7 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
@@ -48,12 +48,12 @@ class Worker:
         self.operations: dict[str, Callable[..., Any]] = {
             "load": self._load,
             "seed": lambda seed: (torch.default_generator.manual_seed(seed), None)[1],
-            "call": lambda name, args: execution.call(self._get(name), args),
+            "call": lambda name, args: _called(self._get(name), args),
             "gradients": lambda name, *rest: execution.gradients(self._get(name), *rest),
             "steps": lambda name, calls: execution.steps(self._get(name), calls),
             "operators": lambda name, args: watching.operators(self._get(name), args),
             "build": self._build,
-            "forward": lambda layer, args: execution.call(self._layers[layer], args),
+            "forward": lambda layer, args: _called(self._layers[layer], args),
             "layer_gradients": lambda layer, *rest: execution.gradients(self._layers[layer], *rest),
             "layer_steps": lambda layer, calls: execution.steps(self._layers[layer], calls),
             "weights": lambda layer: execution.weights(self._layers[layer]),
@@ -134,6 +134,12 @@ class Worker:
             own[name] = substitution.stand_in(name, own[name], self._exchange)
 
 
+def _called(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, Any]:
+    """What a call returns, and its arguments afterwards where it changed any, else None."""
+    value, after = execution.call(function, args)
+    return value, execution.changed(args, after)
+
+
 _ABSENT = "__absent_import__"
 
 
@@ -173,20 +179,31 @@ def _tolerant(node: ast.stmt) -> ast.stmt:
     return guarded
 
 
-def serve(channel: socket.socket, others: Mapping[str, Callable[..., Any]] | None = None) -> None:
-    """Answers frames until the grader hangs up."""
-    frame_id = 0
+class Server:
+    """Answers what comes on a channel, until the grader hangs up."""
 
-    def exchange(request: tuple[Any, ...]) -> Any:
-        for part in wire.encode(frame_id, request):
-            channel.sendall(part)
-        return _receive(channel)[1]
+    def __init__(
+        self, channel: socket.socket, others: Mapping[str, Callable[..., Any]] | None = None
+    ) -> None:
+        self._channel = channel
+        self._frame_id = 0
+        self._worker = Worker(self._exchange, others)
 
-    worker = Worker(exchange, others)
-    while True:
-        frame_id, request = _receive(channel)
-        for part in _answers(worker, frame_id, request):
-            channel.sendall(part)
+    def serve(self) -> NoReturn:
+        """Answers frames; the process ends with them."""
+        while True:
+            self.answer_next()
+
+    def answer_next(self) -> None:
+        """Answers one frame."""
+        self._frame_id, request = _receive(self._channel)
+        for part in _answers(self._worker, self._frame_id, request):
+            self._channel.sendall(part)
+
+    def _exchange(self, request: tuple[Any, ...]) -> Any:
+        for part in wire.encode(self._frame_id, request):
+            self._channel.sendall(part)
+        return _receive(self._channel)[1]
 
 
 def _answers(worker: Worker, frame_id: int, request: Any) -> list[bytes | memoryview]:

@@ -16,9 +16,8 @@ import sys
 from collections.abc import Sequence
 
 import torch
-from torch import nn
 
-from . import compiler, confine, execution, heap, landlock, seccomp, watching
+from . import confine, heap, landlock, seccomp, warming
 from .forking import CHANNEL, Forking, Operations
 
 
@@ -29,7 +28,7 @@ def main() -> None:
     control = socket.socket(fileno=settings["control"])
     torch.set_num_threads(1)
     if not settings["notebooks"] or "torch" in settings["modules"]:
-        _warm()
+        warming.warm(settings["modules"])
     others = _notebook(settings["modules"]) if settings["notebooks"] else {}
     # as the user who started all this: nobody may not even look at some of these paths
     rules = _above_channel(
@@ -58,26 +57,6 @@ def _become_nobody() -> None:
         os.setgroups([])
         os.setresgid(confine.NOBODY, confine.NOBODY, confine.NOBODY)
         os.setresuid(confine.NOBODY, confine.NOBODY, confine.NOBODY)
-
-
-def _warm() -> None:
-    """Pays for first uses here, once."""
-    compiler.defer()
-    compiler.never_compile()
-    layer = nn.Linear(4, 4)
-    inputs = torch.ones(2, 3, 4)
-    execution.gradients(layer, [inputs], torch.ones(2, 3, 4))
-    watching.hear_threads()
-    watching.operators(torch.softmax, [inputs, -1])
-    attention = torch.softmax(inputs @ inputs.transpose(-2, -1), dim=-1)
-    nn.functional.dropout(nn.functional.layer_norm(attention @ inputs, (4,)), 0.5)
-    nn.functional.scaled_dot_product_attention(inputs, inputs, inputs)
-    torch.einsum("btd,bsd->bts", inputs, inputs)
-    torch.vmap(torch.sum)(inputs)
-    elsewhere = inputs.to("meta")
-    execution.call(layer.to("meta"), [elsewhere])
-    execution.call(elsewhere.masked_fill, [elsewhere > 0, 0.0])
-    repr(inputs)
 
 
 def _notebook(modules: Sequence[str]) -> Operations:

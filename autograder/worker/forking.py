@@ -120,7 +120,7 @@ class Forking:
             confine.lock_down(self._rules)
             own_channel = socket.socket(fileno=CHANNEL)
             own_channel.sendall(b"C")  # whatever ends the worker from now on is the student's
-            answering.serve(own_channel, self._others)
+            answering.Server(own_channel, self._others).serve()
         except BaseException:
             os.write(2, traceback.format_exc().encode())
         finally:  # even where the answer closed everything: a worker never comes back from here

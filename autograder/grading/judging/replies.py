@@ -14,10 +14,12 @@ from ...errors import AnswerProtocol
 from ...suite.implementation import Gradients, Outcome, Step
 
 
-def outcome(reply: Any, count: int) -> Outcome:
-    """The value of a call, and its arguments afterwards."""
+def outcome(reply: Any, args: Sequence[Any]) -> Outcome:
+    """The value of a call with these arguments, and what they are afterwards."""
     match reply:
-        case (value, [*after]) if len(after) == count:
+        case (value, None):
+            return Outcome(value, tuple(args))
+        case (value, [*after]) if len(after) == len(args):
             return Outcome(value, tuple(after))
     raise AnswerProtocol("the reply is no value of a call")
 

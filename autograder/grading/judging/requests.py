@@ -45,7 +45,7 @@ class AskedImplementation(ABC):
 
     def call(self, name: str, args: Sequence[Any]) -> Outcome:
         """See `Implementation.call`."""
-        return replies.outcome(self.ask(name, "call", name, list(args)), len(args))
+        return replies.outcome(self.ask(name, "call", name, list(args)), args)
 
     def gradients(
         self, name: str, args: Sequence[Any], cotangent: Any, frozen: Sequence[int] = ()
@@ -83,7 +83,7 @@ class AskedLayer:
 
     def forward(self, args: Sequence[Any]) -> Outcome:
         """See `Layer.forward`."""
-        return replies.outcome(self._ask("forward", list(args)), len(args))
+        return replies.outcome(self._ask("forward", list(args)), args)
 
     def gradients(
         self, args: Sequence[Any], cotangent: Any, frozen: Sequence[int] = ()

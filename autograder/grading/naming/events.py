@@ -63,7 +63,7 @@ def _told(request: Request, value: Any) -> Any:
     """What is compared of a value; raises `AnswerProtocol` where it is not of the right form."""
     operation, args = request[0], request[-1]
     if operation in ("call", "forward"):
-        outcome = forms.outcome(value, len(args))
+        outcome = forms.outcome(value, args)
         after = list(outcome.inputs_after)
         return outcome.value, _UNCHANGED if _is_same(args, after) else after
     if operation in ("gradients", "layer_gradients"):
