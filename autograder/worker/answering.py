@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from . import execution, given_parts, substitution, watching, wire
+from . import absent, execution, given_parts, substitution, watching, wire
 
 _OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "Cannot allocate memory")
 _TRACEBACK_LINES = 6
@@ -90,13 +90,13 @@ class Worker:
         return [name for name in vars(self._module) if not name.startswith("__")]
 
     def _load_without(self, source: str, file: str) -> None:
-        """Executes the module; an import at its top that fails leaves an `Absent`."""
+        """Executes the module; an import at its top that fails leaves an `absent.Absent`."""
         own = vars(self._module)
         for name in [name for name in own if not name.startswith("__")]:
             del own[name]
-        own[_ABSENT] = Absent
+        own[absent.ABSENT] = absent.Absent
         tree = ast.parse(source, file)
-        tree.body = [_tolerant(node) for node in tree.body]
+        tree.body = [absent.tolerant(node) for node in tree.body]
         exec(compile(ast.fix_missing_locations(tree), file, "exec"), own)
 
     def _get(self, name: str) -> Any:
@@ -138,45 +138,6 @@ def _called(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, Any
     """What a call returns, and its arguments afterwards where it changed any, else None."""
     value, after = execution.call(function, args)
     return value, execution.changed(args, after)
-
-
-_ABSENT = "__absent_import__"
-
-
-class Absent:
-    """Stands for what an import did not find, and fails where an answer uses it."""
-
-    def __init__(self, name: str, error: Exception) -> None:
-        self.__dict__["_fail"] = (name, error)
-
-    def _raise(self, *args: Any, **kwargs: Any) -> Any:
-        name, error = self.__dict__["_fail"]
-        raise ImportError(
-            f"{name} could not be imported where submissions are graded ({error}); an answer may "
-            "use torch and the standard library"
-        )
-
-    __call__ = __getattr__ = __getitem__ = __iter__ = __enter__ = _raise
-
-
-def _tolerant(node: ast.stmt) -> ast.stmt:
-    """An import at the top that fails hurts only the answers that use it."""
-    if not isinstance(node, ast.Import | ast.ImportFrom):
-        return node
-    if isinstance(node, ast.ImportFrom) and node.module == "__future__":
-        return node
-    names = [alias.asname or alias.name.partition(".")[0] for alias in node.names]
-    stand_ins = "\n    ".join(
-        f"{name} = {_ABSENT}({name!r}, __error)" for name in names if name != "*"
-    )
-    text = f"try:\n    pass\nexcept Exception as __error:\n    {stand_ins or 'pass'}"
-    guarded = ast.parse(text).body[0]
-    assert isinstance(guarded, ast.Try)
-    guarded.body = [node]
-    for part in ast.walk(guarded):
-        if isinstance(part, ast.stmt | ast.expr | ast.excepthandler):
-            ast.copy_location(part, node)
-    return guarded
 
 
 class Server:
