@@ -1,11 +1,12 @@
 """Names wrong answers that were written from the questions alone, and says what nobody has read.
 
-    python tools/names.py [--fresh] [ASSIGNMENT[/EXERCISE] ...]
+    python tools/names.py [--fresh | --list FOLDER] [ASSIGNMENT[/EXERCISE] ...]
 
 The answers are those of tests/unseen; `--fresh` takes the quarter of them that is kept apart, by
-default the others are taken; `--later` takes those of tests/unseen/later, a second list. They run
-in this process: they are our own. Ends with 1 where an answer is not wrong, or has a name that
-tests/unseen/read.toml does not have: a person reads it there, next to what the answer means to do.
+default the others are taken; `--list later` takes those of tests/unseen/later, and so on for every
+list in a folder of its own. They run in this process: they are our own. Ends with 1 where an answer
+is not wrong, or has a name that the list's read.toml does not have: a person reads it there, next
+to what the answer means to do.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from pathlib import Path
 
 import torch
 
-from autograder.course import Course, find_root, load_course
-from autograder.grading.judging.suites import SuiteRunner, collect_suites
+from autograder.course import find_root, load_course
+from autograder.grading.judging.suites import collect_suites
 from autograder.grading.validation.unseen import Namer, Unseen, unseen_of
 from autograder.records import Exercise, Verdict
 
@@ -44,13 +45,14 @@ def main(arguments: Sequence[str]) -> int:
     root = find_root(Path.cwd())
     course = load_course(root)
     exercises = [e for a in course.assignments for e in a.exercises if _wanted(e, options.names)]
-    read = tomllib.loads((root / "tests" / "unseen" / "read.toml").read_text(encoding="utf-8"))
+    folder = root / "tests" / "unseen" / options.list
+    read = tomllib.loads((folder / "read.toml").read_text(encoding="utf-8"))
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     runner = collect_suites(root, [exercise.hidden_suite for exercise in exercises])
     said = []
     for exercise in exercises:
-        found = list(_said(course, runner, exercise, options, read))
+        found = list(_said(Namer(runner, course, exercise), exercise, folder, options, read))
         said += found
         print(f"{exercise.name}: {sum(bool(s.name) for s in found)} of {len(found)} named")
         for one in found:
@@ -65,7 +67,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make names", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="ASSIGNMENT[/EXERCISE]")
     parser.add_argument("--fresh", action="store_true", help="those that are kept apart")
-    parser.add_argument("--later", action="store_true", help="those of the second list")
+    parser.add_argument("--list", default="", metavar="FOLDER", help="those of a list of its own")
     return parser.parse_args(arguments)
 
 
@@ -75,16 +77,10 @@ def _wanted(exercise: Exercise, names: Sequence[str]) -> bool:
 
 
 def _said(
-    course: Course,
-    runner: SuiteRunner,
-    exercise: Exercise,
-    options: argparse.Namespace,
-    read: Read,
+    namer: Namer, exercise: Exercise, folder: Path, options: argparse.Namespace, read: Read
 ) -> Iterator[Said]:
-    namer = Namer(runner, course, exercise)
-    folder = course.root / "tests" / "unseen" / ("later" if options.later else "")
     for answer in unseen_of(exercise, folder):
-        if answer.means and (options.later or answer.is_fresh == options.fresh):
+        if answer.means and (options.list or answer.is_fresh == options.fresh):
             yield _one(namer, answer, read)
 
 
