@@ -39,7 +39,9 @@ _KEYWORDS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         ("bias", "a layer has no bias that should have one", ("False",)),
         ("bias", "a layer has a bias that nobody asked for", ("True",)),
     ),
-    "LayerNorm": (("eps", "the norm has another eps than the one asked for", ("1e-6", "1e-12")),),
+    "LayerNorm": (
+        ("eps", "the norm has another eps than the one asked for", ("1e-3", "1e-6", "1e-12")),
+    ),
     "tensor": (
         ("dtype", "numbers have another dtype than asked for", ("torch.int32", "torch.float32")),
     ),

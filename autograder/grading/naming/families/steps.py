@@ -40,6 +40,8 @@ def _of_value(value: ast.expr, scope: Scope, returned: bool) -> Iterator[tuple[s
         yield f"({step}) / {name}.norm(dim=-1)", "the result is divided by the length of a vector"
         yield f"{name}.sum(1)", "a sum runs over dimension 1"
         yield f"{name}.mean(1)", "a mean is taken over dimension 1"
+        root = f"({step}) / {name}.shape[-1] ** 0.5"
+        yield root, "numbers are scaled by a root that is not asked for"
     if returned and "p" in scope.names:
         yield f"({step}) * (1 - p)", "the result is multiplied by 1 - p where it should not be"
     for name in scope.names if returned else ():
