@@ -167,6 +167,7 @@ class _Collection:
         collected: list[Collected] = []
         origins: list[Origin] = []
         for pile in self._sorting.piles:
+            self._sorting.spell(pile)
             if problem := places.problem(pile):
                 self._sorting.refuse(f"{pile.student}/{pile.assignment}", problem, pile.owner)
                 continue

@@ -52,6 +52,14 @@ class Names:
         """Whether a file is called like an exercise of the course."""
         return file.rpartition(".")[0] in self._of_exercise
 
+    def spelt(self, file: str) -> str:
+        """The name of a file, as the course writes it where only the capitals are others."""
+        stem, _, ending = file.rpartition(".")
+        known = {exercise.casefold(): exercise for exercise in self._of_exercise}
+        if stem.casefold() not in known or ending.lower() not in ("py", "ipynb"):
+            return file
+        return f"{known[stem.casefold()]}.{ending.lower()}"
+
     def folder(self, name: str) -> str | None:
         """The assignment that a folder is called like, however its words are joined."""
         return next((known for known in self.assignments if words(known) == words(name)), None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .downloaded import OF_A_SYSTEM, Account, Entry, Member, Refused
@@ -76,6 +76,14 @@ class Sorting:
         """The submissions with at least one file, in the order of students and assignments."""
         found = (self._piles[key] for key in sorted(self._piles))
         return [pile for pile in found if pile.files]
+
+    def spell(self, pile: Pile) -> None:
+        """Gives the files of a pile the names that the course has for them: `Scores.PY` is one."""
+        for folded, claim in pile.claims.items():
+            name = self._names.spelt(claim.file)
+            if name != claim.file and not claim.is_refused:
+                (pile.folder / claim.file).rename(pile.folder / name)
+                pile.claims[folded] = replace(claim, file=name)
 
     def refuse(self, path: str, reason: str, owner: Owner | None = None) -> None:
         """Leaves a file out; its owner misses it where it may have been an answer."""

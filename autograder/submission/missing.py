@@ -18,7 +18,7 @@ _MOST_FILES = 200
 
 
 def about_missing(folder: Path, exercise: Exercise) -> tuple[str, ...]:
-    """One note: what was expected, and which file may be meant for it."""
+    """One note: what was expected, and which file may be meant for it: a human looks at that."""
     wanted = f"{exercise.name}.py or {exercise.name}.ipynb"
     for suffix in (".py", ".ipynb"):
         path = folder / f"{exercise.name}{suffix}"
@@ -31,10 +31,11 @@ def about_missing(folder: Path, exercise: Exercise) -> tuple[str, ...]:
     if not alike and (best := closest(exercise.name, [path.stem for path in files])):
         alike = [path.name for path in files if path.stem == best]
     if alike:
-        return (f"expected {wanted}; found {', '.join(alike[:3])}: is the name wrong?",)
+        return (f"look at {', '.join(alike[:3])}: expected {wanted}; is the name wrong?",)
     for path in files:
         if question := _question_in(path, exercise):
-            return (f"expected {wanted}; {path.name} defines {question}: is its name wrong?",)
+            said = f"look at {path.name}: it defines {question}; expected {wanted}"
+            return (f"{said}; is its name wrong?",)
     return (f"expected {wanted}",)
 
 

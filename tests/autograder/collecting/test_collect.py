@@ -190,6 +190,15 @@ def test_the_newest_of_several_uploads_counts(
     assert "newer" in report.skipped[0].reason
 
 
+@pytest.mark.parametrize("name", ["Softmax.py", "softmax.PY", "SOFTMAX.Py"])
+def test_an_exercise_in_capitals_is_that_exercise(
+    name: str, bring: Callable[..., CollectReport], tmp_path: Path
+) -> None:
+    assert not bring({f"ada_1_2_{name}": b"1"}).skipped
+    (path,) = tree(tmp_path / "course" / "submitted")
+    assert Path(path).name == "softmax.py"
+
+
 def test_a_late_mark_is_told(bring: Callable[..., CollectReport]) -> None:
     (made,) = bring({"ada_LATE_1_2_softmax.py": b"1"}).collected
     assert made.is_late

@@ -255,14 +255,19 @@ NOTEBOOKS = [
 ]
 
 NAMES = [
-    file("capital", "Scores.py", GOOD, "found Scores.py"),
-    file("copy", "scores (1).ipynb", notebook(GOOD), "found scores (1).ipynb"),
-    file("final", "my_scores_final.py", GOOD, "found my_scores_final.py"),
-    file("text_ending", "scores.py.txt", GOOD, "found scores.py.txt"),
-    file("misspelt", "socres.py", GOOD, "found socres.py"),
-    file("untitled", "Untitled.ipynb", notebook(GOOD), "Untitled.ipynb defines query_scores"),
-    file("in_a_folder", "scores/scores.py", GOOD, "found scores.py"),
-    file("zipped", "scores.zip", b"PK\x03\x04", "found scores.zip"),
+    file("capital", "Scores.py", GOOD, "look at Scores.py"),
+    file("copy", "scores (1).ipynb", notebook(GOOD), "look at scores (1).ipynb"),
+    file("final", "my_scores_final.py", GOOD, "look at my_scores_final.py"),
+    file("text_ending", "scores.py.txt", GOOD, "look at scores.py.txt"),
+    file("misspelt", "socres.py", GOOD, "look at socres.py"),
+    file(
+        "untitled",
+        "Untitled.ipynb",
+        notebook(GOOD),
+        "look at Untitled.ipynb: it defines query_scores",
+    ),
+    file("in_a_folder", "scores/scores.py", GOOD, "look at scores.py"),
+    file("zipped", "scores.zip", b"PK\x03\x04", "look at scores.zip"),
     file("unrelated", "essay.txt", "hello", "expected scores.py or scores.ipynb"),
 ]
 
