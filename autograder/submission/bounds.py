@@ -22,7 +22,7 @@ MAX_FILES, MAX_SUBMISSION_BYTES = 1_000, 200 << 20
 MAX_TOKENS = 200_000
 #: functions, classes and lambdas of all code of a file: Python's compiler compares them all
 MAX_DEFINITIONS = 5_000
-#: at the outermost level of all code of a notebook
+#: at the outermost level of all code of a file
 MAX_STATEMENTS = 10_000
 MAX_CELLS = 20_000
 #: of memory that the JSON of a notebook may take, and what each of these signs stands for at most
@@ -50,7 +50,7 @@ def check_code(sources: Sequence[str]) -> None:
 
 
 def check_statements(count: int) -> None:
-    """Raises `SubmissionError` for more statements than people write in one notebook."""
+    """Raises `SubmissionError` for more statements than people write in one file."""
     if count > MAX_STATEMENTS:
         raise _too_much(f"{MAX_STATEMENTS:,} statements")
 

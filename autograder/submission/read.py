@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..errors import SubmissionError
 from ..records import Exercise, ExerciseStatus
-from .bounds import MAX_CODE, MAX_NOTEBOOK_BYTES, check_code
+from .bounds import MAX_CODE, MAX_NOTEBOOK_BYTES, check_code, check_statements
 from .display import without_display
 from .missing import about_missing
 from .notebook import module_of_notebook
@@ -120,6 +120,7 @@ def _module(path: Path, exercise: Exercise) -> SubmittedExercise:
         fault = error
     if fault is not None:
         raise SubmissionError(f"is not valid Python: {in_words(fault)}; {_remedy(text, fault)}")
+    check_statements(len(tree.body))
     if not tree.body:
         notes += (f"{path.name} holds no code; submit the file with your answers",)
     shown, left_out = without_display(text, tree.body)

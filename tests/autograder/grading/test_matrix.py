@@ -1,8 +1,8 @@
 """The proof of the content, as part of the test run, and what it says to students.
 
-All solutions, stubs and alternatives and every third misconception are graded in the sandbox as
-modules, a sixth of all as notebooks too, the same in every run. `make validate` grades all in both
-forms.
+All solutions and stubs, every second alternative and every fourth misconception are graded in the
+sandbox as modules, a twelfth of all as notebooks too, the same in every run. `make validate` grades
+all in both forms.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from autograder.sandbox import ForkServer
 
 _JOBS = 2
 #: of the modules of a kind one in that many (others: all); `make validate` takes all
-_SHARE = {"misconception": 3}
+_SHARE = {"misconception": 4, "alternative": 2}
 _MACHINE = re.compile(
     r'Traceback|File "|site-packages|(?<![\w.])/(?:work|home|root|usr|tmp)/|0x\w{6,}'
 )
@@ -56,7 +56,9 @@ def _drawn(case: Case) -> bool:
     if case.kind == "combination":
         # an answer without a name is compared with every known mistake, which takes seconds
         return number % 24 == 0
-    return number % 6 == 0 if case.form == "notebook" else number % _SHARE.get(case.kind, 1) == 0
+    if case.form == "notebook":
+        return number % 12 == 0
+    return number // 7 % _SHARE.get(case.kind, 1) == 0
 
 
 @pytest.fixture(scope="module")
@@ -100,8 +102,8 @@ def test_nearly_all_misconceptions_are_named(matrix: Matrix) -> None:
 
 
 def test_every_question_has_misconceptions_and_alternatives(matrix: Matrix) -> None:
-    # a third of the misconceptions is graded here
-    few = [q for q in matrix.report.questions if q.misconceptions < 2 or q.alternatives < 4]
+    # a fourth of the misconceptions is graded here
+    few = [q for q in matrix.report.questions if q.misconceptions < 2 or q.alternatives < 2]
     assert not few
 
 
