@@ -37,8 +37,8 @@ _BEFORE_A_FORMULA = " \xa0\u200b\ufeff"
 _NOTHING = "-"
 #: all that may be markup in Markdown; a dot may make a link of what stands around it
 _MARKUP = re.compile(r"[^\w .,;:?'()-]|_|[.:](?=\w)|^-|^\d(?=\d*[.)])", re.ASCII)
-#: what `rich` takes for the beginning or end of a style
-_STYLE = re.compile(r"(?<!\\)(\\*+)(\[[a-z#/@][^][]*+])")
+#: what `rich` takes for the beginning or end of a style; else one of these backslashes is left out
+_STYLE = re.compile(r"(\\*+)(\[[a-z#/@][^][]*+])|\\++(?=\[)")
 #: characters of one line on a terminal
 _WIDEST = 2_000
 _LONGEST_NAME, _LONGEST_BYTES = 120, 255
@@ -89,7 +89,12 @@ def for_terminal(text: str, widest: int = _WIDEST) -> str:
     What can't be seen is written as Python writes it; of more than `widest` characters the
     beginning is shown.
     """
-    return _STYLE.sub(r"\1\1\\\2", visible(text, widest))
+    return _STYLE.sub(_unstyled, visible(text, widest))
+
+
+def _unstyled(found: re.Match[str]) -> str:
+    """Backslashes and what begins or ends a style; or backslashes alone, before a bracket."""
+    return f"{found[1] * 2}\\{found[2]}" if found[2] else f"{found[0]}\\"
 
 
 def visible(text: str, widest: int = _WIDEST) -> str:
