@@ -37,14 +37,15 @@ def _run(command: list[str], folder: Path, environment: Mapping[str, str]) -> No
     assert done.returncode == 0, done.stderr
 
 
-def _merged(folder: Path, parts: int) -> None:
+def _merged(folder: Path, parts: int) -> tuple[str, bool]:
+    """Whose result came of the parts, and whether it is right throughout."""
     shards = sorted((folder / "shards").glob("*.jsonl"))
     assert len(shards) == parts
     sizes = [len(read_results(shard)) for shard in shards]
     assert sorted(sizes) == [0] * (parts - 1) + [1]
     autograder.merge(shards, folder / "results.jsonl")
     (line,) = read_results(folder / "results.jsonl")
-    assert (line.student, line.score) == ("ada", line.max_score)
+    return line.student, line.score == line.max_score
 
 
 def test_tasks_of_a_slurm_array_grade_a_class_in_parts(folder: Path) -> None:
@@ -53,7 +54,7 @@ def test_tasks_of_a_slurm_array_grade_a_class_in_parts(folder: Path) -> None:
         array = {"SLURM_ARRAY_TASK_ID": str(task + 5), "SLURM_ARRAY_TASK_MIN": "5"}
         count = {"SLURM_ARRAY_TASK_COUNT": str(parts)}
         _run(["bash", str(CLUSTER / "slurm.sh")], folder, array | count)
-    _merged(folder, parts)
+    assert _merged(folder, parts) == ("ada", True)
 
 
 def test_pods_of_an_indexed_job_grade_a_class_in_parts(folder: Path) -> None:
@@ -71,4 +72,4 @@ def test_pods_of_an_indexed_job_grade_a_class_in_parts(folder: Path) -> None:
             folder,
             {**said, "SHARDS": str(parts), "JOB_COMPLETION_INDEX": str(index)},
         )
-    _merged(folder, parts)
+    assert _merged(folder, parts) == ("ada", True)

@@ -211,9 +211,14 @@ def test_the_report_opens_and_shows_everybody(term: Term, browser: Browser) -> N
 
 def test_the_other_pages_open(term: Term, browser: Browser) -> None:
     again = autograder.class_changes(term.folder, since_first=True)
-    _opened(browser, autograder.write_changes(again, term.folder / "changes.html"))
+    told = _opened(browser, autograder.write_changes(again, term.folder / "changes.html"))
+    text = told.locator("body").inner_text()
+    assert {change.student for change in again.changes if change.student not in text} == set()
     pairs = autograder.similar(term.folder, course=term.root)
-    _opened(browser, write_similar(pairs, term.folder / "similar.html"))
+    shown = _opened(browser, write_similar(pairs, term.folder / "similar.html"))
+    text = shown.locator("body").inner_text()
+    sides = [side.student for pair in pairs[:3] for side in (pair.left, pair.right)]
+    assert pairs and {name for name in sides if name not in text} == set()
 
 
 def test_feedback_says_the_points_that_count(term: Term, browser: Browser) -> None:
