@@ -17,7 +17,7 @@ class CausalAttention(nn.Module):
     The layers are `W_query`, `W_key`, `W_value` (each `nn.Linear`) and `dropout`. Nothing else is
     trained. Whatever holds the causal mask goes along when the module is moved to another device.
 
-    Source: Vaswani et al. 2017, section 3.2.3; document 000, line 520; document 004, line 49.
+    Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.2.3.
     """
 
     def __init__(

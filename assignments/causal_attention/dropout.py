@@ -22,7 +22,7 @@ def dropout(x: torch.Tensor, p: float, training: bool = True) -> torch.Tensor:
     Not allowed: torch's own dropout (`torch.nn.Dropout`, `torch.nn.functional.dropout` and their
     relatives), because it is what this exercise builds. Random numbers from torch are allowed.
 
-    Source: Srivastava et al. 2014; document 000, lines 466 to 481.
+    Source: Srivastava et al. 2014, "Dropout" (JMLR 15).
     """
     raise NotImplementedError
 
@@ -44,7 +44,5 @@ def dropout_attention_weights(
         to one again.
 
     torch's own dropout is allowed here; so is the function `dropout` above.
-
-    Source: document 000, lines 481 and 545.
     """
     raise NotImplementedError

@@ -15,8 +15,6 @@ def causal_mask(num_tokens: int) -> torch.Tensor:
     Returns:
         (T, T), bool: entry [t, s] is True where token s lies in the future of token t (s > t).
         The diagonal is False, because a token may look at itself.
-
-    Source: document 000, line 421; document 004, line 508.
     """
     raise NotImplementedError
 
@@ -30,8 +28,6 @@ def mask_and_renormalize(weights: torch.Tensor) -> torch.Tensor:
 
     Returns:
         (..., T, T), in the dtype of the weights: zero above the diagonal, every row sums to one.
-
-    Source: document 000, lines 367 to 406.
     """
     raise NotImplementedError
 
@@ -45,8 +41,6 @@ def mask_scores(scores: torch.Tensor) -> torch.Tensor:
     Returns:
         (..., T, T), in the dtype of the scores: future scores are minus infinity (the lowest number
         of the dtype does as well), the others are as they were. Judged after softmax.
-
-    Source: document 000, line 421.
     """
     raise NotImplementedError
 
@@ -61,7 +55,6 @@ def causal_attention_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch
     Returns:
         (..., T, T), in the dtype of the inputs: zero above the diagonal, every row sums to one.
 
-    Source: Vaswani et al. 2017, sections 3.2.1 and 3.2.3; document 000, line 445; document 004,
-    lines 508 to 538.
+    Source: Vaswani et al. 2017 (arXiv 1706.03762), sections 3.2.1 and 3.2.3.
     """
     raise NotImplementedError

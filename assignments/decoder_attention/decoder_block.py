@@ -23,8 +23,8 @@ class DecoderBlock(nn.Module):
             even.
         hidden_dim: size of the layer inside the feed-forward network.
 
-    Source: Xiong et al. 2020 (arXiv 2002.04745), section 3; Vaswani et al. 2017 (arXiv
-    1706.03762), section 3.1.
+    Source: Xiong et al. 2020 (arXiv 2002.04745), section 3; Vaswani et al. 2017 (arXiv 1706.03762),
+    section 3.1.
     """
 
     def __init__(self, d_model: int, num_heads: int, hidden_dim: int) -> None:

@@ -21,8 +21,6 @@ class CausalSelfAttention(nn.Module):
 
     These four linear layers hold all trainable weights. Whatever holds the causal mask is no
     trainable parameter and goes along when the module is moved to another device.
-
-    Source: document 001, line 58.
     """
 
     def __init__(self, config: Any) -> None:

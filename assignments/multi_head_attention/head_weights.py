@@ -18,8 +18,6 @@ def project_heads(inputs: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
 
     Returns:
         (H, T, d_out), in the dtype of the inputs.
-
-    Source: document 002, lines 669 to 802.
     """
     raise NotImplementedError
 
@@ -41,8 +39,6 @@ def per_head_attention(
     Returns:
         (T, H * d_v), in the dtype of the inputs: first the d_v numbers of head 0, then those of
         head 1. The scores are divided by the square root of d_k.
-
-    Source: document 002, lines 669 to 850.
     """
     raise NotImplementedError
 
@@ -58,7 +54,5 @@ def slice_value_heads(weights: torch.Tensor, values: torch.Tensor, num_heads: in
     Returns:
         (T, H * (d_v // H)), in the dtype of the values: the contexts of the slices side by side.
         Columns that are left over are left out.
-
-    Source: document 002, lines 613 to 632.
     """
     raise NotImplementedError

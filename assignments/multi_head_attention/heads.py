@@ -21,8 +21,6 @@ def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
 
     Raises:
         ValueError: D is not a multiple of `num_heads`.
-
-    Source: document 000, lines 876 to 909; document 001, line 21; document 004, lines 354 to 427.
     """
     raise NotImplementedError
 
@@ -35,8 +33,6 @@ def merge_heads(x: torch.Tensor) -> torch.Tensor:
 
     Returns:
         (B, T, H * d), in the dtype of `x`: first the d numbers of head 0, then those of head 1.
-
-    Source: document 000, line 719; document 001, line 96; document 004, lines 590 to 611.
     """
     raise NotImplementedError
 
@@ -55,6 +51,6 @@ def causal_head_attention(
         (B, H, T, d), in the dtype of the arguments: the scores are divided by the square root of
         the head size d, each token attends to itself and to earlier ones.
 
-    Source: Vaswani et al. 2017, section 3.2; document 004, lines 487 to 562.
+    Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.2.
     """
     raise NotImplementedError

@@ -16,8 +16,6 @@ class MultiHeadAttentionWrapper(nn.Module):
     Attributes:
         heads: `nn.ModuleList` of `num_heads` heads of the part `CausalAttention`. The trainable
             weights are those of the heads and no others: `heads.0.W_query.weight` and so on.
-
-    Source: document 000, line 577; document 004, line 16.
     """
 
     def __init__(

@@ -20,8 +20,6 @@ def build_vocabulary(sentence: str) -> dict[str, int]:
 
     Returns:
         A dict from word to id, one entry per different word.
-
-    Source: document 002, line 18.
     """
     raise NotImplementedError
 
@@ -40,8 +38,6 @@ def encode(sentence: str, vocabulary: dict[str, int]) -> torch.Tensor:
 
     Raises:
         KeyError: a word is not in the vocabulary; the message names that word.
-
-    Source: document 002, line 27.
     """
     raise NotImplementedError
 
@@ -56,7 +52,5 @@ def embed(token_ids: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
 
     Returns:
         (T, d), in the dtype of the table: row t is the row of the table that `token_ids[t]` names.
-
-    Source: document 002, line 37, where `nn.Embedding` holds the table.
     """
     raise NotImplementedError

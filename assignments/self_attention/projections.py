@@ -20,8 +20,6 @@ def project_qkv(
     Returns:
         The tuple `(queries, keys, values)` of shapes (..., T, d_k), (..., T, d_k) and
         (..., T, d_v), in the dtype of the inputs.
-
-    Source: documents 000, line 237, and 003, line 249.
     """
     raise NotImplementedError
 
@@ -43,7 +41,5 @@ def project_qkv_left(
     Returns:
         The tuple `(queries, keys, values)` of shapes (..., T, d_k), (..., T, d_k) and
         (..., T, d_v), in the dtype of the inputs: tokens are rows again.
-
-    Source: document 002, lines 71 to 193.
     """
     raise NotImplementedError

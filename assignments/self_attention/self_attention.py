@@ -14,8 +14,6 @@ class SelfAttentionV1(nn.Module):
     Args:
         d_in: size of an input vector.
         d_out: size of queries, keys, values, and so of the context vectors.
-
-    Source: documents 000, line 253, and 003, line 315.
     """
 
     def __init__(self, d_in: int, d_out: int) -> None:
@@ -45,8 +43,6 @@ class SelfAttentionV2(nn.Module):
         d_in: size of an input vector.
         d_out: size of queries, keys, values, and so of the context vectors.
         qkv_bias: True gives each of the three layers a trained bias of shape (d_out,).
-
-    Source: documents 000, line 295, and 003, line 364.
     """
 
     def __init__(self, d_in: int, d_out: int, qkv_bias: bool = False) -> None:

@@ -16,8 +16,6 @@ def context_vector(weights: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
     Returns:
         (d,): the sum over s of `weights[s]` times `values[s]`. It has the dtype of the values and
         lets gradients flow to both arguments, which stay as they are.
-
-    Source: document 000, line 135; document 003, line 119; document 002, line 346.
     """
     raise NotImplementedError
 
@@ -35,8 +33,7 @@ def context_vectors(weights: torch.Tensor, values: torch.Tensor) -> torch.Tensor
         has the dtype of the values and lets gradients flow to both arguments, which stay as they
         are.
 
-    Source: Vaswani et al. 2017, equation 1 (the product with V); document 000, line 182;
-    document 003, line 192; document 004, line 562.
+    Source: Vaswani et al. 2017 (arXiv 1706.03762), equation 1 (the product with V).
     """
     raise NotImplementedError
 
@@ -52,7 +49,5 @@ def simplified_self_attention(inputs: torch.Tensor) -> torch.Tensor:
         (..., T, d): row t is the mixture of all rows, weighted by the softmax over the dot
         products of row t with each of them. No weight matrices and no scaling. The result has the
         dtype of the inputs and lets gradients flow; `inputs` stays as it is.
-
-    Source: document 000, lines 151 to 182; document 003, lines 135 to 192.
     """
     raise NotImplementedError

@@ -17,8 +17,6 @@ def normalize_by_sum(scores: torch.Tensor) -> torch.Tensor:
         (..., S): every row along the last dimension sums to one. A negative score stays a share of
         its row, with its sign. The result has the dtype of the scores and lets gradients flow;
         `scores` stays as it is.
-
-    Source: document 000, line 84; document 003, line 74.
     """
     raise NotImplementedError
 
@@ -32,8 +30,6 @@ def naive_softmax(scores: torch.Tensor) -> torch.Tensor:
     Returns:
         (..., S): positive, and every row along the last dimension sums to one. The result has the
         dtype of the scores and lets gradients flow; `scores` stays as it is.
-
-    Source: document 000, line 95; document 003, line 89.
     """
     raise NotImplementedError
 
@@ -53,7 +49,5 @@ def softmax(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
     Not allowed: torch's own softmax functions (`torch.softmax`, `Tensor.softmax`, `nn.Softmax`,
     `log_softmax`, `softmin` and their relatives), because this question is to build one.
     `torch.logsumexp` is allowed.
-
-    Source: document 000, line 112; document 003, line 105.
     """
     raise NotImplementedError

@@ -36,8 +36,7 @@ def add_and_norm(
     Not allowed: torch's layer norm (`nn.LayerNorm`, `F.layer_norm`, `torch.layer_norm`,
     `torch.native_layer_norm`), because it is the answer; mean, variance and root are fine.
 
-    Source: Vaswani et al. 2017, section 3.1; Ba et al. 2016, "Layer Normalization"; document 002,
-    line 518.
+    Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.1; Ba et al. 2016 (arXiv 1607.06450).
     """
     raise NotImplementedError
 
@@ -54,7 +53,7 @@ class EncoderBlock(nn.Module):
         num_heads: number of heads of the attention; it divides `d_model`.
         hidden_dim: size of the layer inside the feed-forward network.
 
-    Source: Vaswani et al. 2017, section 3.1; document 002, lines 472 to 587.
+    Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.1.
     """
 
     def __init__(self, d_model: int, num_heads: int, hidden_dim: int) -> None:

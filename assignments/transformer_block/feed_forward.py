@@ -17,7 +17,7 @@ class FeedForward(nn.Module):
         d_model: size D of a token, going in and coming out.
         hidden_dim: size of the layer in between, often four times D.
 
-    Source: Vaswani et al. 2017, section 3.3; document 002, line 551.
+    Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.3.
     """
 
     def __init__(self, d_model: int, hidden_dim: int) -> None:

@@ -20,7 +20,7 @@ class MultiHeadSelfAttention(nn.Module):
 
     Any way to compute the result is allowed, torch's own attention too.
 
-    Source: Vaswani et al. 2017, section 3.2.2; document 002, line 380.
+    Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.2.2.
     """
 
     def __init__(self, d_model: int, num_heads: int) -> None:

@@ -17,7 +17,7 @@ class CausalAttention(nn.Module):
     The layers are `W_query`, `W_key`, `W_value` (each `nn.Linear`) and `dropout`. Nothing else is
     trained. Whatever holds the causal mask goes along when the module is moved to another device.
 
-    Source: Vaswani et al. 2017, section 3.2.3; document 000, line 520; document 004, line 49.
+    Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.2.3.
     """
 
     def __init__(
@@ -25,6 +25,7 @@ class CausalAttention(nn.Module):
     ) -> None:
         super().__init__()
         ### BEGIN SOLUTION
+        # from document 000, line 520; document 004, line 49
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)  # weight (d_out, d_in)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)  # weight (d_out, d_in)
         self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)  # weight (d_out, d_in)

@@ -22,9 +22,10 @@ def dropout(x: torch.Tensor, p: float, training: bool = True) -> torch.Tensor:
     Not allowed: torch's own dropout (`torch.nn.Dropout`, `torch.nn.functional.dropout` and their
     relatives), because it is what this exercise builds. Random numbers from torch are allowed.
 
-    Source: Srivastava et al. 2014; document 000, lines 466 to 481.
+    Source: Srivastava et al. 2014, "Dropout" (JMLR 15).
     """
     ### BEGIN SOLUTION
+    # from document 000, lines 466 to 481
     if not 0 <= p <= 1:
         raise ValueError(f"the dropout probability lies between 0 and 1, got {p}")
     if not training or p == 0:
@@ -53,10 +54,9 @@ def dropout_attention_weights(
         to one again.
 
     torch's own dropout is allowed here; so is the function `dropout` above.
-
-    Source: document 000, lines 481 and 545.
     """
     ### BEGIN SOLUTION
+    # from document 000, lines 481 and 545
     kept = torch.nn.functional.dropout(weights, p, training)  # (..., T, S)
     return kept @ values  # (..., T, S) @ (..., S, d) -> (..., T, d)
     ### END SOLUTION

@@ -15,10 +15,9 @@ def causal_mask(num_tokens: int) -> torch.Tensor:
     Returns:
         (T, T), bool: entry [t, s] is True where token s lies in the future of token t (s > t).
         The diagonal is False, because a token may look at itself.
-
-    Source: document 000, line 421; document 004, line 508.
     """
     ### BEGIN SOLUTION
+    # from document 000, line 421; document 004, line 508
     everywhere = torch.ones(num_tokens, num_tokens, dtype=torch.bool)  # (T, T)
     return everywhere.triu(diagonal=1)  # (T, T), True above the diagonal
     ### END SOLUTION
@@ -33,10 +32,9 @@ def mask_and_renormalize(weights: torch.Tensor) -> torch.Tensor:
 
     Returns:
         (..., T, T), in the dtype of the weights: zero above the diagonal, every row sums to one.
-
-    Source: document 000, lines 367 to 406.
     """
     ### BEGIN SOLUTION
+    # from document 000, lines 367 to 406
     visible = weights.tril()  # (..., T, T), zero above the diagonal
     row_sums = visible.sum(dim=-1, keepdim=True)  # (..., T, 1)
     return visible / row_sums  # (..., T, T)
@@ -52,10 +50,9 @@ def mask_scores(scores: torch.Tensor) -> torch.Tensor:
     Returns:
         (..., T, T), in the dtype of the scores: future scores are minus infinity (the lowest number
         of the dtype does as well), the others are as they were. Judged after softmax.
-
-    Source: document 000, line 421.
     """
     ### BEGIN SOLUTION
+    # from document 000, line 421
     future = torch.ones_like(scores, dtype=torch.bool).triu(diagonal=1)  # (..., T, T)
     return scores.masked_fill(future, -torch.inf)  # (..., T, T)
     ### END SOLUTION
@@ -71,10 +68,10 @@ def causal_attention_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch
     Returns:
         (..., T, T), in the dtype of the inputs: zero above the diagonal, every row sums to one.
 
-    Source: Vaswani et al. 2017, sections 3.2.1 and 3.2.3; document 000, line 445; document 004,
-    lines 508 to 538.
+    Source: Vaswani et al. 2017 (arXiv 1706.03762), sections 3.2.1 and 3.2.3.
     """
     ### BEGIN SOLUTION
+    # from document 000, line 445; document 004, lines 508 to 538
     scores = queries @ keys.transpose(-2, -1)  # (..., T, d) @ (..., d, T) -> (..., T, T)
     future = torch.ones_like(scores, dtype=torch.bool).triu(diagonal=1)  # (..., T, T)
     scores = scores.masked_fill(future, -torch.inf)  # (..., T, T)

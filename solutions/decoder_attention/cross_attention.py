@@ -21,8 +21,8 @@ def padding_mask(lengths: torch.Tensor, num_keys: int) -> torch.Tensor:
     Returns:
         (B, S) bool, on the device of `lengths`: True where a key is padding.
 
-    Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.2.3; Dive into Deep Learning,
-    section 11.3.
+    Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.2.3; Dive into Deep Learning, section
+    11.3.
     """
     ### BEGIN SOLUTION
     positions = torch.arange(num_keys, device=lengths.device)  # (S,)

@@ -101,7 +101,7 @@ class CachedAttention(nn.Module):
 
     Nothing of a call stays in the module: all state is in `past`.
 
-    Source: Su et al. 2021 (arXiv 2104.09864), section 3.4.2; document 001, line 82.
+    Source: Su et al. 2021 (arXiv 2104.09864), section 3.4.2.
     """
 
     def __init__(self, d_model: int, num_heads: int) -> None:
@@ -113,6 +113,7 @@ class CachedAttention(nn.Module):
         """
         super().__init__()
         ### BEGIN SOLUTION
+        # from document 001, line 82
         self.num_heads = num_heads
         self.head_dim = d_model // num_heads
         self.W_query = nn.Linear(d_model, d_model)

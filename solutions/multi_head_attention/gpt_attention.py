@@ -21,8 +21,6 @@ class CausalSelfAttention(nn.Module):
 
     These four linear layers hold all trainable weights. Whatever holds the causal mask is no
     trainable parameter and goes along when the module is moved to another device.
-
-    Source: document 001, line 58.
     """
 
     def __init__(self, config: Any) -> None:
@@ -35,6 +33,7 @@ class CausalSelfAttention(nn.Module):
         """
         super().__init__()
         ### BEGIN SOLUTION
+        # from document 001, line 58
         self.n_head = config.n_head
         self.key = nn.Linear(config.n_embd, config.n_embd)
         self.query = nn.Linear(config.n_embd, config.n_embd)

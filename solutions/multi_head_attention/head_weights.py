@@ -18,10 +18,9 @@ def project_heads(inputs: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
 
     Returns:
         (H, T, d_out), in the dtype of the inputs.
-
-    Source: document 002, lines 669 to 802.
     """
     ### BEGIN SOLUTION
+    # from document 002, lines 669 to 802
     num_heads = weights.shape[0]
     repeated = inputs.repeat(num_heads, 1, 1)  # (H, T, d_in)
     return torch.bmm(repeated, weights.permute(0, 2, 1))  # (H, T, d_in) @ (H, d_in, d_out)
@@ -45,10 +44,9 @@ def per_head_attention(
     Returns:
         (T, H * d_v), in the dtype of the inputs: first the d_v numbers of head 0, then those of
         head 1. The scores are divided by the square root of d_k.
-
-    Source: document 002, lines 669 to 850.
     """
     ### BEGIN SOLUTION
+    # from document 002, lines 669 to 850
     num_heads, d_k, _ = W_query.shape
     queries = inputs @ W_query.transpose(1, 2)  # (T, d_in) @ (H, d_in, d_k) -> (H, T, d_k)
     keys = inputs @ W_key.transpose(1, 2)  # (H, T, d_k)
@@ -72,10 +70,9 @@ def slice_value_heads(weights: torch.Tensor, values: torch.Tensor, num_heads: in
     Returns:
         (T, H * (d_v // H)), in the dtype of the values: the contexts of the slices side by side.
         Columns that are left over are left out.
-
-    Source: document 002, lines 613 to 632.
     """
     ### BEGIN SOLUTION
+    # from document 002, lines 613 to 632
     head_dim = values.shape[1] // num_heads
     contexts = []
     for head in range(num_heads):

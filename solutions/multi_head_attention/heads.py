@@ -21,10 +21,9 @@ def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
 
     Raises:
         ValueError: D is not a multiple of `num_heads`.
-
-    Source: document 000, lines 876 to 909; document 001, line 21; document 004, lines 354 to 427.
     """
     ### BEGIN SOLUTION
+    # from document 000, lines 876 to 909; document 001, line 21; document 004, lines 354 to 427
     batch, num_tokens, size = x.shape  # (B, T, D)
     if size % num_heads != 0:
         raise ValueError(f"{size} columns can't be shared equally by {num_heads} heads")
@@ -41,10 +40,9 @@ def merge_heads(x: torch.Tensor) -> torch.Tensor:
 
     Returns:
         (B, T, H * d), in the dtype of `x`: first the d numbers of head 0, then those of head 1.
-
-    Source: document 000, line 719; document 001, line 96; document 004, lines 590 to 611.
     """
     ### BEGIN SOLUTION
+    # from document 000, line 719; document 001, line 96; document 004, lines 590 to 611
     batch, num_heads, num_tokens, head_dim = x.shape  # (B, H, T, d)
     by_token = x.transpose(1, 2)  # (B, T, H, d)
     return by_token.reshape(batch, num_tokens, num_heads * head_dim)  # (B, T, H * d)
@@ -65,9 +63,10 @@ def causal_head_attention(
         (B, H, T, d), in the dtype of the arguments: the scores are divided by the square root of
         the head size d, each token attends to itself and to earlier ones.
 
-    Source: Vaswani et al. 2017, section 3.2; document 004, lines 487 to 562.
+    Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.2.
     """
     ### BEGIN SOLUTION
+    # from document 004, lines 487 to 562
     num_tokens, head_dim = queries.shape[-2:]
     scores = queries @ keys.transpose(-2, -1) / math.sqrt(head_dim)  # (B, H, T, T)
     everything = torch.ones(num_tokens, num_tokens, dtype=torch.bool, device=scores.device)

@@ -22,7 +22,7 @@ class MultiHeadAttention(nn.Module):
     These four linear layers hold all trainable weights. Whatever holds the causal mask is no
     trainable parameter and goes along when the module is moved to another device.
 
-    Source: Vaswani et al. 2017, section 3.2.2; document 000, line 637; document 004, line 131.
+    Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.2.2.
     """
 
     def __init__(
@@ -49,6 +49,7 @@ class MultiHeadAttention(nn.Module):
         """
         super().__init__()
         ### BEGIN SOLUTION
+        # from document 000, line 637; document 004, line 131
         if d_out % num_heads != 0:
             raise ValueError(f"d_out = {d_out} is not a multiple of num_heads = {num_heads}")
         self.num_heads = num_heads

@@ -16,8 +16,6 @@ class MultiHeadAttentionWrapper(nn.Module):
     Attributes:
         heads: `nn.ModuleList` of `num_heads` heads of the part `CausalAttention`. The trainable
             weights are those of the heads and no others: `heads.0.W_query.weight` and so on.
-
-    Source: document 000, line 577; document 004, line 16.
     """
 
     def __init__(
@@ -41,6 +39,7 @@ class MultiHeadAttentionWrapper(nn.Module):
         """
         super().__init__()
         ### BEGIN SOLUTION
+        # from document 000, line 577; document 004, line 16
         self.heads = nn.ModuleList(
             CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
             for _ in range(num_heads)

@@ -20,10 +20,9 @@ def build_vocabulary(sentence: str) -> dict[str, int]:
 
     Returns:
         A dict from word to id, one entry per different word.
-
-    Source: document 002, line 18.
     """
     ### BEGIN SOLUTION
+    # from document 002, line 18
     words = sorted(sentence.replace(",", "").split())
     return {word: position for position, word in enumerate(words)}  # the last occurrence stays
     ### END SOLUTION
@@ -43,10 +42,9 @@ def encode(sentence: str, vocabulary: dict[str, int]) -> torch.Tensor:
 
     Raises:
         KeyError: a word is not in the vocabulary; the message names that word.
-
-    Source: document 002, line 27.
     """
     ### BEGIN SOLUTION
+    # from document 002, line 27
     words = sentence.replace(",", "").split()
     return torch.tensor([vocabulary[word] for word in words], dtype=torch.int64)  # (T,)
     ### END SOLUTION
@@ -62,9 +60,8 @@ def embed(token_ids: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
 
     Returns:
         (T, d), in the dtype of the table: row t is the row of the table that `token_ids[t]` names.
-
-    Source: document 002, line 37, where `nn.Embedding` holds the table.
     """
     ### BEGIN SOLUTION
+    # from document 002, line 37, where `nn.Embedding` holds the table
     return table[token_ids]  # (V, d) -> (T, d)
     ### END SOLUTION

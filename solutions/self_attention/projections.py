@@ -20,10 +20,9 @@ def project_qkv(
     Returns:
         The tuple `(queries, keys, values)` of shapes (..., T, d_k), (..., T, d_k) and
         (..., T, d_v), in the dtype of the inputs.
-
-    Source: documents 000, line 237, and 003, line 249.
     """
     ### BEGIN SOLUTION
+    # from documents 000, line 237, and 003, line 249
     queries = inputs @ W_query  # (..., T, d_in) @ (d_in, d_k) -> (..., T, d_k)
     keys = inputs @ W_key  # (..., T, d_in) @ (d_in, d_k) -> (..., T, d_k)
     values = inputs @ W_value  # (..., T, d_in) @ (d_in, d_v) -> (..., T, d_v)
@@ -48,10 +47,9 @@ def project_qkv_left(
     Returns:
         The tuple `(queries, keys, values)` of shapes (..., T, d_k), (..., T, d_k) and
         (..., T, d_v), in the dtype of the inputs: tokens are rows again.
-
-    Source: document 002, lines 71 to 193.
     """
     ### BEGIN SOLUTION
+    # from document 002, lines 71 to 193
     queries = inputs @ W_query.T  # (..., T, d_in) @ (d_in, d_k) -> (..., T, d_k)
     keys = inputs @ W_key.T  # (..., T, d_in) @ (d_in, d_k) -> (..., T, d_k)
     values = inputs @ W_value.T  # (..., T, d_in) @ (d_in, d_v) -> (..., T, d_v)

@@ -13,9 +13,10 @@ def scale_scores(scores: torch.Tensor, d_k: int) -> torch.Tensor:
     Returns:
         (..., T, S), in the dtype of the scores.
 
-    Source: Vaswani et al. 2017, section 3.2.1; documents 003, line 291, and 004, line 524.
+    Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.2.1.
     """
     ### BEGIN SOLUTION
+    # from documents 003, line 291, and 004, line 524
     return scores / d_k**0.5  # (..., T, S)
     ### END SOLUTION
 
@@ -31,10 +32,10 @@ def attention_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor
         (..., T, S), in the dtype of the queries: row t holds the weights of query t; they are
         positive and sum to one. There is no mask.
 
-    Source: Vaswani et al. 2017, equation 1; documents 000, line 350, 003, line 291, and
-    002, line 313.
+    Source: Vaswani et al. 2017 (arXiv 1706.03762), equation 1.
     """
     ### BEGIN SOLUTION
+    # from documents 000, line 350, 003, line 291, and 002, line 313
     scores = queries @ keys.transpose(-2, -1)  # (..., T, d) @ (..., d, S) -> (..., T, S)
     scaled = scores / queries.shape[-1] ** 0.5  # (..., T, S)
     return torch.softmax(scaled, dim=-1)  # (..., T, S), each row sums to one
@@ -57,9 +58,10 @@ def scaled_dot_product_attention(
 
     Not allowed: torch's own `scaled_dot_product_attention`, because this exercise builds it.
 
-    Source: Vaswani et al. 2017, equation 1; documents 003, line 302, and 000, line 253.
+    Source: Vaswani et al. 2017 (arXiv 1706.03762), equation 1.
     """
     ### BEGIN SOLUTION
+    # from documents 003, line 302, and 000, line 253
     scores = queries @ keys.transpose(-2, -1)  # (..., T, d) @ (..., d, S) -> (..., T, S)
     weights = torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)  # (..., T, S)
     return weights @ values  # (..., T, S) @ (..., S, d_v) -> (..., T, d_v)

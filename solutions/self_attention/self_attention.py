@@ -14,13 +14,12 @@ class SelfAttentionV1(nn.Module):
     Args:
         d_in: size of an input vector.
         d_out: size of queries, keys, values, and so of the context vectors.
-
-    Source: documents 000, line 253, and 003, line 315.
     """
 
     def __init__(self, d_in: int, d_out: int) -> None:
         super().__init__()
         ### BEGIN SOLUTION
+        # from documents 000, line 253, and 003, line 315
         self.W_query = nn.Parameter(torch.randn(d_in, d_out))
         self.W_key = nn.Parameter(torch.randn(d_in, d_out))
         self.W_value = nn.Parameter(torch.randn(d_in, d_out))
@@ -56,13 +55,12 @@ class SelfAttentionV2(nn.Module):
         d_in: size of an input vector.
         d_out: size of queries, keys, values, and so of the context vectors.
         qkv_bias: True gives each of the three layers a trained bias of shape (d_out,).
-
-    Source: documents 000, line 295, and 003, line 364.
     """
 
     def __init__(self, d_in: int, d_out: int, qkv_bias: bool = False) -> None:
         super().__init__()
         ### BEGIN SOLUTION
+        # from documents 000, line 295, and 003, line 364
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)

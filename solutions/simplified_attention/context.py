@@ -16,10 +16,9 @@ def context_vector(weights: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
     Returns:
         (d,): the sum over s of `weights[s]` times `values[s]`. It has the dtype of the values and
         lets gradients flow to both arguments, which stay as they are.
-
-    Source: document 000, line 135; document 003, line 119; document 002, line 346.
     """
     ### BEGIN SOLUTION
+    # from document 000, line 135; document 003, line 119; document 002, line 346
     return weights @ values  # (S,) @ (S, d) -> (d,)
     ### END SOLUTION
 
@@ -37,10 +36,10 @@ def context_vectors(weights: torch.Tensor, values: torch.Tensor) -> torch.Tensor
         has the dtype of the values and lets gradients flow to both arguments, which stay as they
         are.
 
-    Source: Vaswani et al. 2017, equation 1 (the product with V); document 000, line 182;
-    document 003, line 192; document 004, line 562.
+    Source: Vaswani et al. 2017 (arXiv 1706.03762), equation 1 (the product with V).
     """
     ### BEGIN SOLUTION
+    # from document 000, line 182; document 003, line 192; document 004, line 562
     return weights @ values  # (..., T, S) @ (..., S, d) -> (..., T, d)
     ### END SOLUTION
 
@@ -56,10 +55,9 @@ def simplified_self_attention(inputs: torch.Tensor) -> torch.Tensor:
         (..., T, d): row t is the mixture of all rows, weighted by the softmax over the dot
         products of row t with each of them. No weight matrices and no scaling. The result has the
         dtype of the inputs and lets gradients flow; `inputs` stays as it is.
-
-    Source: document 000, lines 151 to 182; document 003, lines 135 to 192.
     """
     ### BEGIN SOLUTION
+    # from document 000, lines 151 to 182; document 003, lines 135 to 192
     scores = inputs @ inputs.transpose(-2, -1)  # (..., T, d) @ (..., d, T) -> (..., T, T)
     weights = torch.softmax(scores, dim=-1)  # (..., T, T), each row sums to one
     return weights @ inputs  # (..., T, T) @ (..., T, d) -> (..., T, d)

@@ -17,10 +17,9 @@ def query_scores(inputs: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
         (T,): entry i is the dot product of `inputs[i]` and `query`, neither scaled nor
         normalised. It has the dtype of the inputs and lets gradients flow to both arguments, which
         stay as they are.
-
-    Source: document 000, line 63; document 003, line 59.
     """
     ### BEGIN SOLUTION
+    # from document 000, line 63; document 003, line 59
     return inputs @ query  # (T, d) @ (d,) -> (T,)
     ### END SOLUTION
 
@@ -37,9 +36,9 @@ def attention_scores(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
         normalised. It has the dtype of the inputs and lets gradients flow to both arguments, which
         stay as they are.
 
-    Source: Vaswani et al. 2017, section 3.2.1 (the product before scaling); document 000, line 151;
-    document 004, line 487.
+    Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.2.1 (the product before scaling).
     """
     ### BEGIN SOLUTION
+    # from document 000, line 151; document 004, line 487
     return queries @ keys.transpose(-2, -1)  # (..., T, d) @ (..., d, S) -> (..., T, S)
     ### END SOLUTION

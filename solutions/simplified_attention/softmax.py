@@ -17,10 +17,9 @@ def normalize_by_sum(scores: torch.Tensor) -> torch.Tensor:
         (..., S): every row along the last dimension sums to one. A negative score stays a share of
         its row, with its sign. The result has the dtype of the scores and lets gradients flow;
         `scores` stays as it is.
-
-    Source: document 000, line 84; document 003, line 74.
     """
     ### BEGIN SOLUTION
+    # from document 000, line 84; document 003, line 74
     totals = scores.sum(dim=-1, keepdim=True)  # (..., 1)
     return scores / totals  # (..., S)
     ### END SOLUTION
@@ -35,10 +34,9 @@ def naive_softmax(scores: torch.Tensor) -> torch.Tensor:
     Returns:
         (..., S): positive, and every row along the last dimension sums to one. The result has the
         dtype of the scores and lets gradients flow; `scores` stays as it is.
-
-    Source: document 000, line 95; document 003, line 89.
     """
     ### BEGIN SOLUTION
+    # from document 000, line 95; document 003, line 89
     exponentials = torch.exp(scores)  # (..., S)
     return exponentials / exponentials.sum(dim=-1, keepdim=True)  # (..., S)
     ### END SOLUTION
@@ -59,10 +57,9 @@ def softmax(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
     Not allowed: torch's own softmax functions (`torch.softmax`, `Tensor.softmax`, `nn.Softmax`,
     `log_softmax`, `softmin` and their relatives), because this question is to build one.
     `torch.logsumexp` is allowed.
-
-    Source: document 000, line 112; document 003, line 105.
     """
     ### BEGIN SOLUTION
+    # from document 000, line 112; document 003, line 105
     # a common factor in numerator and denominator cancels: exp(-largest) makes the top score exp(0)
     largest = scores.amax(dim=dim, keepdim=True)  # 1 along dim
     exponentials = torch.exp(scores - largest)  # the shape of scores, all in [0, 1]

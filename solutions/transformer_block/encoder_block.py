@@ -36,10 +36,10 @@ def add_and_norm(
     Not allowed: torch's layer norm (`nn.LayerNorm`, `F.layer_norm`, `torch.layer_norm`,
     `torch.native_layer_norm`), because it is the answer; mean, variance and root are fine.
 
-    Source: Vaswani et al. 2017, section 3.1; Ba et al. 2016, "Layer Normalization"; document 002,
-    line 518.
+    Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.1; Ba et al. 2016 (arXiv 1607.06450).
     """
     ### BEGIN SOLUTION
+    # from document 002, line 518
     total = x + sublayer_output  # (..., D)
     mean = total.mean(dim=-1, keepdim=True)  # (..., 1)
     variance = total.var(dim=-1, keepdim=True, unbiased=False)  # (..., 1)
@@ -60,12 +60,13 @@ class EncoderBlock(nn.Module):
         num_heads: number of heads of the attention; it divides `d_model`.
         hidden_dim: size of the layer inside the feed-forward network.
 
-    Source: Vaswani et al. 2017, section 3.1; document 002, lines 472 to 587.
+    Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.1.
     """
 
     def __init__(self, d_model: int, num_heads: int, hidden_dim: int) -> None:
         super().__init__()
         ### BEGIN SOLUTION
+        # from document 002, lines 472 to 587
         self.attention = MultiHeadSelfAttention(d_model, num_heads)
         self.norm1 = nn.LayerNorm(d_model)
         self.feed_forward = FeedForward(d_model, hidden_dim)

@@ -17,12 +17,13 @@ class FeedForward(nn.Module):
         d_model: size D of a token, going in and coming out.
         hidden_dim: size of the layer in between, often four times D.
 
-    Source: Vaswani et al. 2017, section 3.3; document 002, line 551.
+    Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.3.
     """
 
     def __init__(self, d_model: int, hidden_dim: int) -> None:
         super().__init__()
         ### BEGIN SOLUTION
+        # from document 002, line 551
         self.linear1 = nn.Linear(d_model, hidden_dim)
         self.relu = nn.ReLU()
         self.linear2 = nn.Linear(hidden_dim, d_model)

@@ -20,12 +20,13 @@ class MultiHeadSelfAttention(nn.Module):
 
     Any way to compute the result is allowed, torch's own attention too.
 
-    Source: Vaswani et al. 2017, section 3.2.2; document 002, line 380.
+    Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.2.2.
     """
 
     def __init__(self, d_model: int, num_heads: int) -> None:
         super().__init__()
         ### BEGIN SOLUTION
+        # from document 002, line 380
         self.num_heads = num_heads
         self.head_dim = d_model // num_heads
         self.W_query = nn.Linear(d_model, d_model)

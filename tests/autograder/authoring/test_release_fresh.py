@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -24,3 +25,10 @@ def test_assignments_are_fresh(course: Course) -> None:
 def test_assignments_tell_nothing_hidden(course: Course) -> None:
     leaks = [str(leak) for leak in find_leaks(course)]
     assert not leaks, "\n".join(leaks)
+
+
+def test_no_student_is_sent_to_a_document_that_only_the_course_has(course: Course) -> None:
+    files = [path for path in (course.root / "assignments").rglob("*") if path.is_file()]
+    cited = re.compile(r"documents? \d{3}\b")
+    assert len(files) > 50
+    assert not [path for path in files if cited.search(path.read_text(encoding="utf-8"))]
