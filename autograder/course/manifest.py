@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import ast
-import contextlib
-import hashlib
-import io
 import json
-import tokenize
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +20,7 @@ MISTAKES = "mistakes.json"
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Title, exercises in teaching order, and the digest of each untouched module.
+    """Title, and exercises in teaching order.
 
     `points` are those of each question, `signatures` how a question, and the `forward` of a class,
     is called; `due` is the due date as the course wrote it; `graded` says what grading tries of a
@@ -33,7 +29,6 @@ class Manifest:
 
     title: str
     exercises: tuple[str, ...]
-    stubs: Mapping[str, str]
     points: Mapping[str, float] = field(default_factory=dict)
     signatures: Mapping[str, str] = field(default_factory=dict)
     due: str | None = None
@@ -48,7 +43,6 @@ def read_manifest(folder: Path) -> Manifest:
         return Manifest(
             document["title"],
             tuple(document["exercises"]),
-            document["stubs"],
             document.get("points", {}),
             document.get("signatures", {}),
             document.get("due"),
@@ -82,7 +76,6 @@ def manifest_text(
         "signatures": {
             call: text for stub in stubs.values() for call, text in signatures_in(stub).items()
         },
-        "stubs": {name: digest_of(text) for name, text in sorted(stubs.items())},
     }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
@@ -143,15 +136,3 @@ def _arguments(function: ast.FunctionDef) -> str:
         if isinstance(argument, ast.arg):
             argument.annotation = None
     return ast.unparse(plain.args)
-
-
-def digest_of(text: str) -> str:
-    """A digest of code that comments, blank lines and line endings do not change."""
-    lines = text.splitlines()
-    with contextlib.suppress(tokenize.TokenError, SyntaxError):
-        for token in tokenize.generate_tokens(io.StringIO("\n".join(lines) + "\n").readline):
-            if token.type == tokenize.COMMENT:
-                row, column = token.start
-                lines[row - 1] = lines[row - 1][:column]
-    code = "\n".join(line.rstrip() for line in lines if line.strip())
-    return "sha256:" + hashlib.sha256(code.encode("utf-8", "surrogatepass")).hexdigest()

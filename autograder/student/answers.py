@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..course.manifest import digest_of
 from ..errors import SubmissionError
-from ..submission import module_of_notebook
+from ..submission import is_unanswered, module_of_notebook
 from ..submission.text import decoded
 from .advice import Context, advice, said_by
 from .explaining import place_lines
@@ -48,10 +47,8 @@ class Executed:
     runs: bool = True
 
 
-def answer_of(
-    folder: Path, exercise: str, questions: Sequence[str], stub: str | None
-) -> Answer | None:
-    """The module, unless it is the untouched stub; then the notebook. None where there is neither.
+def answer_of(folder: Path, exercise: str, questions: Sequence[str]) -> Answer | None:
+    """The module, unless it answers no question; then the notebook. None where there is neither.
 
     Raises `SubmissionError` for a file that can't be read.
     """
@@ -61,7 +58,7 @@ def answer_of(
     text = _read_module(module)
     if not notebook.is_file():
         return Answer(module, text)
-    if digest_of(text) == stub:
+    if is_unanswered(text, questions):
         return _notebook(notebook, questions)
     if not _was_answered(notebook, questions):
         return Answer(module, text)

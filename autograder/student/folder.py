@@ -80,7 +80,7 @@ def _check(
     suite = folder / "checks" / f"test_{name}.py"
     questions = tuple(points_of(suite))
     try:
-        answer = answer_of(folder, name, questions, manifest.stubs.get(name))
+        answer = answer_of(folder, name, questions)
     except SubmissionError as error:
         return CheckedExercise(name, None, _all(Standing.HIDDEN, questions), problem=str(error))
     if answer is None:
@@ -130,7 +130,7 @@ def trace_folder(folder: Path, question: str) -> str:
     manifest = read_manifest(folder)
     ((exercise, _),) = _chosen(folder, manifest, [question]).items()
     suite = folder / "checks" / f"test_{exercise}.py"
-    answer = answer_of(folder, exercise, tuple(points_of(suite)), manifest.stubs.get(exercise))
+    answer = answer_of(folder, exercise, tuple(points_of(suite)))
     executed = execute(answer) if answer is not None else None
     if answer is None or executed is None or executed.problem:
         raise UserError(executed.problem if executed else f"no file of {exercise} is here")

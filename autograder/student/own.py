@@ -43,7 +43,7 @@ def _own(question: str, folder: Path) -> Any:
     if result.standing is not Standing.PASSED:
         raise UserError(f"run  autograder check {question}  to see what your answer lacks")
     questions = questions_of(folder, manifest)[checked.exercise]
-    answer = answer_of(folder, checked.exercise, questions, manifest.stubs.get(checked.exercise))
+    answer = answer_of(folder, checked.exercise, questions)
     if answer is None:
         raise UserError(f"{checked.exercise} has no answer")
     _say("✓", f"{question}: your own, from {answer.path.name}")

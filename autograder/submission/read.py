@@ -20,6 +20,7 @@ from .opened import read_bytes
 from .similar import hints
 from .statement import statements_of
 from .text import NOT_PYTHON, decoded, fault_of, in_words, parsed
+from .unanswered import is_unanswered
 
 _CLEAR = "clear all outputs and submit your own code only"
 
@@ -43,7 +44,7 @@ class SubmittedExercise:
 
 
 def read_exercise(folder: Path, exercise: Exercise) -> SubmittedExercise:
-    """The module `<exercise>.py` unless it is the untouched stub or empty, else `<exercise>.ipynb`.
+    """The module `<exercise>.py` unless it answers no question, else `<exercise>.ipynb`.
 
     Never raises for what a student may submit: a file that can't be read gives UNREADABLE with a
     note that says what to submit instead.
@@ -53,7 +54,8 @@ def read_exercise(folder: Path, exercise: Exercise) -> SubmittedExercise:
         answers = _read(module, exercise, _module)
         if not _is_file(notebook):
             return answers
-        if answers.status is not ExerciseStatus.GRADED or not _is_untouched(answers.text, exercise):
+        names = [question.name for question in exercise.questions]
+        if answers.status is not ExerciseStatus.GRADED or not is_unanswered(answers.text, names):
             note = f"{module.name} was changed, so it counts and {notebook.name} does not"
             return replace(answers, notes=(*answers.notes, note))
     if _is_file(notebook):
@@ -173,14 +175,4 @@ def _is_file(path: Path) -> bool:
     try:
         return stat.S_ISREG(os.lstat(path).st_mode)
     except (OSError, ValueError):
-        return False
-
-
-def _is_untouched(text: str, exercise: Exercise) -> bool:
-    """Whether a module is the stub, or empty."""
-    try:
-        tree = parsed(text)
-        stub = parsed(exercise.stub.read_text(encoding="utf-8"))
-        return not tree.body or ast.dump(tree) == ast.dump(stub)
-    except (OSError, *NOT_PYTHON):
         return False

@@ -434,6 +434,14 @@ LAYERS = [
 BOTH_FORMS = [
     Accident("stub_beside_a_notebook", {f"{SCORES}.py": b"", f"{SCORES}.ipynb": notebook(GOOD)}),
     Accident(
+        "stub_with_notes_in_it_beside_a_notebook",
+        {
+            f"{SCORES}.py": f"import math\n{STUB}{QUERY.replace('return', 'scores =')}"
+            f"    raise NotImplementedError\n{STUB.replace('query', 'attention')}".encode(),
+            f"{SCORES}.ipynb": notebook(GOOD),
+        },
+    ),
+    Accident(
         "changed_module_beside_a_notebook",
         {f"{SCORES}.py": GOOD.encode(), f"{SCORES}.ipynb": notebook(STUB)},
         said="scores.ipynb does not",

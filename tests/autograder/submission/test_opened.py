@@ -56,7 +56,6 @@ _OTHERS = {
     "results/merge.py": "the results",
     "submission/bounded.py": "/proc",
     "submission/opened.py": "the place",
-    "submission/read.py": "stubs of the course",
 }
 _OPENS = {"open", "read_text", "read_bytes"}
 
