@@ -3,25 +3,30 @@
     python tools/soak_verdicts.py [--times 300] [--jobs 2] [--minutes M] [--seed S]
 
 All solutions and alternatives are judged by the hidden suites in this process, each time with
-other inputs and other random numbers. Ends with 1 at a refusal; its seed is printed, so that it can
-be looked at again with `--times 1 --seed`.
+other inputs and other random numbers. What a solution gives to a softmax is watched as well: scores
+of 50 or more are asked of few questions only, so a plain `exp` is right in the others. Ends with
+1 at a refusal; its seed is printed, so that it can be looked at again with `--times 1 --seed`.
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
 import multiprocessing
 import secrets
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from autograder.course import Course, find_root, load_course
 from autograder.grading.judging.suites import SuiteRunner, collect_suites
@@ -29,8 +34,14 @@ from autograder.grading.validation.cases import Case, cases_of
 from autograder.records import Exercise
 from autograder.suite.local import LocalImplementation
 
-#: repetitions between two reports
-_AT_ONCE = 20
+#: repetitions between two reports: about a minute of CPU, so that `--minutes` is kept
+_AT_ONCE = 2
+#: scores of this size and more are asked ...
+_LARGE = 50.0
+#: ... of these questions only
+_ASKED_LARGE = {"softmax", "attend_block", "merge_blocks", "blockwise_attention"}
+#: what turns scores into weights
+_SOFTMAX = {"softmax", "exp", "logsumexp"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +63,13 @@ def main(arguments: Sequence[str]) -> int:
     with ProcessPoolExecutor(options.jobs, mp_context=fork) as pool:
         while times < options.times and time.monotonic() < end:
             seeds = range(first + times, first + min(times + _AT_ONCE, options.times))
-            done += pool.map(_judge, *zip(*_tasks(course, seeds), strict=True))
+            new = list(pool.map(_judge, *zip(*_tasks(course, seeds), strict=True)))
+            done += new
             times += len(seeds)
+            for refusal in (text for item in new for text in item.refusals):
+                print(refusal)
             _say(times, first, done)
-    refusals = [text for item in done for text in item.refusals]
-    print("\n".join(refusals))
-    return 1 if refusals else 0
+    return 1 if any(item.refusals for item in done) else 0
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
@@ -78,6 +90,7 @@ def _tasks(course: Course, seeds: range) -> Iterator[tuple[Course, Exercise, ran
 def _judge(course: Course, exercise: Exercise, seeds: range) -> Done:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")  # what torch says about unusual answers
+    logging.getLogger("torch._dynamo").setLevel(logging.ERROR)  # compiled ones: many shapes
     right = [
         case
         for case in cases_of(course, exercise, ["module"])
@@ -99,10 +112,32 @@ def _judge_case(runner: SuiteRunner, case: Case, seeds: range) -> Done:
     for seed in seeds:
         torch.default_generator.manual_seed(seed)  # the other devices' take a millisecond
         for name in names:
-            outcome = runner.first_failure(case.exercise.hidden_suite, name, answer, seed)
+            with _Scores() if case.kind == "solution" else nullcontext() as scores:
+                outcome = runner.first_failure(case.exercise.hidden_suite, name, answer, seed)
             if outcome is not None:
                 refusals.append(f"{case.label}, seed {seed}, {outcome.name}: {outcome.failure}")
+            if scores and scores.largest >= _LARGE and name not in _ASKED_LARGE:
+                refusals.append(f"{name}, seed {seed}: asked with scores of {scores.largest:.1f}")
     return Done(len(seeds) * len(names), tuple(refusals))
+
+
+class _Scores(TorchFunctionMode):
+    """Remembers the largest finite score that anything turned into weights."""
+
+    largest = 0.0
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        if getattr(func, "__name__", "") in _SOFTMAX:
+            scores = args[0].detach().abs()
+            finite = scores[scores.isfinite()]
+            self.largest = max(self.largest, float(finite.max()) if len(finite) else 0.0)
+        return func(*args, **(kwargs or {}))
 
 
 def _say(times: int, first: int, done: Sequence[Done]) -> None:

@@ -136,7 +136,7 @@ class no_last_norm(_Block):
         return x + self.feed_forward(x)
 
 
-@intended("EncoderBlock", "eps of 1e-6")
+@intended("EncoderBlock", "eps of 1e-3", "the_norm_has_another_eps_than_the_one_asked_for")
 class another_eps(_Block):
     def __init__(self, d_model, num_heads, hidden_dim):
         super().__init__(d_model, num_heads, hidden_dim)
