@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -27,6 +27,17 @@ def defer() -> None:
 def never_compile() -> None:
     """Makes `torch.compile` give back what it is given: a worker has no place to compile in."""
     torch.compile = _as_it_is
+
+
+@contextlib.contextmanager
+def not_compiling() -> Iterator[None]:
+    """The same for a while: for code of our own that a process which is not ours loads."""
+    before = torch.compile
+    never_compile()
+    try:
+        yield
+    finally:
+        torch.compile = before
 
 
 def _as_it_is(model: Callable[..., Any] | None = None, **settings: Any) -> Callable[..., Any]:
