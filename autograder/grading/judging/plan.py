@@ -27,7 +27,7 @@ from .requests import AskedImplementation
 from .suites import SuiteRunner
 from .verdicts import TestOutcome
 
-#: a test that asks for more bytes than this is asked call by call; the largest of ours asks for 2 MB.
+#: a test that asks for more bytes than this is asked call by call; the largest one asks for 2 MB.
 #: With 256 KB it was two tests of `simplified_attention`, and an eighth of a submission's CPU
 _MAX_BYTES = 1 << 22
 
