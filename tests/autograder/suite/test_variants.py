@@ -9,7 +9,7 @@ import torch
 
 from autograder.suite.variants import variants_in
 
-_COMPILED = '''
+_COMPILED = """
 import torch
 from autograder.suite.variants import alternative
 
@@ -18,7 +18,7 @@ from autograder.suite.variants import alternative
 @torch.compile(backend="eager")
 def compiled(x):
     return x + x
-'''
+"""
 
 
 def test_a_compiled_variant_is_read_as_it_is(tmp_path: Path) -> None:
