@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Mapping
+from importlib import resources
+from string import Template
 from typing import Any
 
 import jupytext
@@ -16,16 +18,19 @@ from .ipynb import Cell, Notebook, code_cell, markdown_cell, notebook_of
 from .parts import ModuleParts
 
 SETUP = "setup"
+#: of the cell that finds our package where it is not installed
+BRING_CHECKS = "bring_checks"
 _IMPORT_CHECK = """\
 try:
     from autograder.student import check, hint, trace
-except ModuleNotFoundError:
-    raise ImportError("the exercises are not installed here: see part 1 of README.md") from None"""
+except ModuleNotFoundError as error:
+    raise ImportError(f"{error}: run the cell above, it says what to do") from None"""
 _KEPT_METADATA = ("tags",)
 #: the tag of a cell that only draws: its code is folded away
 _HIDDEN = "hide-input"
 #: the first line is all that is seen of a folded cell; a longer one makes a phone's page too wide
 _FOLDED = "# draws the picture"
+_FOLDED_CELL = {"jupyter": {"source_hidden": True}}
 
 
 def source_notebook(
@@ -33,15 +38,15 @@ def source_notebook(
 ) -> Notebook:
     """The notebook that nbgrader's `generate_assignment` reads.
 
-    The setup cell and the check cells are locked: nbgrader puts them back as they were, whatever a
-    student does to them. Raises `ContentError` that names the line of the words.
+    The first two cells and the check cells are locked: nbgrader puts them back as they were,
+    whatever a student does to them. Raises `ContentError` that names the line of the words.
     """
     text = _words(exercise)
     cells: list[Cell] = []
     answered: set[str] = set()
     for cell in _read(exercise, text):
         if cell["cell_type"] == "code" and not any(made["id"] == SETUP for made in cells):
-            cells.append(_setup_cell(parts))
+            cells += [_bring_cell(exercise.assignment), _setup_cell(parts)]
         question = cell["metadata"].get("question")
         if question is None:
             cells.append(_word_cell(exercise, text, cell))
@@ -72,6 +77,13 @@ def _read(exercise: Exercise, text: str) -> list[Cell]:
         raise ContentError(
             exercise.source, None, f"not a MyST notebook: {error}", "see docs/authoring.md"
         ) from error
+
+
+def _bring_cell(assignment: str) -> Cell:
+    template = resources.files(__package__).joinpath("templates", f"{BRING_CHECKS}.py")
+    source = Template(template.read_text(encoding="utf-8")).substitute(assignment=assignment)
+    told = _nbgrader(BRING_CHECKS, locked=True)
+    return code_cell(BRING_CHECKS, source.rstrip("\n"), {**told, "tags": [_HIDDEN], **_FOLDED_CELL})
 
 
 def _setup_cell(parts: ModuleParts) -> Cell:
@@ -118,7 +130,7 @@ def _word_cell(exercise: Exercise, text: str, cell: Cell) -> Cell:
         )
     kept = {key: cell["metadata"][key] for key in _KEPT_METADATA if key in cell["metadata"]}
     if _HIDDEN in kept.get("tags", ()):
-        kept["jupyter"] = {"source_hidden": True}
+        kept |= _FOLDED_CELL
         source = f"{_FOLDED}\n{source}"
     # named by its content: other cells may change without renaming it
     kind = cell["cell_type"]

@@ -16,6 +16,7 @@ from ..errors import AutograderError, UserError
 from ..escaping import for_html
 from ..submission.similar import closest
 from ..suite import LocalImplementation
+from .assignment_folder import assignment_folder
 from .display import Shown, as_html, as_text, folded, notice, preformatted
 from .explaining import Surroundings
 from .hints import next_hint
@@ -43,7 +44,7 @@ def check(question: str) -> None:
     if mode == "autograde":
         raise UserError("public checks give no points: grade with `autograder grade`")
     try:
-        folder = _here()
+        folder = _here(question)
         result = check_namespace(question, namespace, folder)
         afterwards = read_afterwards(folder).get(question, "")
     except AutograderError as error:
@@ -62,7 +63,7 @@ def hint(name: str, *, again: bool = False) -> None:
     `again` starts with the first one. What was shown is remembered in the folder.
     """
     try:
-        found = next_hint(_here(), name, again=again)
+        found = next_hint(_here(name), name, again=again)
     except AutograderError as error:
         _show(notice("✗", str(error)))
         return
@@ -81,7 +82,7 @@ def trace(question: str) -> None:
     """
     namespace = sys._getframe(1).f_globals
     try:
-        folder = _here()
+        folder = _here(question)
         suite, (answers, around) = find_suite(question, folder), _ready(namespace, folder)
         step = step_to_trace(suite, answers, around, question)
         text = traced(step, namespace, around.locate) if step is not None else "no call was made"
@@ -145,10 +146,10 @@ def result_text(result: CheckedQuestion) -> str:
     return as_text(result) + stuck
 
 
-def _here() -> Path:
-    """The notebook's folder; raises `UserError` where it was moved or deleted since."""
+def _here(question: str) -> Path:
+    """The assignment's folder; raises `UserError` where it was moved or deleted since."""
     try:
-        return Path.cwd()
+        return assignment_folder(Path.cwd(), question)
     except FileNotFoundError:
         raise UserError(
             "the folder of this notebook is gone: it was moved or replaced. "
@@ -167,7 +168,8 @@ def find_suite(question: str, folder: Path) -> Path:
     suites = sorted((folder / "checks").glob("test_*.py"))
     if not suites:
         raise UserError(
-            f"no checks in {folder / 'checks'}: keep the notebook in the folder that you unzipped"
+            f"no checks in {folder / 'checks'}: keep the notebook in the folder that you unzipped, "
+            "or unzip the assignment's bundle next to it"
         )
     known: list[str] = []
     for suite in suites:

@@ -8,9 +8,10 @@ from typing import Any
 from IPython.display import display
 
 from .. import parts
-from ..course.manifest import MANIFEST, read_manifest
+from ..course.manifest import read_manifest
 from ..errors import AutograderError, UserError
 from .answers import answer_of, execute
+from .assignment_folder import assignment_folder
 from .display import notice
 from .folder import check_folder
 from .questions import questions_of
@@ -23,8 +24,7 @@ def own_or_part(question: str) -> Any:
     Shows which of the two it is. The notebook stands in the assignment's folder or one below it.
     Raises `UserError` where there is neither.
     """
-    here = Path.cwd()
-    folder = here if (here / "checks" / MANIFEST).is_file() else here.parent
+    folder = assignment_folder(Path.cwd(), question)
     try:
         return _own(question, folder)
     except AutograderError as error:

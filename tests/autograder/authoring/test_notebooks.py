@@ -151,14 +151,6 @@ def test_every_question_has_a_text_for_afterwards(assignment: Any) -> None:
     assert afterwards_of(COURSE.root, assignment).keys() == names
 
 
-@pytest.mark.parametrize("exercise", EXERCISES, ids=name_of)
-def test_a_first_cell_says_what_to_do_before_it_needs_our_package(exercise: Exercise) -> None:
-    (setup,) = [cell for cell in notebook_of(exercise, solved=False).cells if cell.id == "setup"]
-    told, *later = setup.source.split("except ModuleNotFoundError:")
-    assert told.count("from autograder") == 1
-    assert len(later) == 1
-
-
 def test_a_folded_cell_shows_a_line_that_fits_a_phone() -> None:
     folded = [
         cell.source

@@ -70,13 +70,14 @@ def test_each_question_is_a_solution_cell_and_a_locked_check_with_its_points(fol
     cells = cells_of(folder, "sums")
     marked = [cell["metadata"]["nbgrader"] for cell in cells if "nbgrader" in cell["metadata"]]
     assert [(m["grade_id"], m["solution"], m["grade"], m["locked"]) for m in marked] == [
+        ("bring_checks", False, False, True),
         ("setup", False, False, True),
         ("plus_one", True, False, False),
         ("check_plus_one", False, True, True),
         ("Layer", True, False, False),
         ("check_Layer", False, True, True),
     ]
-    assert [m.get("points") for m in marked] == [None, None, 6, None, 4]
+    assert [m.get("points") for m in marked] == [None, None, None, 6, None, 4]
     assert source_of(cells, "check_plus_one") == 'check("plus_one")'
 
 
@@ -84,7 +85,7 @@ def test_the_setup_cell_comes_before_all_code_and_holds_what_is_given(folder: Pa
     cells = cells_of(folder, "sums")
     code = [cell["id"] for cell in cells if cell["cell_type"] == "code"]
     setup = source_of(cells, "setup")
-    assert code[0] == "setup"
+    assert code[:2] == ["bring_checks", "setup"]
     for given in ("import math", "_STEP = 1.0", "def _helper", "class Doubled", "import check"):
         assert given in setup
     assert "plus_one" not in setup

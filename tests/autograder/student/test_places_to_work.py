@@ -1,0 +1,141 @@
+"""A notebook on Colab, on Kaggle, alone, and in a kernel that has not installed the checks."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import autograder
+from autograder.authoring.student_wheel import student_wheel
+from autograder.student import Standing, check_folder
+from autograder.student.assignment_folder import assignment_folder
+
+ROOT = Path(__file__).parents[3]
+ASSIGNMENT = ROOT / "assignments" / "simplified_attention"
+RUNNER = Path(__file__).with_name("notebook_places.py")
+ANSWER = "def query_scores(inputs, query):\n    return inputs @ query\n"
+INPUTS = "/kaggle/input"
+
+
+def cells_of(notebook: Path) -> dict[str, str]:
+    """The code cells by their id."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return {cell["id"]: "".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"}
+
+
+@pytest.fixture(scope="module")
+def wheel() -> tuple[str, bytes]:
+    """What a student installs, of the code as it is."""
+    buffer, package = io.BytesIO(), Path(autograder.__file__).parent
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for path in package.rglob("*.py"):
+            archive.write(path, path.relative_to(package.parent).as_posix())
+        archive.writestr("attention_autograder-1.dist-info/METADATA", "Version: 1\n")
+    return student_wheel("attention_autograder-1-py3-none-any.whl", buffer.getvalue())
+
+
+def unzipped(folder: Path, wheel: tuple[str, bytes]) -> Path:
+    """The bundle's files below a folder."""
+    copy = Path(shutil.copytree(ASSIGNMENT, folder / ASSIGNMENT.name))
+    (copy / wheel[0]).write_bytes(wheel[1])
+    return copy
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory, wheel: tuple[str, bytes]) -> dict[str, str]:
+    """What a check shows in each place."""
+    root = tmp_path_factory.mktemp("places")
+    places = {name: root / name for name in ("alone", "wheel", "colab", "kaggle", "kernel")}
+    for folder in places.values():
+        folder.mkdir()
+    (places["wheel"] / wheel[0]).write_bytes(wheel[1])
+    unzipped(root, wheel)
+    shutil.make_archive(str(places["colab"] / ASSIGNMENT.name), "zip", root, ASSIGNMENT.name)
+    unzipped(root / "input" / "my-data-set", wheel)
+    places["kernel"] = unzipped(places["kernel"], wheel)
+    cells = cells_of(ASSIGNMENT / "scores.ipynb")
+    assert INPUTS in cells["bring_checks"]
+    first = [cells["bring_checks"].replace(INPUTS, str(root / "input")), cells["setup"], ANSWER]
+    # each place has those inputs only that it has in life
+    elsewhere = [cells["bring_checks"], *first[1:]]
+    checked = ['check("query_scores")', 'hint("query_scores")']
+    tasks = {
+        name: (str(folder), [*(first if name == "kaggle" else elsewhere), *checked])
+        for name, folder in places.items()
+    }
+    paths = [sysconfig.get_path("purelib"), *(path for path in sys.path if "dynload" in path)]
+    start = f"runpy.run_path({str(RUNNER)!r}, None, '__main__')"
+    code = f"import sys, runpy; sys.path += {paths!r}; {start}"
+    done = subprocess.run(
+        [sys.executable, "-S", "-B", "-c", code],
+        input=json.dumps(tasks),
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=root,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, str] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("place", ["colab", "kaggle", "kernel"])
+def test_the_bundle_is_enough(said: dict[str, str], place: str) -> None:
+    assert "✓ query_scores: all checks passed" in said[place]
+    assert "query_scores: hint 1 of" in said[place]
+
+
+def test_a_notebook_alone_says_what_to_put_next_to_it(said: dict[str, str]) -> None:
+    assert said["alone"].startswith(
+        "ImportError: Put simplified_attention.zip next to this notebook and run this cell again."
+    )
+
+
+def test_a_notebook_with_the_wheel_alone_says_what_is_missing(said: dict[str, str]) -> None:
+    assert "no checks in" in said["wheel"]
+    assert "or unzip the assignment's bundle next to it" in said["wheel"]
+
+
+def test_checks_are_found_above_and_in_the_folder_that_knows_the_question(tmp_path: Path) -> None:
+    for name in ("simplified_attention", "self_attention"):
+        shutil.copytree(ROOT / "assignments" / name / "checks", tmp_path / name / "checks")
+    own = tmp_path / "simplified_attention"
+    (own / "extras").mkdir()
+    assert assignment_folder(tmp_path, "query_scores") == own
+    assert assignment_folder(own / "extras", "query_scores") == own
+    assert assignment_folder(own) == own
+    assert assignment_folder(tmp_path / "self_attention" / "checks") == tmp_path / "self_attention"
+    assert assignment_folder(tmp_path / "elsewhere") == tmp_path / "elsewhere"
+
+
+def test_a_notebook_as_vs_code_saves_it_is_read(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(ASSIGNMENT, tmp_path / "work"))
+    path = folder / "scores.ipynb"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["metadata"] = {
+        "kernelspec": {"display_name": ".venv", "language": "python"},
+        "language_info": {"name": "python", "version": "3.12.1"},
+        "vscode": {"interpreter": {"hash": "0"}},
+    }
+    (cell,) = [cell for cell in document["cells"] if cell["id"] == "query_scores"]
+    cell |= {
+        "id": "#VSC-1a2b3c4d",  # of a cell that was copied there
+        "metadata": {"vscode": {"languageId": "python"}, "notebookRunGroups": {"groupValue": "1"}},
+        "source": [line + "\r\n" for line in ANSWER.splitlines()],
+        "execution_count": 3,
+        "outputs": [{"name": "stdout", "output_type": "stream", "text": ["1\r\n"]}],
+    }
+    markdown = next(cell for cell in document["cells"] if cell["cell_type"] == "markdown")
+    del markdown["id"]
+    path.write_text(json.dumps(document, indent=4), encoding="utf-8")
+    (result,) = check_folder(folder, ["query_scores"])
+    assert result.file == "scores.ipynb"
+    assert result.questions[0].standing is Standing.PASSED
