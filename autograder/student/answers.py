@@ -13,10 +13,12 @@ from ..errors import SubmissionError
 from ..submission import is_unanswered, module_of_notebook
 from ..submission.text import decoded
 from .advice import Context, advice, said_by
+from .exception_texts import NOT_PYTHON
 from .explaining import place_lines
 from .output import Printed, quiet
 from .places import places_of
 from .sources import locator
+from .unfinished import unfinished
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +60,12 @@ def answer_of(folder: Path, exercise: str, questions: Sequence[str]) -> Answer |
     text = _read_module(module)
     if not notebook.is_file():
         return Answer(module, text)
+    if not _was_answered(notebook, questions):
+        is_begun = any(unfinished(name, text) for name in questions)
+        is_stub = is_unanswered(text, questions) and not is_begun
+        return _notebook(notebook, questions) if is_stub else Answer(module, text)
     if is_unanswered(text, questions):
         return _notebook(notebook, questions)
-    if not _was_answered(notebook, questions):
-        return Answer(module, text)
     note = f"{module.name} was changed, so it counts and {notebook.name} does not"
     return Answer(module, text, note=note)
 
@@ -110,7 +114,9 @@ def _syntax(answer: Answer, error: Exception) -> str:
     if error.lineno:
         where, _ = locator(answer.path, answer.text)(str(answer.path), error.lineno)
     line = (error.text or "").strip()
-    return f"{where}: {type(error).__name__}: {error.msg}: {line}"
+    hint = next((text for pattern, text in NOT_PYTHON if pattern.match(line)), "")
+    said = f"{where}: {type(error).__name__}: {error.msg}: {line}"
+    return said + f"\nlikely: {hint}" * bool(hint)
 
 
 def _was_answered(notebook: Path, questions: Sequence[str]) -> bool:

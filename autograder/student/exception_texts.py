@@ -39,6 +39,14 @@ _RECURSION = (
     "meant to call?"
 )
 
+_EINSUM = (
+    "`einsum` wants one letter for each dimension of each operand (`...` for those in front), a "
+    "comma between operands, and `->` before the letters of the result"
+)
+_ARGUMENTS = (
+    "a function of torch was called with other arguments than it takes: look at their names, "
+    "their order and their types where the notebook calls it"
+)
 _KWARG = "torch has no argument of that name there: look at how the call is written in the notebook"
 
 #: the first pattern that is found in "Type: text" decides
@@ -53,6 +61,11 @@ TEXTS = tuple(
         (
             r'missing the required "forward"',
             "the class has no method `forward`: is it spelled so, and indented inside the class?",
+        ),
+        (r"einsum\(\)", _EINSUM),
+        (
+            r"CUDA|cuda",
+            'the checks run on the processor: leave `.cuda()` and `.to("cuda")` out',
         ),
         (r"NoneType", _NONE),
         (r"return_types|'tuple' object has no attribute|NotImplementedError: .*tuple", _PAIR),
@@ -106,6 +119,14 @@ TEXTS = tuple(
             "brackets were meant",
         ),
         (
+            r"'Parameter' object is not callable",
+            "a parameter is a matrix, and is not called: `x @ self.W_query`",
+        ),
+        (
+            r"unsupported operand type.*'Linear'|'Linear' object is not subscriptable",
+            "a layer is called with its input: `self.W_query(x)`",
+        ),
+        (
             r"'\w+' object is not callable",
             "what stands in front of `(` is not a function: is its name used for a value, too?",
         ),
@@ -123,6 +144,23 @@ TEXTS = tuple(
         ),
         (r"AttributeError: (cannot assign|can't set)", "give the attribute another name"),
         (r"unexpected keyword argument|multiple values for", _KWARG),
+        (
+            r"'(int|float)' object is not iterable",
+            "a number can't be looped over: `range(n)` gives 0, 1, ..., n - 1",
+        ),
+        (
+            r"'(int|float)' object is not subscriptable",
+            "`[...]` stands behind a plain number: print the value in front of it",
+        ),
+        (
+            r"list assignment index out of range",
+            "a list has only the places that were appended to it: write `.append(value)`",
+        ),
+        (r"KeyError", "the dictionary has no such key: print its keys just above this line"),
+        (
+            r"can't allocate memory|MemoryError",
+            "a tensor is larger than the memory: print the sizes that it is made with",
+        ),
         (r"ZeroDivisionError", "a divisor is 0 for these arguments: which one, and may it be?"),
         (r"RecursionError", _RECURSION),
         (
@@ -138,11 +176,36 @@ TEXTS = tuple(
             r"EOFError|StdinNotImplemented",
             "nobody answers `input()` while checks run: use the arguments of the function",
         ),
+        (
+            r"BdbQuit",
+            "nobody answers a debugger while checks run: take it out, and make the call below "
+            "by yourself",
+        ),
         (r"AssertionError", "an `assert` of your own does not hold for these arguments"),
         (
             r"meta|Expected all tensors to be on the same device",
             "a tensor that you make is on another device than the input: give it the input's "
             "(`device=x.device`), or register it as a buffer",
+        ),
+        (
+            r"positional arguments: \"|argument '\w+' .*must be|invalid combination of arg",
+            _ARGUMENTS,
+        ),
+    )
+)
+
+#: lines that are no Python, by how they begin
+NOT_PYTHON = tuple(
+    (re.compile(pattern), text)
+    for pattern, text in (
+        (r">>>|\.\.\. ", "`>>>` and `...` belong to an example that was copied: leave them out"),
+        (r"```", "this line belongs to Markdown: leave it out"),
+        (r"<<<<<<<|=======|>>>>>>>", "git left both sides of a conflict here: keep one of them"),
+        (r"[%!]", "this line works in a notebook only: a module holds Python"),
+        (
+            r".*[\u00a0\u2018-\u201f\u2013\u2014\u200b\ufeff]",
+            "a sign in this line was copied from a text (a quotation mark, a dash, a space): type "
+            "it again",
         ),
     )
 )

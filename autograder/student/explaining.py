@@ -16,6 +16,7 @@ from .pasting import pasteable
 from .places import Locate, locate_cell, places_of
 from .recording import Asked
 from .results import CheckedTest, Place
+from .strange_results import what_came_back
 from .time_limit import TooSlow
 from .weights import differing_names
 
@@ -28,7 +29,11 @@ _NONE = (
 #: raised by a check's own code, when it goes on with what came back
 _NOT_TO_USE = (RuntimeError, ValueError, TypeError, IndexError, KeyError, AttributeError)
 _SHAPES = "look at the type and the shape of what comes back, and of each tensor in it"
-#: where nothing more is known of an error: mostly the student's own `raise`
+#: where nothing more is known of an error: the student's own `raise`, or any line
+_STOPS = (
+    "the call ends in this line: make it by yourself, and print the type and the shape of each "
+    "part of the line just above it"
+)
 _OWN = "this error ends the call: look at the condition that leads to the line where it is raised"
 
 
@@ -61,6 +66,10 @@ def explained(
     if step is not None and step.returned and step.value is None:
         text = _lines(_called(step), "None", "a result", _NONE)
         return replace(found, message=text, cause="None")
+    if step is not None and step.returned and (foreign := what_came_back(step.value)):
+        what, advised = foreign
+        text = _lines(_called(step), what, "what the docstring says", advised)
+        return replace(found, message=text, cause=what)
     if step is not None and isinstance(failure, AnswerRaised):
         hint = raised.advice(failure, step.question)
         text = _lines(_called(step), str(failure), "a result, and no error", hint)
@@ -111,7 +120,9 @@ def _raised(
     said = said_by(error)
     places = places_of(error.__traceback__, around.namespace, around.locate)
     question = step.question if step is not None else ""
-    expected, hint = "a result, and no error", advice(error, around.context(question)) or _OWN
+    is_own = bool(places) and places[-1].source.startswith("raise")
+    known = advice(error, around.context(question))
+    expected, hint = "a result, and no error", known or (_OWN if is_own else _STOPS)
     if step is not None and not step.args and (differing := differing_names(step)):
         said, expected, hint = differing
         places = ()

@@ -25,6 +25,7 @@ from .results import (
 from .runner import OnQuestion, run_checks, step_to_trace
 from .similar_names import other_name
 from .sources import locator
+from .unfinished import unfinished
 
 
 def check_folder(
@@ -147,6 +148,8 @@ def _with_reason(
     if name in answer.broken:
         tests = tuple(CheckedTest(test.name, False, answer.broken[name]) for test in result.tests)
         return CheckedQuestion(name, Standing.FIX, tests[:1])
+    if result.standing is Standing.NOT_IMPLEMENTED:
+        return replace(result, note=unfinished(name, answer.text))
     if result.standing is not Standing.MISSING:
         return result
     if executed.problem:

@@ -25,6 +25,7 @@ from .runner import run_checks, step_to_trace
 from .similar_names import other_name
 from .stale import FAILED, stale
 from .tracing import traced
+from .unfinished import unfinished
 
 #: nbgrader says here that it runs the notebook: "autograde" or "validate"
 _NBGRADER = "NBGRADER_EXECUTION"
@@ -114,6 +115,9 @@ def _honest(result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path)
         known = _manifest(folder).points
         note = other_name(result.question, namespace, known) or _missing(result.question, namespace)
         return replace(result, note=note)
+    if result.standing is Standing.NOT_IMPLEMENTED:
+        cells = _defining(result.question, namespace)
+        return replace(result, note=unfinished(result.question, cells[-1]) if cells else "")
     note = stale(result.question, namespace, folder)
     passes = result.standing is Standing.PASSED
     found = replace(
@@ -123,10 +127,14 @@ def _honest(result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path)
 
 
 def _missing(question: str, namespace: Mapping[str, Any]) -> str:
-    cells = [cell for cell in namespace.get("In", ()) if isinstance(cell, str)]
+    return FAILED.partition(":")[0] if _defining(question, namespace) else _RUN_FIRST
+
+
+def _defining(question: str, namespace: Mapping[str, Any]) -> list[str]:
+    """The cells run so far that define a question, or tried to."""
     words = (f"def {question}(", f"class {question}(", f"class {question}:")
-    tried = any(word in cell for cell in cells for word in words)
-    return FAILED.partition(":")[0] if tried else _RUN_FIRST
+    cells = [cell for cell in namespace.get("In", ()) if isinstance(cell, str)]
+    return [cell for cell in cells if any(word in cell for word in words)]
 
 
 def _with_next_step(result: CheckedQuestion, afterwards: str) -> Shown:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import io
+import sys
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
-PRINTED_CHARACTERS = 2000
+PRINTED_CHARACTERS, PRINTED_LINES = 2000, 20
 
 
 class Printed(io.TextIOBase):
-    """Keeps the first characters written since `start`, and lets the rest go."""
+    """Keeps the first characters and lines since `start`, and lets the rest go."""
 
     def __init__(self, limit: int = PRINTED_CHARACTERS) -> None:
         self._limit = limit
@@ -26,18 +29,44 @@ class Printed(io.TextIOBase):
 
     def write(self, text: str) -> int:
         room = self._limit - len(self.text)
-        if room > 0:
-            self.text += text if len(text) <= room else text[:room] + "...\n"
+        if room > 0 and self.text.count("\n") < PRINTED_LINES:
+            kept = "".join(text[:room].splitlines(keepends=True)[:PRINTED_LINES])
+            self.text += kept
+            if len(kept) < len(text) or self.text.count("\n") == PRINTED_LINES:
+                self.text += "...\n" * self.text.endswith("\n") or " ...\n"
         return len(text)
 
 
 @contextlib.contextmanager
 def quiet(output: Printed) -> Iterator[None]:
-    """What is printed goes to `output`; warnings and what goes to stderr are dropped."""
+    """What is printed goes to `output`; warnings and what goes to stderr are dropped.
+
+    Nobody is asked: `input` raises `EOFError`, and a breakpoint is passed over.
+    """
     with (
         contextlib.redirect_stdout(output),
         contextlib.redirect_stderr(Printed(0)),
         warnings.catch_warnings(),
+        _nobody_answers(),
     ):
         warnings.simplefilter("ignore")
         yield
+
+
+@contextlib.contextmanager
+def _nobody_answers() -> Iterator[None]:
+    before = sys.stdin, builtins.input, sys.breakpointhook
+    # a kernel has an `input` of its own, which would ask below the cell
+    sys.stdin, builtins.input, sys.breakpointhook = io.StringIO(), _no_input, _no_breakpoint
+    try:
+        yield
+    finally:
+        sys.stdin, builtins.input, sys.breakpointhook = before
+
+
+def _no_input(prompt: object = "", /) -> str:
+    raise EOFError(f"input({str(prompt)!r}) while checks run")
+
+
+def _no_breakpoint(*arguments: Any, **named: Any) -> None:
+    pass

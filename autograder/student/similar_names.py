@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 from ..submission.similar import closest
@@ -19,6 +19,8 @@ def other_name(question: str, namespace: Mapping[str, Any], questions: Collectio
         for name, value in namespace.items()
         if name not in questions and _is_own(value, namespace)
     ]
+    if outer := next((name for name in own if _holds(namespace[name], question)), ""):
+        return f"`{question}` stands inside `{outer}`: move it out, to the left margin"
     near = closest(question, own)
     return f"`{near}` is defined, the question is `{question}`: give it that name" if near else ""
 
@@ -27,3 +29,11 @@ def _is_own(value: Any, namespace: Mapping[str, Any]) -> bool:
     if isinstance(value, FunctionType):
         return value.__globals__ is namespace
     return isinstance(value, type) and value.__module__ == namespace.get("__name__")
+
+
+def _holds(value: Any, question: str) -> bool:
+    """Whether a function or a class has a definition of that name in it."""
+    if isinstance(value, type):
+        return question in vars(value)
+    inner = [part for part in value.__code__.co_consts if isinstance(part, CodeType)]
+    return any(part.co_name == question for part in inner)

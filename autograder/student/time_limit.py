@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import os
+import signal
 import threading
 from collections.abc import Iterator
 
@@ -40,9 +42,17 @@ class _Watch(threading.Thread):
     def run(self) -> None:
         if not self._ended.wait(self._seconds):
             self.fired = True
-            _thread.interrupt_main()
+            _interrupt()
 
     def end(self) -> None:
         """Waits for the thread: no interrupt comes after the block."""
         self._ended.set()
         self.join()
+
+
+def _interrupt() -> None:
+    """As Ctrl-C: a real signal, where there are any, also ends a sleep or a wait for input."""
+    if os.name == "nt":
+        _thread.interrupt_main()
+    else:
+        os.kill(os.getpid(), signal.SIGINT)

@@ -25,22 +25,25 @@ def is_unanswered(text: str, questions: Collection[str]) -> bool:
     if any(statement.is_star_import for statement in statements):
         return False
     return not statements or all(
-        bool(found := [s.node for s in statements if name in s.binds]) and all(map(_is_stub, found))
+        bool(found := [s.node for s in statements if name in s.binds]) and all(map(is_stub, found))
         for name in questions
     )
 
 
-def _is_stub(node: ast.stmt) -> bool:
+def is_stub(node: ast.stmt) -> bool:
+    """Whether a definition can give no result: its last line is the stub's, and nothing returns."""
     if isinstance(node, ast.ClassDef):
         methods = [part for part in node.body if isinstance(part, ast.FunctionDef)]
-        return any(part.name in _NEEDED and _is_stub(part) for part in methods)
+        return any(part.name in _NEEDED and is_stub(part) for part in methods)
     if not isinstance(node, ast.FunctionDef) or node.decorator_list:
         return False
     gives = (ast.Return, ast.Yield, ast.YieldFrom)
-    return _raises(node.body[-1]) and not any(isinstance(part, gives) for part in ast.walk(node))
+    return is_stubs_line(node.body[-1]) and not any(
+        isinstance(part, gives) for part in ast.walk(node)
+    )
 
 
-def _raises(node: ast.stmt) -> bool:
+def is_stubs_line(node: ast.stmt) -> bool:
     """Whether this is `raise NotImplementedError`, called or not."""
     error = node.exc if isinstance(node, ast.Raise) else None
     name = error.func if isinstance(error, ast.Call) else error

@@ -1,0 +1,35 @@
+"""Results that are no values at all: a generator, a function, a layer that was not called."""
+
+from __future__ import annotations
+
+from types import BuiltinFunctionType, CoroutineType, FunctionType, GeneratorType, MethodType
+from typing import Any
+
+from torch import nn
+
+_STRANGE: tuple[tuple[type | tuple[type, ...], str, str], ...] = (
+    (
+        GeneratorType,
+        "a generator",
+        "`yield` makes the function a generator: collect the parts in a list, and return them "
+        "together (`torch.stack`)",
+    ),
+    (CoroutineType, "a coroutine", "take `async` in front of `def` away"),
+    (
+        (FunctionType, BuiltinFunctionType, MethodType),
+        "a function",
+        "a function came back in place of its result: its brackets `()` are missing",
+    ),
+    (nn.Module, "a layer", "a layer came back in place of its result: call it with the input"),
+    (type, "a class", "a class came back in place of a value: its brackets `()` are missing"),
+)
+
+
+def what_came_back(value: Any) -> tuple[str, str] | None:
+    """What a result is that no question asks for, and what to do about it; else None."""
+    for kind, what, advice in _STRANGE:
+        if isinstance(value, kind):
+            if isinstance(value, CoroutineType):
+                value.close()  # nobody will wait for it
+            return what, advice
+    return None
