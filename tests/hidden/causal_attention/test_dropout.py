@@ -188,16 +188,17 @@ def test_share_of_dropped_entries_is_p(expect: Expect, draw: Draw) -> None:
 def test_every_entry_is_dropped_on_its_own(expect: Expect, draw: Draw) -> None:
     likely = "draw one random number for each entry of x: neither one for a whole row, column or "
     likely += "item of the batch, nor a fixed number of entries"
-    x = _entries(draw, 24, 20, 25)
-    got = expect.result("dropout", x, 0.3, likely=likely)
-    dropped = _dropped(expect, got, x)
-    problem = dependence_problem(dropped) or rate_problem(dropped, 0.3)
-    expect.that(
-        problem is None,
-        got=f"{problem}",
-        expected="each of the entries is dropped or kept whatever happens to the others",
-        likely=likely,
-    )
+    for shape in ((24, 20, 25), (6, 2, 15, 80)):
+        x = _entries(draw, *shape)
+        got = expect.result("dropout", x, 0.3, likely=likely)
+        dropped = _dropped(expect, got, x)
+        problem = dependence_problem(dropped) or rate_problem(dropped, 0.3)
+        expect.that(
+            problem is None,
+            got=f"{problem}",
+            expected="each of the entries is dropped or kept whatever happens to the others",
+            likely=likely,
+        )
 
 
 @pytest.mark.question("dropout", points=2)

@@ -15,8 +15,8 @@ from autograder.suite.dropped import (
 from autograder.suite.traits import Made, Sizes, Tensor, Traits, check_trait
 
 GPT = "CausalSelfAttention"
-#: of dropout: neither is a tenth, one is above a half
-RATES = (0.62, 0.07)
+#: rates of dropout (neither is a tenth, one is above a half), with tokens and heads for each
+RATES = {0.62: (10, 3), 0.07: (24, 2)}
 
 
 def config(
@@ -144,7 +144,7 @@ def test_dropout_on_every_attention_weight(expect: Expect, p: float) -> None:
         "in training attn_drop drops every attention weight on its own, after softmax, with the "
         "probability attn_pdrop; with resid_pdrop = 0 nothing else is dropped"
     )
-    num_tokens, num_heads = 10, 3
+    num_tokens, num_heads = RATES[p]
     width = num_heads * (num_tokens + 1)
     layer = expect.layer(GPT, config(width, num_heads, num_tokens + 2, p, 0.0))
     shown = torch.nn.functional.pad(shown_weights(num_tokens, num_heads), (0, width - num_tokens))
@@ -168,18 +168,19 @@ def test_dropout_on_every_output(expect: Expect, draw: Draw) -> None:
         "probability resid_pdrop; with attn_pdrop = 0 nothing else is dropped"
     )
     p = 0.2
-    layer = expect.layer(GPT, config(12, 3, 9, 0.0, p))
-    # biases far from 0: no output is 0 by itself
-    layer.fill(
-        lambda name, shape: (
-            draw.uniform(*shape, low=9.0, high=11.0)
-            if name == "proj.bias"
-            else draw.normal(*shape, scale=0.2)
+    for width, shape in ((12, (6, 8, 12)), (6, (3, 40, 6))):
+        layer = expect.layer(GPT, config(width, 3, shape[1] + 1, 0.0, p))
+        # biases far from 0: no output is 0 by itself
+        layer.fill(
+            lambda name, shape: (
+                draw.uniform(*shape, low=9.0, high=11.0)
+                if name == "proj.bias"
+                else draw.normal(*shape, scale=0.2)
+            )
         )
-    )
-    x = draw.normal(6, 8, 12)
-    undropped = layer.eval().same(x, likely="in eval mode nothing is dropped")
-    check_dropped_outputs(layer, x, p, undropped, likely=likely)
+        x = draw.normal(*shape)
+        undropped = layer.eval().same(x, likely="in eval mode nothing is dropped")
+        check_dropped_outputs(layer, x, p, undropped, likely=likely)
 
 
 @pytest.mark.question(GPT, points=1)
