@@ -15,8 +15,10 @@ from autograder.suite.dropped import (
 from autograder.suite.traits import Made, Sizes, Tensor, Traits, check_trait
 
 GPT = "CausalSelfAttention"
-#: rates of dropout (neither is a tenth, one is above a half), with tokens and heads for each
-RATES = {0.62: (10, 3), 0.07: (24, 2)}
+#: of dropout: neither is a tenth, one is above a half
+RATES = (0.62, 0.07)
+#: tokens and heads for each rate
+SIZES = {0.62: (10, 3), 0.07: (24, 2)}
 
 
 def config(
@@ -144,7 +146,7 @@ def test_dropout_on_every_attention_weight(expect: Expect, p: float) -> None:
         "in training attn_drop drops every attention weight on its own, after softmax, with the "
         "probability attn_pdrop; with resid_pdrop = 0 nothing else is dropped"
     )
-    num_tokens, num_heads = RATES[p]
+    num_tokens, num_heads = SIZES[p]
     width = num_heads * (num_tokens + 1)
     layer = expect.layer(GPT, config(width, num_heads, num_tokens + 2, p, 0.0))
     shown = torch.nn.functional.pad(shown_weights(num_tokens, num_heads), (0, width - num_tokens))

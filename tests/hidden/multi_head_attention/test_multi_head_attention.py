@@ -8,8 +8,10 @@ from autograder.suite.dropped import check_dropped_weights, shown_weights
 from autograder.suite.traits import Made, Rate, Size, Tensor, Traits, check_trait
 
 MHA = "MultiHeadAttention"
-#: rates of dropout (neither is a tenth, one is above a half), with tokens and heads for each
-RATES = {0.62: (10, 3), 0.07: (24, 2)}
+#: of dropout: neither is a tenth, one is above a half
+RATES = (0.62, 0.07)
+#: tokens and heads for each rate
+SIZES = {0.62: (10, 3), 0.07: (24, 2)}
 
 
 @pytest.mark.question(MHA, points=1)
@@ -147,7 +149,7 @@ def test_dropout_on_every_attention_weight(expect: Expect, p: float) -> None:
         "in training every attention weight is dropped on its own, after softmax, and the rest "
         "is divided by 1 - p; nothing else is dropped"
     )
-    num_tokens, num_heads = RATES[p]
+    num_tokens, num_heads = SIZES[p]
     width = num_heads * (num_tokens + 1)
     layer = expect.layer(MHA, num_tokens, width, num_tokens + 2, p, num_heads)
 

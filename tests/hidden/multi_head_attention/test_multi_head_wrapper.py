@@ -8,8 +8,10 @@ from autograder.suite.dropped import check_dropped_weights, shown_weights
 from autograder.suite.traits import Made, Rate, Size, Tensor, Traits, check_trait
 
 WRAPPER = "MultiHeadAttentionWrapper"
-#: rates of dropout (neither is a tenth, one is above a half), with tokens and heads for each
-RATES = {0.62: (10, 3), 0.07: (24, 2)}
+#: of dropout: neither is a tenth, one is above a half
+RATES = (0.62, 0.07)
+#: tokens and heads for each rate
+SIZES = {0.62: (10, 3), 0.07: (24, 2)}
 
 
 @pytest.mark.question(WRAPPER, points=1)
@@ -86,7 +88,7 @@ def test_dropout_in_every_head(expect: Expect, p: float) -> None:
         "every head drops its own attention weights with the probability that was given, in "
         "training only; nothing else is dropped"
     )
-    num_tokens, num_heads = RATES[p]
+    num_tokens, num_heads = SIZES[p]
     layer = expect.layer(WRAPPER, num_tokens, num_tokens + 1, num_tokens, p, num_heads)
     shown = shown_weights(num_tokens)  # and equal scores, not 0
     layer.fill(lambda name, shape: shown if "W_value" in name else torch.full(shape, 0.5))
