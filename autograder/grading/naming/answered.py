@@ -62,6 +62,11 @@ class Call:
             )
         )
 
+    def is_failing(self, solution: Call) -> bool:
+        """Whether an error, or what is not finite, came where numbers are asked for."""
+        more_figures = self.form == solution.form and len(self.figures) > len(solution.figures)
+        return bool(self.raised and not solution.raised) or more_figures
+
 
 @dataclass(frozen=True)
 class Answered:
@@ -104,6 +109,23 @@ class Answered:
             or bool(right.raised and not one.raised and not another.raised)
             for one, another, right in zip(self.calls, other.calls, solution.calls, strict=True)
         )
+
+    def explained_by(self, mistake: Answered, solution: Answered) -> tuple[int, int] | None:
+        """How many wrong calls a mistake explains, and how many it does not; None if it is none.
+
+        It need not explain where the answer fails by itself, as on a device that it does not know.
+        """
+        explained = left = 0
+        for call, own, right in zip(self.calls, mistake.calls, solution.calls, strict=False):
+            if call.equals(right) and own.equals(right):
+                continue
+            if own.equals(call):
+                explained += 1
+            elif call.is_failing(right):
+                left += 1
+            elif not (own.raised and call.equals(right)):
+                return None
+        return (explained, left) if len(mistake.calls) == len(self.calls) else None
 
     def has_another_value_than(self, solution: Answered) -> bool:
         """Whether a call returned something else, or an error that was meant is another one.

@@ -140,9 +140,16 @@ class Diagnosis:
         if all(answer.equals(right) for answer, right in pairs):
             return _Found([m for m in found if self._fails_alike(m, answers)], [])
         wrong = (answer.has_another_value_than(right) for answer, right in pairs)
-        if all(mistake.code for mistake in found) and any(wrong):
-            return _Found(found, self._fitting(question, known.family_members(question), answers))
-        return _Found(found, [])
+        if not all(mistake.code for mistake in found) or not any(wrong):
+            return _Found(found, [])
+        members = self._fitting(question, known.family_members(question), answers)
+        if found or members:
+            return _Found(found, members)
+        most = [
+            [m for m in mistakes if self._explains_most(m, answers)]
+            for mistakes in (catalogue, known.family_members(question))
+        ]
+        return _Found(*most)
 
     def _fails_alike(self, mistake: Mistake, answers: Answers) -> bool:
         """Whether tests say the same of a mistake and an answer that is hardly wrong."""
@@ -167,6 +174,20 @@ class Diagnosis:
             or [m for m in by_chance if all(self._fits(m, t, answers, False) for t in tests)]
             or [m for m in mistakes if all(self._fits(m, t, answers, True) for t in tests)]
         )
+
+    def _explains_most(self, mistake: Mistake, answers: Answers) -> bool:
+        """Whether a mistake explains all wrong values, and more than the errors that are left."""
+        explained = left = 0
+        for test in self._known.tests(mistake.question):
+            own, right = (
+                self._known.answered(mistake, test),
+                self._known.right(mistake.question, test),
+            )
+            found = answers.answered(test).explained_by(own, right)
+            if found is None:
+                return False
+            explained, left = explained + found[0], left + found[1]
+        return explained > left
 
     def _equals(self, mistake: Mistake, test: str, answers: Answers, edges: bool) -> bool:
         """Whether a mistake answers so; with `edges`, but for errors."""

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from types import FunctionType, MappingProxyType
 from typing import Any
 
@@ -32,6 +32,8 @@ from .table import Table, cache_folder
 _JUDGED = " judged"
 #: of a fingerprint, in a table's name
 _DIGITS = 32
+#: of what can't be executed
+_NOTHING = Answered(())
 _CODE = re.compile(r"`[^`]*?(\w+)[^\w`]*`")
 
 
@@ -47,7 +49,7 @@ class Mistake:
     name: str
     key: str
     hint: str
-    answer: Callable[..., Any]
+    answer: Callable[[], Callable[..., Any] | None]
     code: tuple[str, ...] = ()
     by_chance: bool = True
     rank: int = 0
@@ -89,7 +91,7 @@ class KnownMistakes:
                 variant.name,
                 variant.name,
                 hint_of(variant),
-                variant.implementation,
+                partial(_without_memory, variant.implementation),
                 tuple(_CODE.findall(variant.confuses)),
             )
             for variant in self.variants
@@ -177,9 +179,10 @@ class KnownMistakes:
         found = table.get(key)
         if found is None:
             probe = self.probe(mistake.question)
-            names = {**self._namespace, mistake.question: _without_memory(mistake.answer)}
-            replies, random = probe.ask(names, test, time)
-            found = (probe.judged if kind else probe.answered)(test, replies), random
+            found = _NOTHING, False
+            if own := mistake.answer():
+                replies, random = probe.ask({**self._namespace, mistake.question: own}, test, time)
+                found = (probe.judged if kind else probe.answered)(test, replies), random
             table.put(key, *found)
         return found
 

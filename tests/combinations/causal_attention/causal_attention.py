@@ -227,7 +227,12 @@ class mask_the_other_way(_Parts):
         return F.scaled_dot_product_attention(queries, keys, values, mask, rate)
 
 
-@intended("CausalAttention", "dropout of one half, whatever is asked for", "always_one_half")
+@intended(
+    "CausalAttention",
+    "dropout of one half, whatever is asked for",
+    "always_one_half",
+    "an_argument_of_a_call_is_left_out_what_it_is_by_default",
+)
 class half_always(_Parts):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
         super().__init__(d_in, d_out, context_length, 0.5, qkv_bias)

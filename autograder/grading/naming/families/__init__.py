@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from .expressions import Scope
+from .functions import moved, of_arguments
 from .operators import OPERATORS
 from .places import Place, alike, changed, places, solution_lines
 from .steps import steps
-from .tables import OPERATOR_WORDS
+from .tables import ANY_STEP_WORDS, OPERATOR_WORDS
 
 _LONGEST_NAME = 60
-#: ranks of a solution's members are below this one
-_OF_ANOTHER = 1000
+#: ranks: of known steps 0, of what any step may get, of arguments, of small changes, of steps
+#: in another place; ranks of a solution's members are below the last one
+_ANY_STEP, _ARGUMENT, _SMALL, _MOVED, _OF_ANOTHER = 1, 100, 200, 300, 1000
+#: small changes that parallel steps may have in common
+_OF_GROUPS = ("call removed", "operand left out", "argument removed")
 _DEFINES = ast.FunctionDef | ast.ClassDef
+#: ranks of small changes, by their words
+_RANKS = {words: rank for rank, words in enumerate(dict.fromkeys(OPERATOR_WORDS.values()), _SMALL)}
+#: places, and what comes there; None takes a statement away
+Parts = tuple[tuple[Place, ast.AST | None], ...]
 _NO_NAME = re.compile(r"[^a-z0-9]+")
 
 
@@ -27,16 +36,17 @@ class Member:
     """One member of a family: the name and the words are the family's.
 
     Of those that answer alike the one of the lowest rank is told: 0 is a change of a known step.
+    `answer` executes it, and gives None where that can't be done.
     """
 
     name: str
     hint: str
-    answer: Callable[..., Any]
+    answer: Callable[[], Callable[..., Any] | None]
     rank: int
 
 
 def members(solution: Path, question: str, namespace: Mapping[str, Any]) -> Iterator[Member]:
-    """Every change of a question's solution that can be executed."""
+    """Every change of a question's solution."""
     text = solution.read_text(encoding="utf-8")
     for definition in ast.parse(text).body:
         if isinstance(definition, _DEFINES) and definition.name == question:
@@ -55,8 +65,8 @@ def members_of_another(
             lines = range(definition.lineno, (definition.end_lineno or 0) + 1)
             definition.decorator_list, definition.name = [], question
             for member in _members(definition, frozenset(lines), namespace):
-                if member.rank == 0:
-                    yield replace(member, rank=_OF_ANOTHER)
+                if member.rank < _SMALL:
+                    yield replace(member, rank=_OF_ANOTHER + member.rank)
 
 
 def _members(
@@ -64,10 +74,9 @@ def _members(
     inside: frozenset[int],
     namespace: Mapping[str, Any],
 ) -> Iterator[Member]:
-    for other, words, rank in _changes(definition, inside):
-        answer = _executed(other, definition.name, namespace)
-        if answer is not None:
-            yield Member(name_of(words), hint_of(words), answer, rank)
+    for parts, words, rank in _changes(definition, inside):
+        answer = partial(_executed, definition, parts, namespace)
+        yield Member(name_of(words), hint_of(words), answer, rank)
 
 
 def name_of(words: str) -> str:
@@ -80,7 +89,9 @@ def hint_of(words: str) -> str:
     return f"It looks like this: {words}. Compare each step with the docstring."
 
 
-def _changes(definition: ast.stmt, inside: frozenset[int]) -> Iterator[tuple[ast.AST, str, int]]:
+def _changes(
+    definition: ast.FunctionDef | ast.ClassDef, inside: frozenset[int]
+) -> Iterator[tuple[Parts, str, int]]:
     """Every change: of one node, and the same of all steps that differ in their names only."""
     seen: set[tuple[Place, str]] = set()
     nodes = [
@@ -93,33 +104,63 @@ def _changes(definition: ast.stmt, inside: frozenset[int]) -> Iterator[tuple[ast
             key = (place, "" if other is None else ast.dump(other))
             if key not in seen:
                 seen.add(key)
-                yield changed(definition, place, other), words, rank
+                yield ((place, other),), words, rank
     for group in alike(nodes):
-        for together in zip(*(steps(node, scope) for _, node, scope in group), strict=False):
-            if len({words for _, words in together}) == 1:
-                whole: ast.AST = definition
-                for (place, _, _), (other, _) in zip(group, together, strict=True):
-                    whole = changed(whole, place, other)
-                yield whole, together[0][1], 0
+        for together in zip(*(_of_groups(node, scope) for _, node, scope in group), strict=False):
+            if len({words for _, words, _ in together}) == 1:
+                parts = tuple((at[0], new[0]) for at, new in zip(group, together, strict=True))
+                yield parts, together[0][1], together[0][2]
 
 
 def _others(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST | None, str, int]]:
     """What may take a node's place, in words, and the rank of the words."""
-    yield from ((other, words, 0) for other, words in steps(node, scope))
-    ranks = {words: rank for rank, words in enumerate(dict.fromkeys(OPERATOR_WORDS.values()), 1)}
-    for operator, words in OPERATOR_WORDS.items():
-        yield from ((other, words, ranks[words]) for other in OPERATORS[operator](node, scope))
+    yield from _steps(node, scope)
+    yield from _small(node, scope, tuple(OPERATOR_WORDS))
+    if isinstance(node, ast.FunctionDef):
+        yield from _ranked(of_arguments(node), _ARGUMENT)
+        yield from _ranked(moved(node), _MOVED)
+
+
+def _ranked(
+    changes: Iterable[tuple[ast.AST, str]], rank: int
+) -> Iterator[tuple[ast.AST, str, int]]:
+    """Of those that do the same the words that come first are told."""
+    ranks: dict[str, int] = {}
+    for other, words in changes:
+        yield other, words, ranks.setdefault(words, rank + len(ranks))
+
+
+def _of_groups(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST | None, str, int]]:
+    """What parallel steps may have in common."""
+    yield from _steps(node, scope)
+    yield from _small(node, scope, _OF_GROUPS)
+
+
+def _steps(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST | None, str, int]]:
+    for other, words in steps(node, scope):
+        yield other, words, _ANY_STEP if words in ANY_STEP_WORDS else 0
+
+
+def _small(
+    node: ast.AST, scope: Scope, operators: tuple[str, ...]
+) -> Iterator[tuple[ast.AST | None, str, int]]:
+    for operator in operators:
+        words = OPERATOR_WORDS[operator]
+        yield from ((other, words, _RANKS[words]) for other in OPERATORS[operator](node, scope))
 
 
 def _executed(
-    definition: ast.AST, question: str, namespace: Mapping[str, Any]
+    definition: ast.FunctionDef | ast.ClassDef, parts: Parts, namespace: Mapping[str, Any]
 ) -> Callable[..., Any] | None:
     """The changed definition, executed next to the rest of the solution; None where it can't be."""
-    assert isinstance(definition, ast.stmt)
     own = dict(namespace)
+    whole: ast.AST = definition
+    for place, other in parts:
+        whole = changed(whole, place, other)
+    assert isinstance(whole, ast.stmt)
     try:
-        exec(compile(ast.Module([definition], []), "<family>", "exec"), own)
+        exec(compile(ast.Module([whole], []), "<family>", "exec"), own)
     except (SyntaxError, ValueError, TypeError, NameError):
         return None
-    answer = own[question]
+    answer = own[definition.name]
     return answer if callable(answer) else None

@@ -12,8 +12,8 @@ from .expressions import Scope
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 
-#: of a dumped tree: what names things
-_NAMED = re.compile(r"\b(id|attr)='\w+'")
+#: of a dumped tree: what names things, and places in a list
+_NAMED = re.compile(r"\b(?:(?:id|attr)='\w+'|value=\d+)")
 
 #: the path to a node from the root: fields, and positions in lists
 Place = tuple[str | int, ...]
@@ -57,7 +57,7 @@ def places(
 def alike(
     found: Iterable[tuple[Place, ast.AST, Scope]],
 ) -> list[list[tuple[Place, ast.AST, Scope]]]:
-    """Groups of places in parallel steps: statements that differ in names only, and their parts."""
+    """Groups of places in parallel steps: statements that differ in names and numbers only."""
     statements: dict[Place, str] = {}
     groups: defaultdict[tuple[Place, str, Place], list[tuple[Place, ast.AST, Scope]]]
     groups = defaultdict(list)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from .calls import of_call, of_tuple, of_whole
 from .expressions import Scope
-from .tables import OF_MASK, OF_SCALE, OF_SOFTMAX, RETURNED, WRAPPED
+from .tables import OF_MASK, OF_SCALE, OF_SOFTMAX, OPERATOR_WORDS, RETURNED, WRAPPED
 
 #: a node that may take another's place, and what it does
 Change = tuple[ast.AST, str]
@@ -24,6 +24,8 @@ def steps(node: ast.AST, scope: Scope) -> Iterator[Change]:
     yield from of_whole(node, scope)
     for text, words in _of_step(node, scope):
         yield _parsed(text), words
+    if isinstance(node, ast.Slice) and isinstance(node.lower, ast.BinOp):
+        yield from _of_slice(node.lower)
 
 
 def _of_value(value: ast.expr, scope: Scope, returned: bool) -> Iterator[tuple[str, str]]:
@@ -67,6 +69,15 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[tuple[str, str]]:
             yield f"torch.nn.functional.leaky_relu({ast.unparse(node.args[0])})", "a leaky ReLU"
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         yield from _scaled(node, scope)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left, right = ast.unparse(node.left), ast.unparse(node.right)
+        yield f"({left}) + ({left}) + ({right})", "one part of a sum is added twice"
+        yield f"({left}) + ({right}) + ({right})", "one part of a sum is added twice"
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
+        text = f"({ast.unparse(node.left)}) / ({ast.unparse(node.right)})"
+        yield text, OPERATOR_WORDS["arithmetic"]
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name):
+        yield from _of_index(ast.unparse(node.value), node.slice.id)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
         left, right = ast.unparse(node.left), ast.unparse(node.right)
         yield f"({left}).mT @ ({right})", "one side of a product is transposed that should not be"
@@ -78,6 +89,24 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[tuple[str, str]]:
         yield f"torch.ones_like({left}) @ ({right})", "the weights of a sum are left out"
         mean = "a plain mean is taken where a weighted sum is asked for"
         yield f"torch.ones_like({left}) @ ({right}) / ({left}).shape[-1]", mean
+
+
+def _of_index(value: str, index: str) -> Iterator[tuple[str, str]]:
+    """Other rows than those asked for."""
+    words = "rows are taken one too early or too late"
+    yield f"({value})[({index} + 1).clamp(max=len({value}) - 1)]", words
+    yield f"({value})[({index} + 1) % len({value})]", words
+    yield f"({value})[({index} - 1).clamp(min=0)]", words
+    yield f"({value})[{index} - 1]", words
+
+
+def _of_slice(lower: ast.BinOp) -> Iterator[Change]:
+    """Where equal parts begin and end."""
+    number, size = ast.unparse(lower.left), ast.unparse(lower.right)
+    for part in (f"{number}:{number} + {size}", f"{number} * {size}:{number} * {size} + 1"):
+        found = _parsed(f"x[{part}]")
+        assert isinstance(found, ast.Subscript)
+        yield found.slice, "parts overlap, or have gaps, that should lie side by side"
 
 
 def _divided_afterwards(scores: ast.expr) -> Iterator[tuple[str, str]]:
@@ -103,6 +132,11 @@ def _scaled(node: ast.BinOp, scope: Scope) -> Iterator[tuple[str, str]]:
     for small in ("1e-3", "1e-4", "1e-5", "1e-6", "1e-8", "1e-9"):
         yield f"({left}) / (({right}) + {small})", "a small constant is added to the divisor"
     if "** 0.5" not in right and "sqrt" not in right:
+        for power in ("0.5", "2"):
+            yield (
+                f"({left}) / ({right}) ** {power}",
+                "the divisor is a root or a square of the right one",
+            )
         return
     for size in (right.replace(" ** 0.5", ""), *_sizes(scope)):
         yield from _filled(OF_SCALE, l=left, b=size)

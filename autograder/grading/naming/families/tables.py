@@ -23,6 +23,7 @@ NO_ROOT = "the scores are divided by a size itself, not by its root"
 LARGER = "the scores are multiplied where they should be divided"
 AXIS = "softmax runs along another dimension than the one asked for"
 FUTURE = "the future is hidden, which nobody asked for"
+RESHAPED = "numbers are reshaped where dimensions should change places"
 FILL = "masked scores get a number that still leaves them weight"
 
 #: of anything that is assigned or returned, and is no step of its own
@@ -44,6 +45,7 @@ WRAPPED: tuple[tuple[str, str], ...] = (
     ("({e}).flatten()", "the result is flattened"),
     ("({e}).flatten(0, 1)", "two dimensions become one"),
     ("({e}).transpose(1, 2).flatten(2)", "heads are merged that should stay apart"),
+    ("({e}).transpose(1, 2).flatten(2)[:, None]", "heads are merged that should stay apart"),
     ("({e}).flip(-1)", "numbers come in the opposite order"),
     ("({e}).flip(0)", "numbers come in the opposite order"),
     ("({e}).flip(1)", "numbers come in the opposite order"),
@@ -73,6 +75,18 @@ WRAPPED: tuple[tuple[str, str], ...] = (
     ("({e}).tolist()", "a list comes back, not a tensor"),
     ("torch.tensor(({e}).tolist())", "numbers leave torch: gradient and dtype are lost"),
     ("({e}).double()", "something is made float64, whatever dtype is asked for"),
+    ("({e}) + 1", "numbers are one too large or too small"),
+    ("({e}) - 1", "numbers are one too large or too small"),
+    ("({e}) * 2", "numbers are doubled or halved"),
+    ("({e}) / 2", "numbers are doubled or halved"),
+    ("({e}).square()", "numbers are squared"),
+    ("({e}).transpose(1, 2).reshape(({e}).shape)", RESHAPED),
+    ("({e}).mT.reshape(({e}).shape)", RESHAPED),
+    ("({e}).transpose(0, 1).reshape(({e}).shape)", RESHAPED),
+    (
+        "({e}).transpose(1, 2).flatten(2).unflatten(2, (-1, ({e}).shape[1])).permute(0, 3, 1, 2)",
+        "a head gets every so-manieth column, not neighbours",
+    ),
 )
 #: of what is returned, as well
 RETURNED: tuple[tuple[str, str], ...] = (
@@ -82,6 +96,8 @@ RETURNED: tuple[tuple[str, str], ...] = (
         for function in ("cos", "sin", "exp", "log", "tanh", "sigmoid")
     ),
 )
+#: words of what may be done to any step: where a step of its own has others, those are told
+ANY_STEP_WORDS = frozenset(words for _, words in (*WRAPPED, *RETURNED)) - {CUT, SINGLE, FUTURE}
 OF_SOFTMAX: tuple[tuple[str, str], ...] = (
     *((f"torch.softmax({{a}}, {dim})", AXIS) for dim in (-1, -2, -3, 0, 1, 2)),
     ("torch.softmax(({a}).flatten(), 0).view(({a}).shape)", "one softmax runs over all scores"),
@@ -95,6 +111,12 @@ OF_SOFTMAX: tuple[tuple[str, str], ...] = (
     ("torch.softmax(torch.softmax({a}, -1), -1)", "softmax is applied twice"),
     ("torch.softmax({a}, -1, dtype=torch.float32)", SINGLE),
     ("torch.softmax(-({a}), -1)", "the scores have the opposite sign"),
+    ("torch.softmax({a}, -1) + 1e-6", "a small constant is added to the weights"),
+    ("torch.softmax({a}, -1).mT", "rows and columns of the weights are swapped"),
+    ("torch.softmax(({a}).abs(), -1)", "the sign of the scores is lost"),
+    ("torch.relu({a}) / torch.relu({a}).sum(-1, keepdim=True)", "a ReLU takes the place of exp"),
+    ("torch.tanh({a})", "a tanh takes the place of softmax"),
+    ("({a})", "softmax is left out"),
 )
 OF_MASK: tuple[tuple[str, str], ...] = (
     ("({s})", "the mask has no effect"),
@@ -103,6 +125,12 @@ OF_MASK: tuple[tuple[str, str], ...] = (
         for fill in (0, -1, -2, -3, -4, -5, -10, -20, -50, -100)
     ),
     ("({s}).masked_fill({m}, 1e-9)", FILL),
+    ("({s}).masked_fill({m}, -1e-9)", FILL),
+    ("({s}) + ({m}).to(({s}).dtype)", "the mask is added as 0 and 1"),
+    ("({s}) - ({m}).to(({s}).dtype)", "the mask is added as 0 and 1"),
+    ("({s}) * ({m}).to(({s}).dtype)", "the scores are multiplied by the mask"),
+    ("({s}).masked_fill({m}, float('nan'))", "masked scores get nan, not minus infinity"),
+    ("({s}).masked_fill(({m}).flip(-1), -torch.inf)", "the mask is turned round"),
     ("({s}).masked_fill({m}, ({s}).min().item())", FILL),
     ("({s}).masked_fill({m}, float('inf'))", "masked scores get plus infinity, not minus"),
     ("({s}).masked_fill(~({m}), -torch.inf)", "the mask is the other way round"),
@@ -126,6 +154,8 @@ OF_SCALE: tuple[tuple[str, str], ...] = (
     ("({l}) / int(({b}) ** 0.5)", "the root is cut to a whole number"),
     ("({l}) / round(({b}) ** 0.5)", "the root is rounded to a whole number"),
     ("({l}) / (({b}) / 2)", "the scores are divided by half of a size"),
+    ("({l}) / ({b}) ** 2", "the scores are divided by the square of a size"),
+    ("({l}) * ({b})", LARGER),
     ("({l}) / ({b}) ** 0.25", "a fourth root takes the place of the root"),
 )
 #: words of the small changes that any code may have; of two that do the same, the first is told.
@@ -149,4 +179,6 @@ OPERATOR_WORDS: Mapping[str, str] = {
     "other error": "an error of another class is raised than the one asked for",
     "no buffer": "what belongs to the module does not move with it",
     "sign": FILL,
+    "argument removed": "an argument of a call is left out: what it is by default counts",
+    "constant": "a number or a switch is another than the one asked for",
 }

@@ -215,9 +215,49 @@ def test_families_are_changes_of_known_steps(tmp_path: Path) -> None:
     found = list(members(solution, "weights", {"torch": torch}))
     q, k = torch.randn(3, 5), torch.randn(4, 5)
     unscaled = torch.softmax(q @ k.mT, -1)
-    names = {member.name for member in found if _gives(member.answer, (q, k), unscaled)}
+    names = {member.name for member in found if _gives(member.answer(), (q, k), unscaled)}
     assert "one_step_is_left_out" in names and not names & {"the_mask_has_no_effect"}
     assert len({member.name for member in found}) > 20
+
+
+_STEPS = """
+import torch
+def mixed(x: torch.Tensor, size: int, shift: float = 1.0):
+    ### BEGIN SOLUTION
+    positive = torch.relu(x)
+    return torch.softmax(positive / size, dim=-1) + shift
+    ### END SOLUTION
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "means"),
+    [
+        ("shift_has_no_effect", lambda x: torch.softmax(torch.relu(x) / 2, -1) + 1.0),
+        ("size_counts_as_one_more", lambda x: torch.softmax(torch.relu(x) / 3, -1) + 5),
+        (
+            "relu_is_applied_in_another_place_than_the_one_asked_for",
+            lambda x: torch.relu(torch.softmax(x / 2, -1) + 5),
+        ),
+        ("softmax_is_applied_twice", lambda x: (torch.relu(x) / 2).softmax(-1).softmax(-1) + 5),
+        (
+            "the_last_two_dimensions_are_taken_for_each_other",
+            lambda x: torch.softmax(torch.relu(x) / 2, -2) + 5,
+        ),
+        (
+            "one_part_of_a_sum_is_added_twice",
+            lambda x: torch.softmax(torch.relu(x) / 2, -1) + 5 + 5,
+        ),
+    ],
+)
+def test_a_step_may_stand_elsewhere_and_an_argument_may_not_count(
+    tmp_path: Path, words: str, means: Any
+) -> None:
+    solution = tmp_path / "solution.py"
+    solution.write_text(_STEPS)
+    found = list(members(solution, "mixed", {"torch": torch}))
+    x = torch.randn(3, 5)
+    assert words in {m.name for m in found if _gives(m.answer(), (x, 2, 5.0), means(x))}
 
 
 def _gives(answer: Any, args: Sequence[torch.Tensor], expected: torch.Tensor) -> bool:
@@ -258,6 +298,20 @@ def test_a_family_names_what_the_catalogue_does_not_hold(diagnosis: Any) -> None
     result = diagnosis(lambda inputs, query: torch.round(inputs @ query, decimals=2))
     assert result.misconception == "scores.numbers_are_rounded_on_the_way"
     assert "rounded" in result.hint
+
+
+def _failing(inputs: torch.Tensor, often: bool) -> torch.Tensor:
+    """Numbers; an error where a layout is unusual, or more often."""
+    if often or not inputs.is_contiguous():
+        raise RuntimeError
+    return inputs
+
+
+def test_errors_next_to_a_known_mistake_hide_it_only_where_they_are_most(diagnosis: Any) -> None:
+    some = diagnosis(lambda inputs, query: (_failing(inputs, False) @ query).abs())
+    most = diagnosis(lambda inputs, query: (_failing(inputs, len(inputs) != 4) @ query).abs())
+    assert some.misconception == diagnosis(lambda i, q: (i @ q).abs()).misconception is not None
+    assert most.misconception is None
 
 
 def test_what_nobody_foresaw_has_a_behaviour_and_no_name(diagnosis: Any) -> None:

@@ -1,0 +1,140 @@
+"""Changes of a whole function: what an argument counts for, and a step in another place."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator
+
+from .places import Place, changed, places
+
+#: a function that may take another's place, and what it does
+Change = tuple[ast.FunctionDef, str]
+
+#: what comes in and what goes out, and what both together do
+_AROUND: tuple[tuple[str, str, str], ...] = (
+    ("{a}.transpose(0, 1)", "({r}).transpose(0, 1)", "dimensions 0 and 1 are taken for each other"),
+    ("{a}.transpose(1, 2)", "({r}).transpose(1, 2)", "dimensions 1 and 2 are taken for each other"),
+    ("{a}.mT", "({r}).mT", "the last two dimensions are taken for each other"),
+    ("{a}.flip(-2)", "({r}).flip(-2)", "the tokens are taken in the opposite order"),
+    (
+        "{a}.flatten(0, 1)[None]",
+        "({r})[0].unflatten(0, {first}.shape[:2])",
+        "the samples of a batch are taken for one long sequence",
+    ),
+)
+#: functions and methods that are a step of their own, and what they are called in words
+_STEPS = {
+    "softmax": "softmax",
+    "relu": "ReLU",
+    "exp": "the exponential",
+    "dropout": "dropout",
+    "apply_rotary": "the rotation",
+    "masked_fill": "the mask",
+    "tril": "the mask",
+}
+
+
+def of_arguments(function: ast.FunctionDef) -> Iterator[Change]:
+    """An argument that has no effect, or counts as another number; all tensors seen otherwise."""
+    arguments = [arg for arg in function.args.args if arg.arg != "self"]
+    defaults = [None] * (len(arguments) - len(function.args.defaults)) + [*function.args.defaults]
+    for argument, default in zip(arguments, defaults, strict=False):
+        name = argument.arg
+        if default is not None:
+            yield _beginning(function, name, ast.unparse(default)), f"{name} has no effect"
+        elif _is_a(argument, "float"):
+            yield _beginning(function, name, "0.0"), f"{name} has no effect"
+        elif _is_a(argument, "int"):
+            yield _beginning(function, name, "1"), f"{name} counts as 1, whatever it is"
+            yield _beginning(function, name, f"{name} + 1"), f"{name} counts as one more"
+            yield _beginning(function, name, f"{name} - 1"), f"{name} counts as one less"
+    tensors = [argument.arg for argument in arguments if _is_a(argument, "torch.Tensor")]
+    for before, after, words in _AROUND if tensors else ():
+        yield _around(function, tensors, before, after), words
+
+
+def moved(function: ast.FunctionDef) -> Iterator[Change]:
+    """A step that is taken twice, or stands in another place than the one asked for."""
+    nodes = [(place, node) for place, node, _ in places(function)]
+    values = [
+        ((*place, "value"), node.value)
+        for place, node in nodes
+        if isinstance(node, ast.Assign | ast.Return) and isinstance(node.value, ast.expr)
+    ]
+    tensors = [arg.arg for arg in function.args.args if _is_a(arg, "torch.Tensor")]
+    steps = [(place, node, *_step(node)) for place, node in nodes if _step(node)[0]]
+    # of two steps that change places the layer is told
+    for place, step, name, operand in sorted(steps, key=lambda found: not _is_layer(found[1])):
+        taken = _at(step, operand)
+        yield _put(function, place, _with(step, operand, step)), f"{name} is applied twice"
+        without = _put(function, place, taken)
+        words = f"{name} is applied in another place than the one asked for"
+        for there, value in values:
+            if there != place and not isinstance(value, ast.Constant | ast.Tuple):
+                own = _at(without, there)
+                yield _put(without, there, _with(step, operand, own)), words
+        for argument in tensors:
+            text = ast.unparse(_with(step, operand, ast.Name(argument, ast.Load())))
+            yield _beginning(without, argument, text), words
+
+
+def _step(node: ast.AST) -> tuple[str, Place]:
+    """What a step is called, and where it has what it is applied to; no name where it is none."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        return "the division", ("left",)
+    if not isinstance(node, ast.Call):
+        return "", ()
+    called = ast.unparse(node.func)
+    if called.startswith("self.") and len(node.args) == 1:
+        return called.removeprefix("self."), ("args", 0)
+    name = _STEPS.get(called.rpartition(".")[2], "")
+    if isinstance(node.func, ast.Attribute) and not called.startswith("torch."):
+        return name, ("func", "value")
+    return (name, ("args", 0)) if node.args else ("", ())
+
+
+def _is_layer(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func).startswith("self.")
+
+
+def _is_a(argument: ast.arg, kind: str) -> bool:
+    return argument.annotation is not None and ast.unparse(argument.annotation) == kind
+
+
+def _beginning(function: ast.FunctionDef, name: str, value: str) -> ast.FunctionDef:
+    """A function that first gives one of its arguments another value."""
+    other = copy.copy(function)
+    other.body = [*ast.parse(f"{name} = {value}").body, *function.body]
+    return other
+
+
+def _around(
+    function: ast.FunctionDef, tensors: list[str], before: str, after: str
+) -> ast.FunctionDef:
+    """A function that gives other tensors to what it was, and changes what comes back."""
+    inner, outer = copy.copy(function), copy.copy(function)
+    inner.name = "_inner"
+    names = [arg.arg for arg in function.args.args]
+    given = [before.format(a=name) if name in tensors else name for name in names]
+    result = after.format(r=f"_inner({', '.join(given)})", first=tensors[0])
+    outer.body = [inner, *ast.parse(f"return {result}").body]
+    return outer
+
+
+def _at(tree: ast.AST, place: Place) -> ast.expr:
+    for part in place:
+        tree = tree[part] if isinstance(part, int) else getattr(tree, part)  # type: ignore[index]
+    assert isinstance(tree, ast.expr)
+    return tree
+
+
+def _with(step: ast.AST, operand: Place, other: ast.AST) -> ast.AST:
+    """A step that is applied to something else."""
+    return changed(step, operand, other)
+
+
+def _put(function: ast.FunctionDef, place: Place, other: ast.AST) -> ast.FunctionDef:
+    found = changed(function, place, other)
+    assert isinstance(found, ast.FunctionDef)
+    return found
