@@ -101,9 +101,8 @@ class KnownMistakes:
     @cache  # noqa: B019
     def family_members(self, question: str) -> tuple[Mistake, ...]:
         """Mistakes made of the solution and of usual alternatives: one change each."""
-        with silence():  # Python warns of what some changes make of a line
-            own = tuple(members(self._exercise.solution, question, self._namespace))
-            found = own + tuple(self._others(question))
+        found = [*members(self._exercise.solution, question, self._namespace)]
+        found += self._others(question)
         return tuple(
             Mistake(
                 question,
@@ -180,7 +179,9 @@ class KnownMistakes:
         if found is None:
             probe = self.probe(mistake.question)
             found = _NOTHING, False
-            if own := mistake.answer():
+            with silence():  # Python warns of what some changes make of a line
+                own = mistake.answer()
+            if own is not None:
                 replies, random = probe.ask({**self._namespace, mistake.question: own}, test, time)
                 found = (probe.judged if kind else probe.answered)(test, replies), random
             table.put(key, *found)
