@@ -260,7 +260,7 @@ def test_a_step_may_stand_elsewhere_and_an_argument_may_not_count(
     assert words in {m.name for m in found if _gives(m.answer(), (x, 2, 5.0), means(x))}
 
 
-def _gives(answer: Any, args: Sequence[torch.Tensor], expected: torch.Tensor) -> bool:
+def _gives(answer: Any, args: Sequence[Any], expected: torch.Tensor) -> bool:
     try:
         value = answer(*args)
     except Exception:
