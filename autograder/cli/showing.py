@@ -18,6 +18,8 @@ _BAR = 20
 _NARROW = 60
 #: no line of sentences is shorter, however narrow a terminal says that it is
 _LETTERS = 20
+#: lines below these columns say something of a question or a check, deeper ones what came of it
+_ABOUT_A_CHECK = 2
 #: what lines of a failing check begin with that are read, and not copied or compared
 _SENTENCES = ("likely: ", "next step: ", "remember: ", "the same in ")
 
@@ -28,13 +30,15 @@ class Screen:
     def __init__(self, console: Console, is_plain: bool = False) -> None:
         self.console = console
         self.is_plain = is_plain
+        # who sets NO_COLOR mostly reads a log: bold and dim text would be signs in it, too
+        self._is_styled = not is_plain and not console.no_color
         self._shows_signs = not is_plain and _can_show("✓✗○■", console)
 
     def say(self, text: str, style: str = "", indent: int = 0) -> None:
         """One line or several; what stands in a student's file can't steer the terminal."""
         for line in text.split("\n"):
             safe = " " * indent + visible(self._signs(line).rstrip())
-            shown = Text(safe, style="" if self.is_plain else style)
+            shown = Text(safe, style=style if self._is_styled else "")
             self.console.print(shown, soft_wrap=True, highlight=False)
 
     def prose(self, text: str, style: str = "", indent: int = 0) -> None:
@@ -49,9 +53,9 @@ class Screen:
         file = f" ({result.file})" if result.file else ""
         self.say(f"{result.exercise}{file}", "bold")
         if result.problem:
-            self.say(result.problem, "red", 2)
+            self.prose(result.problem, "red", 2)
         if result.note:
-            self.say(result.note, "dim", 2)
+            self.prose(result.note, "dim", 2)
         if result.printed and not result.finished:
             self.say(f"{result.file} printed:", "dim", 2)
             self.say(result.printed.rstrip(), indent=6)
@@ -63,13 +67,15 @@ class Screen:
         from ..student import LOOKS, as_text
 
         head, *rest = as_text(result, only_first).split("\n")
-        self.say(head, LOOKS[result.standing].style, 2)
+        self.prose(head, LOOKS[result.standing].style, 2)
         for line in rest:
             text = line.strip()
-            if text.startswith(_SENTENCES):
-                self.prose(text, indent=2 + len(line) - len(line.lstrip()))
+            indent = len(line) - len(line.lstrip())
+            style = {"✗": "red", "✓": "green"}.get(text[:1], "")
+            if indent <= _ABOUT_A_CHECK or text.startswith(_SENTENCES):
+                self.prose(text, style, 2 + indent)
             else:
-                self.say(line, {"✗": "red", "✓": "green"}.get(text[:1], ""), 2)
+                self.say(line, style, 2)
         if result.standing.value in ("fix", "too_slow"):
             self.say(f"stuck? autograder hint {result.question}", "dim", 4)
 
@@ -94,10 +100,10 @@ class Screen:
         passes = f"{progress.passed} of {progress.questions} questions pass their public checks"
         got = [progress.worth(item) for item in progress.exercises]
         reach = f": up to {sum(g for g, _ in got):g} of {sum(a for _, a in got):g} points"
-        self.say(passes + reach * bool(progress.points))
+        self.prose(passes + reach * bool(progress.points))
         if progress.next:
             name = progress.next.exercise
-            self.say(f"next: autograder check {name} (stuck? autograder hint {name})")
+            self.prose(f"next: autograder check {name} (stuck? autograder hint {name})")
         for line in what_to_submit(progress):
             self.prose(line, "green")
 

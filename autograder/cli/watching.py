@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,9 @@ class Watch:
     def __init__(self, screen: Screen, folder: Path, exercises: tuple[str, ...]) -> None:
         self._screen, self._folder, self._exercises = screen, folder, exercises
         self._results: dict[str, CheckedExercise] = {}
+        # asked for now: while checks run, `sys.stdout` is what the answer prints to
+        self._terminal = sys.stdout if screen.console.is_terminal and not screen.is_plain else None
+        self._width = min(screen.console.width - 1, 79)
         self._focus: str | None = None
         self._passed: set[str] = set()
 
@@ -36,10 +40,10 @@ class Watch:
         from ..student import saved_exercises
 
         try:
-            self._check(self._exercises)
-            self._passed = self._passing()
-            self._show()
             with Keys() as keys:
+                self._check(self._exercises)
+                self._passed = self._passing()
+                self._show()
                 pause = lambda: self._press(keys.read(PAUSE))  # noqa: E731 - one line
                 for saved in saved_exercises(self._folder, tuple(self._results), pause):
                     before = self._standings()
@@ -56,8 +60,12 @@ class Watch:
             self._results[result.exercise] = result
 
     def _running(self, question: str) -> None:
-        if self._screen.console.is_terminal and not self._screen.is_plain:
-            self._screen.console.print(f"running {question} ...", style="dim", end="\r")
+        from ..student.runner import SECONDS
+
+        if self._terminal is not None:
+            text = f"running {question} ... (at most {SECONDS:g} s a check)"
+            self._terminal.write(f"{text:{self._width}.{self._width}}\r")
+            self._terminal.flush()
 
     def _press(self, key: str) -> None:
         actions = {"h": self._hint, "n": self._next, "l": self._list, "q": self._quit}
@@ -114,7 +122,7 @@ class Watch:
         self._tell_passed(passed)
         for result in self._results.values():
             if result.problem:
-                screen.say(f"{result.exercise}: {result.problem}", "red")
+                screen.prose(f"{result.exercise}: {result.problem}", "red")
         shown = self._shown()
         if shown is not None:
             screen.question(shown, only_first=True)

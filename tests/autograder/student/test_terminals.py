@@ -1,0 +1,135 @@
+"""Real terminals: narrow ones, without colours, without some signs; and `watch` with its keys."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.authoring import release
+from autograder.course import load_course
+
+from ..authoring.conftest import SMALL_COURSE
+
+ROOT = Path(__file__).parents[3]
+RUNNER = Path(__file__).with_name("terminal_runs.py")
+CHECK = ["check", "half"]
+ANSWER = """\
+def half(x):
+    print("größe → ≤ 5")
+    return x
+"""
+#: what such a terminal gets of `autograder check half`
+WIDE = """\
+halves (halves.py)
+  ✗ half: something to fix (0 of 1 checks passed)
+    ✗ half of six
+        half(6.0):
+"""
+PLAIN = WIDE.replace("✗", "x")
+#: lines that are compared or copied stay whole, however narrow the terminal is
+WHOLE = ("got  ", "expected  ", "to try it: ", "at  ", "half(")
+
+
+def task(
+    command: list[str] = CHECK, columns: int = 100, keys: Any = (), **environment: str
+) -> dict[str, Any]:
+    told = {"TERM": "xterm", **environment}
+    return {"command": command, "columns": columns, "keys": keys, "environment": told}
+
+
+@pytest.fixture(scope="module")
+def terminals(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """What each terminal got."""
+    import shutil
+    import zipfile
+
+    root = Path(shutil.copytree(SMALL_COURSE, tmp_path_factory.mktemp("terminals") / "small"))
+    wheel = root / "attention_autograder-1-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("autograder/__init__.py", "")
+    release(load_course(root), wheel=wheel)
+    folder = root / "assignments" / "basics"
+    (folder / "halves.py").write_text(ANSWER, encoding="utf-8")
+    asked, quits = ["q quit", "h"], [["[sums]", "n"], ["q quit", "q"]]
+    tasks = {
+        "wide": task(),
+        "no colour": task(NO_COLOR="1"),
+        "dumb": task(TERM="dumb"),
+        "plain": task([*CHECK, "--plain"]),
+        "cp1252": task(PYTHONIOENCODING="cp1252"),
+        "ascii": task(PYTHONIOENCODING="ascii"),
+        "narrow": task(columns=40),
+        "narrow status": task(["status"], columns=40),
+        "watch": task(["watch"], keys=[asked, ["hint 1 of", "l"], *quits], columns=80),
+    }
+    done = subprocess.run(
+        [sys.executable, str(RUNNER)],
+        input=json.dumps(tasks),
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, str] = json.loads(done.stdout)
+    return found
+
+
+def test_a_terminal_gets_colours_and_signs(terminals: Mapping[str, str]) -> None:
+    said = terminals["wide"]
+    assert "\x1b[31m" in said
+    assert re.sub(r"\x1b\[\d*m", "", said).startswith(WIDE)
+    assert "größe → ≤ 5" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "starts", "printed"),
+    [
+        ("no colour", WIDE, "größe → ≤ 5"),
+        ("dumb", WIDE, "größe → ≤ 5"),
+        ("plain", PLAIN, "größe → ≤ 5"),
+    ],
+)
+def test_no_escape_is_sent_where_none_is_wanted(
+    terminals: Mapping[str, str], name: str, starts: str, printed: str
+) -> None:
+    assert terminals[name].startswith(starts)
+    assert printed in terminals[name]
+    assert "\x1b" not in terminals[name]
+
+
+@pytest.mark.parametrize(("name", "printed"), [("cp1252", "größe ? ? 5"), ("ascii", "gr??e ? ? 5")])
+def test_a_stream_that_lacks_a_sign_shows_another(
+    terminals: Mapping[str, str], name: str, printed: str
+) -> None:
+    said = re.sub(r"\x1b\[\d*m", "", terminals[name])
+    assert said.startswith(PLAIN)
+    assert printed in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("name", ["narrow", "narrow status"])
+def test_a_narrow_terminal_gets_short_lines(terminals: Mapping[str, str], name: str) -> None:
+    lines = [line.strip("\n") for line in re.sub(r"\x1b\[\d*m", "", terminals[name]).splitlines()]
+    long = [line for line in lines if len(line) > 40 and not line.strip().startswith(WHOLE)]
+    assert not long
+    assert len(lines) > 5
+
+
+def test_watch_shows_what_runs_and_does_what_keys_ask(terminals: Mapping[str, str]) -> None:
+    said = re.sub(r"\x1b\[[\dA-Z]*[mHJ]", "", terminals["watch"])
+    running, shown, *_ = said.split("✗ half: something to fix")
+    assert "running half ... (at most 10 s a check)" in running
+    assert "Save a file to check it again.   h hint   n next   l list   q quit" in shown
+    assert "half, hint 1 of" in said
+    assert "[halves]" in said
+    assert "○ plus_one: not implemented yet" in said.rpartition("[sums]")[2]
