@@ -5,6 +5,7 @@ import torch
 
 from autograder.suite import Draw, Expect
 from autograder.suite.compare import describe
+from autograder.suite.low_scores import low_queries_and_keys
 from autograder.suite.traits import Size, Tensor, Traits, check_trait
 
 
@@ -272,8 +273,7 @@ def test_weights_in_batches(expect: Expect, draw: Draw) -> None:
 def test_all_scores_are_low(expect: Expect, draw: Draw) -> None:
     expect.same(
         "causal_attention_weights",
-        draw.uniform(6, 3, low=3.3, high=3.9),
-        draw.uniform(6, 3, low=-3.9, high=-3.3),
+        *low_queries_and_keys(draw, (6, 3), (6, 3)),
         likely="visible scores may be negative: a masked one must still lie far below them",
     )
 
@@ -287,12 +287,13 @@ def test_double_precision_of_strided_inputs(expect: Expect, draw: Draw) -> None:
         rest = draw.normal(2, 1, 5, dtype=torch.float64)
         return torch.cat([first + small, sign * first, rest], dim=1).transpose(-2, -1)
 
+    likely = "the result has the dtype of the inputs and is computed in it"
     expect.same(
-        "causal_attention_weights",
-        large(1, scale=0.02),
-        large(-1, scale=0.0),
-        likely="the result has the dtype of the inputs and is computed in it",
+        "causal_attention_weights", large(1, scale=0.02), large(-1, scale=0.0), likely=likely
     )
+    # far from 0 float32 knows a score to 4e-6 only
+    low = low_queries_and_keys(draw, (12, 4, 3), (12, 4, 3), torch.float64)
+    expect.same("causal_attention_weights", *low, likely=likely)
 
 
 @pytest.mark.question("causal_attention_weights", points=1)

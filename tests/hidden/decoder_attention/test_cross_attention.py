@@ -5,6 +5,7 @@ import torch
 
 from autograder.suite import Draw, Expect, ExpectLayer
 from autograder.suite.forbidden import torch_attention
+from autograder.suite.low_scores import low_queries_and_keys, low_scoring, low_tokens
 from autograder.suite.traits import Made, Size, Sizes, Tensor, Traits, check_trait
 
 OWN = torch_attention(
@@ -146,10 +147,8 @@ def test_equal_sizes_and_sizes_of_one(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(ATTENTION, points=1)
 def test_nothing_is_left_of_a_forbidden_key(expect: Expect, draw: Draw) -> None:
-    # scores between -48 and -34 before they are scaled; those of forbidden keys are the highest
-    queries = draw.uniform(2, 3, 4, low=3.2, high=3.4)
-    keys = -draw.uniform(2, 6, 4, low=3.0, high=3.5)
-    keys[:, ::2] *= 0.9
+    queries, keys = low_queries_and_keys(draw, (2, 3, 4), (2, 6, 4))
+    keys[:, ::2] *= 0.9  # those of forbidden keys are the highest
     mask = (torch.arange(6) % 2 == 0).expand(3, 6)
     likely = (
         "a forbidden score must be so low that nothing of it is left after softmax, even when "
@@ -301,19 +300,11 @@ def test_every_call_has_its_own_context_and_mask(expect: Expect, draw: Draw) -> 
 @pytest.mark.question("CrossAttention", points=1)
 def test_cross_attention_when_the_real_keys_score_low(expect: Expect, draw: Draw) -> None:
     layer = _cross(expect, 6, 6, 2)
-
-    def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
-        if name == "W_query.weight":
-            return draw.uniform(*shape, low=0.55, high=0.6)
-        if name == "W_key.weight":
-            return draw.uniform(*shape, low=-0.75, high=-0.65)
-        return torch.zeros(shape) if name.endswith("bias") else draw.normal(*shape, scale=0.5)
-
-    layer.fill(weight)
-    context = draw.uniform(2, 5, 6, low=0.8, high=1.0)
+    layer.fill(low_scoring(draw, 3))
+    context = low_tokens(draw, 2, 5, 6)
     context[:, 3:] *= 0.5  # padding scores higher than what is real
     layer.same(
-        draw.uniform(2, 3, 6, low=0.8, high=1.0),
+        low_tokens(draw, 2, 3, 6),
         context,
         (torch.arange(5) > 2).expand(2, 5),
         likely="every score here is far below zero: that of padding must be lower still, so that "

@@ -5,6 +5,7 @@ import torch
 
 from autograder.suite import Draw, Expect, ExpectLayer
 from autograder.suite.forbidden import torch_attention
+from autograder.suite.low_scores import low_scoring, low_tokens
 from autograder.suite.traits import Made, Size, Tensor, Traits, check_trait
 
 OWN = torch_attention(
@@ -199,19 +200,9 @@ def test_layer_with_heads_that_do_not_divide(expect: Expect) -> None:
 @pytest.mark.question(LAYER, points=1)
 def test_layer_hides_the_future_when_the_past_scores_low(expect: Expect, draw: Draw) -> None:
     layer = _layer(expect, 6, 2, 1)
-
-    def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
-        if name == "W_query.weight":
-            return draw.uniform(*shape, low=0.55, high=0.6)
-        if name == "W_key.weight":
-            return draw.uniform(*shape, low=-0.75, high=-0.65)
-        return draw.normal(*shape, scale=0.5)
-
-    layer.fill(weight)
-    x = draw.uniform(2, 5, 6, low=0.8, high=1.0)
-    x[:, 3:] *= 0.6  # later tokens score higher
+    layer.fill(low_scoring(draw, 3))
     layer.same(
-        x,
+        low_tokens(draw, 2, 5, 6),
         likely="every score here is far below zero: a forbidden one must be so low that nothing "
         "of it is left after softmax",
     )

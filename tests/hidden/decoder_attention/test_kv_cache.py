@@ -7,6 +7,7 @@ import torch
 
 from autograder.suite import Draw, Expect, ExpectLayer, Step
 from autograder.suite.forbidden import torch_attention
+from autograder.suite.low_scores import low_queries_and_keys, low_scoring, low_tokens
 from autograder.suite.traits import Pair, Size, Tensor, Traits, check_trait
 
 DECODING = "decoding_mask"
@@ -98,6 +99,12 @@ PAST_FIRST = (
 )
 
 
+HIDDEN = (
+    "every score here is far below zero: a forbidden one must be so low that nothing of it is left "
+    "after softmax"
+)
+
+
 def _new(
     draw: Draw, num_tokens: int, *, heads: int = 3, dtype: torch.dtype = torch.float32
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -126,10 +133,18 @@ def test_without_a_past(expect: Expect, draw: Draw) -> None:
     expect.same(CACHED, *_new(draw, 1, heads=1), likely=likely)
 
 
-@pytest.mark.question(CACHED, points=1.5)
+@pytest.mark.question(CACHED, points=1)
 def test_one_new_position(expect: Expect, draw: Draw) -> None:
     for size in (4, 1, 30):
         expect.same(CACHED, *_new(draw, 1), _past(draw, size), likely=PAST_FIRST)
+
+
+@pytest.mark.question(CACHED, points=0.5)
+def test_future_stays_hidden_when_the_past_scores_low(expect: Expect, draw: Draw) -> None:
+    queries, keys = low_queries_and_keys(draw, (2, 2, 4, 3), (2, 2, 6, 3))
+    past, new = keys.split((2, 4), dim=2)
+    values, new_values = draw.normal(2, 2, 2, 5), draw.normal(2, 2, 4, 5)
+    expect.same(CACHED, queries, new, new_values, (past, values), likely=HIDDEN)
 
 
 @pytest.mark.question(CACHED, points=1.5)
@@ -197,7 +212,14 @@ def test_four_linear_layers_hold_all_weights(expect: Expect) -> None:
     )
 
 
-@pytest.mark.question(LAYER, points=2)
+@pytest.mark.question(LAYER, points=0.5)
+def test_layer_hides_the_future_when_the_past_scores_low(expect: Expect, draw: Draw) -> None:
+    layer = _layer(expect)
+    layer.fill(low_scoring(draw, 4))
+    layer.same(low_tokens(draw, 2, 4, 12), likely=HIDDEN)
+
+
+@pytest.mark.question(LAYER, points=1.5)
 def test_a_prefill(expect: Expect, draw: Draw) -> None:
     likely = (
         "project, split into heads, rotate queries and keys at the positions 0, 1, ..., then "

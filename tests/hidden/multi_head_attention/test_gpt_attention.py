@@ -12,6 +12,7 @@ from autograder.suite.dropped import (
     check_dropped_weights,
     shown_weights,
 )
+from autograder.suite.low_scores import low_scoring, low_tokens
 from autograder.suite.traits import Made, Sizes, Tensor, Traits, check_trait
 
 GPT = "CausalSelfAttention"
@@ -96,17 +97,9 @@ def test_future_does_not_change_the_past(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(GPT, points=1)
 def test_future_stays_hidden_when_the_past_scores_low(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(GPT, config(6, 2, 5))
-
-    def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
-        if name == "query.weight":
-            return draw.uniform(*shape, low=0.4, high=0.5)
-        if name == "key.weight":
-            return draw.uniform(*shape, low=-0.8, high=-0.65)
-        return torch.zeros(shape) if name.endswith("bias") else draw.normal(*shape, scale=0.5)
-
-    layer.fill(weight)
+    layer.fill(low_scoring(draw, 3))
     layer.same(
-        draw.uniform(2, 5, 6, low=0.8, high=1.0),  # scores from -43 to -17
+        low_tokens(draw, 2, 5, 6),
         likely="every score here is far below zero: a forbidden one must be so low that nothing "
         "of it is left after softmax",
     )

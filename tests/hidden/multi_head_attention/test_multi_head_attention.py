@@ -5,6 +5,7 @@ import torch
 
 from autograder.suite import Draw, Expect
 from autograder.suite.dropped import check_dropped_weights, shown_weights
+from autograder.suite.low_scores import low_scoring, low_tokens
 from autograder.suite.traits import Made, Rate, Size, Tensor, Traits, check_trait
 
 MHA = "MultiHeadAttention"
@@ -92,17 +93,9 @@ def test_future_does_not_change_the_past(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(MHA, points=2)
 def test_future_stays_hidden_when_the_past_scores_low(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(MHA, 3, 6, 5, 0.0, 2)
-
-    def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
-        if name.startswith("W_query"):
-            return draw.uniform(*shape, low=0.8, high=1.0)
-        if name.startswith("W_key"):
-            return draw.uniform(*shape, low=-1.6, high=-1.3)
-        return draw.normal(*shape, scale=0.5)
-
-    layer.fill(weight)
+    layer.fill(low_scoring(draw, 3))
     layer.same(
-        draw.uniform(2, 5, 3, low=0.8, high=1.0),  # scores from -43 to -17
+        low_tokens(draw, 2, 5, 3),
         likely="every score here is far below zero: a forbidden one must be so low that nothing "
         "of it is left after softmax",
     )

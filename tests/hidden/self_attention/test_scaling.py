@@ -5,6 +5,7 @@ import torch
 
 from autograder.suite import Draw, Expect
 from autograder.suite.forbidden import scaled_dot_product
+from autograder.suite.low_scores import low_queries_and_keys
 from autograder.suite.traits import Size, Tensor, Traits, check_trait
 
 
@@ -128,6 +129,12 @@ def test_weights_in_float64(expect: Expect, draw: Draw) -> None:
         _cancelling(draw.strided(2, 5, 3, dtype=torch.float64)),
         _alike(draw.strided(2, 4, 3, dtype=torch.float64)),
         likely="stay in the dtype of the inputs; `.view` needs contiguous memory",
+    )
+    # far from 0 float32 knows a score to 4e-6 only
+    expect.same(
+        "attention_weights",
+        *low_queries_and_keys(draw, (40, 3), (4, 3), torch.float64),
+        likely="stay in the dtype of the inputs, in softmax, too",
     )
     apart = torch.eye(4, dtype=torch.float64)[:3]  # scores of 48 and of 0
     expect.same(

@@ -1,0 +1,64 @@
+"""Inputs whose scores all lie far below zero: what is masked must lie lower still.
+
+A fill of -20, of -30 or of -50 looks like minus infinity as long as visible scores are around zero.
+Scores of 50 and more are asked of few questions only, so these stay above -50.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from .draw import Draw
+
+#: about where the lowest scores lie, after they are divided by the root of the head size
+_LOW = 48.0
+#: entries differ by that share; keys are smaller the later they come, by that much in all
+_APART, _LATER = 0.02, 0.15
+
+
+def low_queries_and_keys(
+    draw: Draw,
+    queries: tuple[int, ...],
+    keys: tuple[int, ...],
+    dtype: torch.dtype = torch.float32,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Two tensors of shapes (..., T, d) and (..., S, d) with scaled scores from -48 to -39.
+
+    The later a key, the higher it scores: in a causal mask what is hidden scores highest.
+    """
+    size = (_LOW / queries[-1] ** 0.5) ** 0.5
+    return _near(draw, queries, dtype) * size, _rising(_near(draw, keys, dtype)) * -size
+
+
+def low_tokens(draw: Draw, *shape: int) -> torch.Tensor:
+    """Tokens (B, T, d) for a layer that `low_scoring` filled, as queries and as keys."""
+    return _rising(_near(draw, shape, torch.float32))
+
+
+def low_scoring(draw: Draw, head_size: int) -> Callable[[str, tuple[int, ...]], torch.Tensor]:
+    """Weights (d_out, d_in) of a layer whose scores of `low_tokens` lie from -48 to -36.
+
+    For names that hold `query` or `key`; biases of these are zero, all else is normal.
+    """
+    size = (_LOW / head_size**0.5) ** 0.5
+
+    def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
+        sign = 1.0 if "query" in name else -1.0
+        if "query" not in name and "key" not in name:
+            return draw.normal(*shape, scale=0.5)
+        if len(shape) == 1:
+            return torch.zeros(shape)
+        return _near(draw, shape, torch.float32) * sign * size / shape[1]
+
+    return weight
+
+
+def _near(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    return draw.uniform(*shape, low=1 - _APART, high=1.0, dtype=dtype)
+
+
+def _rising(keys: torch.Tensor) -> torch.Tensor:
+    later = torch.linspace(0.0, _LATER, keys.shape[-2], dtype=keys.dtype)
+    return keys * (1 - later).unsqueeze(-1)
