@@ -60,5 +60,5 @@ def _near(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tenso
 
 
 def _rising(keys: torch.Tensor) -> torch.Tensor:
-    factors = torch.linspace(1.0, 1 - _LATER, keys.shape[-2], dtype=keys.dtype)
-    return keys.mul(factors.unsqueeze(-1))
+    later = torch.linspace(0.0, _LATER, keys.shape[-2], dtype=keys.dtype)
+    return torch.sub(keys, keys * later.unsqueeze(-1))

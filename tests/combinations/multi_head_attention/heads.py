@@ -113,7 +113,9 @@ def root_of_heads(queries, keys, values):
     return _weights(queries, keys, keys.shape[1] ** 0.5) @ values
 
 
-@intended("causal_head_attention", "heads attend to heads")
+@intended(
+    "causal_head_attention", "heads attend to heads", "dimensions_1_and_2_are_taken_for_each_other"
+)
 def heads_attend_to_heads(queries, keys, values):
     q, k, v = queries.transpose(1, 2), keys.transpose(1, 2), values.transpose(1, 2)
     return (_weights(q, k, k.shape[-1] ** 0.5) @ v).transpose(1, 2)
