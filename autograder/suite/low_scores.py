@@ -6,6 +6,7 @@ Scores of 50 and more are asked of few questions only, so these stay above -50.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -28,7 +29,7 @@ def low_queries_and_keys(
 
     The later a key, the higher it scores: in a causal mask what is hidden scores highest.
     """
-    size = (_LOW / queries[-1] ** 0.5) ** 0.5
+    size = math.sqrt(_LOW / math.sqrt(queries[-1]))
     return _near(draw, queries, dtype) * size, _rising(_near(draw, keys, dtype)) * -size
 
 
@@ -42,7 +43,7 @@ def low_scoring(draw: Draw, head_size: int) -> Callable[[str, tuple[int, ...]], 
 
     For names that hold `query` or `key`; biases of these are zero, all else is normal.
     """
-    size = (_LOW / head_size**0.5) ** 0.5
+    size = math.sqrt(_LOW / math.sqrt(head_size))
 
     def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
         sign = 1.0 if "query" in name else -1.0
@@ -50,7 +51,7 @@ def low_scoring(draw: Draw, head_size: int) -> Callable[[str, tuple[int, ...]], 
             return draw.normal(*shape, scale=0.5)
         if len(shape) == 1:
             return torch.zeros(shape)
-        return _near(draw, shape, torch.float32) * sign * size / shape[1]
+        return _near(draw, shape, torch.float32) * (sign * size / shape[1])
 
     return weight
 
@@ -61,4 +62,4 @@ def _near(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tenso
 
 def _rising(keys: torch.Tensor) -> torch.Tensor:
     later = torch.linspace(0.0, _LATER, keys.shape[-2], dtype=keys.dtype)
-    return torch.sub(keys, keys * later.unsqueeze(-1))
+    return keys * (1 - later).unsqueeze(-1)
