@@ -32,9 +32,9 @@ def on_second_device(value: Any) -> Any:
     return tree_map(lambda leaf: leaf.to("meta") if _is_tensor(leaf) else leaf, value)
 
 
-def second_device(args: Iterable[Any]) -> contextlib.AbstractContextManager[Any]:
-    """The rules of a second device where an argument is on the meta device, else nothing."""
-    if any(map(_is_moved, tree_leaves(list(args)))):
+def second_device(tensors: Iterable[torch.Tensor]) -> contextlib.AbstractContextManager[Any]:
+    """The rules of a second device where one of these is on the meta device, else nothing."""
+    if any(tensor.is_meta for tensor in tensors):
         compiler.defer()
         return _SecondDevice()  # type: ignore[no-untyped-call]  # torch's own __init__
     return contextlib.nullcontext()
@@ -89,7 +89,7 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _is_moved(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.device.type == "meta"
+    return isinstance(value, torch.Tensor) and value.is_meta
 
 
 def _moved(value: Any) -> Any:

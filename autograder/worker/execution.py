@@ -55,7 +55,7 @@ def _copy_in_memory(tensor: torch.Tensor) -> torch.Tensor:
 
     One that is not contiguous is a part of something larger: its memory begins before it.
     """
-    if tensor.device.type == "meta" or tensor.is_contiguous():
+    if tensor.is_meta or tensor.is_contiguous():
         return tensor.clone()
     memory = memory_of(tensor)
     before = torch.cat([memory[:1], memory])
@@ -75,7 +75,7 @@ def call(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, list[A
     """Calls with copies of `args`; returns the value and the copies as they are afterwards."""
     memo: dict[int, torch.Tensor] = {}
     copies = [copy_of(arg, memo) for arg in args]
-    with second_device(copies):
+    with second_device(memo.values()):
         value = function(*copies)
     # the value may be a view of an input: both are read out after the call, by the caller
     return value, copies
@@ -94,8 +94,12 @@ def _is_same(before: Any, after: Any) -> bool:
     if type(before) is not type(after):
         return False
     if isinstance(before, torch.Tensor):
-        forms = [(one.dtype, one.shape, one.device) for one in (before, after)]
-        return forms[0] == forms[1] and (before.is_meta or torch.equal(before, after))
+        return (
+            before.dtype == after.dtype
+            and before.shape == after.shape
+            and before.device == after.device
+            and (before.is_meta or torch.equal(before, after))
+        )
     if isinstance(before, tuple | list):
         return len(before) == len(after) and all(map(_is_same, before, after))
     if isinstance(before, dict):
