@@ -147,10 +147,12 @@ def _remedy(text: str, fault: Exception) -> str:
 def _hints(text: str, tree: ast.Module, exercise: Exercise) -> dict[str, str]:
     names = {question.name for question in exercise.questions}
     outer = {name for statement in statements_of(text, tree.body) for name in statement.binds}
+    missing = sorted(names - outer)
+    if not missing:  # as nearly always; a walk over all nodes takes as long as parsing
+        return {}
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     every = {node.name for node in ast.walk(tree) if isinstance(node, kinds)}
-    missing = sorted(names - outer)
-    return hints(missing, (every & outer) - names, every - outer) if missing else {}
+    return hints(missing, (every & outer) - names, every - outer)
 
 
 def _notebook(path: Path, exercise: Exercise) -> SubmittedExercise:

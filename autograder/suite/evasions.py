@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
+import unicodedata
 
+_WORD = re.compile(r"\w+")
 #: names that reach a call without writing it, watch who watches, or go on somewhere else
 _WAYS = frozenset(
     {
@@ -23,6 +26,9 @@ _WAYS = frozenset(
 
 def evasions(source: str) -> tuple[str, ...]:
     """The names in a module that can lead round a rule, sorted; empty for no valid Python."""
+    # as Python reads names; most texts have no such word at all, and need not be parsed
+    if _WAYS.isdisjoint(_WORD.findall(unicodedata.normalize("NFKC", source))):
+        return ()
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
