@@ -227,8 +227,7 @@ class _Decoder:
             row = torch.frombuffer(
                 self._data, dtype=dtype, count=size // dtype.itemsize, offset=start
             )
-            # aligned, and apart from its neighbours; a view would take twice as long
-            tensor = row.clone().resize_(memory)
+            tensor = row.clone().resize_(memory)  # aligned, and apart from its neighbours
         if strides is not None:
             tensor = tensor.as_strided(shape, strides)
         self._tensors.append(tensor)
