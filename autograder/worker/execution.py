@@ -94,12 +94,9 @@ def _is_same(before: Any, after: Any) -> bool:
     if type(before) is not type(after):
         return False
     if isinstance(before, torch.Tensor):
-        return (
-            before.dtype == after.dtype
-            and before.shape == after.shape
-            and before.device == after.device
-            and (before.is_meta or torch.equal(before, after))
-        )
+        if before.dtype != after.dtype or before.device != after.device:
+            return False
+        return before.shape == after.shape and (before.is_meta or torch.equal(before, after))
     if isinstance(before, tuple | list):
         return len(before) == len(after) and all(map(_is_same, before, after))
     if isinstance(before, dict):
