@@ -115,8 +115,8 @@ TEXTS = tuple(
         (r"same dtype|expected scalar type|result type \w+ can't be cast|dtype .* but got", _DTYPE),
         (
             r"'Tensor' object is not callable",
-            "a tensor stands in front of `(`: an operator is missing (`a * (b)`), or square "
-            "brackets were meant",
+            "a tensor stands in front of `(`: an operator is missing (`a * (b)`), square brackets "
+            "were meant, or is its name used for a value, too?",
         ),
         (
             r"'Parameter' object is not callable",

@@ -34,9 +34,10 @@ _STUCK = (Standing.FIX, Standing.TOO_SLOW)
 _COMPARE = "compare with the reference way"
 
 
-def check(question: str) -> None:
+def check(question: object) -> None:
     """Runs the public checks of one question on the answer defined in this notebook.
 
+    The question is named (`"query_scores"`), or is the function or class itself.
     Shows what passed and what to fix. A mistake in the answer never raises here, except when
     nbgrader runs the notebook: a display is no verdict to it, an error is.
     """
@@ -44,10 +45,11 @@ def check(question: str) -> None:
     mode = os.environ.get(_NBGRADER)
     if mode == "autograde":
         raise UserError("public checks give no points: grade with `autograder grade`")
+    name = _name_of(question)
     try:
-        folder = _here(question)
-        result = check_namespace(question, namespace, folder)
-        afterwards = read_afterwards(folder).get(question, "")
+        folder = _here(name)
+        result = check_namespace(name, namespace, folder)
+        afterwards = read_afterwards(folder).get(name, "")
     except AutograderError as error:
         if mode:
             raise
@@ -58,11 +60,12 @@ def check(question: str) -> None:
     _show(_with_next_step(result, afterwards))
 
 
-def hint(name: str, *, again: bool = False) -> None:
+def hint(question: object, *, again: bool = False) -> None:
     """Shows the next hint of a question, one at a time, as `autograder hint` does.
 
     `again` starts with the first one. What was shown is remembered in the folder.
     """
+    name = _name_of(question)
     try:
         found = next_hint(_here(name), name, again=again)
     except AutograderError as error:
@@ -76,16 +79,18 @@ def hint(name: str, *, again: bool = False) -> None:
     _show(notice("?", "\n".join([head, found.text, *[more] * bool(more)])))
 
 
-def trace(question: str) -> None:
+def trace(question: object) -> None:
     """Shows the shapes in each line of your function, in the call at which its check fails.
 
     The first line whose shape is not what the docstring, or your comment on it, says is marked.
     """
-    namespace = sys._getframe(1).f_globals
+    namespace, name = sys._getframe(1).f_globals, _name_of(question)
     try:
-        folder = _here(question)
-        suite, (answers, around) = find_suite(question, folder), _ready(namespace, folder)
-        step = step_to_trace(suite, answers, around, question)
+        folder = _here(name)
+        suite, (answers, around) = find_suite(name, folder), _ready(namespace, folder)
+        if name not in namespace:
+            raise UserError(f"{name} is not defined: {_RUN_FIRST}")
+        step = step_to_trace(suite, answers, around, name)
         text = traced(step, namespace, around.locate) if step is not None else "no call was made"
     except AutograderError as error:
         _show(notice("✗", str(error)))
@@ -101,6 +106,11 @@ def check_namespace(question: str, namespace: Mapping[str, Any], folder: Path) -
     suite = find_suite(question, folder)
     (result,) = run_checks(suite, *_ready(namespace, folder), {question})
     return _honest(result, namespace, folder)
+
+
+def _name_of(question: object) -> str:
+    """The name of a question, also of one that is given as the function or class."""
+    return str(getattr(question, "__name__", question))
 
 
 def _ready(namespace: Mapping[str, Any], folder: Path) -> tuple[LocalImplementation, Surroundings]:
@@ -184,6 +194,8 @@ def find_suite(question: str, folder: Path) -> Path:
         questions = points_of(suite)
         if question in questions:
             return suite
+        if suite.stem == f"test_{question}":
+            raise UserError(f"{question} is an exercise; its questions: {', '.join(questions)}")
         known += questions
     near = closest(question, known)
     guess = f"did you mean {near}? There" if near else "there"

@@ -13,7 +13,7 @@ from nbclient import NotebookClient
 
 from autograder.authoring.parts import STUB
 from autograder.errors import UserError
-from autograder.student import Standing, check
+from autograder.student import Standing, check, hint, trace
 from autograder.student.display import as_html, as_text, readable
 from autograder.student.notebook import check_namespace
 from autograder.student.results import CheckedQuestion, CheckedTest
@@ -78,6 +78,16 @@ def test_check_takes_the_definitions_of_its_caller(
     output = capsys.readouterr().out
     assert "✓ half" in output
     assert "no question is called 'no_such'" in output
+
+
+def test_a_question_may_be_given_as_the_function_itself(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = "trace('half')\ndef half(x): return x / 2.0\ncheck(half)\nhint(half)\ntrace(half)"
+    exec(code, {"check": check, "hint": hint, "trace": trace})
+    undefined, checked = capsys.readouterr().out.split("✓ half: all checks passed")
+    assert "half is not defined: run the cell that defines it first" in undefined
+    assert "half: this question has no hints" in checked or "half: hint 1" in checked
 
 
 def test_nbgrader_gets_no_full_marks_from_public_checks(
