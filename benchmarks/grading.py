@@ -33,11 +33,12 @@ from autograder.course import load_course
 from autograder.grading.judging.plan import rehearse
 from autograder.grading.judging.suites import collect_suites
 from autograder.grading.naming.probe import replies_of
+from autograder.sandbox.clock import descendants
 from autograder.sandbox.replies import value_of
 from autograder.suite.local import load_module
 from autograder.worker import wire
 from benchmarks.different import write_class
-from benchmarks.processes import adopt_orphans, cpu_of_ended, descendants, memory
+from benchmarks.processes import adopt_orphans, cpu_of_ended, memory
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = "simplified_attention"

@@ -22,7 +22,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.processes import adopt_orphans, cpu_of_ended, descendants, memory
+from autograder.sandbox.clock import descendants
+from benchmarks.processes import adopt_orphans, cpu_of_ended, memory
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = "simplified_attention"

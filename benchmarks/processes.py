@@ -46,31 +46,6 @@ def _wait_for_one() -> bool:
     return True
 
 
-def cpu_of_living(pid: int) -> float:
-    """CPU seconds of a process, of those below it, and of all that these have waited for."""
-    return sum(map(_cpu, (pid, *descendants(pid))))
-
-
-def _cpu(pid: int) -> float:
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0.0  # it has ended, and counts with whoever waited for it
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
-
-
-def descendants(pid: int) -> list[int]:
-    """All processes below one."""
-    found = [pid]
-    for one in found:
-        for task in Path(f"/proc/{one}/task").glob("*/children"):
-            try:
-                found += map(int, task.read_text().split())
-            except OSError:
-                continue  # it has ended
-    return found[1:]
-
-
 def memory(pid: int) -> float:
     """Bytes of a process (proportional set size: shared pages count once); 0 where it has ended."""
     try:

@@ -27,7 +27,6 @@ from autograder.grading.judging.suites import collect_suites
 from autograder.records import Limits, Tier
 from autograder.sandbox import Budget, ForkServer, fork_server
 from autograder.sandbox.batch import Batch
-from benchmarks.processes import cpu_of_living
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT, EXERCISE = "simplified_attention", "softmax"
@@ -120,11 +119,11 @@ def _cpu(trick: Trick, asked: Asked, workers: int) -> tuple[float, float]:
     """CPU seconds of a fork server's start, and of each of its workers with what asks it."""
     with _switched_off(trick), ForkServer(trick.tier) as server:
         _use_worker(server, asked, trick.one_by_one)
-        start = cpu_of_living(server.pid)
+        start = server.cpu_seconds()
         before = start + time.process_time()
         for _ in range(workers):
             _use_worker(server, asked, trick.one_by_one)
-        each = (cpu_of_living(server.pid) + time.process_time() - before) / workers
+        each = (server.cpu_seconds() + time.process_time() - before) / workers
     return start - each, each
 
 

@@ -12,6 +12,7 @@ import click
 from rich.table import Table
 
 from ..escaping import for_terminal
+from ..grading.costs import Stage
 from ..operations import grade as grading
 from ..records import SubmissionResult, Tier
 from .course_option import in_course
@@ -60,6 +61,7 @@ _MOST_ROWS = 60
     metavar="ADDRESS",
     help="Grade on the workers of this scheduler of dask.distributed, as tcp://HOST:8786.",
 )
+@click.option("--profile", is_flag=True, help="Tell the CPU time of each stage.")
 @click.option("--question", help="Grade this question alone again, of all submissions.")
 @in_course
 @as_json
@@ -76,6 +78,7 @@ def grade(
     gradebook: bool | None,
     secret: Path | None,
     scheduler: str | None,
+    profile: bool,
     question: str | None,
     course_folder: Path,
     as_json: bool,
@@ -116,8 +119,10 @@ def grade(
         errors.print(
             f"a truncated line of an earlier, killed run was moved to {report.run.truncated}"
         )
-    document = _document(report)
+    document = _document(report) | ({"profile": dict(report.costs)} if profile else {})
     emit(document) if as_json else _print(document, report.results)
+    if profile and not as_json:
+        _print_profile(report)
     return 2 if report.run.failed else 0
 
 
@@ -162,6 +167,17 @@ def _document(report: grading.GradeReport) -> dict[str, Any]:
             for line in report.results
         ],
     }
+
+
+def _print_profile(report: grading.GradeReport) -> None:
+    graded = report.run.graded or 1
+    table = Table("stage", box=None, pad_edge=False)
+    table.add_column("CPU s", justify="right")
+    table.add_column("ms a submission", justify="right")
+    for stage in sorted(report.costs, key=list(Stage).index):
+        seconds = report.costs[stage]
+        table.add_row(stage, f"{seconds:.2f}", f"{1000 * seconds / graded:.1f}")
+    console.print(table)
 
 
 def _print(document: dict[str, Any], lines: Sequence[SubmissionResult]) -> None:

@@ -14,6 +14,7 @@ from multiprocessing.connection import wait
 
 from ..records import SubmissionResult
 from ..submission import Submission
+from .costs import Costs, together
 from .job import Grader, Job, JobTask, Lost
 from .sources import Source
 from .submissions import OnResult
@@ -58,6 +59,8 @@ class ClassGrader:
     failed: Failed
     on_result: OnResult
     jobs: int
+    #: what all jobs that have ended cost
+    costs: Costs = field(default_factory=dict)
     _running: list[Job] = field(default_factory=list)
 
     def run(self, source: Source) -> None:
@@ -70,8 +73,12 @@ class ClassGrader:
                 self._feed(waiting)
         finally:
             for job in self._running:
-                job.stop()
+                self._stop(job)
             self._running = []
+
+    def _stop(self, job: Job) -> None:
+        job.stop()
+        self.costs = together(self.costs, job.watch.costs)
 
     def _feed(self, waiting: _Waiting) -> None:
         for job in self._running:
@@ -117,7 +124,7 @@ class ClassGrader:
     def _replace(self, job: Job, waiting: _Waiting, reason: str) -> None:
         task = job.task
         assert task is not None
-        job.stop()
+        self._stop(job)
         self._running.remove(job)
         self._running.append(Job.start(self.grader, self._running))
         out_of_time = job.process.exitcode == -signal.SIGXCPU
@@ -131,7 +138,7 @@ class ClassGrader:
         tasks = [job.task for job in self._running if job.task]
         count = len(self._running)
         for job in self._running:
-            job.stop()
+            self._stop(job)
         self._running = []
         for task in tasks:
             task.losses += 1

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from ..records import Assignment, SubmissionResult, SubmissionStatus, Tier
 from ..results.file import History, ResultsFile
 from ..sandbox import ForkServer
 from ..submission import Submission, find_submissions
+from .costs import Costs, Stage, together
 from .failure import failed
 from .job import Grader
 from .jobs import ClassGrader
@@ -75,7 +77,20 @@ def grade_class(engines: Sequence[Engine], options: RunOptions, events: RunEvent
             already_graded=len(mine) - sum(part.graded for part in parts),
             tier=parts[0].tier,
             truncated=file.truncated,
+            costs=_all_costs(parts),
         )
+
+
+def _all_costs(parts: Sequence[_Part]) -> Costs:
+    """What all parts cost; empty where nothing was graded."""
+    costs: Costs = {}
+    for part in parts:
+        costs = together(costs, part.costs)
+    if not costs:
+        return {}
+    # all that this process did besides, from its birth
+    start = time.process_time() - costs[Stage.PLAN] - costs[Stage.WRITE]
+    return together(costs, {Stage.START: start})
 
 
 @dataclass(slots=True)
@@ -85,6 +100,7 @@ class _Part:
     tier: Tier
     graded: int = 0
     failed: int = 0
+    costs: Costs = field(default_factory=dict)
 
 
 def _grade_part(
@@ -114,7 +130,9 @@ def _grade_part(
 
         if tasks:
             secret = class_secret(options.secret or options.results.with_name(FILE_NAME))
-            grade_submissions(engine, tasks, fork_server, digests, options.jobs, on_result, secret)
+            part.costs = grade_submissions(
+                engine, tasks, fork_server, digests, options.jobs, on_result, secret
+            )
     return part
 
 
@@ -126,12 +144,26 @@ def grade_submissions(
     jobs: int,
     on_result: Callable[[SubmissionResult], None],
     secret: bytes = b"",
-) -> None:
+) -> Costs:
     """Starts the jobs, and hands on every result as it comes; `secret` is the class's."""
-    if tasks:
-        assignments = list({assignment.name: assignment for _, assignment in tasks}.values())
-        grader = engine.grader(fork_server, assignments, suite_digests, secret)
-        run_jobs(grader, assignments, Listed(tasks), suite_digests, jobs, on_result)
+    if not tasks:
+        return {}
+    assignments = list({assignment.name: assignment for _, assignment in tasks}.values())
+    grader = engine.grader(fork_server, assignments, suite_digests, secret)
+    collected = time.process_time()
+    grader.prepare(assignments)
+    planned = time.process_time()
+    fork_server.wait_until_ready()
+    started = fork_server.cpu_seconds()
+    of_jobs = run_jobs(grader, assignments, Listed(tasks), suite_digests, jobs, on_result)
+    return {
+        Stage.START: started,
+        Stage.PLAN: planned - collected,
+        # less than nothing where it was replaced
+        Stage.ASK: max(0.0, fork_server.cpu_seconds() - started),
+        **of_jobs,
+        Stage.WRITE: time.process_time() - planned,
+    }
 
 
 def run_jobs(
@@ -141,14 +173,14 @@ def run_jobs(
     suite_digests: Mapping[str, str],
     jobs: int,
     on_result: Callable[[SubmissionResult], None],
-) -> None:
-    """Grades what a source gives of these assignments; returns when it has ended."""
+) -> Costs:
+    """Grades what a source gives of these assignments, to its end; returns what the jobs cost."""
     by_name = {assignment.name: assignment for assignment in assignments}
 
     def on_failed(submission: Submission, reason: str) -> SubmissionResult:
         name = submission.assignment
         return failed(submission, by_name[name], suite_digests[name], grader.parent.tier, reason)
 
-    if jobs > 1:
-        grader.prepare(assignments)
-    ClassGrader(grader, on_failed, on_result, jobs).run(source)
+    class_grader = ClassGrader(grader, on_failed, on_result, jobs)
+    class_grader.run(source)
+    return class_grader.costs

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..course import Course
 from ..records import Assignment, Tier
 from ..results.file import History, ResultsFile, read_history
 from ..submission import Found, Submission, find_submissions, submission_digest
+from .costs import Costs
 from .digests import suite_digest
 from .options import RunOptions
 from .sources import Task
@@ -20,7 +21,8 @@ from .sources import Task
 class RunReport:
     """What a grading run did. `truncated` is where an unfinished last line was moved to.
 
-    `tier` is None where there was nothing to grade.
+    `tier` is None where there was nothing to grade. `costs` are CPU seconds by stage; empty where
+    nothing was graded here.
     """
 
     found: Found
@@ -29,6 +31,7 @@ class RunReport:
     already_graded: int
     tier: Tier | None
     truncated: Path | None
+    costs: Costs = field(default_factory=dict)
 
 
 def in_shard(submissions: Iterable[Submission], shard: tuple[int, int]) -> list[Submission]:

@@ -1,26 +1,31 @@
 """Where a job is in a submission, told so that its end does not take it along; one clock for each.
 
 What is done for one place (a file that is read, a question that is judged, a mistake that is
-named) has a limit of CPU time. A place that ends its job is left out when the submission is graded
-again: it costs its student that question, not the submission, and not the class its time. Where it
-was naming, it costs the name only.
+named) has a limit of CPU time, and what it takes is booked for its stage. A place that ends its job
+is left out when the submission is graded again: it costs its student that question, not the
+submission, and not the class its time. Where it was naming, it costs the name only.
 """
 
 from __future__ import annotations
 
 import mmap
+import struct
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 
 from ..submission.bounded import lift_cpu_limit, limit_cpu, limit_memory
+from .costs import OF_A_JOB, Costs, Stage
 
 #: CPU seconds of the grader for one place; some tenths are usual
 CPU_SECONDS = 30
 #: bytes of memory that a job may need beyond what it has at its start
 _MEMORY = 3 << 30
 _SIZE = 4096
-#: the place stands behind the number of places that were entered so far
+#: the number of places that were entered so far, the seconds of each stage, then the place
 _COUNT = 8
+_SECONDS = struct.Struct(f"<{len(OF_A_JOB)}d")
+_TEXT = _COUNT + _SECONDS.size
 #: times that a place may end its job before it is left out: the first time may be a machine's fault
 _MOST_ENDS = 2
 
@@ -33,6 +38,13 @@ class Place:
     question: str = ""
     is_naming: bool = False
 
+    @property
+    def stage(self) -> Stage:
+        """What is done there."""
+        if self.is_naming:
+            return Stage.NAME
+        return Stage.JUDGE if self.question else Stage.READ
+
 
 class Watch:
     """One job's place, in memory that it shares with the process that started it."""
@@ -42,6 +54,8 @@ class Watch:
         self.left_out: frozenset[Place] = frozenset()
         self._memory = mmap.mmap(-1, _SIZE)
         self._is_job = False
+        self._stage: Stage | None = None
+        self._since = 0.0
 
     def begin(self) -> None:
         """Called once in the job: its memory is limited from here on."""
@@ -51,20 +65,22 @@ class Watch:
     def enter(self, place: Place) -> None:
         """What is done next is for this place, and has a full clock where this is a job."""
         naming = "named" if place.is_naming else ""
-        data = f"{naming}\n{place.exercise}\n{place.question}".encode()[: _SIZE - _COUNT - 1]
+        data = f"{naming}\n{place.exercise}\n{place.question}".encode()[: _SIZE - _TEXT - 1]
         self._write(data + b"\0")
+        self._book(place.stage)
         if self._is_job:
             limit_cpu(CPU_SECONDS)
 
     def leave(self) -> None:
         """What is done next is for no place: whatever ends it is the grader's own fault."""
         self._write(b"\0")
+        self._book(None)
         if self._is_job:
             lift_cpu_limit()
 
     def place(self) -> Place | None:
         """Where the job is, or was when it ended; None between two places."""
-        text = self._memory[_COUNT:].partition(b"\0")[0].decode("utf-8", "replace")
+        text = self._memory[_TEXT:].partition(b"\0")[0].decode("utf-8", "replace")
         naming, _, names = text.partition("\n")
         exercise, _, question = names.partition("\n")
         return Place(exercise, question, bool(naming)) if exercise else None
@@ -74,8 +90,22 @@ class Watch:
         """How often the job has entered or left a place: a job that goes on has more and more."""
         return int.from_bytes(self._memory[:_COUNT], "little")
 
+    @property
+    def costs(self) -> Costs:
+        """The CPU seconds of each stage that the job has left so far."""
+        return dict(zip(OF_A_JOB, _SECONDS.unpack_from(self._memory, _COUNT), strict=True))
+
+    def _book(self, stage: Stage | None) -> None:
+        """The time since the last call was for the stage before; this one begins."""
+        now = time.thread_time()  # the process's clock is behind while it has a limit
+        if self._stage is not None:
+            costs = dict(self.costs)
+            costs[self._stage] += now - self._since
+            _SECONDS.pack_into(self._memory, _COUNT, *costs.values())
+        self._stage, self._since = stage, now
+
     def _write(self, place: bytes) -> None:
-        self._memory[_COUNT : _COUNT + len(place)] = place
+        self._memory[_TEXT : _TEXT + len(place)] = place
         self._memory[:_COUNT] = (self.steps + 1).to_bytes(_COUNT, "little")
 
 

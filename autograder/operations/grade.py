@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..classroom import lateness_lines, read_allowances
 from ..errors import UserError
+from ..grading.costs import Costs, Stage
 from ..grading.options import RunEvents, RunOptions, Wanted, wanted_question
 from ..records import SubmissionResult, Tier
 from ..results.last import LastResults
@@ -33,6 +35,8 @@ class Recorded:
 class GradeReport:
     """What a run did, and the last result of each submission that it looked at.
 
+    `costs` are CPU seconds by stage; empty where nothing was graded by this machine.
+
     `results` are read from the file when they are looked at. `lateness` says due dates as they were
     understood, and who is late by how much.
     """
@@ -42,6 +46,7 @@ class GradeReport:
     results: Sequence[SubmissionResult]
     recorded: Recorded | None
     lateness: tuple[str, ...] = ()
+    costs: Costs = field(default_factory=dict)
 
 
 class SilentEvents:
@@ -109,8 +114,10 @@ def grade(
     last = _last_results(run, options.results)
     lateness = _lateness(courses, class_folder, last) if wanted else ()
     tell_lateness(lateness)
+    begin = time.process_time()
     recorded = _record(courses, class_folder, last, wanted) if last else None
-    return GradeReport(run, options.results, last, recorded, lateness)
+    costs = {**run.costs, Stage.GRADEBOOK: time.process_time() - begin} if run.costs else {}
+    return GradeReport(run, options.results, last, recorded, lateness, costs)
 
 
 def _run(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 from ..records import Limits
 
@@ -77,6 +78,31 @@ def cpu_seconds(pid: int) -> float:
         return time.clock_gettime((~pid << 3) | 2)  # clock_getcpuclockid(3)
     except OSError:
         return 0.0
+
+
+def cpu_of_tree(pid: int) -> float:
+    """CPU seconds of a process, of those below it, and of all that these have waited for."""
+    return sum(map(_all_cpu, (pid, *descendants(pid))))
+
+
+def _all_cpu(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0  # it has ended, and counts with whoever waited for it
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def descendants(pid: int) -> list[int]:
+    """All processes below one."""
+    found = [pid]
+    for one in found:
+        for task in Path(f"/proc/{one}/task").glob("*/children"):
+            try:
+                found += map(int, task.read_text().split())
+            except OSError:
+                continue  # it has ended
+    return found[1:]
 
 
 def pid_of(pidfd: int) -> int:

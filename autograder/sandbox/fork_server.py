@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import SandboxError
 from ..records import Limits, Tier
+from .clock import cpu_of_tree
 from .environment import Libraries, WorkerEnvironment, worker_environment
 from .levels import LEVELS, Launch
 
@@ -122,6 +123,10 @@ class ForkServer:
             raise SandboxError(f"the fork server of tier {self.tier} did not start:\n{text}")
         self._control.settimeout(None)
         self._ready = True
+
+    def cpu_seconds(self) -> float:
+        """CPU seconds of the fork server, and of all its workers so far."""
+        return cpu_of_tree(self.pid)
 
     def open(self, limits: Limits, questions: int) -> Session:
         """Asks for a worker. It is forked while the caller goes on; its first call waits for it."""

@@ -14,6 +14,7 @@ import pytest
 
 from autograder.errors import UserError
 from autograder.grading import submissions
+from autograder.grading.costs import Stage
 from autograder.records import SubmissionResult, SubmissionStatus
 from autograder.results import file as results_file
 from autograder.results.file import read_results
@@ -132,6 +133,9 @@ def test_resume_grades_only_what_is_missing_or_changed(a_class: ClassFolder) -> 
     again = a_class.grade(resume=True)
     assert [result.student for result in again.graded] == ["bob"]
     assert again.already_graded == 1
+    costs = again.report.costs
+    assert set(costs) == set(Stage) - {Stage.GRADEBOOK}
+    assert all(costs[stage] > 0 for stage in (Stage.START, Stage.PLAN, Stage.READ, Stage.JUDGE))
 
 
 def test_a_torn_last_line_is_set_aside_and_graded_again(a_class: ClassFolder) -> None:

@@ -16,6 +16,7 @@ from autograder.grading import patience, submissions
 from autograder.grading.judging.planned import PlannedImplementation
 from autograder.grading.judging.verdicts import blamed
 from autograder.grading.naming.diagnosis import Diagnosis
+from autograder.grading.watch import Place, Watch
 from autograder.records import Exercise, QuestionResult, SubmissionStatus
 from autograder.submission import SubmittedExercise, read_exercise
 
@@ -108,3 +109,18 @@ def test_memory_that_a_reply_takes_to_be_judged_is_the_answers() -> None:
         blamed(RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried")), AnswerMemory
     )
     assert isinstance(blamed(AssertionError("wrong")), AssertionError)
+
+
+def test_each_stage_has_the_time_of_its_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Times are those that the next place, or the end, is entered at."""
+    times = iter([10.0, 11.0, 13.0, 20.0, 24.0, 30.0])
+    monkeypatch.setattr(time, "thread_time", lambda: next(times))
+    watch = Watch()
+    watch.enter(Place("softmax"))
+    watch.enter(Place("softmax", "normalize"))
+    watch.enter(Place("softmax", "normalize", is_naming=True))
+    watch.enter(Place("softmax", "exponentiate"))
+    watch.leave()
+    watch.enter(Place("scores"))
+    assert watch.costs == {"read": 1.0, "judge": 2.0 + 4.0, "name": 7.0}
+    assert watch.place() == Place("scores")
