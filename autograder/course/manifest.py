@@ -49,9 +49,13 @@ def read_manifest(folder: Path) -> Manifest:
             document.get("graded", {}),
         )
     except FileNotFoundError:
+        here = folder.resolve()
+        found = [path.parent.parent for path in sorted(here.glob(f"*/checks/{MANIFEST}"))]
+        near = [here.parent] * (here.parent / "checks" / MANIFEST).is_file() + found
+        there = f" Perhaps it is {near[0]}" if near else ""
         raise UserError(
-            f"{folder.resolve()} is no assignment: it has no checks/{MANIFEST}. "
-            "Go to the folder that you unzipped."
+            f"{here} is no assignment: it has no checks/{MANIFEST}. "
+            f"Go to the folder that you unzipped.{there}"
         ) from None
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import types
 from collections.abc import Mapping, Sequence
@@ -67,6 +68,8 @@ def answer_of(folder: Path, exercise: str, questions: Sequence[str]) -> Answer |
     if is_unanswered(text, questions):
         return _notebook(notebook, questions)
     note = f"{module.name} was changed, so it counts and {notebook.name} does not"
+    if left := _only_in(notebook, text, questions):
+        note += f": copy your answer to {', '.join(left)} into {module.name}"
     return Answer(module, text, note=note)
 
 
@@ -127,6 +130,17 @@ def _was_answered(notebook: Path, questions: Sequence[str]) -> bool:
         return True
     stubs = text.count("raise NotImplementedError")
     return stubs < len(questions)
+
+
+def _only_in(notebook: Path, text: str, questions: Sequence[str]) -> list[str]:
+    """The questions that the notebook answers, and the module does not."""
+    try:
+        other = _notebook(notebook, questions).text
+    except SubmissionError:
+        return []
+    defined = set(re.findall(r"^(?:def|class) (\w+)", other, re.MULTILINE))
+    answered = [q for q in questions if q in defined and not is_unanswered(other, [q])]
+    return [question for question in answered if is_unanswered(text, [question])]
 
 
 def _notebook(path: Path, questions: Sequence[str]) -> Answer:

@@ -162,8 +162,12 @@ def _with_reason(
 
 def _misnamed(folder: Path, name: str) -> str:
     stems = [path.stem for path in folder.glob("*") if path.suffix in (".py", ".ipynb")]
-    near = closest(name, stems)
-    return f"; there is {near}: is it misnamed?" if near else ""
+    if near := closest(name, stems):
+        return f"; there is {near}: is it misnamed?"
+    moved = [
+        path for path in sorted(folder.glob(f"*/{name}.*")) if path.suffix in (".py", ".ipynb")
+    ]
+    return f"; there is {moved[0].relative_to(folder)}: move it back" if moved else ""
 
 
 def _all(standing: Standing, questions: Iterable[str]) -> tuple[CheckedQuestion, ...]:

@@ -55,6 +55,26 @@ def test_answers_pass_in_notebooks(folder: Path) -> None:
     assert check_folder(folder, ["halves"])[0].file == "halves.ipynb"
 
 
+def test_answers_in_both_files_of_an_exercise_are_to_be_brought_together(folder: Path) -> None:
+    stubs = (folder / "sums.py").read_text(encoding="utf-8")
+    answer = "def plus_one(x):\n    return x + 1\n"
+    (folder / "sums.py").write_text(stubs + "\n\n" + answer, encoding="utf-8")
+    answer_in_notebook(folder, "sums", "Layer", "class Layer(torch.nn.Identity):\n    pass\n")
+    (exercise,) = check_folder(folder, ["sums"])
+    assert exercise.note.endswith("does not: copy your answer to Layer into sums.py")
+
+
+def test_files_and_folders_that_are_elsewhere_are_named(folder: Path) -> None:
+    (folder / "old").mkdir()
+    for kind in ("py", "ipynb"):
+        (folder / f"sums.{kind}").rename(folder / "old" / f"sums.{kind}")
+    (exercise,) = check_folder(folder, ["sums"])
+    assert "there is old/sums.ipynb: move it back" in exercise.problem.replace("\\", "/")
+    for wrong in (folder.parent, folder / "old"):
+        with pytest.raises(UserError, match=f"Perhaps it is {folder}"):
+            check_folder(wrong)
+
+
 def test_a_changed_module_counts_and_says_so(folder: Path) -> None:
     answer_in_notebook(folder, "halves", "half", "def half(x): return x / 2.0")
     write(folder, "halves.py", "def half(x):\n    return x\n")
@@ -136,7 +156,7 @@ def test_a_failing_notebook_shows_the_line_that_fails(folder: Path) -> None:
     answer_in_notebook(folder, "halves", "half", "two = 1 / 0\ndef half(x): return x / two")
     (exercise,) = check_folder(folder, ["halves"])
     where, place, likely = exercise.problem.splitlines()
-    assert where == "halves.ipynb, code cell 2, line 1: ZeroDivisionError: division by zero"
+    assert where == "halves.ipynb, code cell 3, line 1: ZeroDivisionError: division by zero"
     assert place.endswith("two = 1 / 0")
     assert likely.startswith("likely: a divisor is 0")
 
