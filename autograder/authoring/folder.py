@@ -63,25 +63,14 @@ def released_assignment(
         for exercise in assignment.exercises
     }
     notebooks = generate_assignment(scratch, assignment.name, sources)
-    texts: dict[str, Mapping[str, object]] = {
-        HINTS: hints_of(course.root, assignment),
-        AFTERWARDS: afterwards_of(course.root, assignment),
-        MISTAKES: mistakes_of(course.root, assignment),
-    }
     extras = extras_of(course.root, assignment)
     files = {
         **extras,
         **{f"{name}.ipynb": text for name, text in notebooks.items()},
         **{f"{name}.py": text for name, text in modules.items()},
         **{f"checks/test_{name}.py": text for name, text in checks.items()},
-        f"checks/{MANIFEST}": manifest_text(
-            assignment.title,
-            modules,
-            {name: worth for per in points.values() for name, worth in per.items()},
-            duedate_text(assignment.duedate) if assignment.duedate else None,
-            _graded(assignment),
-        ),
-        **{f"checks/{file}": texts_text(found) for file, found in texts.items() if found},
+        f"checks/{MANIFEST}": _manifest(assignment, modules, points),
+        **_texts(course.root, assignment),
         "README.md": _readme(assignment, points, extras),
         **{place: _template(name) for place, name in _WORKFLOWS.items()},
     }
@@ -93,6 +82,28 @@ def released_assignment(
         points,
         frozenset(extras),
     )
+
+
+def _manifest(
+    assignment: Assignment, modules: Mapping[str, str], points: Mapping[str, Mapping[str, float]]
+) -> str:
+    return manifest_text(
+        assignment.title,
+        modules,
+        {name: worth for per in points.values() for name, worth in per.items()},
+        duedate_text(assignment.duedate) if assignment.duedate else None,
+        _graded(assignment),
+    )
+
+
+def _texts(root: Path, assignment: Assignment) -> dict[str, str]:
+    """What students read one at a time: hints, comparisons, what a mistake confuses."""
+    texts: dict[str, Mapping[str, object]] = {
+        HINTS: hints_of(root, assignment),
+        AFTERWARDS: afterwards_of(root, assignment),
+        MISTAKES: mistakes_of(root, assignment),
+    }
+    return {f"checks/{file}": texts_text(found) for file, found in texts.items() if found}
 
 
 def _graded(assignment: Assignment) -> dict[str, str]:

@@ -113,15 +113,11 @@ def side_by_side(
     panel = panel_of(wanted, labels)
     with styled():
         figure, (first, second) = _two_panels(panel, has_numbers(wanted))
-        told = "your result"
         if given is None:
             draw_excuse(first, excuse, panel.width)
         else:
-            differs = _differing(given, wanted, within)
-            texts = _comparable(given, wanted)
-            draw_matrix(first, given, labels, panel.slanted, scale, texts)
-            frame(first, differs)
-            told += f": {int(differs.sum())} of {differs.size} differ" if differs.any() else ""
+            draw_matrix(first, given, labels, panel.slanted, scale, _comparable(given, wanted))
+        told = "your result" + _framed(first, given, wanted, within)
         image = draw_matrix(second, wanted, labels, panel.slanted, scale)
         first.set_title(wrapped(told, panel.outer_width))
         meant = "expected" if within is not None else "an example"
@@ -174,6 +170,15 @@ def _two_panels(panel: Panel, numbers: bool) -> tuple[Figure, Sequence[Axes]]:
         squeeze=False,
     )
     return figure, list(axes.flat)
+
+
+def _framed(axes: Axes, given: np.ndarray | None, wanted: np.ndarray, within: float | None) -> str:
+    """Puts frames around the cells that differ; returns how many they are, as text."""
+    if given is None:
+        return ""
+    differs = _differing(given, wanted, within)
+    frame(axes, differs)
+    return f": {int(differs.sum())} of {differs.size} differ" if differs.any() else ""
 
 
 def _differing(given: np.ndarray, wanted: np.ndarray, within: float | None) -> np.ndarray:
