@@ -74,7 +74,7 @@ def _of_shape(got: torch.Tensor, expected: torch.Tensor) -> str:
     if is_turned and _near(got, expected.mT):
         return "rows and columns are swapped, and its values would be right"
     if got.numel() == expected.numel() and _near(got.flatten(), expected.flatten()):
-        if without_ones(got) == without_ones(expected):
+        if without_ones(got) == without_ones(expected) and got.dim() != expected.dim():
             return "the values are right; a dimension of size one is too many, or is lost"
         return "the right numbers in the right order, in another shape"
     if is_turned:

@@ -63,9 +63,8 @@ class Call:
         )
 
     def is_failing(self, solution: Call) -> bool:
-        """Whether an error, or what is not finite, came where numbers are asked for."""
-        more_figures = self.form == solution.form and len(self.figures) > len(solution.figures)
-        return bool(self.raised and not solution.raised) or more_figures
+        """Whether an error came where a value is asked for."""
+        return bool(self.raised and not solution.raised)
 
 
 @dataclass(frozen=True)
@@ -113,19 +112,20 @@ class Answered:
     def explained_by(self, mistake: Answered, solution: Answered) -> tuple[int, int] | None:
         """How many wrong calls a mistake explains, and how many it does not; None if it is none.
 
-        It need not explain where the answer fails by itself, as on a device that it does not know.
+        It need not explain where the answer fails by itself, as on a device that it does not know,
+        nor gradients: where two are equal, they depend on how the larger one is found.
         """
+        if not len(self.calls) == len(mistake.calls) == len(solution.calls):
+            return None
         explained = left = 0
-        for call, own, right in zip(self.calls, mistake.calls, solution.calls, strict=False):
-            if call.equals(right) and own.equals(right):
-                continue
-            if own.equals(call):
-                explained += 1
-            elif call.is_failing(right):
+        for call, own, right in zip(self.calls, mistake.calls, solution.calls, strict=True):
+            if call.equals(own):
+                explained += call.operation not in _GRADIENTS and not call.equals(right)
+            elif call.is_failing(right) or call.operation in _GRADIENTS:
                 left += 1
             elif not (own.raised and call.equals(right)):
                 return None
-        return (explained, left) if len(mistake.calls) == len(self.calls) else None
+        return explained, left
 
     def has_another_value_than(self, solution: Answered) -> bool:
         """Whether a call returned something else, or an error that was meant is another one.

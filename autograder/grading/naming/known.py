@@ -41,6 +41,7 @@ _CODE = re.compile(r"`[^`]*?(\w+)[^\w`]*`")
 class Mistake:
     """A mistake that can be asked: its name, what a student reads, and what answers.
 
+    One that `has_memory` is asked all tests one after the other, as an answer is, by one function.
     `code` are the words of code that it speaks of: an answer without them is another mistake. With
     `by_chance` it may have random numbers of its own. Of those that fit, the lowest rank is told.
     """
@@ -52,6 +53,7 @@ class Mistake:
     answer: Callable[[], Callable[..., Any] | None]
     code: tuple[str, ...] = ()
     by_chance: bool = True
+    has_memory: bool = False
     rank: int = 0
 
     def is_spoken_of_in(self, text: str) -> bool:
@@ -93,6 +95,7 @@ class KnownMistakes:
                 hint_of(variant),
                 partial(_without_memory, variant.implementation),
                 tuple(_CODE.findall(variant.confuses)),
+                has_memory=_has_memory(variant.implementation),
             )
             for variant in self.variants
             if variant.question == question
@@ -177,14 +180,18 @@ class KnownMistakes:
         key, table = (mistake.key, test + kind, time), self._table(mistake.question)
         found = table.get(key)
         if found is None:
-            probe = self.probe(mistake.question)
-            found = _NOTHING, False
             with silence():  # Python warns of what some changes make of a line
                 own = mistake.answer()
-            if own is not None:
-                replies, random = probe.ask({**self._namespace, mistake.question: own}, test, time)
-                found = (probe.judged if kind else probe.answered)(test, replies), random
-            table.put(key, *found)
+            probe = self.probe(mistake.question)
+            names = {**self._namespace, mistake.question: own}
+            for other in probe.requests if mistake.has_memory else (test,):
+                found = _NOTHING, False
+                if own is not None:
+                    replies, random = probe.ask(names, other, time)
+                    found = (probe.judged if kind else probe.answered)(other, replies), random
+                table.put((mistake.key, other + kind, time), *found)
+            found = table.get(key)
+            assert found is not None
         return found
 
     @cached_property
@@ -196,6 +203,12 @@ class KnownMistakes:
 def hint_of(variant: Variant) -> str:
     """What a student reads: what seems to be confused, and a question that leads on."""
     return f"It looks as if this answer confuses {variant.confuses.rstrip('.')}. {variant.hint}"
+
+
+def _has_memory(answer: Callable[..., Any]) -> bool:
+    """Whether it keeps things from call to call, in its defaults."""
+    defaults = getattr(answer, "__defaults__", None) or ()
+    return any(isinstance(value, list | dict | set) for value in defaults)
 
 
 def _without_memory(answer: Callable[..., Any]) -> Callable[..., Any]:

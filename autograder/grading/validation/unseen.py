@@ -75,17 +75,29 @@ class Namer:
 
     def named(self, answer: Unseen) -> QuestionResult:
         """The result of an answer, with its name where it has one."""
-        own: dict[str, Any] = {"__name__": "unseen"}
-        exec(
-            compile(self._exercise.solution.read_text(encoding="utf-8"), "<solution>", "exec"), own
+        own = self._executed(answer)
+        return self._diagnosis.explain(
+            self._judged(answer, own), lambda question, batch: _replies(own, batch), answer.text
         )
-        exec(compile(answer.text, "<unseen>", "exec"), own)
+
+    def judged(self, answer: Unseen) -> QuestionResult:
+        """The same without a name, which costs less."""
+        return self._judged(answer, self._executed(answer))
+
+    def _executed(self, answer: Unseen) -> dict[str, Any]:
+        own: dict[str, Any] = {"__name__": "unseen"}
+        for path, text in (
+            ("<solution>", self._exercise.solution.read_text(encoding="utf-8")),
+            ("<unseen>", answer.text),
+        ):
+            exec(compile(text, path, "exec"), own)
+        return own
+
+    def _judged(self, answer: Unseen, own: dict[str, Any]) -> QuestionResult:
         implementation = LocalImplementation(own, answer.text)
         suite = self._exercise.hidden_suite
         (result,) = self._runner.judge(suite, implementation, SEED, only=answer.question)
-        return self._diagnosis.explain(
-            result, lambda question, batch: _replies(own, batch), answer.text
-        )
+        return result
 
 
 def _replies(own: Mapping[str, Any], batch: Batch) -> list[RawReply]:

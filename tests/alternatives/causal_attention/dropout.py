@@ -13,7 +13,7 @@ from autograder.suite import alternative
 # dropout
 
 
-@alternative("dropout")
+@alternative("dropout", is_usual=True)
 def bernoulli_mask(x, p, training=True):
     if p < 0 or p > 1:
         raise ValueError("p")
@@ -161,7 +161,7 @@ def layer_of_torch(weights, values, p, training=True):
     return torch.matmul(layer(weights), values)
 
 
-@alternative("dropout_attention_weights")
+@alternative("dropout_attention_weights", is_usual=True)
 def mask_of_its_own(weights, values, p, training=True):
     if not training or p == 0:
         return weights @ values

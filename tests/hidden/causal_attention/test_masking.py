@@ -37,9 +37,10 @@ def _same_truth(expect: Expect, num_tokens: int, likely: str) -> None:
 
 @pytest.mark.question("causal_mask", points=1)
 def test_one_token_and_two_tokens(expect: Expect) -> None:
-    likely = "with two tokens only one thing is forbidden: token 0 must not see token 1"
-    _same_truth(expect, 1, likely)
-    _same_truth(expect, 2, likely)
+    alone = "a token sees itself: of one token nothing is forbidden"
+    _same_truth(expect, 1, alone)
+    two = "with two tokens only one thing is forbidden: token 0 must not see token 1"
+    _same_truth(expect, 2, two)
 
 
 @pytest.mark.question("causal_mask", points=3)

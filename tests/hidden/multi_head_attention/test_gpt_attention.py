@@ -38,7 +38,11 @@ def config(
 def test_one_token_and_one_head(expect: Expect, draw: Draw) -> None:
     likely = "a token alone attends to itself: its value goes through proj, no dimension is lost"
     expect.layer(GPT, config(6, 2, 4)).same(draw.normal(1, 1, 6), likely=likely)
-    expect.layer(GPT, config(3, 1, 4)).same(draw.normal(1, 3, 3), likely=likely)
+    one_head = (
+        "with one head: mask above the diagonal, scores divided by the square root of the head "
+        "size, softmax over the keys, weights times values, then proj"
+    )
+    expect.layer(GPT, config(3, 1, 4)).same(draw.normal(1, 3, 3), likely=one_head)
 
 
 @pytest.mark.question(GPT, points=1)

@@ -47,13 +47,14 @@ def test_project_in_float64(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("per_head_attention", points=1)
 def test_attention_of_one_head_and_one_token(expect: Expect, draw: Draw) -> None:
-    likely = (
-        "with one token the result is its value, head after head; with one head it is the "
-        "attention of that head"
+    one_token = "a token alone attends to itself: its values stand side by side, head after head"
+    one_head = (
+        "with one head: scores of all tokens with all tokens, divided by the square root of d_k, "
+        "softmax over the keys, weights times values"
     )
     q, k, v = (draw.normal(2, size, 4, scale=0.4) for size in (3, 3, 5))
-    expect.same("per_head_attention", draw.normal(1, 4), q, k, v, likely=likely)
-    expect.same("per_head_attention", draw.normal(3, 4), q[:1], k[:1], v[:1], likely=likely)
+    expect.same("per_head_attention", draw.normal(1, 4), q, k, v, likely=one_token)
+    expect.same("per_head_attention", draw.normal(3, 4), q[:1], k[:1], v[:1], likely=one_head)
 
 
 @pytest.mark.question("per_head_attention", points=1)

@@ -19,7 +19,11 @@ SIZES = {0.62: (10, 3), 0.07: (24, 2)}
 def test_one_token_and_one_head(expect: Expect, draw: Draw) -> None:
     likely = "a token alone attends to itself: its value meets out_proj; no dimension is lost"
     expect.layer(MHA, 3, 4, 5, 0.0, 2).same(draw.normal(1, 1, 3), likely=likely)
-    expect.layer(MHA, 4, 3, 5, 0.0, 1).same(draw.normal(1, 3, 4), likely=likely)
+    one_head = (
+        "with one head: mask above the diagonal, scores divided by the square root of the head "
+        "size, softmax over the keys, weights times values, then out_proj"
+    )
+    expect.layer(MHA, 4, 3, 5, 0.0, 1).same(draw.normal(1, 3, 4), likely=one_head)
 
 
 @pytest.mark.question(MHA, points=4)

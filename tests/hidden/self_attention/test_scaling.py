@@ -171,7 +171,8 @@ def test_context_of_one_query(expect: Expect, draw: Draw) -> None:
         draw.normal(1, 5),
         draw.normal(3, 5),
         draw.normal(3, 2),
-        likely="the weights of the query over the keys mix the values",
+        likely="dot products with all keys, divided by the square root of the size of a key, "
+        "softmax over the keys; these weights mix the values",
     )
 
 

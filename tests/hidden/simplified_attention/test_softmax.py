@@ -130,7 +130,10 @@ def test_exponentials_in_float64(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("softmax", points=1)
 def test_rows_by_default(expect: Expect, draw: Draw) -> None:
-    likely = "without `dim` the last dimension is meant, whatever the number of dimensions"
+    likely = (
+        "every exponential is divided by the sum of its row; the same number taken off all scores "
+        "of a row changes nothing. Without `dim` the last dimension is meant"
+    )
     expect.same("softmax", draw.normal(6), likely=likely)
     expect.same("softmax", draw.normal(5, 5), likely=likely)
     expect.same("softmax", draw.normal(2, 3, 4), likely=likely)

@@ -246,18 +246,15 @@ def scale_squeezed(scores, d_k):
     return (scores / d_k**0.5).squeeze()
 
 
-_KNOWN_ROOT = []
-
-
 @misconception(
     "scale_scores",
     confuses="the d_k of this call and the one of the first call, which was kept",
     hint="Call it twice with different d_k: what do you expect, what do you get?",
 )
-def root_kept_from_the_first_call(scores, d_k):
-    if not _KNOWN_ROOT:
-        _KNOWN_ROOT.append(d_k**0.5)
-    return scores / _KNOWN_ROOT[0]
+def root_kept_from_the_first_call(scores, d_k, kept=[]):
+    if not kept:
+        kept.append(d_k**0.5)
+    return scores / kept[0]
 
 
 # attention_weights

@@ -33,6 +33,13 @@ _OTHER_CALLS: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("({0}).repeat(1, {1}, 1, 1)", "heads are repeated in turns, not each for its group"),
     ),
 }
+#: what may be made of several parts: all at once, or one of them
+_TOGETHER: tuple[tuple[str, str], ...] = (
+    ("({0})[0]", "the first of several parts is used, and no other"),
+    ("({0})[-1]", "the last of several parts is used, and no other"),
+    ("sum({0})", "several parts are added up that should stand side by side"),
+    ("(sum({0}) / len({0}))", "a mean of several parts is taken that should stand side by side"),
+)
 #: of calls: a keyword, other values of it, and what they do
 _KEYWORDS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     "Linear": (
@@ -63,6 +70,13 @@ def of_call(node: ast.Call, called: str) -> Iterator[tuple[str, str]]:
         turned = ast.parse(f"list({ast.unparse(node.args[0])})[::-1]", mode="eval").body
         text = ast.unparse(ast.Call(node.func, [turned, *node.args[1:]], node.keywords))
         yield text, "the parts are put together in the opposite order"
+        parts = "" if isinstance(node.args[0], ast.List) else ast.unparse(node.args[0])
+        yield from ((text.format(parts), words) for text, words in _TOGETHER if parts)
+    if called == "register_buffer":
+        name, value = (ast.unparse(arg) for arg in node.args)
+        for made in (f"({value}).float()", f"{value}, requires_grad=False"):
+            text = f"self.register_parameter({name}, torch.nn.Parameter({made}))"
+            yield text, "what should not train is a parameter"
     for part, words in _ROUNDS.items() if called == "range" else ():
         yield f"list({ast.unparse(node)})[{part}]", words
     if called in ("tril", "triu") and isinstance(node.func, ast.Attribute):

@@ -57,26 +57,40 @@ def of_arguments(function: ast.FunctionDef) -> Iterator[Change]:
 def moved(function: ast.FunctionDef) -> Iterator[Change]:
     """A step that is taken twice, or stands in another place than the one asked for."""
     nodes = [(place, node) for place, node, _ in places(function)]
-    values = [
-        ((*place, "value"), node.value)
-        for place, node in nodes
-        if isinstance(node, ast.Assign | ast.Return) and isinstance(node.value, ast.expr)
-    ]
+    targets = [place for at, node in nodes for place in _operands(at, node)]
     tensors = [arg.arg for arg in function.args.args if _is_a(arg, "torch.Tensor")]
     steps = [(place, node, *_step(node)) for place, node in nodes if _step(node)[0]]
     # of two steps that change places the layer is told
     for place, step, name, operand in sorted(steps, key=lambda found: not _is_layer(found[1])):
-        taken = _at(step, operand)
-        yield _put(function, place, _with(step, operand, step)), f"{name} is applied twice"
-        without = _put(function, place, taken)
+        yield _put(function, place, changed(step, operand, step)), f"{name} is applied twice"
+        without = _put(function, place, _at(step, operand))
         words = f"{name} is applied in another place than the one asked for"
-        for there, value in values:
-            if there != place and not isinstance(value, ast.Constant | ast.Tuple):
-                own = _at(without, there)
-                yield _put(without, there, _with(step, operand, own)), words
+        for target in targets:
+            there = _without(target, (*place, *operand), place)
+            if there is not None and not isinstance(_at(without, there), ast.Constant | ast.Tuple):
+                yield _put(without, there, changed(step, operand, _at(without, there))), words
         for argument in tensors:
-            text = ast.unparse(_with(step, operand, ast.Name(argument, ast.Load())))
+            text = ast.unparse(changed(step, operand, ast.Name(argument, ast.Load())))
             yield _beginning(without, argument, text), words
+
+
+def _operands(place: Place, node: ast.AST) -> Iterator[Place]:
+    """Where a step may stand: what is kept or returned, added, multiplied, or given to a layer."""
+    if isinstance(node, ast.Assign | ast.Return) and isinstance(node.value, ast.expr):
+        yield (*place, "value")
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.MatMult):
+        yield from ((*place, "left"), (*place, "right"))
+    if _is_layer(node):
+        yield (*place, "args", 0)
+
+
+def _without(target: Place, operand: Place, step: Place) -> Place | None:
+    """Where a place is when a step gave way to its operand; None for the step and its parts."""
+    if target in (step, operand):
+        return None
+    if target[: len(operand)] == operand:
+        return (*step, *target[len(operand) :])
+    return None if target[: len(step)] == step else target
 
 
 def _step(node: ast.AST) -> tuple[str, Place]:
@@ -95,7 +109,9 @@ def _step(node: ast.AST) -> tuple[str, Place]:
 
 
 def _is_layer(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and ast.unparse(node.func).startswith("self.")
+    """Whether it is a call of `self.name` with one argument."""
+    own = isinstance(node, ast.Call) and len(node.args) == 1
+    return own and ast.unparse(node).startswith("self.")
 
 
 def _is_a(argument: ast.arg, kind: str) -> bool:
@@ -127,11 +143,6 @@ def _at(tree: ast.AST, place: Place) -> ast.expr:
         tree = tree[part] if isinstance(part, int) else getattr(tree, part)  # type: ignore[index]
     assert isinstance(tree, ast.expr)
     return tree
-
-
-def _with(step: ast.AST, operand: Place, other: ast.AST) -> ast.AST:
-    """A step that is applied to something else."""
-    return changed(step, operand, other)
 
 
 def _put(function: ast.FunctionDef, place: Place, other: ast.AST) -> ast.FunctionDef:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import permutations
 
 from .calls import of_call, of_tuple, of_whole
 from .expressions import Scope
 from .tables import OF_MASK, OF_SCALE, OF_SOFTMAX, OPERATOR_WORDS, RETURNED, WRAPPED
 
+_MOST_DIMENSIONS = 4
 #: a node that may take another's place, and what it does
 Change = tuple[ast.AST, str]
 
-_REDUCTIONS = ("sum", "mean", "var", "std", "amax", "max", "cat", "stack")
+_REDUCTIONS = (
+    *("sum", "mean", "var", "std", "amax", "max", "cat", "stack", "repeat_interleave"),
+    *("logsumexp", "chunk"),
+)
 
 
 def steps(node: ast.AST, scope: Scope) -> Iterator[Change]:
@@ -24,6 +29,10 @@ def steps(node: ast.AST, scope: Scope) -> Iterator[Change]:
     yield from of_whole(node, scope)
     for text, words in _of_step(node, scope):
         yield _parsed(text), words
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
+        for text, words in _of_new_dimensions(node, node.slice):
+            yield _parsed(text), words
+    yield from _of_factor(node)
     if isinstance(node, ast.Slice) and isinstance(node.lower, ast.BinOp):
         yield from _of_slice(node.lower)
 
@@ -91,6 +100,16 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[tuple[str, str]]:
         yield f"torch.ones_like({left}) @ ({right}) / ({left}).shape[-1]", mean
 
 
+def _of_factor(node: ast.AST) -> Iterator[Change]:
+    """What may be done to the left side of a product that has no name of its own."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.MatMult):
+        return
+    if isinstance(node.left, ast.Call):
+        step = ast.unparse(node.left)
+        for text, words in WRAPPED:
+            yield ast.BinOp(_parsed(text.format(e=step)), node.op, node.right), words
+
+
 def _of_index(value: str, index: str) -> Iterator[tuple[str, str]]:
     """Other rows than those asked for."""
     words = "rows are taken one too early or too late"
@@ -98,6 +117,15 @@ def _of_index(value: str, index: str) -> Iterator[tuple[str, str]]:
     yield f"({value})[({index} + 1) % len({value})]", words
     yield f"({value})[({index} - 1).clamp(min=0)]", words
     yield f"({value})[{index} - 1]", words
+
+
+def _of_new_dimensions(node: ast.Subscript, index: ast.Tuple) -> Iterator[tuple[str, str]]:
+    """The same dimensions in another order: `x[:, None, None, :]`."""
+    parts = [ast.unparse(part) for part in index.elts]
+    if "None" in parts and len(parts) <= _MOST_DIMENSIONS:
+        for order in sorted(set(permutations(parts)) - {tuple(parts)}):
+            text = f"{ast.unparse(node.value)}[{', '.join(order)}]"
+            yield text, "a dimension of size one stands in another place than the one asked for"
 
 
 def _of_slice(lower: ast.BinOp) -> Iterator[Change]:

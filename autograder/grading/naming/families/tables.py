@@ -53,6 +53,10 @@ WRAPPED: tuple[tuple[str, str], ...] = (
     ("torch.softmax({e}, -1)", "a softmax is applied that is one too many"),
     ("({e}) / ({e}).norm(dim=-1, keepdim=True)", "vectors are brought to length one"),
     ("({e}) / ({e}).sum(-1, keepdim=True)", "rows are made to sum to one that should not be"),
+    (
+        "({e}) / ({e}).sum(-1, keepdim=True).clamp(min=1e-9)",
+        "rows are made to sum to one that should not be",
+    ),
     ("({e}) / ({e}).shape[-1]", "a mean is taken where a sum is asked for"),
     ("({e}) / ({e}).shape[-1] ** 0.5", "numbers are scaled by a root that is not asked for"),
     ("({e}) / ({e}).shape[-2] ** 0.5", "numbers are scaled by a root that is not asked for"),
@@ -115,6 +119,7 @@ OF_SOFTMAX: tuple[tuple[str, str], ...] = (
     ("torch.softmax({a}, -1).mT", "rows and columns of the weights are swapped"),
     ("torch.softmax(({a}).abs(), -1)", "the sign of the scores is lost"),
     ("torch.relu({a}) / torch.relu({a}).sum(-1, keepdim=True)", "a ReLU takes the place of exp"),
+    ("torch.softmax({a}, -1).mean(1, keepdim=True).expand_as({a})", "one mean serves all heads"),
     ("torch.tanh({a})", "a tanh takes the place of softmax"),
     ("({a})", "softmax is left out"),
 )

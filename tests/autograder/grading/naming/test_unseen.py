@@ -13,6 +13,7 @@ from autograder.errors import ContentError
 from autograder.grading.judging.suites import collect_suites
 from autograder.grading.validation.unseen import Namer, unseen_of
 from autograder.records import QuestionResult, Verdict
+from tools.messages import told_in
 
 #: cheap ones
 EXERCISES = (("simplified_attention", "scores"), ("self_attention", "embedding"))
@@ -51,6 +52,27 @@ def test_no_answer_has_a_name_that_nobody_has_read(
     }
     assert {key: name for key, name in names.items() if read[key[0]].get(key[1]) != name} == {}
     assert len(names) >= 0.8 * sum(bool(means) for _, means in said)
+
+
+def test_messages_that_a_person_read_are_those_that_a_student_reads(
+    course: Course, said: dict[tuple[str, str], QuestionResult]
+) -> None:
+    read = tomllib.loads((course.root / "tests" / "unseen" / "messages.toml").read_text())
+    messages = {
+        key: next((test.message for test in result.tests if not test.passed), "")
+        for key, result in said.items()
+        if key[1] in read[key[0]]
+    }
+    changed = {key for key, m in messages.items() if told_in(m) != read[key[0]][key[1]]["read"]}
+    assert changed == set()
+    assert len(messages) >= len(EXERCISES)
+
+
+def test_no_message_of_the_sample_misleads(course: Course) -> None:
+    read = tomllib.loads((course.root / "tests" / "unseen" / "messages.toml").read_text())
+    does = [entry["does"] for answers in read.values() for entry in answers.values()]
+    assert len(does) >= 200
+    assert set(does) <= {"states", "leads", "general"}
 
 
 def test_a_change_of_what_is_not_there_is_told(course: Course, tmp_path: Path) -> None:

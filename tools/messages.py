@@ -1,0 +1,130 @@
+"""Messages of wrong answers, beside what the answers mean to do: for a person to read.
+
+    python tools/messages.py [--check] [ASSIGNMENT[/EXERCISE] ...]
+
+The sample is the same in every run: some answers of each question, of all lists of tests/unseen.
+tests/unseen/messages.toml holds the message that was read, and what it does: it `states` the
+fault, `leads` to it, is `general`, or `misleads`. Prints each message with that; `--check` prints
+only those that have changed since they were read, or that nobody has read, and ends with 1 where
+there are such, or one that misleads. The answers run in this process: they are our own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tomllib
+import warnings
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from autograder.course import find_root, load_course
+from autograder.grading.judging.suites import collect_suites
+from autograder.grading.validation.unseen import Namer, Unseen, unseen_of
+from autograder.records import Exercise
+
+LISTS = ("", "later", "third")
+#: of each question
+MOST = 4
+JUDGEMENTS = ("states", "leads", "general", "misleads")
+_ADVICE = ("likely:", "remember:", "next step:")
+#: of a message that was read: by question and intent, what it does and its beginning
+Read = Mapping[str, Mapping[str, Mapping[str, str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What an answer is told first, and what a reader said of that; empty where nobody did."""
+
+    answer: Unseen
+    name: str
+    text: str
+    judgement: str
+    is_as_read: bool
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit code."""
+    options = _options(arguments)
+    root = find_root(Path.cwd())
+    course = load_course(root)
+    exercises = [e for a in course.assignments for e in a.exercises if _wanted(e, options.names)]
+    folder = root / "tests" / "unseen"
+    read = tomllib.loads((folder / "messages.toml").read_text(encoding="utf-8"))
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    runner = collect_suites(root, [exercise.hidden_suite for exercise in exercises])
+    found: list[Message] = []
+    for exercise in exercises:
+        found += _messages(Namer(runner, course, exercise), exercise, folder, read)
+    to_look_at = [one for one in found if not one.is_as_read or one.judgement == "misleads"]
+    for one in to_look_at if options.check else found:
+        print(_shown(one))
+    counts = Counter(one.judgement or "not read" for one in found)
+    print(f"{len(found)} messages: " + ", ".join(f"{n} {what}" for what, n in counts.items()))
+    return 1 if options.check and to_look_at else 0
+
+
+def _options(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="tools/messages.py", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="ASSIGNMENT[/EXERCISE]")
+    parser.add_argument("--check", action="store_true", help="only what is not as it was read")
+    return parser.parse_args(arguments)
+
+
+def _wanted(exercise: Exercise, names: Sequence[str]) -> bool:
+    place = f"{exercise.assignment}/{exercise.name}"
+    return not names or exercise.assignment in names or place in names
+
+
+def _messages(namer: Namer, exercise: Exercise, folder: Path, read: Read) -> Iterator[Message]:
+    for question, answers in _sample(exercise, folder).items():
+        for answer, name in answers:
+            result = namer.judged(answer)
+            text = next((test.message for test in result.tests if not test.passed), "")
+            noted = read.get(question, {}).get(answer.means, {})
+            judgement = noted.get("does", "")
+            as_read = judgement in JUDGEMENTS and told_in(text) == noted.get("read")
+            yield Message(answer, name, text, judgement, as_read)
+
+
+def told_in(message: str) -> str:
+    """What a message says without its numbers: the first line, and those that say what to do."""
+    first, *others = message.split("\n")
+    return "\n".join([first, *(line for line in others if line.startswith(_ADVICE))])
+
+
+def _sample(exercise: Exercise, folder: Path) -> Mapping[str, Sequence[tuple[Unseen, str]]]:
+    """Some wrong answers of each question, with the names that were read of them."""
+    found: dict[str, dict[str, tuple[Unseen, str]]] = {}
+    for part in LISTS:
+        names = tomllib.loads((folder / part / "read.toml").read_text(encoding="utf-8"))
+        for answer in unseen_of(exercise, folder / part):
+            if answer.means:
+                name = names.get(answer.question, {}).get(answer.means, "")
+                found.setdefault(answer.question, {}).setdefault(answer.means, (answer, name))
+    return {
+        question: [answers[means] for means in sorted(answers, key=_order)[:MOST]]
+        for question, answers in found.items()
+    }
+
+
+def _order(means: str) -> int:
+    """The same in every run, and no matter of the lists' order."""
+    return zlib.crc32(means.encode())
+
+
+def _shown(message: Message) -> str:
+    answer = message.answer
+    lines = message.text.replace("\n", "\n      ")
+    noted = message.judgement if message.is_as_read else f"{message.judgement} (not as it was read)"
+    return f"{answer.question}: {answer.means} [{message.name}] {noted}\n      {lines}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
