@@ -609,7 +609,7 @@ class dropout_not_used(_Right):
 @misconception(
     "CausalAttention",
     confuses="training with always: the function drops in evaluation, too",
-    hint="Does `F.dropout` know whether the module is in train or eval mode?",
+    hint="Switch the module to eval mode and call it twice. Do you get the same?",
 )
 class drops_in_evaluation(_Right):
     def attend(self, queries, keys, values):

@@ -413,8 +413,7 @@ def divided_by_root_of_length(queries, keys, values):
 @misconception(
     "causal_head_attention",
     confuses="a mask that is made with one that is used: every token sees the whole sentence",
-    hint="Print the attention weights of the first token. How many of them may be above zero? "
-    "`masked_fill` returns its result.",
+    hint="Print the attention weights of the first token. How many of them may be above zero?",
 )
 def mask_without_effect(queries, keys, values):
     scores = _scores(queries, keys)

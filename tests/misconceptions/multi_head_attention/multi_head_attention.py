@@ -200,7 +200,7 @@ class keys_score_queries(_Layers):
 @misconception(
     "MultiHeadAttention",
     confuses="a mask that is made with one that is used: every token sees the whole sentence",
-    hint="Print the attention weights of the first token. `masked_fill` returns its result.",
+    hint="Print the attention weights of the first token. How many of them may be above zero?",
 )
 class mask_without_effect(_Layers):
     def hide(self, scores):

@@ -489,7 +489,7 @@ def table_transposed(token_ids, table):
 @misconception(
     "embed",
     confuses="the numbers of the table and the table that is trained",
-    hint="What does `detach` do to the gradient?",
+    hint="Call backward on the sum of your result. Does `table.grad` get a value?",
 )
 def detached_table(token_ids, table):
     return table.detach()[token_ids]

@@ -66,7 +66,7 @@ def query_weight_for_keys(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="the weights of keys and values after copying a line",
+    confuses="the weights of keys and values: the values are made with the keys' weights",
     hint="Read your lines as pairs: which name stands left, which weight right?",
 )
 def key_weight_for_values(inputs, W_query, W_key, W_value):

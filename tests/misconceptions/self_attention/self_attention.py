@@ -160,7 +160,7 @@ class QueryAndKeyExchanged(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="the weights of keys and values after copying a line",
+    confuses="the weights of keys and values: one pair of weights makes both",
     hint="Read your lines as pairs: which name stands left, which weight right?",
 )
 class KeysAsValues(_Parameters):
@@ -658,7 +658,7 @@ class LayersOfQueryAndKeyExchanged(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="the layers of keys and values after copying a line",
+    confuses="the layers of keys and values: one layer makes both",
     hint="Read your lines as pairs: which name stands left, which layer right?",
 )
 class KeyLayerForValues(_Linears):

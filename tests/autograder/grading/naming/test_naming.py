@@ -52,6 +52,19 @@ def test_shape_dtype_and_what_is_not_finite_count() -> None:
     assert not any(_answered(X).equals(_answered(other)) for other in others)
 
 
+def _of(value: Any, gradient: Any, raised: str = "") -> Answered:
+    return answered(
+        [Event("call", value), Event("gradients", gradient), Event("call", raised=raised)]
+    )
+
+
+def test_a_mistake_explains_values_and_leaves_errors_and_gradients() -> None:
+    right, mistake = _of(X, X), _of(X * 2, X * 2)
+    assert _of(X * 2, X * 3, "RuntimeError").explained_by(mistake, right) == (1, 2)
+    assert _of(X, X * 3).explained_by(mistake, right) is None
+    assert _of(X * 3, X * 2).explained_by(mistake, right) is None
+
+
 def _dropped(times: int, p: float = 0.3, scale: float = 1 / 0.7, rows: int = 1) -> list[Answered]:
     shape = (20, 30 if rows == 1 else 1)
     return [_answered(X * (torch.rand(shape) >= p) * scale) for _ in range(times)]
