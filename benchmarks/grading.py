@@ -22,6 +22,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -44,6 +45,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = "simplified_attention"
 #: of the slow ways that many are enough
 _FEW = 2
+_NBGRADER = (sys.executable, "-m", "nbgrader")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,8 @@ def main() -> None:
         ]
         ways += [partial(_pytest, folder), partial(_limit, folder)]
         if not options.quick:
-            ways.append(partial(_nbgrader, folder))
+            _run([sys.executable, "-m", "autograder", "release", ASSIGNMENT], ROOT)
+            ways += [partial(_nbgrader, folder, at_once) for at_once in (1, 2)]
         _ours(folder, options.students, 2)  # known mistakes are looked up once for a suite
         rows = [_median([way() for _ in range(repeats)]) for way in ways]
     text = _table(rows, options.students, repeats)
@@ -133,23 +136,32 @@ def _limit(folder: Path) -> Row:
     return Row("the calls alone, in one process", 0.0, each, 0.0)
 
 
-def _nbgrader(folder: Path) -> Row:
+def _nbgrader(folder: Path, at_once: int) -> Row:
     """nbgrader's own autograde, on the released notebooks submitted as they are."""
-    place = folder / "nbgrader"
+    places = [_nbgrader_course(folder / f"nbgrader{number}") for number in range(at_once)]
+
+    def autograde(place: Path) -> None:
+        _run([*_NBGRADER, "autograde", ASSIGNMENT], place)
+
+    with ThreadPoolExecutor(at_once) as pool:
+        seconds, peak = _measured(lambda: [*pool.map(autograde, places)])
+    how = "as it is" if at_once == 1 else f"{at_once} at once"
+    label = f"nbgrader {version('nbgrader')} autograde, {how}"
+    return Row(label, 0.0, seconds / _FEW / at_once, peak)
+
+
+def _nbgrader_course(place: Path) -> Path:
+    """A course of nbgrader's with some submissions of the assignment."""
     shutil.rmtree(place, ignore_errors=True)
-    release = [sys.executable, "-m", "autograder", "release", ASSIGNMENT]
-    _run(release, ROOT)
     place.mkdir()
     shutil.copytree(ROOT / "build" / "source" / ASSIGNMENT, place / "source" / ASSIGNMENT)
     (place / "nbgrader_config.py").write_text("c = get_config()\nc.CourseDirectory.root = '.'\n")
-    nbgrader = [sys.executable, "-m", "nbgrader"]
-    _run([*nbgrader, "generate_assignment", ASSIGNMENT], place)
+    _run([*_NBGRADER, "generate_assignment", ASSIGNMENT], place)
     for number in range(_FEW):
         target = place / "submitted" / f"s{number}" / ASSIGNMENT
         shutil.copytree(place / "release" / ASSIGNMENT, target)
         shutil.copytree(ROOT / "assignments" / ASSIGNMENT / "checks", target / "checks")
-    seconds, peak = _measured(lambda: _run([*nbgrader, "autograde", ASSIGNMENT], place))
-    return Row(f"nbgrader {version('nbgrader')} autograde, as it is", 0.0, seconds / _FEW, peak)
+    return place
 
 
 def _table(rows: list[Row], students: int, repeats: int) -> str:
@@ -190,7 +202,7 @@ def _run(command: list[str], folder: Path, allowed: int = 0) -> None:
         raise SystemExit(f"{' '.join(command)} failed:\n{done.stdout}\n{done.stderr}")
 
 
-def _measured(work: Callable[[], None]) -> tuple[float, float]:
+def _measured(work: Callable[[], object]) -> tuple[float, float]:
     """CPU seconds of the descendants that a work starts, and their largest memory together."""
     peak, done = 0.0, threading.Event()
 

@@ -59,6 +59,7 @@ TRICKS = (
     Trick("Python's own allocator", without=("PYTHONMALLOC",)),
     Trick("the worker's code not warmed", _no("warming", "_answer_all")),
     Trick("all arguments sent back", "import worker.execution as e; e.changed = lambda _, a: a"),
+    Trick("forked by os.fork", "import os, worker.forking as f; f._fork = os.fork"),
     Trick("garbage not frozen", "import gc; gc.freeze = lambda: None"),
     Trick("tier B: no namespaces of a worker's own", tier=Tier.B),
     Trick("tier C: no namespaces at all", tier=Tier.C),

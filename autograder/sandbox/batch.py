@@ -1,8 +1,7 @@
 """Many requests in one frame, and the frames of their replies: one exchange in place of many.
 
-Every exchange of a worker and its grader meets cold caches on both sides: as measured, 0.18 ms
-where the same frames take 0.02 in a loop, and a submission has a hundred of them. Without this:
-70 ms of CPU for a worker of one exercise in place of 37 (`benchmarks/tricks.py`).
+Every exchange of a worker and its grader meets cold caches on both sides, and a submission would
+have hundreds of them: `benchmarks/tricks.py` prints what that costs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Keeps torch's compiler out of processes that never compile, until something asks for it.
 
 torch's Python code for the meta device wraps itself in `torch._dynamo.disable`, and so imports the
-whole compiler, for a function that changes nothing here. Without this: 0.4 s more for the fork
-server's start (`benchmarks/tricks.py`), and 70 MB.
+whole compiler, for a function that changes nothing here. What that is worth at the fork
+server's start: `benchmarks/tricks.py`.
 """
 
 from __future__ import annotations

@@ -39,8 +39,8 @@ def main() -> None:
     namespaces = confine.pid_namespaces() if settings["own_namespaces"] else None
     confine.hide()
     confine.ignore_signals()
-    # with what garbage there is: looking for it takes longer than it ever costs. Without this: 6 ms
-    # more for a worker (benchmarks/tricks.py)
+    # with what garbage there is: looking for it takes longer than it ever costs
+    # (benchmarks/tricks.py)
     gc.freeze()
     heap.gather()
     heap.close_holes()

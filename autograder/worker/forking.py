@@ -25,8 +25,8 @@ CHANNEL = 3
 
 #: kept here, for what an answer does to `os`
 _exit = os._exit
-#: `os.fork` calls what modules registered for a fork: 1.1 ms and 200 page faults in every worker,
-#: for locks that nobody holds in a process of one thread. (And `random` goes on alike in each.)
+#: `os.fork` calls what modules registered for a fork, for locks that nobody holds in a process of
+#: one thread (`benchmarks/tricks.py` prints what that costs). `random` goes on alike in each.
 _fork = getattr(ctypes.PyDLL(None, use_errno=True), "_Fork", os.fork)
 
 Operations = Mapping[str, Callable[..., Any]]

@@ -1,12 +1,10 @@
 """Readies the heap of a process that will be forked often: huge pages, and no holes.
 
-A fork copies one entry of the page table for a huge page in place of 512. With all of the heap in
-them, and not only what lay there by itself, a fork and the worker's end take 0.7 ms less.
+A fork copies one entry of the page table for a huge page in place of 512.
 
 Imports leave thousands of small free blocks all over the heap. In a fork, malloc gives out these
-first, and writing to each copies a page: as measured, some 2,000 of a worker's 3,700 page faults,
-a quarter of its time. With the holes taken for good, what a fork allocates lies side by side.
-Without this: 46 ms of CPU for a worker in place of 37 (`benchmarks/tricks.py`).
+first, and writing to each copies a page. With the holes taken for good, what a fork allocates lies
+side by side. `benchmarks/tricks.py` prints what both are worth.
 """
 
 from __future__ import annotations
