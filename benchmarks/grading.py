@@ -37,7 +37,7 @@ from autograder.grading.naming.probe import replies_of
 from autograder.sandbox.clock import descendants
 from autograder.sandbox.replies import value_of
 from autograder.suite.local import load_module
-from autograder.worker import wire
+from autograder.worker import compiler, wire
 from benchmarks.different import write_class
 from benchmarks.processes import adopt_orphans, cpu_of_ended, memory
 
@@ -118,6 +118,7 @@ def _pytest(folder: Path) -> Row:
 def _limit(folder: Path) -> Row:
     """All calls of the suite, encoded and decoded, in this process: CPU seconds of one thread."""
     torch.set_num_threads(1)
+    compiler.never_compile()  # as in a worker
     exercises = load_course(ROOT).assignment(ASSIGNMENT).exercises
     runner = collect_suites(ROOT, [exercise.hidden_suite for exercise in exercises])
     plans = [rehearse(runner, e.hidden_suite, 1).plan() for e in exercises]
