@@ -216,7 +216,10 @@ def test_four_linear_layers_hold_all_weights(expect: Expect) -> None:
 def test_layer_hides_the_future_when_the_past_scores_low(expect: Expect, draw: Draw) -> None:
     layer = _layer(expect)
     layer.fill(low_scoring(draw, 4))
-    layer.same(low_tokens(draw, 2, 4, 12), likely=HIDDEN)
+    layer.same(
+        low_tokens(draw, 2, 4, 12),
+        likely=f"queries and keys are rotated at the positions 0, 1, ..., values are not; {HIDDEN}",
+    )
 
 
 @pytest.mark.question(LAYER, points=1.5)
