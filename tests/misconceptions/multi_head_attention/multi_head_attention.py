@@ -613,7 +613,7 @@ class assertion_in_place_of_error(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="rounding down with dividing: nothing asks whether columns are left over",
+    confuses="rounding down with dividing: a layer is built although columns are left over",
     hint="What should happen when 3 heads shall share 10 columns?",
 )
 class leftover_columns_dropped(_Layers):
