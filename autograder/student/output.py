@@ -56,12 +56,15 @@ def quiet(output: Printed) -> Iterator[None]:
 @contextlib.contextmanager
 def _nobody_answers() -> Iterator[None]:
     before = sys.stdin, builtins.input, sys.breakpointhook
+    tracing = sys.gettrace()  # pdb, where an answer starts it, takes the place of who traces
     # a kernel has an `input` of its own, which would ask below the cell
     sys.stdin, builtins.input, sys.breakpointhook = io.StringIO(), _no_input, _no_breakpoint
     try:
         yield
     finally:
         sys.stdin, builtins.input, sys.breakpointhook = before
+        if sys.gettrace() is not tracing:
+            sys.settrace(tracing)
 
 
 def _no_input(prompt: object = "", /) -> str:

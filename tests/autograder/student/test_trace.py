@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import torch
 
 from autograder.student import trace_folder
+from autograder.student.output import Printed, quiet
 from autograder.student.recording import Asked
 from autograder.student.shapes import Letters, said_in_comment, said_of_result
 from autograder.student.tracing import traced
@@ -87,3 +89,13 @@ def test_shapes_are_read_from_docstrings_and_comments() -> None:
     assert said_of_result("Returns:\n    (B, T, d_out), as ever.") == "(B, T, d_out)"
     assert said_in_comment("x @ y  # (T, d) @ (d, S) -> (T, S)") == "(T, S)"
     assert said_in_comment("x = f(x)  # see (the notes) below") is None
+
+
+def test_a_debugger_that_an_answer_starts_is_gone_after_it() -> None:
+    before = sys.gettrace()
+
+    with quiet(Printed()):
+        sys.settrace(lambda frame, event, arg: None)
+
+    after, _ = sys.gettrace(), sys.settrace(before)
+    assert after is before
