@@ -43,7 +43,7 @@ class _Built(nn.Module):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="a Python list with a `nn.ModuleList`: torch doesn't find the heads in it",
+    confuses="a Python list with a list of layers: torch doesn't find the heads in it",
     hint="Count `list(module.parameters())`. How many tensors should three heads have?",
 )
 class heads_in_a_plain_list(nn.Module):

@@ -77,9 +77,6 @@ def of_call(node: ast.Call, called: str) -> Iterator[tuple[str, str]]:
         for made in (f"({value}).float()", f"{value}, requires_grad=False"):
             text = f"self.register_parameter({name}, torch.nn.Parameter({made}))"
             yield text, "what should not train is a parameter"
-    if called == "ModuleList":
-        text = f"list({ast.unparse(node.args[0])})"
-        yield text, "layers lie in a plain list, where torch does not find them"
     for part, words in _ROUNDS.items() if called == "range" else ():
         yield f"list({ast.unparse(node)})[{part}]", words
     if called in ("tril", "triu") and isinstance(node.func, ast.Attribute):
