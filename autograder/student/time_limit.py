@@ -21,6 +21,8 @@ def limited(seconds: float) -> Iterator[None]:
         yield
         return
     watch = _Watch(seconds)
+    # what a shell starts in the background ignores Ctrl-C, and would never end
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     watch.start()
     try:
         yield
@@ -30,6 +32,8 @@ def limited(seconds: float) -> Iterator[None]:
         raise TooSlow(f"took longer than {seconds:g} seconds") from interrupt
     finally:
         watch.end()
+        if before is not None:  # None: installed by other code than Python's
+            signal.signal(signal.SIGINT, before)
 
 
 class _Watch(threading.Thread):
