@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -100,10 +101,18 @@ def click_and_confirm(frame: FrameLocator, button: str, message: str) -> None:
     frame.locator(".modal").wait_for(state="detached")
 
 
+#: a prompt of a cell that runs, or ran
+_HAS_RUN = re.compile(r"\[(\*|\d+)\]")
+
+
 def run_cell(page: Page, text: str) -> Locator:
     cell = page.locator(f".jp-CodeCell:has-text('{text}')").first
-    cell.locator(".jp-InputPrompt").click()
-    page.click(".jp-NotebookPanel-toolbar [data-jp-item-name=run]")
+    for _ in range(3):  # a click while the kernel starts is lost
+        cell.locator(".jp-InputPrompt").click()
+        page.click(".jp-NotebookPanel-toolbar [data-jp-item-name=run]")
+        with contextlib.suppress(AssertionError):
+            expect(cell.locator(".jp-InputPrompt")).to_contain_text(_HAS_RUN, timeout=10_000)
+            break
     return cell
 
 
