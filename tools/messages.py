@@ -1,4 +1,4 @@
-"""Messages of wrong answers, beside what the answers mean to do: for a person to read.
+"""Messages of wrong answers, next to what the answers mean to do: for a person to read.
 
     python tools/messages.py [--check] [ASSIGNMENT[/EXERCISE] ...]
 
