@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +14,8 @@ from autograder.authoring.hints import afterwards_of, hints_of
 from autograder.authoring.parts import split_module
 from autograder.course import load_course
 from autograder.records import Exercise
+
+from ..runners import run_tasks
 
 ROOT = Path(__file__).parents[3]
 RUNNER = Path(__file__).with_name("notebook_runs.py")
@@ -64,17 +62,7 @@ def run_all(folders: Path, *, solved: bool) -> Runs:
         )
         for exercise in EXERCISES
     ]
-    done = subprocess.run(
-        [sys.executable, str(RUNNER)],
-        input=json.dumps(tasks),
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=900,
-    )
-    assert done.returncode == 0, done.stderr
-    runs: Runs = json.loads(done.stdout)
+    runs: Runs = run_tasks([str(RUNNER)], tasks, folders)
     return runs
 
 

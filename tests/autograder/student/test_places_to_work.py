@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import shutil
-import subprocess
 import sys
 import sysconfig
 import zipfile
@@ -17,6 +16,8 @@ import autograder
 from autograder.authoring.student_wheel import student_wheel
 from autograder.student import Standing, check_folder
 from autograder.student.assignment_folder import assignment_folder
+
+from ..runners import run_tasks
 
 ROOT = Path(__file__).parents[3]
 ASSIGNMENT = ROOT / "assignments" / "simplified_attention"
@@ -74,16 +75,7 @@ def said(tmp_path_factory: pytest.TempPathFactory, wheel: tuple[str, bytes]) -> 
     paths = [sysconfig.get_path("purelib"), *(path for path in sys.path if "dynload" in path)]
     start = f"runpy.run_path({str(RUNNER)!r}, None, '__main__')"
     code = f"import sys, runpy; sys.path += {paths!r}; {start}"
-    done = subprocess.run(
-        [sys.executable, "-S", "-B", "-c", code],
-        input=json.dumps(tasks),
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=root,
-    )
-    assert done.returncode == 0, done.stderr
-    found: dict[str, str] = json.loads(done.stdout)
+    found: dict[str, str] = run_tasks(["-S", "-c", code], tasks, root, finds_autograder=False)
     return found
 
 

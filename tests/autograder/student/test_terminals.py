@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,8 +13,8 @@ from autograder.authoring import release
 from autograder.course import load_course
 
 from ..authoring.conftest import SMALL_COURSE
+from ..runners import run_tasks
 
-ROOT = Path(__file__).parents[3]
 RUNNER = Path(__file__).with_name("terminal_runs.py")
 CHECK = ["check", "half"]
 ANSWER = """\
@@ -70,17 +66,7 @@ def terminals(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         "narrow status": task(["status"], columns=40),
         "watch": task(["watch"], keys=[asked, ["hint 1 of", "l"], *quits], columns=80),
     }
-    done = subprocess.run(
-        [sys.executable, str(RUNNER)],
-        input=json.dumps(tasks),
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-    )
-    assert done.returncode == 0, done.stderr
-    found: dict[str, str] = json.loads(done.stdout)
+    found: dict[str, str] = run_tasks([str(RUNNER)], tasks, folder)
     return found
 
 
@@ -107,7 +93,10 @@ def test_no_escape_is_sent_where_none_is_wanted(
     assert "\x1b" not in terminals[name]
 
 
-@pytest.mark.parametrize(("name", "printed"), [("cp1252", "größe ? ? 5"), ("ascii", "gr??e ? ? 5")])
+@pytest.mark.parametrize(
+    ("name", "printed"),
+    [("cp1252", "größe ? ? 5"), ("ascii", "gr??e ? ? 5")],
+)
 def test_a_stream_that_lacks_a_sign_shows_another(
     terminals: Mapping[str, str], name: str, printed: str
 ) -> None:
