@@ -25,6 +25,7 @@ import torch
 
 from autograder.course import find_root, load_course
 from autograder.grading.judging.suites import collect_suites
+from autograder.grading.validation.cases import chosen_of
 from autograder.grading.validation.unseen import Namer, Unseen, unseen_of
 from autograder.records import Exercise
 
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str]) -> int:
     options = _options(arguments)
     root = find_root(Path.cwd())
     course = load_course(root)
-    exercises = [e for a in course.assignments for e in a.exercises if _wanted(e, options.names)]
+    exercises = [e for a in chosen_of(course, options.names) for e in a.exercises]
     folder = root / "tests" / "unseen"
     read = tomllib.loads((folder / "messages.toml").read_text(encoding="utf-8"))
     torch.set_num_threads(1)
@@ -75,11 +76,6 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="ASSIGNMENT[/EXERCISE]")
     parser.add_argument("--check", action="store_true", help="only what is not as it was read")
     return parser.parse_args(arguments)
-
-
-def _wanted(exercise: Exercise, names: Sequence[str]) -> bool:
-    place = f"{exercise.assignment}/{exercise.name}"
-    return not names or exercise.assignment in names or place in names
 
 
 def _messages(namer: Namer, exercise: Exercise, folder: Path, read: Read) -> Iterator[Message]:

@@ -23,6 +23,7 @@ import torch
 
 from autograder.course import find_root, load_course
 from autograder.grading.judging.suites import collect_suites
+from autograder.grading.validation.cases import chosen_of
 from autograder.grading.validation.unseen import Namer, Unseen, unseen_of
 from autograder.records import Exercise, Verdict
 
@@ -44,7 +45,7 @@ def main(arguments: Sequence[str]) -> int:
     options = _options(arguments)
     root = find_root(Path.cwd())
     course = load_course(root)
-    exercises = [e for a in course.assignments for e in a.exercises if _wanted(e, options.names)]
+    exercises = [e for a in chosen_of(course, options.names) for e in a.exercises]
     folder = root / "tests" / "unseen" / options.list
     read = tomllib.loads((folder / "read.toml").read_text(encoding="utf-8"))
     torch.set_num_threads(1)
@@ -69,11 +70,6 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--fresh", action="store_true", help="those that are kept apart")
     parser.add_argument("--list", default="", metavar="FOLDER", help="those of a list of its own")
     return parser.parse_args(arguments)
-
-
-def _wanted(exercise: Exercise, names: Sequence[str]) -> bool:
-    place = f"{exercise.assignment}/{exercise.name}"
-    return not names or exercise.assignment in names or place in names
 
 
 def _said(

@@ -27,6 +27,7 @@ import torch
 
 from autograder.course import Course, find_root, load_course
 from autograder.grading.judging.suites import SuiteRunner, collect_suites
+from autograder.grading.validation.cases import chosen_of
 from autograder.grading.validation.unseen import unseen_of
 from autograder.records import Exercise
 from autograder.suite.local import LocalImplementation
@@ -59,7 +60,7 @@ def main(arguments: Sequence[str]) -> int:
     options = _options(arguments)
     root = find_root(Path.cwd())
     course = load_course(root)
-    exercises = [e for a in course.assignments for e in a.exercises if _wanted(e, options.names)]
+    exercises = [e for a in chosen_of(course, options.names) for e in a.exercises]
     known = read_equivalents(root / "tests" / "mutation" / "equivalent.toml")
     modules = {f"{e.assignment}/{e.name}" for e in exercises}
     kinds = frozenset([options.only] if options.only else KINDS)
@@ -79,11 +80,6 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", choices=KINDS, help="only mutants of that kind")
     return parser.parse_args(arguments)
-
-
-def _wanted(exercise: Exercise, names: Sequence[str]) -> bool:
-    own = (exercise.assignment, f"{exercise.assignment}/{exercise.name}")
-    return not names or any(name in own for name in names)
 
 
 def _run(
