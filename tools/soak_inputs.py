@@ -45,7 +45,8 @@ _SIGNS = (
         "%a\n",
         "x?\n",
     ),
-    *("lambda: ", "not ", "import f\n", "f'{", "é", "\u2028", "\ud800", "𝕗", "async ", "if x:\n "),
+    *("lambda: ", "not ", "import f\n", "f'{", "é", "\u2028", "\ud800", "𝕗", "async "),
+    "if x:\n ",
 )
 _NAMES = (
     *("ada/x.py", "../x", "/x", "b_1_2_x.py", "x" * 300, "é/\u202e", "C:x", "a\\b.py", "CON", "."),

@@ -7,7 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 #: letters of other scripts that look like Latin ones
-_LATIN = str.maketrans("аеорсухіјѕԁһкмтвнοαερνυικτ", "aeopcyxijsdhkmtbhoaepvuikt")
+_CYRILLIC = str.maketrans("аеорсухіјѕԁһкмтвн", "aeopcyxijsdhkmtbh")
+_GREEK = str.maketrans("οαερνυικτ", "oaepvuikt")
+_LATIN = _CYRILLIC | _GREEK
 
 
 def lookalikes(students: Iterable[str], new: Iterable[str]) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ class Look:
     text: str
 
 
+_BEHIND_AN_ERROR = "can't be checked before the error is fixed"
 _GREEN, _ORANGE, _GREY = "#2e9e4f", "#d9480f", "#8a8f98"
 LOOKS = {
     Standing.PASSED: Look("✓", "ok", _GREEN, "green", "all checks passed"),
@@ -32,7 +33,7 @@ LOOKS = {
     Standing.STALE: Look("!", "!", _ORANGE, "yellow", "what was checked is not what the cell says"),
     Standing.NOT_IMPLEMENTED: Look("○", "-", _GREY, "dim", "not implemented yet"),
     Standing.MISSING: Look("○", "-", _GREY, "yellow", "not defined"),
-    Standing.HIDDEN: Look("○", "-", _GREY, "yellow", "can't be checked before the error is fixed"),
+    Standing.HIDDEN: Look("○", "-", _GREY, "yellow", _BEHIND_AN_ERROR),
     Standing.STOPPED: Look("■", "!", _ORANGE, "yellow", "stopped while it was running"),
     Standing.TOO_SLOW: Look("■", "!", _ORANGE, "red", "took too long"),
 }

@@ -29,8 +29,8 @@ COURSE = {"masks": ("masking",)}
 #: of them twice over
 PEOPLE = [
     *("Lovelace, Ada", "O'Brien, Seán", 'Doe, "Jo" Ann', "Müller, Chiara", "Müller, Chiara"),
-    *("李, 小龙", "van der Berg, Jan-Piet", "D'Arcy & Sons, Zoë", "Æsir: Þór, Ægir", "Mononym"),
-    *("Gutiérrez_García, María", "Ng, A", "Nga, "),
+    *("李, 小龙", "van der Berg, Jan-Piet", "D'Arcy & Sons, Zoë", "Æsir: Þór, Ægir"),
+    *("Mononym", "Gutiérrez_García, María", "Ng, A", "Nga, "),
 ]
 
 

@@ -295,8 +295,9 @@ def test_the_wrong_platforms_table_and_a_format_without_rosters_are_refused(
 #: the same kind of worksheet as German and French Moodle export it
 OTHER_LANGUAGES = {
     "german": (
-        "ID;Vollständiger Name;E-Mail-Adresse;Status;Bewertung;Bestwertung;Bewertung kann geändert "
-        "werden;Zuletzt geändert (Abgabe);Zuletzt geändert (Bewertung);Feedback als Kommentar\n"
+        "ID;Vollständiger Name;E-Mail-Adresse;Status;Bewertung;Bestwertung;Bewertung kann "
+        "geändert werden;Zuletzt geändert (Abgabe);Zuletzt geändert (Bewertung);"
+        "Feedback als Kommentar\n"
         "Teilnehmer/in70001;Ada Lovelace;ada@example.org;Zur Bewertung abgegeben;;6,00;Ja;"
         "Freitag, 2. Mai 2025, 18:14;-;\n"
         "Teilnehmer/in70002;Grace Hopper;grace@example.org;Keine Abgabe;2,50;6,00;Ja;-;"
