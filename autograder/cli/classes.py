@@ -13,7 +13,7 @@ from .course_option import in_course
 from .output import as_json, console, emit
 
 if TYPE_CHECKING:
-    from ..operations.classes import Attendance
+    from ..operations.classes import Attendance, Extended
 
 _CLASS = click.argument("class_folder", metavar="CLASS", type=click.Path(path_type=Path))
 _MOST_NAMES = 20
@@ -99,17 +99,21 @@ def extend(
             }
         )
         return 0
+    console.print(_extension_text(made, assignment, until), soft_wrap=True)
+    return 0
+
+
+def _extension_text(made: Extended, assignment: str, until: str | None) -> str:
+    if until is None:
+        return (
+            f"{for_terminal(assignment)} has no due date, so nobody is late; the extension is kept"
+        )
     time = duration_text(made.allowance)
     whole = f", with grace and extra time {time}" if time != made.decision.decision else ""
-    console.print(
+    return (
         f"{for_terminal(made.decision.student)} has {made.decision.decision} more for "
         f"{for_terminal(assignment)}{whole}: until {until}"
-        if until
-        else f"{for_terminal(assignment)} has no due date, so nobody is late; the extension "
-        "is kept",
-        soft_wrap=True,
     )
-    return 0
 
 
 @click.command()

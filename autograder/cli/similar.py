@@ -15,6 +15,7 @@ from .output import ANONYMOUS, as_json, console, emit, of_people
 
 if TYPE_CHECKING:
     from ..classroom import Selection
+    from ..feedback.similar import Pair
 
 _MOST_ROWS = 20
 
@@ -52,18 +53,7 @@ def similar(
     if who is not None and not anonymous:
         pairs = [pair for pair in pairs if who in (pair.left.student, pair.right.student)]
     if as_json:
-        emit(
-            [
-                {
-                    "students": [pair.left.student, pair.right.student],
-                    "assignment": pair.assignment,
-                    "exercise": pair.exercise,
-                    "shared": pair.shared,
-                    "share": round(pair.share, 4),
-                }
-                for pair in pairs
-            ]
-        )
+        emit([_row(pair) for pair in pairs])
         return 0
     for pair in pairs[:_MOST_ROWS]:
         both = f"{pair.left.student} and {pair.right.student}"
@@ -72,6 +62,16 @@ def similar(
     written = write_similar(pairs, path or class_folder / "similar.html")
     console.print(f"{len(pairs)} pairs to look at, side by side: {for_terminal(str(written))}")
     return 0
+
+
+def _row(pair: Pair) -> dict[str, object]:
+    return {
+        "students": [pair.left.student, pair.right.student],
+        "assignment": pair.assignment,
+        "exercise": pair.exercise,
+        "shared": pair.shared,
+        "share": round(pair.share, 4),
+    }
 
 
 COMMANDS = (similar,)

@@ -70,10 +70,7 @@ def add_misconception(
     full = f"{found.exercise}.{name}"
     said = _hint_in(path, question, name)
     named = list(_named(results, found.key, full, said))
-    target = folder / "results.jsonl" if folder.is_dir() else folder
-    with ResultsFile(target) as file:
-        for result in named:
-            file.append(result)
+    _append(folder, named)
     return AddedMisconception(full, path, len(named))
 
 
@@ -146,6 +143,13 @@ def _problem(course: Course, content: Exercise, entry: Entry, found: Unnamed) ->
         others = "; ".join(report.not_told_apart) or mine.misconception or "other known mistakes"
         return f"it can't be told from {others}"
     return ""
+
+
+def _append(folder: Path, results: Sequence[SubmissionResult]) -> None:
+    target = folder / "results.jsonl" if folder.is_dir() else folder
+    with ResultsFile(target) as file:
+        for result in results:
+            file.append(result)
 
 
 def _hint_in(path: Path, question: str, name: str) -> str:

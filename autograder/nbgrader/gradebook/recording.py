@@ -6,7 +6,7 @@ same command.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -84,12 +84,7 @@ def record_into(
     """See `record`; for a class folder whose settings are known."""
     notes: list[Note] = []
     accepted = those(last_of(results), lambda result: _is_accepted(course, result, notes))
-    names = {result.assignment for result in accepted}
-    releases = {
-        assignment.name: read_release(course, assignment, settings.released(assignment.name))
-        for assignment in course.assignments
-        if assignment.name in names
-    }
+    releases = _releases(course, settings, {result.assignment for result in accepted})
     notes += _release_notes(releases, accepted)
     penalty = late_penalty(settings.config)
     allowances = read_allowances(Path(settings.directories.root))
@@ -116,6 +111,16 @@ def record_into(
                 progress(done, len(accepted))
     shown = without_password(settings.db_url)
     return RecordSummary(shown, len(accepted), tuple(releases), tuple(notes))
+
+
+def _releases(
+    course: Course, settings: Settings, names: Collection[str]
+) -> dict[str, ReleasedAssignment]:
+    return {
+        assignment.name: read_release(course, assignment, settings.released(assignment.name))
+        for assignment in course.assignments
+        if assignment.name in names
+    }
 
 
 def _structures(
