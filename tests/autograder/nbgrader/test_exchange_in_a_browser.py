@@ -96,7 +96,7 @@ def formgrader(page: Page) -> FrameLocator:
 def click_and_confirm(frame: FrameLocator, button: str, message: str) -> None:
     """A button of formgrader; what it says afterwards is closed."""
     frame.locator(button).click()
-    expect(frame.locator(".modal-body")).to_contain_text(message)
+    frame.locator(".modal-body", has_text=message).wait_for()
     frame.locator(".modal-footer button").click()
     frame.locator(".modal").wait_for(state="detached")
 
@@ -135,12 +135,26 @@ def test_from_release_to_feedback(hub: Hub, browser: Browser) -> None:
     release(instructor)
     ada = lab_of(browser, hub, "ada")
     fetch_and_open(ada, "scores")
-    solve(ada)
-    submit(ada)
-    collect_and_autograde(instructor, hub)
+    right = answer_and_check(ada, "query_scores", "return inputs @ query")
+    expect(right).to_contain_text("✓")
+    turned = "return keys @ queries.transpose(-2, -1)"
+    wrong = answer_and_check(ada, "attention_scores", turned)
+    expect(wrong).to_contain_text("✗")
+    wrong.scroll_into_view_if_needed()
+    picture(ada, "nbgrader-check")
+    save_and_submit(ada)
+    collect_and_autograde(instructor)
+    course = hub.home / "instructor" / COURSE
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        assert 10 < book.find_submission(ASSIGNMENT, "ada").score < 30
+    assert json.loads((course / "results.jsonl").read_text())["student"] == "ada"
     grade_by_hand(instructor)
     give_feedback(instructor)
-    read_feedback(ada, hub)
+    text = read_feedback(ada, hub)
+    assert "query_scores: Correct, 10 of 10 points." in text
+    assert "scores (Score: 22.0 / 30.0)" in text
+    assert COMMENT in text
+    assert "Known mistake: Transposed." in text and "Hint:" in text
 
 
 def release(page: Page) -> None:
@@ -155,40 +169,30 @@ def fetch_and_open(page: Page, notebook: str) -> None:
     page.click(f"#fetched_assignments_list >> text={ASSIGNMENT}")
     picture(page, "nbgrader-assignment-list")
     page.click(f"#fetched_assignments_list >> text={notebook}")
-
-
-def solve(page: Page) -> None:
-    """One right answer and one wrong one, checked in the notebook."""
-    expect(page.locator(".jp-NotebookPanel-toolbar")).to_contain_text("Python 3")
+    page.locator(".jp-NotebookPanel-toolbar", has_text="Python 3").wait_for()
     run_cell(page, "from autograder.student import check")
-    write_answer(page, "query_scores", "return inputs @ query")
-    right = run_cell(page, 'check("query_scores")')
-    expect(right.locator(".jp-OutputArea")).to_contain_text("✓")
-    write_answer(page, "attention_scores", "return keys @ queries.transpose(-2, -1)")
-    wrong = run_cell(page, 'check("attention_scores")')
-    expect(wrong.locator(".jp-OutputArea")).to_contain_text("✗")
-    wrong.scroll_into_view_if_needed()
-    picture(page, "nbgrader-check")
+
+
+def answer_and_check(page: Page, question: str, line: str) -> Locator:
+    """What the check of the question shows below its cell."""
+    write_answer(page, question, line)
+    return run_cell(page, f'check("{question}")').locator(".jp-OutputArea")
+
+
+def save_and_submit(page: Page) -> None:
     page.keyboard.press("Control+s")
     page.locator(".jp-mod-dirty").wait_for(state="detached")
-
-
-def submit(page: Page) -> None:
     page.click(".lm-TabBar-tabLabel:text-is('Assignments')")
     page.click("#fetched_assignments_list button:text-is('Submit')")
     page.locator(f"#submitted_assignments_list >> text={ASSIGNMENT}").wait_for()
 
 
-def collect_and_autograde(page: Page, hub: Hub) -> None:
+def collect_and_autograde(page: Page) -> None:
     frame = formgrader(page)
     click_and_confirm(frame, ".collect a", "Successfully collected")
     frame.locator(".num-submissions a").click()
     click_and_confirm(frame, ".autograde a", "Successfully autograded")
-    expect(frame.locator("#main-table")).to_contain_text("ada")
-    with Gradebook(f"sqlite:///{hub.home / 'instructor' / COURSE / 'gradebook.db'}") as book:
-        assert 10 < book.find_submission(ASSIGNMENT, "ada").score < 30
-    results = (hub.home / "instructor" / COURSE / "results.jsonl").read_text()
-    assert json.loads(results)["student"] == "ada"
+    frame.locator("#main-table", has_text="ada").wait_for()
 
 
 def grade_by_hand(page: Page) -> None:
@@ -197,13 +201,12 @@ def grade_by_hand(page: Page) -> None:
     frame.locator(f"#main-table a:text-is('{ASSIGNMENT}')").click()
     frame.locator("#main-table a:text-is('scores')").click()
     frame.locator("#main-table a:has-text('Submission #1')").click()
-    score = frame.locator("input#check_attention_scores")
-    expect(score).to_have_attribute("placeholder", re.compile(r"\d"))  # the page has loaded grades
+    # the fields have a placeholder as soon as the page has loaded grades and comments
+    score = frame.locator("input#check_attention_scores[placeholder]:not([placeholder=''])")
     with page.expect_response(lambda answer: "/api/grade/" in answer.url and answer.ok):
         score.fill("12")
         score.press("Tab")
-    comment = frame.locator("textarea#attention_scores-comment")
-    expect(comment).to_have_attribute("placeholder", re.compile("Hint:"))
+    comment = frame.locator("textarea#attention_scores-comment[placeholder*='Hint:']")
     with page.expect_response(lambda answer: "/api/comment/" in answer.url and answer.ok):
         comment.fill(COMMENT)
         comment.press("Tab")
@@ -222,16 +225,13 @@ def give_feedback(page: Page) -> None:
     click_and_confirm(frame, ".release-feedback a", "Successfully released feedback")
 
 
-def read_feedback(page: Page, hub: Hub) -> None:
+def read_feedback(page: Page, hub: Hub) -> str:
+    """The text of the page that a student gets."""
     page.click("#refresh_assignments_list")
     page.click("#submitted_assignments_list button:text-is('Fetch Feedback')")
     page.locator("#submitted_assignments_list >> text=(view feedback)").first.wait_for()
     (feedback,) = (hub.home / "ada" / ASSIGNMENT / "feedback").rglob("scores.html")
     page.goto(f"{hub.url}/user/ada/files/{feedback.relative_to(hub.home / 'ada')}")
-    text = page.locator("body").inner_text()
-    assert "query_scores: Correct, 10 of 10 points." in text
-    assert "scores (Score: 22.0 / 30.0)" in text
-    assert COMMENT in text
-    assert "Known mistake: Transposed." in text and "Hint:" in text
     page.get_by_text(COMMENT).first.scroll_into_view_if_needed()
     picture(page, "nbgrader-feedback")
+    return page.locator("body").inner_text()
