@@ -18,10 +18,16 @@ from .exception_texts import TEXTS
 _IMPORTS = {
     "F": "import torch.nn.functional as F",
     "nn": "from torch import nn",
-    "np": "import numpy as np (but stay with torch: NumPy can't carry gradients)",
+    "np": "import numpy as np",
     "math": "import math",
     "torch": "import torch",
     "functional": "from torch.nn import functional",
+}
+#: names that JSON has, and other languages
+_IN_PYTHON = {
+    "null": "`null` stands in the file of a notebook: a module is its code alone, as text",
+    "true": "Python writes it `True`",
+    "false": "Python writes it `False`",
 }
 _ATTRIBUTES_LOOKED_AT = 2000
 _LONGEST = 400
@@ -65,7 +71,10 @@ def _about_name(error: BaseException, context: Context) -> str:
         return ""
     name = error.name or ""
     if name in _IMPORTS:
-        return f"`{name}` is not imported: add `{_IMPORTS[name]}` above"
+        but = ", but stay with torch: NumPy can't carry gradients" if name == "np" else ""
+        return f"`{name}` is not imported: add `{_IMPORTS[name]}` above{but}"
+    if name in _IN_PYTHON:
+        return _IN_PYTHON[name]
     known = [*_local_names(error), *context.names]
     if name and (near := closest(name, [other for other in known if other != name])):
         return f"`{name}` is not defined; did you mean `{near}`?"

@@ -14,7 +14,7 @@ from ..errors import SubmissionError
 from ..submission import is_unanswered, module_of_notebook
 from ..submission.text import decoded
 from .advice import Context, advice, said_by
-from .exception_texts import NOT_PYTHON
+from .exception_texts import NOT_PYTHON, NOT_TEXT
 from .explaining import place_lines
 from .output import Printed, quiet
 from .places import places_of
@@ -111,11 +111,10 @@ def _stopped(
 
 
 def _syntax(answer: Answer, error: Exception) -> str:
-    if not isinstance(error, SyntaxError):
-        return f"{answer.path.name}: {said_by(error)}"
     where = answer.path.name
-    if error.lineno:
-        where, _ = locator(answer.path, answer.text)(str(answer.path), error.lineno)
+    if not isinstance(error, SyntaxError) or not error.lineno:  # a null byte stands in no line
+        return f"{where}: {said_by(error)}\nlikely: {NOT_TEXT}"
+    where, _ = locator(answer.path, answer.text)(str(answer.path), error.lineno)
     line = (error.text or "").strip()
     hint = next((text for pattern, text in NOT_PYTHON if pattern.match(line)), "")
     said = f"{where}: {type(error).__name__}: {error.msg}: {line}"

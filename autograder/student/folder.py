@@ -27,6 +27,10 @@ from .similar_names import other_name
 from .sources import locator
 from .unfinished import unfinished
 
+_DOES_NOT_COUNT = (
+    "right, but the file stops at the error above: as it is, no answer in it gets points"
+)
+
 
 def check_folder(
     folder: Path, names: Sequence[str] = (), on_question: OnQuestion = lambda question: None
@@ -143,13 +147,15 @@ def trace_folder(folder: Path, question: str) -> str:
 def _with_reason(
     result: CheckedQuestion, answer: Answer, executed: Executed, questions: Sequence[str]
 ) -> CheckedQuestion:
-    """A question that is not there is told why: a broken cell, an error above it, its name."""
+    """Why a question is not there, or does not count: a broken cell, an error above, its name."""
     name = result.question
     if name in answer.broken:
         tests = tuple(CheckedTest(test.name, False, answer.broken[name]) for test in result.tests)
         return CheckedQuestion(name, Standing.FIX, tests[:1])
     if result.standing is Standing.NOT_IMPLEMENTED:
         return replace(result, note=unfinished(name, answer.text))
+    if result.standing is Standing.PASSED and executed.problem:
+        return replace(result, standing=Standing.FIX, note=_DOES_NOT_COUNT)
     if result.standing is not Standing.MISSING:
         return result
     if executed.problem:

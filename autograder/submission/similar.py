@@ -33,9 +33,10 @@ def hints(
 
 def closest(name: str, others: Sequence[str]) -> str | None:
     """The one of `others` that looks most like `name`, if any does."""
-    near = [other for other in others if len(other) <= _LONGEST_NAME][:_MOST_NAMES]
-    plain = {_plain(other): other for other in reversed(near)}
-    best = difflib.get_close_matches(_plain(name), plain, n=1, cutoff=_ALIKE)
+    wanted = _plain(name)
+    plain = {_plain(other): other for other in reversed(others) if len(other) <= _LONGEST_NAME}
+    near = sorted(plain, key=lambda other: abs(len(other) - len(wanted)))[:_MOST_NAMES]
+    best = difflib.get_close_matches(wanted, near, n=1, cutoff=_ALIKE)
     return plain[best[0]] if best else None
 
 
