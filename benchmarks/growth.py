@@ -1,24 +1,29 @@
 """Shows what grows with a class: the same work for 200, 2,000 and, on request, 20,000 submissions.
 
-    .venv/bin/python benchmarks/growth.py [--submissions 200 2000] [--jobs 2]
+    .venv/bin/python benchmarks/growth.py [--submissions 200 2000] [--jobs 2] [--synthetic]
 
 The example class's `simplified_attention` is copied to as many students as are asked for, each copy
 with a line of its own, so that no two files are equal. Then each command runs once. Printed are
 wall and CPU seconds of all its processes, the latter in milliseconds for each submission too; the
 peak memory of its largest process and of all together (proportional set size: shared pages count
 once); and the size of what it wrote.
+
+With `--synthetic` only the first, smallest class is graded. The others are its submissions and its
+results under other names, which shows what comes after grading for a class of any size in minutes.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,7 +34,8 @@ ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = "simplified_attention"
 #: made-up students whose code runs into the time limit: they would hide what grows
 HANGING = ("ivo",)
-_EVERY_SECONDS = 0.5
+_EVERY_SECONDS = 0.1
+COMMANDS = ("grade", "resume", "record", "feedback", "report", "export csv")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +54,30 @@ def main() -> None:
     parser.add_argument("--submissions", type=int, nargs="+", default=[200, 2000])
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--exercise", help="submit this exercise alone: memory grows as with all")
+    parser.add_argument("--synthetic", action="store_true", help="grade the first class alone")
+    parser.add_argument("--commands", nargs="+", choices=COMMANDS, default=COMMANDS)
     options = parser.parse_args()
     adopt_orphans()
     what = f"{ASSIGNMENT}, {options.exercise} alone" if options.exercise else ASSIGNMENT
     print(f"{what}, {options.jobs} jobs, {os.cpu_count()} cores\n")
     print(f"{'':12}{'submissions':>12}{'wall s':>9}{'CPU s':>9}{'CPU ms each':>13}", end="")
     print(f"{'largest MiB':>13}{'all MiB':>9}{'wrote MiB':>11}")
-    for count in options.submissions:
-        with tempfile.TemporaryDirectory(prefix="autograder-bench-") as folder:
-            _make_class(Path(folder) / "submitted", count, options.exercise or "*")
-            _measure(Path(folder), count, options.jobs)
+    with tempfile.TemporaryDirectory(prefix="autograder-bench-") as place:
+        graded = Path(place) / str(options.submissions[0])
+        for count in options.submissions:
+            folder = Path(place) / str(count)
+            is_copy = options.synthetic and folder != graded
+            if is_copy:
+                _copy_class(graded, folder, count)
+            else:
+                _make_class(folder / "submitted", count, options.exercise or "*")
+            commands = [c for c in options.commands if not (is_copy and c == "grade")]
+            _measure(folder, count, options.jobs, commands)
+            if folder != graded:
+                shutil.rmtree(folder)
 
 
-def _measure(folder: Path, count: int, jobs: int) -> None:
+def _measure(folder: Path, count: int, jobs: int, wanted: Collection[str]) -> None:
     submitted = str(folder / "submitted")
     grade = ["grade", submitted, "--jobs", str(jobs), "--no-gradebook", "--course", str(ROOT)]
     commands = {
@@ -71,7 +88,8 @@ def _measure(folder: Path, count: int, jobs: int) -> None:
         "report": ["report", str(folder)],
         "export csv": ["export", "csv", str(folder)],
     }
-    for name, arguments in commands.items():
+    for name in wanted:
+        arguments = commands[name]
         before = _size(folder)
         took = _timed([sys.executable, "-m", "autograder", *arguments])
         numbers = (took.largest / 2**20, took.together / 2**20, (_size(folder) - before) / 2**20)
@@ -96,6 +114,20 @@ def _make_class(submitted: Path, count: int, exercise: str) -> None:
         for file in place.glob("*.py"):
             with open(file, "a", encoding="utf-8") as text:
                 text.write(f"\n# {number}\n")
+
+
+def _copy_class(graded: Path, folder: Path, count: int) -> None:
+    """A class whose submissions, and the results of these, are those of a graded one."""
+    lines = [json.loads(line) for line in (graded / "results.jsonl").read_text().splitlines()]
+    (folder / "submitted").mkdir(parents=True)
+    shutil.copy(graded / "secret.key", folder)
+    with open(folder / "results.jsonl", "w", encoding="utf-8") as results:
+        for number in range(count):
+            line = lines[number % len(lines)]
+            own = f"{line['student']}-{number:05d}"
+            source = graded / "submitted" / line["student"]
+            shutil.copytree(source, folder / "submitted" / own)
+            results.write(json.dumps({**line, "student": own}) + "\n")
 
 
 def _timed(command: list[str]) -> Measured:

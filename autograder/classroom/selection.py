@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from ..errors import UserError
 from ..records import SubmissionResult
+from ..results.last import LastResults, keys_of, those_of
 from .decisions import Key
 from .people import Person, Roster
 
@@ -38,24 +39,28 @@ def select(
     roster: Roster,
     withdrawn: Collection[Key],
     selection: Selection,
-) -> list[SubmissionResult]:
+) -> Sequence[SubmissionResult]:
     """The results that were asked for, without withdrawn submissions.
 
-    Raises `UserError` for a section, a grader, an assignment or a student without any.
+    What is read from a file stays there. Raises `UserError` for a section, a grader, an assignment
+    or a student without any.
     """
     _must_be_there(roster, selection)
-    found = [
-        result
-        for result in results
-        if (result.student, result.assignment) not in withdrawn
-        and selection.assignment in (None, result.assignment)
-        and selection.student in (None, result.student)
-        and (not selection.is_of_people or selection.fits(roster.person(result.student)))
-    ]
+
+    def is_wanted(key: Key) -> bool:
+        student, assignment = key
+        return (
+            key not in withdrawn
+            and selection.assignment in (None, assignment)
+            and selection.student in (None, student)
+            and (not selection.is_of_people or selection.fits(roster.person(student)))
+        )
+
+    found = those_of(results, is_wanted)
     asked = (selection.assignment, selection.student)
     if results and not found and any(name is not None for name in asked):
         wanted = " of ".join(repr(name) for name in asked if name is not None)
-        assignments = ", ".join(sorted({result.assignment for result in results}))
+        assignments = ", ".join(sorted({assignment for _, assignment in keys_of(results)}))
         raise UserError(f"there is no result of {wanted}; assignments with results: {assignments}")
     return found
 
@@ -78,8 +83,13 @@ def pseudonyms(students: Iterable[str]) -> Mapping[str, str]:
 
 
 def anonymous(
-    results: Iterable[SubmissionResult], names: Mapping[str, str]
-) -> list[SubmissionResult]:
-    """The results under other names, in the order of these."""
-    renamed = [replace(result, student=names[result.student]) for result in results]
-    return sorted(renamed, key=lambda result: (result.student, result.assignment))
+    results: Sequence[SubmissionResult], names: Mapping[str, str]
+) -> Sequence[SubmissionResult]:
+    """The results under other names, in the order of these; what is in a file stays there."""
+
+    def renamed(result: SubmissionResult) -> SubmissionResult:
+        return replace(result, student=names[result.student])
+
+    if isinstance(results, LastResults):
+        return results.renamed(lambda key: (names[key[0]], key[1]), renamed)
+    return sorted(map(renamed, results), key=lambda result: (result.student, result.assignment))

@@ -119,10 +119,14 @@ def grade(
         errors.print(
             f"a truncated line of an earlier, killed run was moved to {report.run.truncated}"
         )
-    document = _document(report) | ({"profile": dict(report.costs)} if profile else {})
-    emit(document) if as_json else _print(document, report.results)
-    if profile and not as_json:
-        _print_profile(report)
+    document = _document(report)
+    if as_json:
+        document["submissions"] = list(map(_row, report.results))
+        emit(document | ({"profile": dict(report.costs)} if profile else {}))
+    else:
+        _print(document, report.results)
+        if profile:
+            _print_profile(report)
     return 2 if report.run.failed else 0
 
 
@@ -143,8 +147,6 @@ def _shard(text: str) -> tuple[int, int]:
 
 
 def _document(report: grading.GradeReport) -> dict[str, Any]:
-    from ..results.review import reasons_to_look
-
     run = report.run
     return {
         "tier": run.tier.value if run.tier else None,
@@ -155,17 +157,19 @@ def _document(report: grading.GradeReport) -> dict[str, Any]:
         "skipped": [{"path": str(s.path), "reason": s.reason} for s in run.found.skipped],
         "lateness": list(report.lateness),
         "gradebook": dataclasses.asdict(report.recorded) if report.recorded else None,
-        "submissions": [
-            {
-                "student": line.student,
-                "assignment": line.assignment,
-                "status": line.status.value,
-                "score": line.score,
-                "max_score": line.max_score,
-                "needs_a_look": list(reasons_to_look(line)),
-            }
-            for line in report.results
-        ],
+    }
+
+
+def _row(line: SubmissionResult) -> dict[str, Any]:
+    from ..results.review import reasons_to_look
+
+    return {
+        "student": line.student,
+        "assignment": line.assignment,
+        "status": line.status.value,
+        "score": line.score,
+        "max_score": line.max_score,
+        "needs_a_look": list(reasons_to_look(line)),
     }
 
 
@@ -181,14 +185,18 @@ def _print_profile(report: grading.GradeReport) -> None:
 
 
 def _print(document: dict[str, Any], lines: Sequence[SubmissionResult]) -> None:
-    rows = document["submissions"]
-    if len(rows) > _MOST_ROWS:
-        rows = [row for row in rows if row["needs_a_look"]]
+    is_long, left_out = len(lines) > _MOST_ROWS, 0
+    if is_long:
         console.print(f"{len(lines)} submissions; these need a look:")
     table = Table("student", "assignment", box=None, pad_edge=False)
     table.add_column("score", justify="right")
     table.add_column("needs a human look")
-    for row in rows[:_MOST_ROWS]:
+    for row in map(_row, lines):
+        if is_long and not row["needs_a_look"]:
+            continue
+        if table.row_count == _MOST_ROWS:
+            left_out += 1
+            continue
         score = f"{row['score']:g} / {row['max_score']:g}"
         reasons = "; ".join(row["needs_a_look"][:3])
         if len(row["needs_a_look"]) > 3:
@@ -197,8 +205,8 @@ def _print(document: dict[str, Any], lines: Sequence[SubmissionResult]) -> None:
         cells = (row["student"], row["assignment"], score, reasons)
         table.add_row(*(for_terminal(cell) for cell in cells), style=style)
     console.print(table)
-    if len(rows) > _MOST_ROWS:
-        console.print(f"... and {len(rows) - _MOST_ROWS} more")
+    if left_out:
+        console.print(f"... and {left_out} more")
     for item in document["skipped"]:
         console.print(f"skipped {for_terminal(item['path'])}: {for_terminal(item['reason'])}")
     for note in (document["gradebook"] or {}).get("notes", []):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..classroom import Key, Lateness
 from ..records import SubmissionResult
-from ..results.review import latest
+from ..results.last import keys_of, last_of
 
 
 class Missing(enum.StrEnum):
@@ -28,7 +28,7 @@ class Grades:
     may not yet.
     """
 
-    results: tuple[SubmissionResult, ...]
+    results: Sequence[SubmissionResult]
     arrivals: Mapping[Key, Lateness] = field(default_factory=dict)
     penalties: Mapping[Key, float] = field(default_factory=dict)
     absent: tuple[str, ...] = ()
@@ -37,6 +37,11 @@ class Grades:
     not_due: tuple[str, ...] = ()
     waiting_for: frozenset[Key] = frozenset()
     known_as: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def assignments(self) -> tuple[str, ...]:
+        """The assignments with results, in the order of these."""
+        return tuple(dict.fromkeys(name for _, name in keys_of(self.results)))
 
     @property
     def people_waited_for(self) -> tuple[str, ...]:
@@ -53,4 +58,4 @@ class Grades:
 
 def grades_of(results: Grades | Iterable[SubmissionResult]) -> Grades:
     """Results alone as grades."""
-    return results if isinstance(results, Grades) else Grades(latest(results))
+    return results if isinstance(results, Grades) else Grades(last_of(results))

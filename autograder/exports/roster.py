@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..classroom import Identity, Index, in_english, normal, number_in, read_csv
 from ..errors import UserError
+from ..results.last import keys_of
 from .grades import Grades
 
 Row = Mapping[str, str]
@@ -112,7 +113,7 @@ def _is_nobody(row: Row) -> bool:
 
 def match_grades(roster: Roster, grades: Grades) -> Matching:
     """Finds the students of some grades in a roster, and who may still submit."""
-    matching = match(roster, (result.student for result in grades.results), grades.known_as)
+    matching = match(roster, (student for student, _ in keys_of(grades.results)), grades.known_as)
     waiting = match(roster, grades.people_waited_for, grades.known_as)
     return replace(matching, waiting=waiting.student_of)
 

@@ -8,18 +8,18 @@ with the numbers of the user and of a submitted file in its name, which it shows
 from __future__ import annotations
 
 import enum
-import io
 import re
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..classroom import Key, Origin, Roster, write_table
 from ..errors import UserError
 from ..escaping import for_file_name
-from ..files import replace_bytes
+from ..files import replace_bytes, replacing
 from ..records import SubmissionResult
+from ..results.last import keys_of, those_of
 from ..results.wording import amount, readable
 
 _CANVAS_NUMBERS = re.compile(r".*?_\d+_\d+_(?=.)", re.DOTALL)
@@ -54,11 +54,10 @@ class Recipients:
 
 
 def deliver(
-    way: Way, class_folder: Path, results: Iterable[SubmissionResult], to: Recipients
+    way: Way, class_folder: Path, results: Sequence[SubmissionResult], to: Recipients
 ) -> Delivered:
     """Packs the pages below `feedback/` for a way; raises `UserError` where there are none."""
-    pages = [(result, _page(class_folder, result)) for result in results]
-    pages = [(result, page) for result, page in pages if page.is_file()]
+    pages = those_of(results, lambda key: _page(class_folder, key).is_file())
     if not pages:
         raise UserError(f"{class_folder / 'feedback'} has no pages: run autograder feedback first")
     if way is Way.MAIL:
@@ -66,29 +65,28 @@ def deliver(
     return _archives(way, class_folder, pages, to)
 
 
-def _page(class_folder: Path, result: SubmissionResult) -> Path:
-    parts = (for_file_name(result.student), for_file_name(result.assignment))
+def _page(class_folder: Path, key: Key) -> Path:
+    parts = map(for_file_name, key)
     return class_folder.joinpath("feedback", *parts, "feedback.html")
 
 
 def _archives(
-    way: Way, class_folder: Path, pages: list[tuple[SubmissionResult, Path]], to: Recipients
+    way: Way, class_folder: Path, pages: Sequence[SubmissionResult], to: Recipients
 ) -> Delivered:
     """One archive for each assignment."""
-    files: dict[str, list[tuple[str, bytes]]] = {}
+    files: dict[str, list[tuple[str, Path]]] = {}
     notes: list[str] = []
-    for result, page in pages:
-        origin = to.origins.get((result.student, result.assignment))
+    for student, assignment in keys_of(pages):
+        origin = to.origins.get((student, assignment))
         name = _NAMES[way](origin) if origin else None
         if name is None:
-            platform = way.value.capitalize()
-            notes.append(f"{result.student}/{result.assignment}: not collected from {platform}")
+            notes.append(f"{student}/{assignment}: not collected from {way.value.capitalize()}")
         else:
-            files.setdefault(result.assignment, []).append((name, page.read_bytes()))
+            page = _page(class_folder, (student, assignment))
+            files.setdefault(assignment, []).append((name, page))
     target = class_folder / f"feedback.{way}"
     paths = [
-        replace_bytes(target / for_file_name(name, ".zip"), _zipped(own))
-        for name, own in sorted(files.items())
+        _zipped(own, target / for_file_name(name, ".zip")) for name, own in sorted(files.items())
     ]
     return Delivered(tuple(paths), sum(map(len, files.values())), tuple(notes))
 
@@ -109,30 +107,29 @@ def _canvas_name(origin: Origin) -> str | None:
 _NAMES = {Way.MOODLE: _moodle_name, Way.CANVAS: _canvas_name}
 
 
-def _zipped(files: Iterable[tuple[str, bytes]]) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, data in sorted(files):
+def _zipped(files: Iterable[tuple[str, Path]], path: Path) -> Path:
+    with replacing(path) as file, zipfile.ZipFile(file, "w") as archive:
+        for name, page in sorted(files):
             info = zipfile.ZipInfo(name, _NO_DATE)
-            archive.writestr(info, data, zipfile.ZIP_DEFLATED)
-    return buffer.getvalue()
+            archive.writestr(info, page.read_bytes(), zipfile.ZIP_DEFLATED)
+    return path
 
 
-def _mail(
-    class_folder: Path, pages: list[tuple[SubmissionResult, Path]], to: Recipients
-) -> Delivered:
+def _mail(class_folder: Path, pages: Sequence[SubmissionResult], to: Recipients) -> Delivered:
     """A folder with a table for mail merge, and each page as HTML and as text."""
     folder = class_folder / "feedback.mail"
     notes: list[str] = []
-    rows = list(_letters(folder, pages, to, notes))
+    rows = list(_letters(class_folder, pages, to, notes))
     write_table(folder / "mail.csv", _MAIL_COLUMNS, rows)
     return Delivered((folder / "mail.csv",), len(rows), tuple(notes))
 
 
 def _letters(
-    folder: Path, pages: list[tuple[SubmissionResult, Path]], to: Recipients, notes: list[str]
+    class_folder: Path, pages: Sequence[SubmissionResult], to: Recipients, notes: list[str]
 ) -> Iterator[dict[str, str]]:
-    for result, page in pages:
+    folder = class_folder / "feedback.mail"
+    for result in pages:
+        page = _page(class_folder, (result.student, result.assignment))
         person = to.roster.person(result.student)
         origin = to.origins.get((result.student, result.assignment))
         known = (person.email if person else "", origin.email if origin else "", result.student)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ..records import ExerciseResult, QuestionResult, SubmissionResult, Verdict
@@ -55,52 +55,60 @@ def group_of(
     return result.assignment, exercise.exercise, question.question, shared
 
 
-def shared_mistakes(
-    graded: Iterable[SubmissionResult], codes: Codes, sentences: Mapping[str, str]
-) -> tuple[SharedMistake, ...]:
-    """The mistakes of at least two students, those of most first.
+def questions_of(result: SubmissionResult) -> Iterator[tuple[ExerciseResult, QuestionResult]]:
+    """Each question of a result, with its exercise."""
+    return ((exercise, q) for exercise in result.exercises for q in exercise.questions)
 
-    `sentences` say what each known mistake confuses, by `<assignment>/<exercise>.<name>`.
+
+class SharedMistakes:
+    """Takes results one after the other, and knows in the end what they share.
+
+    Of each group it keeps the first answer, and the names of those who gave it.
     """
-    groups: defaultdict[GroupKey, list[tuple[str, QuestionResult]]] = defaultdict(list)
-    asked: defaultdict[tuple[str, str, str], int] = defaultdict(int)
-    for result in graded:
-        for exercise in result.exercises:
-            for question in exercise.questions:
-                asked[result.assignment, exercise.exercise, question.question] += 1
-                if key := group_of(result, exercise, question):
-                    groups[key].append((result.student, question))
-    found = [
-        _shared(key, own, asked[key[:3]], codes, sentences)
-        for key, own in groups.items()
-        if len(own) > 1
-    ]
-    return tuple(sorted(found, key=lambda mistake: -mistake.count)[:_MOST_SHARED])
 
+    def __init__(self, codes: Codes) -> None:
+        self._codes = codes
+        self._firsts: dict[GroupKey, QuestionResult] = {}
+        self._students: defaultdict[GroupKey, list[str]] = defaultdict(list)
+        self._excerpts: defaultdict[GroupKey, dict[str, None]] = defaultdict(dict)
+        self._asked = Counter[tuple[str, str, str]]()
 
-def _shared(
-    key: GroupKey,
-    own: Sequence[tuple[str, QuestionResult]],
-    submissions: int,
-    codes: Codes,
-    sentences: Mapping[str, str],
-) -> SharedMistake:
-    assignment, exercise, question, _ = key
-    first = own[0][1]
-    texts = (codes.get((student, assignment, exercise, question), "") for student, _ in own)
-    excerpts = tuple(dict.fromkeys(text for text in texts if text))
-    return SharedMistake(
-        assignment,
-        exercise,
-        question,
-        name=readable((first.misconception or "").rpartition(".")[2]),
-        sentence=sentences.get(f"{assignment}/{first.misconception}", ""),
-        hint=first.hint or "",
-        message=first_message(first),
-        students=tuple(student for student, _ in own),
-        submissions=submissions,
-        excerpts=excerpts[:_MOST_EXCERPTS],
-    )
+    def add(self, student: str, result: SubmissionResult) -> None:
+        """Takes one graded result."""
+        for exercise, question in questions_of(result):
+            place = (result.assignment, exercise.exercise, question.question)
+            self._asked[place] += 1
+            if key := group_of(result, exercise, question):
+                self._firsts.setdefault(key, question)
+                self._students[key].append(student)
+                text, excerpts = self._codes.get((student, *place), ""), self._excerpts[key]
+                if text and len(excerpts) < _MOST_EXCERPTS:
+                    excerpts[text] = None
+
+    def found(self, sentences: Mapping[str, str]) -> tuple[SharedMistake, ...]:
+        """The mistakes of at least two students, those of most first.
+
+        `sentences` say what each known mistake confuses, by `<assignment>/<exercise>.<name>`.
+        """
+        groups = sorted(self._students.items(), key=lambda group: -len(group[1]))
+        shared = [key for key, students in groups if len(students) > 1]
+        return tuple(self._shared(key, sentences) for key in shared[:_MOST_SHARED])
+
+    def _shared(self, key: GroupKey, sentences: Mapping[str, str]) -> SharedMistake:
+        assignment, exercise, question, _ = key
+        first = self._firsts[key]
+        return SharedMistake(
+            assignment,
+            exercise,
+            question,
+            name=readable((first.misconception or "").rpartition(".")[2]),
+            sentence=sentences.get(f"{assignment}/{first.misconception}", ""),
+            hint=first.hint or "",
+            message=first_message(first),
+            students=tuple(self._students[key]),
+            submissions=self._asked[assignment, exercise, question],
+            excerpts=tuple(self._excerpts[key]),
+        )
 
 
 def first_message(question: QuestionResult) -> str:

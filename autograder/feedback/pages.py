@@ -18,8 +18,8 @@ from ..records import (
     TestResult,
     Verdict,
 )
+from ..results.last import last_of
 from ..results.manual import HumanGrade, HumanWork, with_human_work
-from ..results.review import latest
 from ..results.wording import NEXT_STEPS, VERDICT_WORDS, exercise_advice, readable, shortened
 from ..submission.bounded import BoundedReader
 from ..submission.names import submission_folder
@@ -78,7 +78,7 @@ def write_feedback(
     titles = {assignment.name: assignment.title for assignment in course.assignments}
     written: list[Path] = []
     with code_reader() as reader:
-        for result in latest(results):
+        for result in last_of(results):
             if result.status is SubmissionStatus.GRADED:
                 title = titles.get(result.assignment, readable(result.assignment))
                 parts = (for_file_name(result.student), for_file_name(result.assignment))

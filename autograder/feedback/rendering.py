@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64encode
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -19,6 +20,11 @@ def render(template: str, script: str = "", **values: Any) -> str:
 
     `script` names one of ours next to the templates, which its policy then allows, too.
     """
+    return "".join(rendered(template, script, **values))
+
+
+def rendered(template: str, script: str = "", **values: Any) -> Iterator[str]:
+    """The page of `render` in its parts, so that a large one never stands in memory whole."""
     style, code = _text("style.css"), _text(script) if script else ""
     scripts = f"script-src {_source(code)}; " if code else ""
     policy = (
@@ -26,7 +32,7 @@ def render(template: str, script: str = "", **values: Any) -> str:
         "base-uri 'none'; form-action 'none'"
     )
     page = _environment().get_template(template)
-    return page.render(style=style, script=code, policy=policy, **values)
+    return page.generate(style=style, script=code, policy=policy, **values)
 
 
 def _source(text: str) -> str:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from ..classroom import Key, Lateness
 from ..records import QuestionResult, SubmissionResult, SubmissionStatus, Verdict
-from ..results.review import latest, reasons_to_look
+from ..results.last import last_of
+from ..results.review import reasons_to_look
 from .arriving import ArrivalGroup, ArrivalSpot, arrival_groups, arrival_spots
-from .mistakes import Codes, SharedMistake, shared_mistakes
-from .statistics import discrimination, histogram, quartiles
+from .mistakes import Codes, SharedMistake, SharedMistakes, questions_of
+from .statistics import discrimination, histogram, numbers, quartiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,99 +109,138 @@ _Key = tuple[str, str, str]
 def class_report(
     results: Iterable[SubmissionResult], background: Background | None = None
 ) -> Report:
-    """The report of the latest result of each student and assignment."""
-    counted, known = latest(results), background or Background()
-    graded = [result for result in counted if result.status is SubmissionStatus.GRADED]
-    by_assignment: defaultdict[str, list[SubmissionResult]] = defaultdict(list)
-    for result in graded:
-        by_assignment[result.assignment].append(result)
+    """The report of the last result of each student and assignment.
+
+    Results are looked at once, one after the other: of each some numbers stay.
+    """
+    known = background or Background()
+    assignments: defaultdict[str, _Assignment] = defaultdict(_Assignment)
+    questions: defaultdict[_Key, _Question] = defaultdict(_Question)
+    shared, students, count = SharedMistakes(known.codes), list[StudentReport](), 0
+    for student, submitted in groupby(last_of(results), lambda result: result.student):
+        own = _Student(student)
+        for result in submitted:
+            count += 1
+            arrived = known.arrivals.get((student, result.assignment))
+            own.add(result, arrived)
+            if result.status is SubmissionStatus.GRADED:
+                assignments[result.assignment].add(result, arrived)
+                shared.add(student, result)
+                for exercise, question in questions_of(result):
+                    key = (result.assignment, exercise.exercise, question.question)
+                    questions[key].add(question, result.score - question.score)
+        students.append(own.report())
     return Report(
-        submissions=len(counted),
-        failed=len(counted) - len(graded),
-        questions=tuple(q for own in by_assignment.values() for q in _questions(own)),
-        students=_students(counted, known.arrivals),
-        missing=tuple((name, tuple(people)) for name, people in known.missing.items()),
-        mistakes=shared_mistakes(graded, known.codes, known.sentences),
-        assignments=tuple(_assignment(own, known.arrivals) for own in by_assignment.values()),
-    )
-
-
-def _assignment(
-    own: Sequence[SubmissionResult], arrivals: Mapping[Key, Lateness]
-) -> AssignmentReport:
-    shares = [result.score / result.max_score if result.max_score else 0.0 for result in own]
-    times = [arrivals.get((result.student, result.assignment)) for result in own]
-    arrived = list(zip(times, shares, strict=True))
-    return AssignmentReport(
-        assignment=own[0].assignment,
-        submissions=len(own),
-        max_score=max(result.max_score for result in own),
-        quartiles=quartiles(shares),
-        histogram=histogram(shares),
-        attempts=tuple(sorted(Counter(result.attempt for result in own).items())),
-        arrivals=arrival_groups(arrived),
-        spots=arrival_spots(arrived),
-    )
-
-
-def _questions(own: Sequence[SubmissionResult]) -> Iterable[QuestionReport]:
-    found: defaultdict[_Key, list[tuple[QuestionResult, float]]] = defaultdict(list)
-    for result in own:
-        for exercise in result.exercises:
-            for question in exercise.questions:
-                key = (result.assignment, exercise.exercise, question.question)
-                found[key].append((question, result.score - question.score))
-    return [_question(key, rows) for key, rows in found.items()]
-
-
-def _question(key: _Key, rows: Sequence[tuple[QuestionResult, float]]) -> QuestionReport:
-    found = [question for question, _ in rows]
-    mistakes = Counter(result.misconception for result in found if result.misconception)
-    passed = _passed(found)
-    return QuestionReport(
-        *key,
-        submissions=len(found),
-        mean=sum(result.score for result in found) / len(found),
-        max_score=max(result.max_score for result in found),
-        verdicts=tuple(Counter(result.verdict for result in found).most_common()),
-        misconceptions=tuple(mistakes.most_common(5)),
-        discrimination=discrimination([q.score for q in found], [rest for _, rest in rows]),
-        passed_by_all=tuple(name for name, (good, of) in passed.items() if good == of > 1),
-        passed_by_nobody=tuple(name for name, (good, of) in passed.items() if not good and of > 1),
-    )
-
-
-def _passed(found: Sequence[QuestionResult]) -> dict[str, tuple[int, int]]:
-    """Of each test how many passed it, of how many."""
-    good, every = Counter[str](), Counter[str]()
-    for question in found:
-        every.update(test.name for test in question.tests)
-        good.update(test.name for test in question.tests if test.passed)
-    return {name: (good[name], count) for name, count in every.items()}
-
-
-def _students(
-    counted: Sequence[SubmissionResult], arrivals: Mapping[Key, Lateness]
-) -> tuple[StudentReport, ...]:
-    by_student: defaultdict[str, list[SubmissionResult]] = defaultdict(list)
-    for result in counted:
-        by_student[result.student].append(result)
-    return tuple(_student(student, own, arrivals) for student, own in by_student.items())
-
-
-def _student(
-    student: str, results: Sequence[SubmissionResult], arrivals: Mapping[Key, Lateness]
-) -> StudentReport:
-    graded = [result for result in results if result.status is SubmissionStatus.GRADED]
-    return StudentReport(
-        student=student,
-        score=sum(result.score for result in graded),
-        max_score=sum(result.max_score for result in graded),
-        assignments=tuple((r.assignment, r.score, r.max_score) for r in graded),
-        look=tuple(f"{r.assignment}: {reason}" for r in results for reason in reasons_to_look(r)),
-        late=tuple(
-            f"{result.assignment}: {arrived.text}"
-            for result in results
-            if (arrived := arrivals.get((student, result.assignment))) and arrived.is_late
+        submissions=count,
+        failed=count - sum(len(own.shares) for own in assignments.values()),
+        questions=tuple(
+            question.report(key)
+            for name in assignments
+            for key, question in questions.items()
+            if key[0] == name
         ),
+        students=tuple(students),
+        missing=tuple((name, tuple(people)) for name, people in known.missing.items()),
+        mistakes=shared.found(known.sentences),
+        assignments=tuple(own.report(name) for name, own in assignments.items()),
     )
+
+
+@dataclass(slots=True)
+class _Assignment:
+    """What is counted of an assignment."""
+
+    shares: array[float] = field(default_factory=numbers)
+    arrivals: list[Lateness | None] = field(default_factory=list)
+    attempts: Counter[int] = field(default_factory=Counter)
+    max_score: float = 0.0
+
+    def add(self, result: SubmissionResult, arrived: Lateness | None) -> None:
+        """Takes one graded result."""
+        self.shares.append(result.score / result.max_score if result.max_score else 0.0)
+        self.arrivals.append(arrived)
+        self.attempts[result.attempt] += 1
+        self.max_score = max(self.max_score, result.max_score)
+
+    def report(self, name: str) -> AssignmentReport:
+        """What came of it."""
+        return AssignmentReport(
+            assignment=name,
+            submissions=len(self.shares),
+            max_score=self.max_score,
+            quartiles=quartiles(self.shares),
+            histogram=histogram(self.shares),
+            attempts=tuple(sorted(self.attempts.items())),
+            arrivals=arrival_groups(zip(self.arrivals, self.shares, strict=True)),
+            spots=arrival_spots(zip(self.arrivals, self.shares, strict=True)),
+        )
+
+
+@dataclass(slots=True)
+class _Question:
+    """What is counted of a question; `rest` are the points of the rest of the assignment."""
+
+    scores: array[float] = field(default_factory=numbers)
+    rest: array[float] = field(default_factory=numbers)
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
+    misconceptions: Counter[str] = field(default_factory=Counter)
+    #: how many were asked each test, and how many passed it
+    tests: Counter[str] = field(default_factory=Counter)
+    passed: Counter[str] = field(default_factory=Counter)
+    max_score: float = 0.0
+
+    def add(self, result: QuestionResult, rest: float) -> None:
+        """Takes one result."""
+        self.scores.append(result.score)
+        self.rest.append(rest)
+        self.verdicts[result.verdict] += 1
+        if result.misconception:
+            self.misconceptions[result.misconception] += 1
+        self.tests.update(test.name for test in result.tests)
+        self.passed.update(test.name for test in result.tests if test.passed)
+        self.max_score = max(self.max_score, result.max_score)
+
+    def report(self, key: _Key) -> QuestionReport:
+        """What came of it."""
+        many = {name: of for name, of in self.tests.items() if of > 1}
+        return QuestionReport(
+            *key,
+            submissions=len(self.scores),
+            mean=sum(self.scores) / len(self.scores),
+            max_score=self.max_score,
+            verdicts=tuple(self.verdicts.most_common()),
+            misconceptions=tuple(self.misconceptions.most_common(5)),
+            discrimination=discrimination(self.scores, self.rest),
+            passed_by_all=tuple(name for name, of in many.items() if self.passed[name] == of),
+            passed_by_nobody=tuple(name for name in many if not self.passed[name]),
+        )
+
+
+@dataclass(slots=True)
+class _Student:
+    """What is kept of a student."""
+
+    name: str
+    points: list[tuple[str, float, float]] = field(default_factory=list)
+    look: list[str] = field(default_factory=list)
+    late: list[str] = field(default_factory=list)
+
+    def add(self, result: SubmissionResult, arrived: Lateness | None) -> None:
+        """Takes one result, graded or not."""
+        name = result.assignment
+        if result.status is SubmissionStatus.GRADED:
+            self.points.append((name, result.score, result.max_score))
+        self.look += [f"{name}: {reason}" for reason in reasons_to_look(result)]
+        if arrived and arrived.is_late:
+            self.late.append(f"{name}: {arrived.text}")
+
+    def report(self) -> StudentReport:
+        """What came of it."""
+        return StudentReport(
+            student=self.name,
+            score=sum(score for _, score, _ in self.points),
+            max_score=sum(of for _, _, of in self.points),
+            assignments=tuple(self.points),
+            look=tuple(self.look),
+            late=tuple(self.late),
+        )

@@ -6,15 +6,15 @@ Without its script the page says the same, and can be read, folded and printed.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..files import replace_file
+from ..files import replacing
 from ..records import Verdict
 from ..results.wording import VERDICT_WORDS, readable
 from .arrival_plot import ArrivalPlot, arrival_plot
-from .rendering import render
+from .rendering import rendered
 from .report import AssignmentReport, QuestionReport, Report, StudentReport
 
 _EMPTY = (
@@ -62,12 +62,14 @@ def write_report(report: Report, path: Path, data: str = _EMPTY) -> Path:
 
     `data` is what `drill_down` makes of the results.
     """
-    return replace_file(path, report_page(report, data))
+    with replacing(path) as file:
+        for part in _page(report, data):
+            file.write(part.encode("utf-8", "replace"))
+    return path
 
 
-def report_page(report: Report, data: str = _EMPTY) -> str:
-    """The page of a report."""
-    return render(
+def _page(report: Report, data: str) -> Iterator[str]:
+    return rendered(
         "report.html.jinja",
         script="report.js",
         report=report,

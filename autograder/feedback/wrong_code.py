@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..records import ExerciseResult, SubmissionResult
+from ..records import ExerciseResult, SubmissionResult, SubmissionStatus
 from ..submission.names import submission_folder
 from .code import definitions_of, plain_code_reader
 from .mistakes import Codes, GroupKey, group_of
@@ -15,39 +16,50 @@ from .mistakes import Codes, GroupKey, group_of
 _MOST_FILES = 2_000
 _ENOUGH = 3
 
-_File = tuple[SubmissionResult, ExerciseResult]
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file with wrong answers: whose, and the questions that they answer."""
+
+    student: str
+    assignment: str
+    exercise: ExerciseResult
+    questions: tuple[str, ...]
 
 
-def wrong_code(class_folder: Path, graded: Sequence[SubmissionResult]) -> Codes:
+def wrong_code(class_folder: Path, results: Iterable[SubmissionResult]) -> Codes:
     """The code of wrong answers, without comments; of a large class not of all.
 
     Files with a mistake of which too few excerpts are there are read first.
     """
     found: dict[tuple[str, str, str, str], str] = {}
     with plain_code_reader() as reader:
-        for result, exercise in list(_in_order(graded))[:_MOST_FILES]:
-            folder = submission_folder(class_folder, result.student, result.assignment)
-            code = definitions_of(folder, exercise, reader)
-            for question in exercise.questions:
-                if group_of(result, exercise, question) and question.question in code:
-                    key = (*_place(result, exercise), question.question)
-                    found[key] = code[question.question]
+        for file in _in_order(results)[:_MOST_FILES]:
+            folder = submission_folder(class_folder, file.student, file.assignment)
+            code = definitions_of(folder, file.exercise, reader)
+            for question in file.questions:
+                if question in code:
+                    key = (file.student, file.assignment, file.exercise.exercise, question)
+                    found[key] = code[question]
     return found
 
 
-def _in_order(graded: Iterable[SubmissionResult]) -> Iterator[_File]:
+def _in_order(results: Iterable[SubmissionResult]) -> list[_File]:
+    """The files to read, those that are needed most first; not many more than are read."""
     seen: Counter[GroupKey] = Counter()
+    first: list[_File] = []
     later: list[_File] = []
-    for result in graded:
+    for result in results:
+        if result.status is not SubmissionStatus.GRADED:
+            continue
         for exercise in result.exercises:
-            groups = [key for q in exercise.questions if (key := group_of(result, exercise, q))]
-            if any(seen[key] < _ENOUGH for key in groups):
-                seen.update(groups)
-                yield result, exercise
-            elif groups:
-                later.append((result, exercise))
-    yield from later
-
-
-def _place(result: SubmissionResult, exercise: ExerciseResult) -> tuple[str, str, str]:
-    return result.student, result.assignment, exercise.exercise
+            groups = {q.question: group_of(result, exercise, q) for q in exercise.questions}
+            wrong = {question: key for question, key in groups.items() if key}
+            is_first = any(seen[key] < _ENOUGH for key in wrong.values())
+            if wrong and (is_first or len(later) < _MOST_FILES):
+                alone = replace(exercise, questions=(), notes=())
+                file = _File(result.student, result.assignment, alone, tuple(wrong))
+                (first if is_first else later).append(file)
+            if is_first:
+                seen.update(wrong.values())
+    return [*first, *later]

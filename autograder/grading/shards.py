@@ -51,11 +51,11 @@ class ToGrade:
     def has(self, task: Task) -> bool:
         """Whether it is to be graded: a resumed run leaves out what was."""
         submission, assignment = task
-        if not self.is_resumed or not self.history.graded:
+        if not self.is_resumed or not self.history:
             return True
         digest = self.digest_of(submission, assignment)
         key = (submission.student, assignment.name, digest, self.suite_digests[assignment.name])
-        return key not in self.history.graded
+        return key not in self.history
 
     def numbered(self, task: Task) -> Task:
         """The same with the number of its attempt."""
@@ -90,7 +90,7 @@ def idle_report(course: Course, options: RunOptions) -> RunReport | None:
 
 def _all_graded(course: Course, mine: Sequence[Submission], results: Path) -> bool:
     history = read_history(results)
-    if history is None or len(history.graded) < len(mine):
+    if history is None or len(history) < len(mine):
         return False
     new = ToGrade(submitted_digest, suite_digests_of(course, mine), history, is_resumed=True)
     return not any(new.has((s, course.assignment(s.assignment))) for s in mine)

@@ -22,6 +22,7 @@ from ..classroom import (
 from ..exports import Grades, Missing
 from ..nbgrader import class_duedates, class_lateness, human_work
 from ..records import SubmissionResult
+from ..results.last import keys_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Showing:
 
 def selected(
     class_folder: Path, results: Sequence[SubmissionResult], selection: Selection
-) -> list[SubmissionResult]:
+) -> Sequence[SubmissionResult]:
     """The results that were asked for, without withdrawn submissions; raises `UserError`.
 
     A results file in the place of a class folder has neither.
@@ -50,24 +51,24 @@ def class_grades(
     """What formats write of a class's final results; raises `UserError`."""
     wanted = showing or Showing()
     chosen = selected(class_folder, results, wanted.selection)
-    keys = [(result.student, result.assignment) for result in chosen]
+    keys = keys_of(chosen)
     arrivals = class_lateness(class_folder, keys) if class_folder.is_dir() else {}
     penalties = human_work(class_folder).penalties if class_folder.is_dir() else {}
     if wanted.is_anonymous:
         names = pseudonyms(student for student, _ in keys)
         return Grades(
-            results=tuple(anonymous(chosen, names)),
+            results=anonymous(chosen, names),
             arrivals={(names[s], a): late for (s, a), late in arrivals.items()},
             penalties={(names[s], a): off for (s, a), off in penalties.items() if s in names},
             missing=wanted.missing,
         )
-    assignments = {result.assignment for result in chosen}
+    assignments = {assignment for _, assignment in keys}
     due = _duedates(class_folder, assignments)
     now = datetime.now(UTC).replace(tzinfo=None)
     not_due = tuple(sorted(name for name, at in due.items() if at > now))
     waiting = _waiting_for(class_folder, due, now) - set(keys)
     return Grades(
-        results=tuple(chosen),
+        results=chosen,
         arrivals=arrivals,
         penalties=penalties,
         absent=_absent(class_folder, results, wanted),
@@ -108,13 +109,13 @@ def _known_as(
     roster, origins = read_roster(class_folder), read_origins(class_folder)
     found: dict[str, dict[str, None]] = {}
     for key in (*keys, *waiting):
-        names = found.setdefault(key[0], {})
         if (origin := origins.get(key)) and origin.number:
-            names[f"{origin.name}_{origin.number}"] = None
-    for student, names in found.items():
+            found.setdefault(key[0], {})[f"{origin.name}_{origin.number}"] = None
+    for student, _ in (*keys, *waiting):
         if person := roster.person(student):
-            names.update(dict.fromkeys((person.email, person.name)))
-    return {student: tuple(filter(None, names)) for student, names in found.items()}
+            names = filter(None, (person.email, person.name))
+            found.setdefault(student, {}).update(dict.fromkeys(names))
+    return {student: tuple(names) for student, names in found.items()}
 
 
 def not_due_note(grades: Grades) -> str:
@@ -136,9 +137,10 @@ def missing_people(
     """Who of the roster has no result, by assignment; empty texts where names are left out."""
     roster, selection = read_roster(class_folder), wanted.selection
     by_assignment: dict[str, list[str]] = {}
-    for result in results if roster.people and selection.student is None else ():
-        if selection.assignment in (None, result.assignment):
-            by_assignment.setdefault(result.assignment, []).append(result.student)
+    is_asked = roster.people and selection.student is None
+    for student, assignment in keys_of(results) if is_asked else ():
+        if selection.assignment in (None, assignment):
+            by_assignment.setdefault(assignment, []).append(student)
     missing = {
         name: tuple(
             "" if wanted.is_anonymous else person.name or person.student
@@ -156,5 +158,5 @@ def _absent(
     """The people of the roster without any result, where what is missing is shown at all."""
     if wanted.missing is Missing.KEEP or wanted.selection.student is not None:
         return ()
-    missing = read_roster(class_folder).without(result.student for result in results)
+    missing = read_roster(class_folder).without(student for student, _ in keys_of(results))
     return tuple(person.student for person in missing if wanted.selection.fits(person))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from ..errors import UserError
 from ..records import SubmissionResult
 from ..results.file import read_results
 from ..results.last import LastResults
-from ..results.manual import with_human_work
-from ..results.review import latest
+from ..results.manual import counted
 
 
 def class_results(class_folder: Path | str) -> list[SubmissionResult]:
@@ -33,19 +33,19 @@ def _file(class_folder: Path | str) -> Path:
     return path
 
 
-def counted_results(class_folder: Path | str) -> list[SubmissionResult]:
+def counted_results(class_folder: Path | str) -> LastResults:
     """The last result of each submission, with what humans changed in the gradebook.
 
-    Assignments that nbgrader alone graded are among them. Raises `UserError` where there is
-    nothing.
+    They are read when they are looked at. Assignments that nbgrader alone graded are among them.
+    Raises `UserError` where there is nothing.
     """
     from ..nbgrader import graded_elsewhere, human_work
 
     folder = Path(class_folder)
     path = folder / "results.jsonl"
     is_alone = folder.is_dir() and not path.exists()
-    results = latest(()) if is_alone else latest(last_class_results(folder))
-    others = graded_elsewhere(folder, {result.assignment for result in results})
+    results = LastResults(path) if is_alone else last_class_results(folder)
+    others = graded_elsewhere(folder, {assignment for _, assignment in results.keys})
     if not results and not others:
         _file(folder)  # says what to do
-    return list(with_human_work(latest((*results, *others)), human_work(folder)))
+    return results.together_with(others).changed(partial(counted, work=human_work(folder)))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from ..classroom import pseudonyms
 from ..course import mistake_sentences
 from ..errors import UserError
-from ..records import SubmissionResult, SubmissionStatus
+from ..records import SubmissionResult
+from ..results.last import keys_of
 from .courses import HERE, course_of_class
 from .grades import Showing, class_grades, missing_people, selected
 from .reading import counted_results
@@ -69,11 +70,10 @@ def _codes(
     from ..feedback import wrong_code
 
     chosen = selected(folder, counted, showing.selection)
-    graded = [result for result in chosen if result.status is SubmissionStatus.GRADED]
-    codes = wrong_code(folder, graded)
+    codes = wrong_code(folder, chosen)
     if not showing.is_anonymous:
         return codes
-    names = pseudonyms(result.student for result in chosen)
+    names = pseudonyms(student for student, _ in keys_of(chosen))
     return {(names[s], a, e, q): code for (s, a, e, q), code in codes.items()}
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..records import SubmissionResult
+from ..results.last import keys_of
 from .courses import HERE, course_of_class
 from .reading import class_results, counted_results, last_class_results
 
@@ -38,7 +39,7 @@ def final_results(
     from .grades import selected
 
     wanted = Selection(assignment, student, section, grader)
-    return selected(Path(class_folder), counted_results(class_folder), wanted)
+    return list(selected(Path(class_folder), counted_results(class_folder), wanted))
 
 
 def record(
@@ -76,7 +77,7 @@ def write_feedback(
     folder = Path(class_folder)
     of_class = course_of_class(Path(course), folder)
     results = selected(folder, last_class_results(folder), selection or Selection())
-    arrivals = class_lateness(folder, [(r.student, r.assignment) for r in results])
+    arrivals = class_lateness(folder, keys_of(results))
     return list(write_pages(of_class, folder, results, human_work(folder), arrivals))
 
 

@@ -25,32 +25,39 @@ GradedKey = tuple[str, str, str, str]
 
 
 class History:
-    """What the lines of a results file say to have been graded."""
+    """What the lines of a results file say to have been graded; its length counts them."""
 
     def __init__(self) -> None:
-        self.graded: set[GradedKey] = set()
-        #: of each student and assignment the digests that were submitted, in order
-        self._submitted: dict[tuple[str, str], list[str]] = {}
+        #: of each student and assignment the digests of submission and suite, in order; a tuple
+        #: for a large class takes half the memory of a set and a list
+        self._graded: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._graded.values()))
+
+    def __contains__(self, key: GradedKey | None) -> bool:
+        if key is None:
+            return False
+        student, assignment, *digests = key
+        return tuple(digests) in self._graded.get((student, assignment), ())
 
     def add(self, key: GradedKey | None) -> None:
         """Takes one line."""
-        if key is None:
+        if key is None or key in self:
             return
-        self.graded.add(key)
-        student, assignment, digest, _ = key
-        digests = self._submitted.setdefault((student, assignment), [])
-        if digest not in digests:
-            digests.append(digest)
+        student, assignment, *digests = key
+        before = self._graded.get((student, assignment), ())
+        self._graded[student, assignment] = (*before, (digests[0], digests[1]))
 
     def attempt(self, student: str, assignment: str, digest: Callable[[], str]) -> int:
         """The number of an attempt, from 1: other files are another attempt.
 
         `digest` is that of what was submitted; it is not asked for where there is no line.
         """
-        before = self._submitted.get((student, assignment))
-        if not before:
+        lines = self._graded.get((student, assignment))
+        if not lines:
             return 1
-        own = digest()
+        before, own = list(dict.fromkeys(submitted for submitted, _ in lines)), digest()
         return before.index(own) + 1 if own in before else len(before) + 1
 
 

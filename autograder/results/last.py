@@ -6,16 +6,21 @@ one result after the other needs no more memory for a large class than for a sma
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, BinaryIO, overload
 
 from ..records import SubmissionResult
 from .lines import Line, lines_of, parsed
 from .review import latest
 
 Key = tuple[str, str]
+Change = Callable[[SubmissionResult], SubmissionResult]
+
+#: the number of a line and where it begins; or what stands in no file
+_Place = tuple[int, int] | SubmissionResult
 
 
 class LastResults(Sequence[SubmissionResult]):
@@ -26,18 +31,25 @@ class LastResults(Sequence[SubmissionResult]):
 
     def __init__(self, path: Path, wanted: Collection[Key] | None = None) -> None:
         self._path = path
-        last: dict[Key, tuple[int, int]] = {}
+        self._changes: tuple[Change, ...] = ()
+        last: dict[Key, _Place] = {}
         for line in lines_of(path):
             key = parsed(path, line, _key_of)
             if wanted is None or key in wanted:
                 last[key] = line.number, line.start
-        self._places = [last[key] for key in sorted(last)]
+        self._keys = sorted(last)
+        self._places = [last[key] for key in self._keys]
 
-    @classmethod
-    def _at(cls, path: Path, places: list[tuple[int, int]]) -> LastResults:
-        some = cls.__new__(cls)
-        some._path, some._places = path, places
+    def _at(self, keys: list[Key], places: list[_Place], *changes: Change) -> LastResults:
+        some = LastResults.__new__(LastResults)
+        some._path, some._keys, some._places = self._path, keys, places
+        some._changes = (*self._changes, *changes)
         return some
+
+    @property
+    def keys(self) -> Sequence[Key]:
+        """Student and assignment of each, for which nothing is read."""
+        return self._keys
 
     def __len__(self) -> int:
         return len(self._places)
@@ -48,7 +60,7 @@ class LastResults(Sequence[SubmissionResult]):
     def __getitem__(self, index: slice) -> LastResults: ...
     def __getitem__(self, index: int | slice) -> SubmissionResult | LastResults:
         if isinstance(index, slice):
-            return self._at(self._path, self._places[index])
+            return self._at(self._keys[index], self._places[index])
         (result,) = self._read([self._places[index]])
         return result
 
@@ -57,17 +69,46 @@ class LastResults(Sequence[SubmissionResult]):
 
     def where(self, chosen: Callable[[SubmissionResult], bool]) -> LastResults:
         """Those that a function says yes to; each is read for it once."""
-        pairs = zip(self._places, self, strict=True)
-        return self._at(self._path, [place for place, result in pairs if chosen(result)])
+        return self._some([chosen(result) for result in self])
 
-    def _read(self, places: Collection[tuple[int, int]]) -> Iterator[SubmissionResult]:
-        if not places:
-            return
-        with open(self._path, "rb") as file:
-            for number, start in places:
-                file.seek(start)
-                line = Line(number, start, file.readline())
-                yield parsed(self._path, line, SubmissionResult.from_json)
+    def of(self, chosen: Callable[[Key], bool]) -> LastResults:
+        """Those whose student and assignment a function says yes to; nothing is read."""
+        return self._some([chosen(key) for key in self._keys])
+
+    def _some(self, chosen: Sequence[bool]) -> LastResults:
+        numbers = [number for number, is_wanted in enumerate(chosen) if is_wanted]
+        return self._at([self._keys[n] for n in numbers], [self._places[n] for n in numbers])
+
+    def together_with(self, others: Iterable[SubmissionResult]) -> LastResults:
+        """These, and results of other submissions, in the same order; before any is changed."""
+        places = dict(zip(self._keys, self._places, strict=True))
+        places |= {(result.student, result.assignment): result for result in others}
+        keys = sorted(places)
+        return self._at(keys, [places[key] for key in keys])
+
+    def changed(self, change: Change) -> LastResults:
+        """The same submissions with what a function makes of each result."""
+        return self._at(self._keys, self._places, change)
+
+    def renamed(self, key_of: Callable[[Key], Key], change: Change) -> LastResults:
+        """As `changed`, where the function gives other keys; in the order of these."""
+        keys = [key_of(key) for key in self._keys]
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        return self._at([keys[n] for n in order], [self._places[n] for n in order], change)
+
+    def _read(self, places: Collection[_Place]) -> Iterator[SubmissionResult]:
+        is_needed = any(isinstance(place, tuple) for place in places)
+        with open(self._path, "rb") if is_needed else io.BytesIO() as file:
+            for place in places:
+                result = self._line(file, *place) if isinstance(place, tuple) else place
+                for change in self._changes:
+                    result = change(result)
+                yield result
+
+    def _line(self, file: BinaryIO, number: int, start: int) -> SubmissionResult:
+        file.seek(start)
+        line = Line(number, start, file.readline())
+        return parsed(self._path, line, SubmissionResult.from_json)
 
 
 def last_of(results: Iterable[SubmissionResult]) -> Sequence[SubmissionResult]:
@@ -82,6 +123,22 @@ def those(
     if isinstance(results, LastResults):
         return results.where(chosen)
     return [result for result in results if chosen(result)]
+
+
+def those_of(
+    results: Sequence[SubmissionResult], chosen: Callable[[Key], bool]
+) -> Sequence[SubmissionResult]:
+    """The results whose student and assignment a function says yes to, as `those`."""
+    if isinstance(results, LastResults):
+        return results.of(chosen)
+    return [result for result in results if chosen((result.student, result.assignment))]
+
+
+def keys_of(results: Iterable[SubmissionResult]) -> Sequence[Key]:
+    """Student and assignment of each result; what is in a file is not read for it."""
+    if isinstance(results, LastResults):
+        return results.keys
+    return [(result.student, result.assignment) for result in results]
 
 
 def _key_of(document: dict[str, Any]) -> Key:

@@ -46,10 +46,11 @@ def with_human_work(
     results: Iterable[SubmissionResult], work: HumanWork
 ) -> tuple[SubmissionResult, ...]:
     """The results with the scores that count in the end, late penalty taken off."""
-    return tuple(_counted(result, work) for result in results)
+    return tuple(counted(result, work) for result in results)
 
 
-def _counted(result: SubmissionResult, work: HumanWork) -> SubmissionResult:
+def counted(result: SubmissionResult, work: HumanWork) -> SubmissionResult:
+    """One result with the score that counts in the end."""
     exercises = tuple(_exercise(result, exercise, work) for exercise in result.exercises)
     difference = sum(
         new.score - old.score for new, old in zip(exercises, result.exercises, strict=True)

@@ -11,8 +11,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from ...classroom import Key
 from ...errors import UserError
 from ...records import SubmissionResult, SubmissionStatus
+from ...results.last import keys_of
 from ...results.wording import readable
 from ..grades import Grades
 from ..roster import POINTS_POSSIBLE, Platform, Roster, Row, match_grades
@@ -26,18 +28,18 @@ _NUMBERED = re.compile(r"(?P<name>.*) \(\d+\)\s*", re.DOTALL)
 #: Canvas itself indents it so
 _POINTS_ROW = f"    {POINTS_POSSIBLE}"
 
-Scores = Mapping[tuple[str, str], float]
+#: None where the grader failed
+Scores = Mapping[Key, float | None]
 
 
 def write(grades: Grades, path: Path) -> Exported:
     """The table without Canvas's numbers: our names stand as SIS Login ID."""
-    graded = grades.results
-    maxima, scores = _maxima(graded), _scores(graded)
+    maxima, scores = _points(grades)
     rows: list[Sequence[str]] = [
         (*_ID_COLUMNS, *map(readable, maxima)),
         (_POINTS_ROW, "", "", "", "", *map(number, maxima.values())),
     ]
-    for student in (*_students(graded), *grades.absent):
+    for student in (*_students(grades.results), *grades.absent):
         cells = (_cell(grades, scores, student, assignment) for assignment in maxima)
         rows.append((student, "", "", student, "", *cells))
     return Exported(write_csv(rows, path))
@@ -46,8 +48,7 @@ def write(grades: Grades, path: Path) -> Exported:
 def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
     """The roster's people with their grades; students of ours who are not in it come last."""
     roster.must_be_of(Platform.CANVAS)
-    graded = grades.results
-    maxima, scores = _maxima(graded), _scores(graded)
+    maxima, scores = _points(grades)
     columns = {assignment: _column(roster, assignment) for assignment in maxima}
     ids = [c for c in dict.fromkeys(roster.columns) if c in _ALL_ID_COLUMNS]
     matching = match_grades(roster, grades)
@@ -69,33 +70,28 @@ def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
     return Exported(write_csv(rows, path), notes)
 
 
-def _students(results: Iterable[SubmissionResult]) -> list[str]:
-    return list(dict.fromkeys(result.student for result in results))
+def _students(results: Sequence[SubmissionResult]) -> list[str]:
+    return list(dict.fromkeys(student for student, _ in keys_of(results)))
 
 
-def _maxima(results: Iterable[SubmissionResult]) -> dict[str, float]:
-    """The full marks of each assignment, in the order of their names."""
-    maxima: dict[str, float] = {}
-    for result in sorted(results, key=lambda result: result.assignment):
-        maxima[result.assignment] = max(maxima.get(result.assignment, 0.0), result.max_score)
-    return maxima
-
-
-def _scores(results: Iterable[SubmissionResult]) -> Scores:
-    return {
-        (result.student, result.assignment): result.score
-        for result in results
-        if result.status is not SubmissionStatus.FAILED
-    }
+def _points(grades: Grades) -> tuple[dict[str, float], Scores]:
+    """The full marks of each assignment, in the order of their names, and all scores."""
+    maxima = dict.fromkeys(sorted(grades.assignments), 0.0)
+    scores: dict[Key, float | None] = {}
+    for result in grades.results:
+        maxima[result.assignment] = max(maxima[result.assignment], result.max_score)
+        has_failed = result.status is SubmissionStatus.FAILED
+        scores[result.student, result.assignment] = None if has_failed else result.score
+    return maxima, scores
 
 
 def _cell(grades: Grades, scores: Scores, student: str, assignment: str, before: str = "") -> str:
     """A score; what the platform had before where the grader failed, or what was chosen."""
     key = (student, assignment)
-    if key in scores:
-        return number(scores[key])
-    has_failed = any((result.student, result.assignment) == key for result in grades.results)
-    return before if has_failed else grades.in_place_of_nothing(student, assignment, before)
+    if key not in scores:
+        return grades.in_place_of_nothing(student, assignment, before)
+    score = scores[key]
+    return before if score is None else number(score)
 
 
 def _column(roster: Roster, assignment: str) -> str:

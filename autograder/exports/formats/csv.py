@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import groupby
 from pathlib import Path
 
 from ...classroom import Lateness, utc_text
@@ -29,18 +30,16 @@ def export_csv(results: Iterable[SubmissionResult], path: Path, *, bom: bool = F
 
 
 def _table(grades: Grades) -> Iterable[list[Value]]:
-    columns = _columns(grades)
+    columns, names = _columns(grades), grades.assignments
     yield ["student", *columns, "needs_review"]
-    by_student: dict[str, list[SubmissionResult]] = {}
-    for result in grades.results:
-        by_student.setdefault(result.student, []).append(result)
-    for student, own in by_student.items():
-        nothing = _nothing(grades, student)
-        values = {**nothing, **{k: v for result in own for k, v in _values(grades, result).items()}}
-        reasons = [f"{r.assignment}: {reason}" for r in own for reason in reasons_to_look(r)]
+    for student, results in groupby(grades.results, lambda result: result.student):
+        values, reasons = _nothing(grades, names, student), []
+        for result in results:
+            values |= _values(grades, result)
+            reasons += [f"{result.assignment}: {reason}" for reason in reasons_to_look(result)]
         yield [student, *(values.get(column, "") for column in columns), "; ".join(reasons)]
     for student in grades.absent:
-        nothing = _nothing(grades, student)
+        nothing = _nothing(grades, names, student)
         yield [student, *(nothing.get(column, "") for column in columns), "nothing was submitted"]
 
 
@@ -69,9 +68,8 @@ def _questions(result: SubmissionResult) -> dict[str, float]:
     }
 
 
-def _nothing(grades: Grades, student: str) -> dict[str, Value]:
+def _nothing(grades: Grades, names: Iterable[str], student: str) -> dict[str, Value]:
     """What stands where nothing was submitted: a total of zero, where that was chosen."""
-    names = dict.fromkeys(result.assignment for result in grades.results)
     return {f"{name}/total": grades.in_place_of_nothing(student, name) for name in names}
 
 

@@ -30,10 +30,8 @@ def write(grades: Grades, path: Path) -> Exported:
                 f"{path} holds one submission, and there are {len(own)}: choose one with --student "
                 "and --assignment, or name a folder"
             )
-        targets = [(own[0], path)]
-    else:
-        targets = [(result, _place(path, result)) for result in own]
-    notes = [note for result, target in targets for note in _write_one(result, target)]
+        return Exported(path, tuple(_write_one(own[0], path)))
+    notes = [note for result in own for note in _write_one(result, _place(path, result))]
     return Exported(path, tuple(notes))
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from ...escaping import for_markdown
 from ...files import replace_file
 from ...records import SubmissionResult, SubmissionStatus
+from ...results.last import keys_of
 from ...results.review import reasons_to_look
 from ...results.wording import VERDICT_WORDS, amount, exercise_advice, readable, shortened
 from ..grades import Grades
@@ -26,16 +28,15 @@ def write(grades: Grades, path: Path) -> Exported:
 
 
 def _class(results: Sequence[SubmissionResult]) -> Iterator[str]:
-    assignments = sorted({result.assignment for result in results})
-    by_key = {(result.student, result.assignment): result for result in results}
-    students = list(dict.fromkeys(result.student for result in results))
+    assignments = sorted({assignment for _, assignment in keys_of(results)})
+    students = {student for student, _ in keys_of(results)}
     yield "# Grades\n"
     yield f"{len(students)} students, {len(results)} submissions.\n"
     yield from _head("Student", *(_text(readable(name)) for name in assignments), "To look at")
-    for student in students:
-        own = [by_key.get((student, assignment)) for assignment in assignments]
-        reasons = [reason for result in own if result for reason in reasons_to_look(result)]
-        points = ["" if result is None else _points(result) for result in own]
+    for student, some in groupby(results, lambda result: result.student):
+        own = {result.assignment: result for result in some}
+        reasons = [r for name in assignments if name in own for r in reasons_to_look(own[name])]
+        points = [_points(own[name]) if name in own else "" for name in assignments]
         yield _row(_name(student), *points, _text("; ".join(reasons)))
 
 

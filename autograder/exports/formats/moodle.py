@@ -7,12 +7,14 @@ that was downloaded from that assignment, given as the roster, makes one that Mo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from ...errors import UserError
 from ...escaping import for_file_name, for_html
 from ...records import QuestionResult, SubmissionResult, SubmissionStatus, Verdict
+from ...results.last import keys_of, those_of
 from ...results.wording import VERDICT_WORDS, amount
 from ..grades import Grades
 from ..roster import Platform, Roster, Row, label, match_grades
@@ -30,37 +32,33 @@ _COLUMNS = (
 
 def write(grades: Grades, path: Path) -> Exported:
     """A folder with a worksheet for each assignment, for people to read: it has no identifiers."""
-    by_assignment: dict[str, list[SubmissionResult]] = {}
-    for result in grades.results:
-        by_assignment.setdefault(result.assignment, []).append(result)
-    for assignment, own in by_assignment.items():
-        rows = [[_new_row(result).get(column, "") for column in _COLUMNS] for result in own]
-        write_csv([_COLUMNS, *rows], path / for_file_name(assignment, ".csv"))
+    for name in grades.assignments:
+        write_csv(chain([_COLUMNS], _new_rows(grades, name)), path / for_file_name(name, ".csv"))
     note = (
         "these worksheets have no identifiers, so Moodle takes none of them: download the "
         "assignment's grading worksheet and give it as --roster"
     )
-    return Exported(path, (note,) if by_assignment else ())
+    return Exported(path, (note,) if grades.results else ())
 
 
 def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
     """The worksheet of one assignment with grades and comments, else as it was."""
     roster.must_be_of(Platform.MOODLE)
     graded = grades.results
-    names = sorted({result.assignment for result in graded})
+    names = sorted(grades.assignments)
     if len(names) > 1:
         raise UserError(
             f"{roster.path} is the worksheet of one assignment, and there are results of "
             f"{', '.join(names)}: choose with --assignment"
         )
-    own = {result.student: result for result in graded}
+    own = {student: place for place, (student, _) in enumerate(keys_of(graded))}
     columns = [*roster.columns, *([] if _COMMENT in roster.columns else [_COMMENT])]
     matching = match_grades(roster, grades)
     rows: list[Sequence[str]] = [[roster.headings.get(column, column) for column in columns]]
     notes = [*matching.notes]
     for position, person in enumerate(roster.people):
         student = matching.name_of(position)
-        result = own.get(student)
+        result = graded[own[student]] if student in own else None
         if result is None:
             assignment, before = names[0] if names else "", person.get(_GRADE, "")
             row = {**person, _GRADE: grades.in_place_of_nothing(student, assignment, before)}
@@ -70,10 +68,16 @@ def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
         if result is not None:
             notes += _doubts(person, result)
     for student in matching.left_over:
-        row = _new_row(own[student])
+        row = _new_row(graded[own[student]])
         rows.append([row.get(column, "") for column in columns])
     target = path / for_file_name(names[0], ".csv") if names and path.suffix != ".csv" else path
     return Exported(write_csv(rows, target), tuple(dict.fromkeys(notes)))
+
+
+def _new_rows(grades: Grades, assignment: str) -> Iterator[list[str]]:
+    for result in those_of(grades.results, lambda key: key[1] == assignment):
+        row = _new_row(result)
+        yield [row.get(column, "") for column in _COLUMNS]
 
 
 def _new_row(result: SubmissionResult) -> dict[str, str]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, func, select
+from sqlalchemy import Row, Select, func, select
 
 from ...records import (
     ExerciseResult,
@@ -38,18 +38,13 @@ def graded_elsewhere(class_folder: Path, known: Collection[str]) -> list[Submiss
         return []
     found: defaultdict[tuple[str, str], list[Row[Any]]] = defaultdict(list)
     with opened(address) as engine, reading(engine) as connection:
-        for row in _rows(connection):
-            if row.assignment not in known:
-                found[row.student, row.assignment].append(row)
+        for row in connection.execute(_query(known)):
+            found[row.student, row.assignment].append(row)
     return [_result(key, rows) for key, rows in sorted(found.items())]
 
 
-def _rows(connection: Connection) -> Iterable[Row[Any]]:
-    return connection.execute(_query()).all()
-
-
-def _query() -> Select[Any]:
-    """A row for each graded cell of each submission, in the order of the database."""
+def _query(known: Collection[str]) -> Select[Any]:
+    """A row for each graded cell of each submission of assignments that are not known."""
     grade, cell, notebook = table("grade"), table("base_cell"), table("notebook")
     page, submission = table("submitted_notebook"), table("submitted_assignment")
     assignment, points, tasks = table("assignment"), table("grade_cells"), table("task_cells")
@@ -62,16 +57,20 @@ def _query() -> Select[Any]:
         .join(submission, submission.c.id == page.c.assignment_id)
         .join(assignment, assignment.c.id == submission.c.assignment_id)
     )
-    return select(
-        submission.c.student_id.label("student"),
-        assignment.c.name.label("assignment"),
-        notebook.c.name.label("notebook"),
-        cell.c.name.label("cell"),
-        func.coalesce(points.c.max_score, tasks.c.max_score, 0.0).label("of"),
-        func.coalesce(grade.c.auto_score, 0.0).label("score"),
-        grade.c.manual_score.label("by_hand"),
-        grade.c.needs_manual_grade.label("needs"),
-    ).select_from(joined)
+    return (
+        select(
+            submission.c.student_id.label("student"),
+            assignment.c.name.label("assignment"),
+            notebook.c.name.label("notebook"),
+            cell.c.name.label("cell"),
+            func.coalesce(points.c.max_score, tasks.c.max_score, 0.0).label("of"),
+            func.coalesce(grade.c.auto_score, 0.0).label("score"),
+            grade.c.manual_score.label("by_hand"),
+            grade.c.needs_manual_grade.label("needs"),
+        )
+        .select_from(joined)
+        .where(assignment.c.name.not_in(list(known)))
+    )
 
 
 def _result(key: tuple[str, str], rows: Sequence[Row[Any]]) -> SubmissionResult:

@@ -40,6 +40,27 @@ def test_they_are_what_latest_gives(path: Path) -> None:
     assert list(LastResults(path.with_name("none.jsonl"))) == []
 
 
+def test_what_is_made_of_them_is_made_when_they_are_looked_at(
+    path: Path, make_result: MakeResult
+) -> None:
+    results = LastResults(path)
+    other = make_result("bea")
+    ada, bea, ben, cid = results.together_with([other])
+    assert (ada.student, bea, ben.student, cid.student) == ("ada", other, "ben", "cid")
+    named = {"ada": "Z", "ben": "Y", "cid": "X"}
+    halved = results.changed(lambda result: replace(result, score=result.score / 2))
+    hidden = halved.renamed(
+        lambda key: (named[key[0]], key[1]), lambda r: replace(r, student=named[r.student])
+    )
+    assert [student for student, _ in hidden.keys] == ["X", "Y", "Z"]
+    assert list(hidden.of(lambda key: key[0] != "Y")) == [
+        replace(cid, student="X", score=cid.score / 2),
+        replace(ada, student="Z", score=ada.score / 2),
+    ]
+    path.write_text("gone")
+    assert len(hidden) == 3 and results.together_with([other])[1] == other
+
+
 def test_a_large_class_needs_little_memory_for_each_submission(
     tmp_path: Path, make_result: MakeResult
 ) -> None:
