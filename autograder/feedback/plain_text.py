@@ -49,9 +49,11 @@ def _lines(result: SubmissionResult, title: str, human: HumanWork, late: Latenes
             yield from _wrapped(advice)
         for question in exercise.questions:
             yield from _question(question)
-            comment = human.of(result, exercise.exercise, question.question).comment
-            if comment:
-                yield from _wrapped(f"A grader wrote: {comment}")
+            grade = human.of(result, exercise.exercise, question.question)
+            if grade.changes_score:
+                yield "  A grader set the points of this question."
+            if grade.comment:
+                yield from _wrapped(f"A grader wrote: {grade.comment}")
 
 
 def _question(question: QuestionResult) -> Iterator[str]:

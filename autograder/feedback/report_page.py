@@ -27,7 +27,9 @@ _HARD, _FLAT = 0.5, 0.2
 _KINDS = (
     ("the grader failed", "The grader failed: nobody's fault but its own, grade again"),
     ("can't be read", "A file that can't be read"),
-    ("look at ", "Code that may go round a rule"),
+    ("expected ", "A file of another name, or an archive: is it an answer?"),
+    ("which can hide a call", "Code that may go round a rule"),
+    ("a human has to grade it", "Answers that a human grades"),
     ("did not end in time", "Did not end in time"),
     ("ended its process", "Ended its process"),
     ("too much memory", "Needed too much memory"),

@@ -15,6 +15,8 @@ from .similar import closest
 
 _LOOK_INTO = 1 << 20
 _MOST_FILES = 200
+#: what nobody unpacks here
+_ARCHIVES = frozenset((".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".xz", ".bz2", ".zipx"))
 
 
 def about_missing(folder: Path, exercise: Exercise) -> tuple[str, ...]:
@@ -36,6 +38,8 @@ def about_missing(folder: Path, exercise: Exercise) -> tuple[str, ...]:
         if question := _question_in(path, exercise):
             said = f"look at {path.name}: it defines {question}; expected {wanted}"
             return (f"{said}; is its name wrong?",)
+    if packed := [path.name for path in files if path.suffix.lower() in _ARCHIVES]:
+        return (f"look at {', '.join(packed[:3])}: expected {wanted}; is it in there?",)
     return (f"expected {wanted}",)
 
 

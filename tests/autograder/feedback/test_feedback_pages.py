@@ -145,10 +145,13 @@ def test_what_a_grader_entered_and_the_late_penalty_count_and_are_shown(
         penalties={("ada", "masks"): 1.0},
     )
     result = make_result("ada", (2.0, 0.0, 2.0))
-    words = text_of(write_feedback(course, class_folder, [result], human)[0].read_text())
+    page = write_feedback(course, class_folder, [result], human)[0]
+    words = text_of(page.read_text())
     assert "5 of 6 points" in words
     assert "Taken off because this was submitted late: 1 points." in words
     assert "A grader set the points of this question. A grader wrote: Nice <i>try</i>" in words
+    plain = " ".join(page.with_suffix(".txt").read_text().split())
+    assert "A grader set the points of this question. A grader wrote: Nice <i>try</i>" in plain
 
 
 def test_a_stub_is_told_what_will_be_tested_and_shown_no_failures(

@@ -59,6 +59,16 @@ def test_a_student_to_look_at_is_named_with_the_reason(
     assert report.failed == 1
 
 
+def test_a_file_of_another_name_is_no_suspicion(make_result: MakeResult, tmp_path: Path) -> None:
+    note = "look at masking copy.py: expected masking.py or masking.ipynb; is the name wrong?"
+    result = make_result("ada")
+    exercises = (replace(result.exercises[0], notes=(note,)), *result.exercises[1:])
+    report = class_report([replace(result, exercises=exercises)])
+    page = write_report(report, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "A file of another name, or an archive: is it an answer?" in page
+    assert "go round a rule" not in page
+
+
 def test_the_page_escapes_names_and_says_its_numbers_in_words(
     make_result: MakeResult, tmp_path: Path
 ) -> None:

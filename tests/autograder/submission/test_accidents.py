@@ -259,6 +259,7 @@ NAMES = [
     file("copy", "scores (1).ipynb", notebook(GOOD), "look at scores (1).ipynb"),
     file("final", "my_scores_final.py", GOOD, "look at my_scores_final.py"),
     file("text_ending", "scores.py.txt", GOOD, "look at scores.py.txt"),
+    file("archive", "work.7z", b"7z\xbc\xaf\x27\x1c", "look at work.7z: expected scores.py"),
     file("misspelt", "socres.py", GOOD, "look at socres.py"),
     file(
         "untitled",
