@@ -93,14 +93,6 @@ def write_feedback(
     return written
 
 
-def feedback_page(
-    result: SubmissionResult, title: str, submitted: Path, human: HumanWork, late: Lateness
-) -> str:
-    """The page of one submission; `submitted` is where its files are."""
-    with code_reader() as reader:
-        return _page(result, title, submitted, human, late, reader)
-
-
 def _page(
     result: SubmissionResult,
     title: str,
