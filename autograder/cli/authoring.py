@@ -44,7 +44,13 @@ def new(name: str, questions: tuple[str, ...], course_folder: Path, as_json: boo
 
 
 @click.command()
-@click.option("--jobs", type=click.IntRange(1, 256), default=2, show_default=True)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 256),
+    default=2,
+    show_default=True,
+    help="Processes that judge at a time.",
+)
 @in_course
 @as_json
 def expected(jobs: int, course_folder: Path, as_json: bool) -> int:

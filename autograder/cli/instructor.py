@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[ASSIGNMENT[/EXERCISE]]...")
-@click.option("--jobs", type=click.IntRange(1, 256), default=2, show_default=True)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 256),
+    default=2,
+    show_default=True,
+    help="Processes that judge at a time.",
+)
 @click.option("--form", type=click.Choice(["module", "notebook"]), help="Only one form.")
 @in_course
 @as_json

@@ -28,6 +28,8 @@ def about_missing(folder: Path, exercise: Exercise) -> tuple[str, ...]:
             return (f"{path.name} is a link, which is not followed; submit the file itself",)
         if path.is_dir():
             return (f"{path.name} is a folder; submit the file itself, not inside a folder",)
+        if path.exists() and not _is_regular(path):
+            return (f"{path.name} is not a file but a pipe or a device; submit the file itself",)
     files = list(_files(folder))
     alike = [path.name for path in files if exercise.name in path.name.lower()]
     if not alike and (best := closest(exercise.name, [path.stem for path in files])):
