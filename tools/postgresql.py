@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def _programs() -> Path | None:
-    """The folder of the newest server's programs, which Debian has not on the PATH."""
+    """The folder of the newest server's programs, which Debian does not put on the PATH."""
     folders = sorted(_DEBIAN.glob("*/bin"), key=lambda path: int(path.parent.name), reverse=True)
     found = shutil.which("postgres")
     folders += [Path(found).resolve().parent] if found else []

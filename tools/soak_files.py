@@ -1,4 +1,4 @@
-"""Feeds drawn files to everything that reads what a student hands in, and watches what each costs.
+"""Feeds drawn files to everything that reads what a student submits, and watches what each costs.
 
 A child process reads. The CPU time of each reading is measured, and the peak of memory of each
 file. What ends the child, or costs more than the limits below, is a failure like an exception is.
@@ -30,7 +30,7 @@ from tools.soak_inputs import Drawn, drawn
 
 #: of one file, which gradebook and pages read as often as grading does
 MOST_CPU_SECONDS, MOST_BYTES = 2.0, 1 << 30
-#: a child reads so many files, and is replaced: what it remembers is not the next one's
+#: a child reads that many files, and is replaced: what it remembers is not the next one's
 _AT_ONCE = 500
 _fork = multiprocessing.get_context("fork")
 _QUESTIONS = (Question("f", False, 1), Question("A", True, 2))
@@ -82,7 +82,7 @@ def _too_much(read: Read) -> str:
 
 
 def feed(count: int, seed: int, first: int = 0) -> int:
-    """Reads so many files, beginning with one of that number; returns how many failed."""
+    """Reads that many files, beginning with one of that number; returns how many failed."""
     seen = Seen()
     for start in range(first, first + count, _AT_ONCE):
         for read in _chunk(seed, start, min(_AT_ONCE, first + count - start)):

@@ -1,4 +1,4 @@
-"""Draws what a student might hand in, well formed or damaged, small or as large as the bounds let.
+"""Draws what a student might submit, well formed or damaged, small or as large as the bounds let.
 
 Every input is made of its number and a seed alone, so that each can be made again.
 """

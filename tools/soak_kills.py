@@ -70,7 +70,7 @@ BLOWS = (
 
 
 def kill(count: int, seed: int, first: int = 0) -> int:
-    """Strikes so many blows, beginning with one of that number; returns how many were noticed."""
+    """Strikes that many blows, beginning with one of that number; returns how many were noticed."""
     if not count:
         return 0
     with tempfile.TemporaryDirectory() as name:

@@ -2,7 +2,7 @@
 # Installs a Debian/Ubuntu package where a program is missing and where that may be done without
 # asking; otherwise says what to type.
 #
-#     tools/system-packages.sh bubblewrap bwrap "isolates what students hand in"
+#     tools/system-packages.sh bubblewrap bwrap "isolates what students submit"
 #     tools/system-packages.sh PACKAGE    PROGRAMS  WHAT-IT-DOES
 #
 # One of PROGRAMS (separated by spaces) is enough.

@@ -148,7 +148,7 @@ def _same_questions(exercise: Exercise, suite: Path, found: Mapping[str, float])
         raise ContentError(
             suite,
             None,
-            f"a test judges {name!r}, which {exercise.solution.name} has not",
+            f"a test judges {name!r}, which {exercise.solution.name} does not define",
             f"use one of: {', '.join(sorted(names))}",
         )
 

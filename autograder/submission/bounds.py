@@ -16,7 +16,7 @@ from ..errors import SubmissionError
 MAX_CODE = 2 << 20
 #: of a notebook, in bytes: outputs with pictures are large
 MAX_NOTEBOOK_BYTES = 100 << 20
-#: of everything in the folder of a submission, or in what was handed in as one
+#: of everything in the folder of a submission, or in what was submitted as one
 MAX_FILES, MAX_SUBMISSION_BYTES = 1_000, 200 << 20
 #: words, numbers, signs and line ends of all code of a file
 MAX_TOKENS = 200_000

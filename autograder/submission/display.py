@@ -1,4 +1,4 @@
-"""Code at the top of a module that shows things, with libraries that a grading worker has not.
+"""Code at the top of a module that shows things, with libraries that no grading worker has.
 
 It ran where it was written, so it costs nothing here: such statements are left out, and every line
 keeps its number.
@@ -50,7 +50,7 @@ def without_display(text: str, body: Sequence[ast.stmt]) -> tuple[str, tuple[str
 
 
 class _Unknown:
-    """Names that stand for what a worker has not, and the functions that use them."""
+    """Names that stand for what a worker does not have, and the functions that use them."""
 
     def __init__(self, statements: Sequence[Statement]) -> None:
         self.names: set[str] = set()

@@ -75,7 +75,7 @@ def code_cells(document: dict[str, Any]) -> list[CodeCell]:
 def notebook_of(data: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The document and notes on how it was read; raises `SubmissionError` for no notebook."""
     if not data.strip():
-        raise SubmissionError("is empty; save the notebook in Jupyter and hand it in again")
+        raise SubmissionError("is empty; save the notebook in Jupyter and submit it again")
     text, notes = _decoded(data)
     check_json(data, text)
     try:

@@ -109,7 +109,7 @@ def _module(path: Path, exercise: Exercise) -> SubmittedExercise:
     if len(data) >= MAX_CODE:
         raise SubmissionError(f"is larger than {MAX_CODE >> 20} MB; submit the code only")
     if data.lstrip()[:1] == b"{" and b'"cells"' in data:
-        note = f"{path.name} is a notebook, and was read as one; hand it in as .ipynb"
+        note = f"{path.name} is a notebook, and was read as one; submit it as .ipynb"
         answers = _notebook(path, exercise)
         return replace(answers, notes=(*answers.notes, note))
     text, said = decoded(data)
@@ -141,7 +141,7 @@ def _remedy(text: str, fault: Exception) -> str:
     line = getattr(fault, "lineno", None) or 0
     if "".join(text.split("\n")[line - 1 : line]).lstrip()[:1] in ("%", "!"):
         return "lines that begin with % or ! work in notebooks only, so take them out"
-    return "run it once before you hand it in"
+    return "run it once before you submit it"
 
 
 def _hints(text: str, tree: ast.Module, exercise: Exercise) -> dict[str, str]:

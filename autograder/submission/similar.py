@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Collection, Iterable, Sequence
 
 _ALIKE = 0.7
-#: names that are looked at, and how long one may be: looking for a likeness takes its time
+#: names that are looked at, and how long one may be: looking for a similar one takes its time
 _MOST_NAMES, _LONGEST_NAME = 1_000, 100
 
 

@@ -66,7 +66,7 @@ def wrong(value: Any) -> Any:
 
 
 def shapes(call: Call) -> tuple[Any, ...]:
-    """The shapes of the arguments, and what is no tensor as it is."""
+    """The shapes of the arguments, and what is not a tensor as it is."""
     return tuple(
         tuple(arg.shape) if isinstance(arg, torch.Tensor) else repr(arg)
         for arg in tree_leaves(call.args)

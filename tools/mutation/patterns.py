@@ -34,7 +34,7 @@ def _half_kept(dim: int) -> Defect:
 
 
 def _in_turn(number: int, times: int = 1) -> Defect:
-    """So many patterns in turn, each so many times; other ones in every process."""
+    """That many patterns in turn, each that many times; other ones in every process."""
 
     def defect(call: Call) -> Any:
         call.kept["turn"] = call.kept.get("turn", -1) + 1

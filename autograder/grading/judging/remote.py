@@ -34,7 +34,7 @@ from .substitution import ReferenceSubstitution
 #: after that many dead workers a question is not tried again
 _MAX_ENDS = 2
 _AT_IMPORT = (
-    "\nHand in definitions only: take out what tries them, or put it below "
+    "\nSubmit definitions only: take out what tries them, or put it below "
     '`if __name__ == "__main__":`'
 )
 #: what a forgotten word makes of a function, and which word

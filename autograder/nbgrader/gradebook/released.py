@@ -54,7 +54,8 @@ class ReleasedNotebook:
 class ReleasedAssignment:
     """An assignment of the course with its released notebooks.
 
-    `is_nbgraders` where nbgrader made it: it may hold cells and notebooks that the course has not.
+    `is_nbgraders` where nbgrader made it: it may hold cells and notebooks that the course does not
+    have.
     """
 
     name: str

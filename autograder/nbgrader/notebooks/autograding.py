@@ -17,7 +17,7 @@ from ...grading.watch import CPU_SECONDS, Place, Watch
 from ...sandbox import ForkServer
 from ...submission import Submission
 from .course import NotebookCourse
-from .handed_in import irregular, is_regular, too_much
+from .submitted_files import irregular, is_regular, too_much
 
 _OURS = Path(__file__).parent
 #: of nbgrader's own warnings only this one is of use: of each hidden test it says that it changed

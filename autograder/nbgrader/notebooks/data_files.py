@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...submission.opened import read_bytes
-from .handed_in import is_regular
+from .submitted_files import is_regular
 
 _MOST_BYTES = 64 << 20
 _MOST_FILES = 1_000

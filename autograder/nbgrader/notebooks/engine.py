@@ -17,9 +17,9 @@ from ...submission import Submission
 from .autograding import autograde
 from .course import NotebookCourse, read_assignment, read_notebook_course
 from .execute import SandboxedExecute
-from .handed_in import digest_of
 from .libraries import libraries_for
 from .results import exercises_of, waiting
+from .submitted_files import digest_of
 
 
 @dataclass(frozen=True, slots=True)

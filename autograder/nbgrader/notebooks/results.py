@@ -11,7 +11,7 @@ from ...records import ExerciseResult, ExerciseStatus, QuestionResult, TestResul
 from ...submission import Submission
 from .autograding import Autograded
 from .course import NotebookCourse
-from .handed_in import is_regular
+from .submitted_files import is_regular
 
 #: what a student reads of a cell that a human grades
 BY_HAND = "waits for a grade by hand"

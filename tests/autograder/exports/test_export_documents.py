@@ -123,7 +123,7 @@ def test_a_grader_that_failed_leaves_no_score_for_gradescope(
     assert written.notes == ("'ada', masks: the grader failed, so there is no results.json",)
 
 
-def test_what_was_not_handed_in_is_said(
+def test_what_was_not_submitted_is_said(
     make_result: Callable[..., SubmissionResult], tmp_path: Path
 ) -> None:
     statuses = (ExerciseStatus.MISSING, ExerciseStatus.GRADED)

@@ -41,7 +41,7 @@ TRUNCATED = 0
 
 
 class DiesAfter:
-    """Events that end the grader when so many results are there; -1 as soon as it starts."""
+    """Events that end the grader when that many results are there; -1 as soon as it starts."""
 
     def __init__(self, count: int) -> None:
         self._left = count

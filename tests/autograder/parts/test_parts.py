@@ -57,7 +57,7 @@ def test_no_part_is_taken_for_an_answer_of_a_students_own(course: Course) -> Non
                         assert refusal(case.text, question.name, given) is None, case.label
 
 
-def test_a_part_is_no_answer_however_it_is_handed_in(course: Course) -> None:
+def test_a_part_is_no_answer_however_it_is_submitted(course: Course) -> None:
     seen = set()
     for assignment in course.assignments:
         for exercise in assignment.exercises:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Gradescope runs this once, as root, when it builds the autograder's image.
-# It needs a base image with Python 3.11 or newer: Ubuntu 24.04 has it, 22.04 has not.
+# It needs a base image with Python 3.11 or newer: Ubuntu 24.04 has it, 22.04 does not.
 set -eu
 root=${AUTOGRADER_ROOT:-/autograder}
 cd "$root/source"

@@ -1,6 +1,6 @@
 """Ordinary nbgrader assignments, and what students made of them. Nothing in them is ours.
 
-`ASSIGNMENTS` are source notebooks; `HANDED_IN` replaces cells of the released notebook by name.
+`ASSIGNMENTS` are source notebooks; `SUBMITTED` replaces cells of the released notebook by name.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ ASSIGNMENTS = {
 }
 
 #: assignment -> student -> the cells that the student changed or added, by name
-HANDED_IN: dict[str, dict[str, dict[str, str]]] = {
+SUBMITTED: dict[str, dict[str, dict[str, str]]] = {
     "numbers": {
         "right": {
             "mean": "def mean(values):\n    return sum(values) / len(values)",

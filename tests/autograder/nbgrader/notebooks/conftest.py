@@ -82,7 +82,7 @@ Submit = Callable[[Path, str, str, dict[str, str]], NotebookNode]
 
 @pytest.fixture(scope="session")
 def submit() -> Submit:
-    """Hands in the released notebook of an assignment with other sources in its cells."""
+    """Submits the released notebook of an assignment with other sources in its cells."""
 
     def into(course: Path, student: str, assignment: str, cells: dict[str, str]) -> NotebookNode:
         released = course / "release" / assignment / f"{assignment}.ipynb"
@@ -104,7 +104,7 @@ def released(tmp_path_factory: pytest.TempPathFactory, submit: Submit) -> Path:
     (course / "nbgrader_config.py").write_text(_CONFIG)
     (course / "source" / "texts" / "poem.txt").write_text("roses are red\n")
     run(course, sys.executable, "-c", _RELEASE, "ps1", *assignments.ASSIGNMENTS)
-    for name, students in assignments.HANDED_IN.items():
+    for name, students in assignments.SUBMITTED.items():
         for student, cells in students.items():
             submit(course, student, name, cells)
     return course

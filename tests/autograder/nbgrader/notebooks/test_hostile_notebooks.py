@@ -1,4 +1,4 @@
-"""A hostile or broken notebook costs itself at most; honest ones beside it keep their scores."""
+"""A hostile or broken notebook costs itself at most; honest ones next to it keep their scores."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
-from .assignments import HANDED_IN
+from .assignments import SUBMITTED
 from .conftest import Submit, run, scores
 
-HONEST = HANDED_IN["texts"]["right"]
+HONEST = SUBMITTED["texts"]["right"]
 FULL = {"words_type": 1, "words_right": 2, "first_right": 1, "printed_right": 1}
 FULL |= {"quiet": 1, "file": 1, "whole": 1}
 

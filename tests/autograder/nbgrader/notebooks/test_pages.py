@@ -18,12 +18,12 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from nbgrader.api import Gradebook
 from playwright.sync_api import Browser, Route, sync_playwright
 
-from .assignments import HANDED_IN
+from .assignments import SUBMITTED
 from .conftest import Submit, run, scores
 from .hostile_markdown import CELLS, HOST, MARK
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-HONEST = HANDED_IN["texts"]["right"]
+HONEST = SUBMITTED["texts"]["right"]
 TOKEN = "of-the-test"
 FORMGRADER = "nbgrader.server_extensions.formgrader=True"
 #: what a cell shows when it runs

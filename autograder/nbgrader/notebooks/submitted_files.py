@@ -1,7 +1,7 @@
 """What lies in the folder of a submission, before nbgrader sees it.
 
 nbgrader copies whatever is there, through links and however large it is, so what no student can
-mean to hand in is left out here: links, pipes, devices, and more than a submission may hold.
+mean to submit is left out here: links, pipes, devices, and more than a submission may hold.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...submission.bounds import MAX_FILES, MAX_SUBMISSION_BYTES
 from ...submission.opened import read_bytes
 
 _TOO_MUCH = (
-    f"the folder holds more than {MAX_FILES:,} files or {MAX_SUBMISSION_BYTES >> 20} MB; hand in "
+    f"the folder holds more than {MAX_FILES:,} files or {MAX_SUBMISSION_BYTES >> 20} MB; submit "
     "the notebooks and what they read, and nothing else"
 )
 
