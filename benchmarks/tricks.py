@@ -1,6 +1,6 @@
 """What each trick of the sandbox is worth: CPU without it, in turn with CPU as it is.
 
-    .venv/bin/python -m benchmarks.tricks [--workers 60] [--repeats 5]
+    .venv/bin/python -m benchmarks.tricks [--workers 60] [--repeats 5] [--only WORDS]
 
 A fork server is started, and hands out workers that answer the planned calls of one exercise, as in
 grading. Prints CPU of the fork server's tree and of this process, as medians: seconds of the start,
@@ -60,6 +60,8 @@ TRICKS = (
     Trick("the worker's code not warmed", _no("warming", "_answer_all")),
     Trick("all arguments sent back", "import worker.execution as e; e.changed = lambda _, a: a"),
     Trick("forked by os.fork", "import os, worker.forking as f; f._fork = os.fork"),
+    Trick("small tensors looked at, not copied", "import worker.layout as l; l.SMALL_BYTES = 0"),
+    Trick("a network of a worker's own", "import worker.confine as c; c._NEWNS |= 0x40000000"),
     Trick("garbage not frozen", "import gc; gc.freeze = lambda: None"),
     Trick("tier B: no namespaces of a worker's own", tier=Tier.B),
     Trick("tier C: no namespaces at all", tier=Tier.C),
@@ -79,9 +81,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, default=60)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--only", default="", help="tricks whose label has this in it")
     options = parser.parse_args()
     asked = _asked()
-    costs = {trick: Cost() for trick in TRICKS}
+    costs = {t: Cost() for t in TRICKS if t == TRICKS[0] or options.only in t.label}
     for _ in range(options.repeats):
         for trick, cost in costs.items():
             start, worker = _cpu(trick, asked, options.workers)

@@ -63,8 +63,8 @@ def leave_namespaces() -> None:
     """New user, mount and ipc namespaces; same ids inside.
 
     The network is the fork server's own, an empty one, in which nothing can be opened: the filter
-    denies every socket. One for each worker took 0.85 ms of the worker's CPU time, and as much of
-    the kernel's to take it away.
+    denies every socket. `benchmarks/tricks.py` prints what one for each worker costs, to which the
+    kernel adds its own time to take it away.
     """
     _unshare(_NEWUSER | _NEWNS | _NEWIPC)
     _keep_ids()
@@ -120,7 +120,7 @@ def hide_processes() -> None:
 def ignore_signals() -> None:
     """Makes workers of all tiers alike: their own signals can't end the first of a namespace.
 
-    Done once by the fork server, from which workers inherit it: 0.2 ms each.
+    Done once by the fork server, from which workers inherit it.
     """
     for number in _SIGNALS_IGNORED:
         signal.signal(number, signal.SIG_IGN)
@@ -134,7 +134,7 @@ def memory_in_use() -> tuple[int, int]:
 def limit_resources(limits: Mapping[str, Any], in_use: tuple[int, int]) -> None:
     """Sets the resource limits; memory counts from what is in use.
 
-    That is the fork server's, of which a worker has as much: asking for it takes 0.3 ms.
+    That is the fork server's, of which a worker has as much: it is asked once.
     """
     used, data = in_use
     memory, cpu = int(limits["memory_bytes"]), int(limits["cpu_seconds_in_all"])

@@ -54,7 +54,7 @@ def bytes_of(tensor: torch.Tensor) -> bytes | memoryview:
     size, address = tensor.nbytes, tensor.data_ptr()
     if size and not address:
         raise ValueError("a tensor whose memory was taken away is no answer")
-    if size < SMALL_BYTES:  # a view takes a type of ctypes for each size: 20 us, 2 ms a submission
+    if size < SMALL_BYTES:  # a view takes a type of ctypes for each size (benchmarks/tricks.py)
         return ctypes.string_at(address, size)
     memory = (ctypes.c_char * size).from_address(address)
     memory.owner = tensor  # type: ignore[attr-defined]

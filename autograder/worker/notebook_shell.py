@@ -54,7 +54,7 @@ class Notebook:
         #: kept from before a student's cell could put another one in its place
         self._run_cell: Callable[..., Any] = _Shell.run_cell
         _load(modules)
-        self.run("1 / 0", is_test=True)  # the first traceback takes 80 ms longer than others
+        self.run("1 / 0", is_test=True)  # the first traceback takes longer than others
 
     @property
     def operations(self) -> Mapping[str, Callable[..., Any]]:
