@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -14,10 +15,12 @@ from playwright.sync_api import Dialog, sync_playwright
 
 import autograder
 from autograder.classroom import lateness
+from autograder.escaping import for_json
 from autograder.feedback import Background, class_report, drill_down, write_report
 from autograder.feedback.statistics import discrimination, histogram, quartiles
 from autograder.operations.grades import Showing
 from autograder.records import ExerciseStatus, SubmissionStatus, Verdict
+from autograder.results.last import LastResults
 
 MakeResult = Callable[..., autograder.SubmissionResult]
 
@@ -199,3 +202,24 @@ def test_in_a_browser_a_question_leads_to_a_student_and_to_code(hostile: Path) -
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         browser.close()
     assert (len(asked), alerts) == (1, [])
+
+
+def test_a_report_keeps_of_each_submission_no_more_than_its_numbers(
+    tmp_path: Path, make_result: MakeResult
+) -> None:
+    line = for_json(make_result("ada", scores=(0, 1, 2)).to_json())
+    path, few, many = tmp_path / "results.jsonl", 100, 400
+
+    def peak(count: int) -> int:
+        lines = (line.replace('"ada"', f'"s{number:04}"') for number in range(count))
+        path.write_text("".join(f"{text}\n" for text in lines))
+        results = LastResults(path)
+        tracemalloc.start()
+        try:
+            assert class_report(results).submissions == count
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(few)  # what is made once
+    assert peak(many) - peak(few) < 1_500 * (many - few)
