@@ -1,0 +1,85 @@
+"""What a command costs before it does anything: CPU of all its processes, next to `import torch`.
+
+    .venv/bin/python benchmarks/startup.py [--repeats 7]
+
+Commands run in turn, so that a busy machine is as busy for each; the first round, which fills
+caches, does not count. Prints medians, and how often `import torch` would fit into each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.processes import adopt_orphans, cpu_of_ended
+
+ROOT = Path(__file__).resolve().parent.parent
+ASSIGNMENT, EXERCISE = "simplified_attention", "scores"
+_TORCH = "import torch"
+
+
+def main() -> None:
+    """Measures, and prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=7)
+    options = parser.parse_args()
+    adopt_orphans()
+    with tempfile.TemporaryDirectory(prefix="autograder-bench-") as place:
+        commands = _commands(Path(place))
+        took: dict[str, list[float]] = {name: [] for name in commands}
+        for number in range(options.repeats + 1):
+            for name, command in commands.items():
+                seconds = _cpu(command, Path(place))
+                if number:
+                    took[name].append(seconds)
+    medians = {name: statistics.median(seconds) for name, seconds in took.items()}
+    print(f"medians of {options.repeats}, {os.cpu_count()} cores\n")
+    print(f"{'':32}{'CPU s':>8}{'of import torch':>18}")
+    for name, seconds in medians.items():
+        print(f"{name:32}{seconds:8.2f}{seconds / medians[_TORCH]:18.2f}")
+
+
+def _commands(place: Path) -> dict[str, list[str]]:
+    """What is measured; a folder of a student, and a class of one student, stand ready."""
+    released = ROOT / "assignments" / ASSIGNMENT
+    shutil.copytree(released, place / "student" / ASSIGNMENT)
+    solution = ROOT / "solutions" / ASSIGNMENT / f"{EXERCISE}.py"
+    shutil.copy(solution, place / "student" / ASSIGNMENT)
+    shutil.copytree(
+        place / "student" / ASSIGNMENT,
+        place / "submitted" / "ada" / ASSIGNMENT,
+        ignore=lambda _, names: [name for name in names if name != solution.name],
+    )
+    own = [sys.executable, "-m", "autograder"]
+    folder, submitted = str(place / "student" / ASSIGNMENT), str(place / "submitted")
+    return {
+        "python": [sys.executable, "-c", "pass"],
+        _TORCH: [sys.executable, "-c", _TORCH],
+        "--help": [*own, "--help"],
+        "check of one exercise": [*own, "check", EXERCISE, "--folder", folder],
+        "grade of one submission": [
+            *(*own, "grade", submitted, "--no-gradebook"),
+            *("--course", str(ROOT)),
+        ],
+    }
+
+
+def _cpu(command: list[str], place: Path) -> float:
+    (place / "results.jsonl").unlink(missing_ok=True)
+    before = cpu_of_ended()
+    # as an installed package, whose code is compiled
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, env=environment)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)} failed:\n{done.stdout}\n{done.stderr}")
+    return cpu_of_ended() - before
+
+
+if __name__ == "__main__":
+    main()
