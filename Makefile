@@ -86,8 +86,8 @@ docs: setup-test ## build the site of docs/ into build/docs
 	$(SAY) "The site is build/docs/index.html"
 
 .PHONY: bench
-bench: setup-test ## time a class of different answers next to its peers, a gradebook of 5,000, and growth
-	@$(PY) benchmarks/grading.py $(BENCH)
+bench: setup-test build/otter/.ready ## time a class of different answers next to its peers, a gradebook of 5,000, and growth
+	@$(PY) benchmarks/grading.py --to docs/bench.md $(BENCH)
 	@$(PY) benchmarks/gradebook.py $(BENCH_GRADEBOOK)
 	@$(PY) benchmarks/growth.py $(BENCH_GROWTH)
 
@@ -101,6 +101,8 @@ build/otter/.ready: constraints.txt
 	@$(PY) -m venv --clear build/otter
 	@build/otter/bin/python -m pip install --quiet --disable-pip-version-check \
 		otter-grader==7.0.0 ipykernel "$$(grep '^torch==' constraints.txt)"
+	@build/otter/bin/python -m pip install --quiet --disable-pip-version-check \
+		--constraint constraints.txt --editable . einops
 	@touch $@
 
 .PHONY: term

@@ -1,12 +1,13 @@
 """Times grading: a class in which no two answers are equal, next to other ways to grade it.
 
-    .venv/bin/python benchmarks/grading.py [--students 100] [--repeats 5] [--quick]
+    .venv/bin/python benchmarks/grading.py [--students 100] [--repeats 5] [--quick] [--to FILE]
 
 Prints CPU seconds of the whole process tree for one submission more (start-up apart) and the peak
-memory of all processes (proportional set size: shared pages count once), as medians; without
-`--quick` writes them to docs/bench.md. Next to the grader: nbgrader as it is, with a kernel for
-each notebook; pytest as a process for each submission, without isolation; and the limit, all calls
-of the suite in one process, encoded and decoded as they cross to a worker.
+memory of all processes (proportional set size: shared pages count once), as medians, and what each
+way runs; writes it to a file where one is named. Next to the grader: pytest as a process for each
+submission, without isolation; the limit, all calls of the suite in one process, encoded and decoded
+as they cross to a worker; nbgrader, with a kernel for each notebook; and otter-grader. Slow ways
+get the first submissions of the same class. `--quick` leaves out notebooks, and is done once.
 """
 
 from __future__ import annotations
@@ -14,15 +15,14 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -39,20 +39,24 @@ from autograder.sandbox.replies import value_of
 from autograder.suite.local import load_module
 from autograder.worker import compiler, wire
 from benchmarks.different import write_class
+from benchmarks.peers import OTTER, NBGrader, Otter, cells, run
 from benchmarks.processes import adopt_orphans, cpu_of_ended, memory
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = "simplified_attention"
 #: of the slow ways that many are enough
 _FEW = 2
-_NBGRADER = (sys.executable, "-m", "nbgrader")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One way to grade: CPU seconds at start, of each submission, and bytes at the peak."""
+    """One way to grade, and what it runs of a submission.
+
+    CPU seconds at start and of each submission, and bytes at the peak.
+    """
 
     label: str
+    runs: str
     start: float
     each: float
     peak: float
@@ -63,7 +67,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--students", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--quick", action="store_true", help="once, without nbgrader")
+    parser.add_argument("--quick", action="store_true", help="once, without notebooks")
+    parser.add_argument("--to", type=Path, help="a file of Markdown to write the table to")
     options = parser.parse_args()
     repeats = 1 if options.quick else options.repeats
     adopt_orphans()
@@ -78,14 +83,37 @@ def main() -> None:
         ]
         ways += [partial(_pytest, folder), partial(_limit, folder)]
         if not options.quick:
-            _run([sys.executable, "-m", "autograder", "release", ASSIGNMENT], ROOT)
+            run([sys.executable, "-m", "autograder", "release", ASSIGNMENT], ROOT)
             ways += [partial(_nbgrader, folder, at_once) for at_once in (1, 2)]
+            ways.append(partial(_otter, folder))
         _ours(folder, options.students, 2)  # known mistakes are looked up once for a suite
-        rows = [_median([way() for _ in range(repeats)]) for way in ways]
-    text = _table(rows, options.students, repeats)
+        # in turn, so that what else the machine does meets all of them
+        rounds = [[way() for way in ways] for _ in range(repeats)]
+    text = _table([_median(rows) for rows in zip(*rounds, strict=True)], options.students, repeats)
     print(text)
-    if not options.quick:
-        (ROOT / "docs" / "bench.md").write_text(text, encoding="utf-8")
+    if options.to:
+        options.to.write_text(text, encoding="utf-8")
+
+
+def _few(folder: Path) -> list[Path]:
+    """The first submissions of the class."""
+    return sorted((folder / "many" / "submitted").glob(f"*/{ASSIGNMENT}"))[:_FEW]
+
+
+def _tests() -> str:
+    """What ours, and plain pytest, run."""
+    suites = [
+        exercise.hidden_suite for exercise in load_course(ROOT).assignment(ASSIGNMENT).exercises
+    ]
+    runner = collect_suites(ROOT, suites)
+    count = sum(len(runner.tests(suite, name)) for suite in suites for name in runner.points(suite))
+    return f"{count} hidden tests"
+
+
+def _notebook_tests() -> str:
+    """What graders of notebooks run."""
+    code, tests = cells(ROOT / "assignments" / ASSIGNMENT)
+    return f"3 notebooks with {code - tests} code cells, the public checks of {tests} questions"
 
 
 def _ours(folder: Path, students: int, jobs: int) -> Row:
@@ -93,26 +121,27 @@ def _ours(folder: Path, students: int, jobs: int) -> Row:
         (place / "results.jsonl").unlink(missing_ok=True)
         submitted = str(place / "submitted")
         options = ("--no-gradebook", "--jobs", str(jobs), "--course", str(ROOT))
-        _run([sys.executable, "-m", "autograder", "grade", submitted, *options], ROOT)
+        run([sys.executable, "-m", "autograder", "grade", submitted, *options], ROOT)
 
     one, _ = _measured(lambda: grade(folder / "one"))
     all_of_them, peak = _measured(lambda: grade(folder / "many"))
     each = (all_of_them - one) / (students - 1)
-    return Row(f"autograder, {jobs} job{'s' * (jobs > 1)}", one - each, each, peak)
+    label = f"autograder, {jobs} job{'s' * (jobs > 1)}"
+    return Row(label, _tests(), one - each, each, peak)
 
 
 def _pytest(folder: Path) -> Row:
     """A process of pytest for each submission, with the same tests."""
-    students = sorted((folder / "many" / "submitted").iterdir())[:_FEW]
     suites = str(ROOT / "tests" / "hidden" / ASSIGNMENT)
 
-    def run() -> None:
-        for student in students:
+    def grade() -> None:
+        for submission in _few(folder):
             command = [sys.executable, "-m", "pytest", "--quiet", suites]
-            _run([*command, "--implementation", str(student)], ROOT, 1)
+            run([*command, "--implementation", str(submission.parent)], ROOT, 1)
 
-    seconds, peak = _measured(run)
-    return Row("pytest, a process each, no isolation", 0.0, seconds / _FEW, peak)
+    seconds, peak = _measured(grade)
+    label = "pytest, a process each, no isolation"
+    return Row(label, _tests(), 0.0, seconds / len(_few(folder)), peak)
 
 
 def _limit(folder: Path) -> Row:
@@ -134,35 +163,39 @@ def _limit(folder: Path) -> Row:
                 except Exception:
                     continue  # what an answer raised
     each = (time.process_time() - start) / len(students)
-    return Row("the calls alone, in one process", 0.0, each, 0.0)
+    calls = sum(plan.batch.count for plan in plans)
+    return Row("the calls alone, in one process", f"{calls} calls, no test", 0.0, each, 0.0)
 
 
 def _nbgrader(folder: Path, at_once: int) -> Row:
-    """nbgrader's own autograde, on the released notebooks submitted as they are."""
-    places = [_nbgrader_course(folder / f"nbgrader{number}") for number in range(at_once)]
-
-    def autograde(place: Path) -> None:
-        _run([*_NBGRADER, "autograde", ASSIGNMENT], place)
-
-    with ThreadPoolExecutor(at_once) as pool:
-        seconds, peak = _measured(lambda: [*pool.map(autograde, places)])
+    """nbgrader's own autograde; so many courses at once, of the same submissions each."""
+    graders = NBGrader(folder / "nbgrader", ASSIGNMENT, _few(folder), at_once)
+    seconds, peak = _measured(graders.grade)
+    for scores in graders.scores():
+        _must_tell_apart(scores)
     how = "as it is" if at_once == 1 else f"{at_once} at once"
     label = f"nbgrader {version('nbgrader')} autograde, {how}"
-    return Row(label, 0.0, seconds / _FEW / at_once, peak)
+    each = seconds / len(_few(folder)) / at_once
+    return Row(label, _notebook_tests(), 0.0, each, peak)
 
 
-def _nbgrader_course(place: Path) -> Path:
-    """A course of nbgrader's with some submissions of the assignment."""
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir()
-    shutil.copytree(ROOT / "build" / "source" / ASSIGNMENT, place / "source" / ASSIGNMENT)
-    (place / "nbgrader_config.py").write_text("c = get_config()\nc.CourseDirectory.root = '.'\n")
-    _run([*_NBGRADER, "generate_assignment", ASSIGNMENT], place)
-    for number in range(_FEW):
-        target = place / "submitted" / f"s{number}" / ASSIGNMENT
-        shutil.copytree(place / "release" / ASSIGNMENT, target)
-        shutil.copytree(ROOT / "assignments" / ASSIGNMENT / "checks", target / "checks")
-    return place
+def _otter(folder: Path) -> Row:
+    """otter-grader's run of each notebook, without its container."""
+    grader = Otter(folder / "otter", ASSIGNMENT, _few(folder))
+    seconds, peak = _measured(grader.grade)
+    _must_tell_apart(grader.scores())
+    asked = [str(OTTER / "python"), "-c", "import otter; print(otter.__version__)"]
+    label = f"otter-grader {subprocess.check_output(asked, text=True).strip()} run, no container"
+    return Row(label, _notebook_tests(), 0.0, seconds / len(_few(folder)), peak)
+
+
+def _must_tell_apart(scores: Mapping[tuple[str, str], float]) -> None:
+    """A grader that ran nothing would be fast: of each submission one answer is wrong."""
+    failed = Counter(student for (student, _), score in scores.items() if not score)
+    if len(failed) != _FEW or set(failed.values()) != {1}:
+        raise SystemExit(
+            f"of each submission one answer is wrong, and these were said to be: {failed}"
+        )
 
 
 def _table(rows: list[Row], students: int, repeats: int) -> str:
@@ -174,33 +207,28 @@ def _table(rows: list[Row], students: int, repeats: int) -> str:
         f"`{ASSIGNMENT}`, three exercises each, of which no two are equal and one exercise in "
         f"three has a wrong answer; medians of {repeats}.",
         "",
+        f"Graders of notebooks, and pytest, get the first {_FEW} of these submissions; notebooks "
+        "hold their modules in the answer cells. Each grader of notebooks must find the wrong "
+        "answers, or there is no table: one that ran nothing would be fast.",
+        "",
         f"Python {platform.python_version()}, PyTorch {torch.__version__}, {os.cpu_count()} cores, "
         f"Linux {platform.release()}.",
         "",
-        "| | start, s | one submission more, ms | times the first row | peak, MiB |",
-        "|---|---|---|---|---|",
+        "| | runs of each | start, s | one submission more, ms | times the first row | peak, MiB |",
+        "|---|---|---|---|---|---|",
     ]
     lines += [
-        f"| {row.label} | {row.start:.1f} | {row.each * 1000:.0f} | {row.each / ours:.1f} | "
+        f"| {row.label} | {row.runs} | {row.start:.1f} | {row.each * 1000:.0f} | "
+        + f"{row.each / ours:.1f} | "
         + (f"{row.peak / 2**20:.0f} |" if row.peak else "- |")
         for row in rows
     ]
     return "\n".join(lines) + "\n"
 
 
-def _median(rows: list[Row]) -> Row:
+def _median(rows: Sequence[Row]) -> Row:
     middle = [statistics.median(getattr(r, n) for r in rows) for n in ("start", "each", "peak")]
-    return Row(rows[0].label, *middle)
-
-
-def _run(command: list[str], folder: Path, allowed: int = 0) -> None:
-    # nbgrader starts `alembic` by its name
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, env={**os.environ, "PATH": path}
-    )
-    if done.returncode not in (0, allowed):
-        raise SystemExit(f"{' '.join(command)} failed:\n{done.stdout}\n{done.stderr}")
+    return Row(rows[0].label, rows[0].runs, *middle)
 
 
 def _measured(work: Callable[[], object]) -> tuple[float, float]:

@@ -1,25 +1,42 @@
 """The same submissions, given to graders that run notebooks: nbgrader as it is, and otter-grader.
 
 A submission becomes the released notebooks with its modules in their answer cells. Both graders run
-a notebook from its first cell to its last, and then, or among these, one `check(...)` for each
-question: the public checks, for hidden tests would have to lie open in the notebook's process.
+a notebook from its first cell to its last, with one test for each question: that its public checks
+pass. Hidden tests would have to lie open in the process of the notebook, and our `check` gives no
+points to nbgrader, so the tests stand in the place of the released `check(...)`.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 OTTER = ROOT / "build" / "otter" / "bin"
 _NBGRADER = (sys.executable, "-m", "nbgrader")
+
+_TEST = """\
+from pathlib import Path
+from autograder.student.notebook import check_namespace
+result = check_namespace("{question}", globals(), Path.cwd())
+assert result.standing == "passed", result
+"""
+_SCORES = """
+    select submitted_assignment.student_id, base_cell.name, grade.auto_score
+    from submitted_assignment
+    join submitted_notebook on submitted_notebook.assignment_id = submitted_assignment.id
+    join grade on grade.notebook_id = submitted_notebook.id
+    join base_cell on base_cell.id = grade.cell_id"""
 
 Notebook = dict[str, Any]
 
@@ -36,30 +53,41 @@ def run(command: Sequence[str | Path], folder: Path, allowed: int = 0) -> None:
         raise SystemExit(f"{words} failed:\n{done.stdout}\n{done.stderr}")
 
 
-def answered(assignment: str, submission: Path) -> Mapping[str, Notebook]:
-    """The released notebooks with the modules of a submission, by the exercise's name."""
-    return {
-        path.stem: _answered(path, (submission / f"{path.stem}.py").read_text(encoding="utf-8"))
-        for path in sorted((ROOT / "assignments" / assignment).glob("*.ipynb"))
-    }
+def with_tests(folder: Path) -> Mapping[str, Notebook]:
+    """The notebooks of a folder, by name, in which the tests are ours."""
+    found: dict[str, Notebook] = {}
+    for path in sorted(folder.glob("*.ipynb")):
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        for cell in notebook["cells"]:
+            if _mark(cell, "grade"):
+                (call,) = ast.parse("".join(cell["source"])).body  # check("name")
+                question = ast.literal_eval(call.value.args[0])  # type: ignore[attr-defined]
+                cell["source"] = _TEST.format(question=question)
+        found[path.stem] = notebook
+    return found
 
 
-def _answered(path: Path, module: str) -> Notebook:
-    """A released notebook with a module in its first answer cell, and none in the others."""
-    notebook: Notebook = json.loads(path.read_text(encoding="utf-8"))
-    left = module
-    for cell in notebook["cells"]:
-        if _mark(cell, "solution"):
-            cell["source"], left = left or "# answered above", ""
-    return notebook
+def answered(released: Path, submission: Path) -> Mapping[str, Notebook]:
+    """The notebooks of `with_tests` with the modules of a submission.
+
+    A module stands in the first answer cell; in the others there is nothing left to say.
+    """
+    found = with_tests(released)
+    for name, notebook in found.items():
+        left = (submission / f"{name}.py").read_text(encoding="utf-8")
+        for cell in notebook["cells"]:
+            if _mark(cell, "solution"):
+                cell["source"], left = left or "# answered above", ""
+    return found
 
 
 def _mark(cell: Mapping[str, Any], name: str) -> bool:
     return bool(cell["metadata"].get("nbgrader", {}).get(name))
 
 
-def cells(notebooks: Iterable[Notebook]) -> tuple[int, int]:
-    """How many code cells notebooks have, and how many of these are checks."""
+def cells(released: Path) -> tuple[int, int]:
+    """How many code cells the notebooks of an assignment have, and how many of these are tests."""
+    notebooks = with_tests(released).values()
     code = [c for notebook in notebooks for c in notebook["cells"] if c["cell_type"] == "code"]
     return len(code), sum(_mark(cell, "grade") for cell in code)
 
@@ -76,14 +104,21 @@ class NBGrader:
     def _write(self, course: Path, submissions: Sequence[Path]) -> None:
         name = self._assignment
         shutil.rmtree(course, ignore_errors=True)
-        shutil.copytree(ROOT / "build" / "source" / name, course / "source" / name)
+        _write_all(with_tests(ROOT / "build" / "source" / name), course / "source" / name)
         settings = "c = get_config()\nc.CourseDirectory.root = '.'\n"
         (course / "nbgrader_config.py").write_text(settings)
         run([*_NBGRADER, "generate_assignment", name], course)
         for submission in submissions:
             target = course / "submitted" / submission.parent.name / name
             shutil.copytree(ROOT / "assignments" / name / "checks", target / "checks")
-            _write_all(answered(name, submission), target)
+            _write_all(answered(ROOT / "assignments" / name, submission), target)
+
+    def scores(self) -> Iterator[dict[tuple[str, str], float]]:
+        """Of each course the points by student and test."""
+        for course in self._courses:
+            with closing(sqlite3.connect(course / "gradebook.db")) as database:
+                found = database.execute(_SCORES).fetchall()
+            yield {(student, test): score for student, test, score in found}
 
     def grade(self) -> None:
         """Runs `nbgrader autograde` in each course, all at once."""
@@ -104,21 +139,21 @@ class Otter:
         for exercise in self._exercises:
             self._generate(released, exercise)
         for submission in submissions:
-            notebooks = answered(assignment, submission)
+            notebooks = answered(released, submission)
             for notebook in notebooks.values():  # otter has its tests in files
                 notebook["cells"] = [c for c in notebook["cells"] if not _mark(c, "grade")]
             _write_all(notebooks, place / submission.parent.name)
 
     def _generate(self, released: Path, exercise: str) -> None:
         """The `autograder.zip` of a notebook: the checks of its questions as otter's tests."""
-        notebook = json.loads((released / f"{exercise}.ipynb").read_text(encoding="utf-8"))
         folder = self._place / exercise
         (folder / "tests").mkdir(parents=True)
         shutil.copytree(released / "checks", folder / "checks")
-        for cell in notebook["cells"]:
+        for cell in with_tests(released)[exercise]["cells"]:
             if _mark(cell, "grade"):
-                name, source = cell["metadata"]["nbgrader"]["grade_id"], "".join(cell["source"])
-                case = {"code": f">>> _ = {source}\n", "hidden": True, "locked": False}
+                name = cell["metadata"]["nbgrader"]["grade_id"]
+                code = "".join(f">>> {line}\n" for line in cell["source"].splitlines())
+                case = {"code": code, "hidden": True, "locked": False}
                 suite = {"cases": [case], "type": "doctest"}
                 test = {"name": name, "points": 1, "suites": [suite]}
                 text = f"OK_FORMAT = True\ntest = {test!r}\n"
@@ -126,6 +161,16 @@ class Otter:
         checks = sorted(path.relative_to(folder) for path in folder.glob("checks/*"))
         generate = ["generate", "-t", "tests", "-o", "autograder.zip"]
         run([OTTER / "otter", *generate, *checks], folder)
+
+    def scores(self) -> dict[tuple[str, str], float]:
+        """The points, of 1, by student and test."""
+        return {
+            (student, test["name"]): test["score"]
+            for student in self._submissions
+            for path in (self._place / student).glob("*-results/results.json")
+            for test in json.loads(path.read_text(encoding="utf-8"))["tests"]
+            if "score" in test
+        }
 
     def grade(self) -> None:
         """Runs `otter run`, without its container, for each notebook after the other."""
