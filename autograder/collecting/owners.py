@@ -16,6 +16,7 @@ _AROUND = frozenset({"submitted", "submissions", "abgaben", "download", "downloa
 _DEEPEST = 3
 
 NOBODY = "no student's name in its path"
+_READ = "it was read: it says whose each submission is, and its time"
 UNCLEAR = "of which assignment is it? say --assignment"
 
 
@@ -102,7 +103,9 @@ class Layout:
         while len(raw) > 1 and raw[0].lower() in _AROUND:
             del raw[0]
         parts = [unicodedata.normalize("NFC", part).strip() for part in raw]
-        if not parts or METADATA in parts[:1]:
+        if METADATA in parts[:1]:
+            return _READ if self._metadata else NOBODY
+        if not parts:
             return NOBODY
         if self._metadata:
             owners = self._metadata.get(parts[0], ())

@@ -196,6 +196,7 @@ def test_gradescope_says_who_submitted_together_and_when(
     assert there()[f"ada@uni.example/{SIMPLE}/timestamp.txt"] == b"2026-03-01 22:59:58 UTC\n"
     assert there()[f"zoe@uni.example/{SIMPLE}/timestamp.txt"] == b"2026-03-02 18:00:00 UTC\n"
     assert "not in submission_metadata" in reasons(report)[f"{EXPORT}submission_1003/softmax.py"]
+    assert "it was read" in reasons(report)[f"{EXPORT}submission_metadata.yml"]
     assert read_origins(tmp_path / "course")["ada@uni.example", SIMPLE].time_from == "Gradescope"
 
 
