@@ -73,7 +73,8 @@ def message(call: str, text: str, step: str, told: str = "") -> str:
 
     `step` begins with its kind: `likely: ...`, `next step: ...`, `remember: ...`.
     """
-    first = f"{told[:1].upper()}{told[1:]}.\n" if told else ""
+    end = "" if told.endswith("?") else "."
+    first = f"{told[:1].upper()}{told[1:]}{end}\n" if told else ""
     return f"{first}{call}:\n{text}" + (f"\n{step}" if step else "")
 
 
