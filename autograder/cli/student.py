@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import gc
 import importlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,21 @@ def _loading() -> Iterator[None]:
         gc.enable()
 
 
+@contextlib.contextmanager
+def _document_alone(is_asked: bool) -> Iterator[None]:
+    """What programs print that an answer starts goes to stderr, where stdout gets a document."""
+    if not is_asked:
+        yield
+        return
+    stdout = os.dup(1)
+    try:
+        os.dup2(2, 1)
+        yield
+    finally:
+        os.dup2(stdout, 1)
+        os.close(stdout)
+
+
 @click.command()
 @click.argument("names", nargs=-1, metavar="[EXERCISE or QUESTION]...")
 @click.option("--trace", is_flag=True, help="Show the shapes in each line of a failing call.")
@@ -57,7 +73,8 @@ def check(names: tuple[str, ...], trace: bool, plain: bool, folder: Path, as_jso
     with _loading():
         from ..student import afterwards, check_folder, trace_folder
 
-    results = check_folder(folder, names)
+    with _document_alone(as_json):
+        results = check_folder(folder, names)
     if as_json:
         emit([dataclasses.asdict(result) for result in results])
         return _code(results)
@@ -144,7 +161,8 @@ def status(plain: bool, folder: Path, as_json: bool) -> int:
     with _loading():
         from ..student import status as progress_of
 
-    progress = progress_of(folder)
+    with _document_alone(as_json):
+        progress = progress_of(folder)
     if as_json:
         emit(dataclasses.asdict(progress))
     else:

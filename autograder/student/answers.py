@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SubmissionError
+from ..records import Limits
 from ..submission import is_unanswered, module_of_notebook
 from ..submission.text import decoded
 from .advice import Context, advice, said_by
@@ -20,6 +21,13 @@ from .output import Printed, quiet
 from .places import places_of
 from .sources import locator
 from .unfinished import unfinished
+
+#: what code may print while it is graded, unless its assignment says otherwise
+_MOST_PRINTED = Limits().output_bytes
+_TOO_LONG = (
+    f"{{}} prints more than {_MOST_PRINTED} characters while it is loaded: that ends it when it is "
+    "graded\nlikely: a `print` inside a loop: take it out"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +99,8 @@ def execute(answer: Answer, exercises: tuple[str, ...] = ()) -> Executed:
         return _stopped(answer, error, module, printed, exercises)
     finally:
         sys.modules.pop(name, None)
-    return Executed(vars(module), printed.text)
+    problem = _TOO_LONG.format(answer.path.name) if printed.length > _MOST_PRINTED else ""
+    return Executed(vars(module), printed.text, problem)
 
 
 def _stopped(

@@ -28,7 +28,7 @@ from .sources import locator
 from .unfinished import unfinished
 
 _DOES_NOT_COUNT = (
-    "right, but the file stops at the error above: as it is, no answer in it gets points"
+    "right, but as the file is, no answer in it gets points: fix what is said above first"
 )
 
 

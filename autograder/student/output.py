@@ -19,6 +19,8 @@ class Printed(io.TextIOBase):
     def __init__(self, limit: int = PRINTED_CHARACTERS) -> None:
         self._limit = limit
         self.text = ""
+        #: characters of all that was written
+        self.length = 0
 
     def start(self) -> None:
         """Forgets what was written."""
@@ -28,6 +30,7 @@ class Printed(io.TextIOBase):
         return True
 
     def write(self, text: str) -> int:
+        self.length += len(text)
         room = self._limit - len(self.text)
         if room > 0 and self.text.count("\n") < PRINTED_LINES:
             kept = "".join(text[:room].splitlines(keepends=True)[:PRINTED_LINES])

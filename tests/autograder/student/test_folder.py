@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from autograder.cli import cli
 from autograder.errors import GraderError, UserError
 from autograder.student import CheckedQuestion, Standing, check_folder, status
 
@@ -191,6 +193,15 @@ def test_what_an_answer_prints_is_kept_short(folder: Path) -> None:
     assert result.standing is Standing.PASSED
     assert result.printed.startswith("yyy")
     assert len(result.printed) < 2100
+
+
+def test_the_document_stands_alone_whatever_an_answer_starts(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "halves.py").write_text("import os\nos.write(1, b'noise')\n")
+    done = CliRunner().invoke(cli, ["check", "halves", "--json", "--folder", str(folder)])
+    assert [exercise["exercise"] for exercise in json.loads(done.stdout)] == ["halves"]
+    assert capfd.readouterr() == ("", "noise")
 
 
 def test_a_students_pytest_settings_change_nothing(
