@@ -139,7 +139,7 @@ class additive_minimum_and_einsum(_Layers):
         return self.out_proj(torch.einsum("bhts,bshd->bthd", scores.softmax(-1), v).flatten(2))
 
 
-@alternative("CrossAttention")
+@alternative("CrossAttention", is_usual=True)
 class torch_function(_Layers):
     def forward(self, x, context, key_padding_mask=None):
         q, k, v = (

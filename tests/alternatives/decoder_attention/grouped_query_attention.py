@@ -108,7 +108,7 @@ class head_by_head_without_a_mask(_Layers):
         return self.out_proj(torch.cat(results, dim=-1))
 
 
-@alternative("GroupedQueryAttention")
+@alternative("GroupedQueryAttention", is_usual=True)
 class torch_function_with_repeated_heads(_Layers):
     def forward(self, x):
         heads, kv_heads, size = self.sizes

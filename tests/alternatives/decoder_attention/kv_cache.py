@@ -214,7 +214,7 @@ class Layers(nn.Module):
         return x.reshape(*x.shape[:2], self.num_heads, -1).permute(0, 2, 1, 3)
 
 
-@alternative("CachedAttention")
+@alternative("CachedAttention", is_usual=True)
 class TorchsAttention(Layers):
     def forward(self, x, past=None):
         old = past[0].size(2) if past is not None else 0

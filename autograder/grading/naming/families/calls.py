@@ -10,6 +10,7 @@ from itertools import combinations
 from .expressions import Scope
 
 OVERFLOWS = "exponentials are taken of scores as they come: of large ones they are infinite"
+OTHER_WAY_ROUND = "the mask is the other way round"
 SLICE = "a slice is too long or too short"
 _LARGER = "the larger of two is taken where they should be put together"
 _LOGARITHMS = "logarithms are added where the numbers that they stand for should be"
@@ -45,6 +46,7 @@ _KEYWORDS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     "Linear": (
         ("bias", "a layer has no bias that should have one", ("False",)),
         ("bias", "a layer has a bias that nobody asked for", ("True",)),
+        ("bias", "a switch for other layers decides on the bias of one", ("qkv_bias",)),
     ),
     "LayerNorm": (
         ("eps", "the norm has another eps than the one asked for", ("1e-3", "1e-6", "1e-12")),
@@ -53,6 +55,24 @@ _KEYWORDS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         ("dtype", "numbers have another dtype than asked for", ("torch.int32", "torch.float32")),
     ),
 }
+_SQUARE = "torch.ones(({q}).shape[-2], ({k}).shape[-2], dtype=torch.bool)"
+#: of torch's attention: other keywords, and what they do; a mask is True where a token is seen
+_OF_ATTENTION: tuple[tuple[str, str], ...] = (
+    ("", "the mask has no effect"),
+    ("attn_mask=~({m})", OTHER_WAY_ROUND),
+    ("attn_mask=({m}).mT", "rows and columns of the mask are swapped"),
+    ("is_causal=True", "the future is hidden, which nobody asked for"),
+    (f"attn_mask={_SQUARE}.triu(1)", OTHER_WAY_ROUND),
+    (f"attn_mask={_SQUARE}.triu()", "the past is hidden in place of the future"),
+    (f"attn_mask={_SQUARE}.tril(-1)", "a token does not see itself"),
+    (f"attn_mask={_SQUARE}.tril(1)", "a token sees the next one"),
+    ("{rest}, scale=1.0", "the scores are not scaled"),
+    ("{rest}, scale=1 / ({q}).shape[-1]", "the scores are divided by a size, not by its root"),
+    *(
+        (f"{{rest}}, dropout_p={p}", "dropout is applied that nobody asked for")
+        for p in (0.1, 0.2, 0.5)
+    ),
+)
 #: which rounds of a loop are made
 _ROUNDS = {
     ":1": "a loop makes its first round only",
@@ -79,6 +99,8 @@ def of_call(node: ast.Call, called: str) -> Iterator[tuple[str, str]]:
             yield text, "what should not train is a parameter"
     for part, words in _ROUNDS.items() if called == "range" else ():
         yield f"list({ast.unparse(node)})[{part}]", words
+    if called == "scaled_dot_product_attention":
+        yield from _of_attention(node)
     if called in ("tril", "triu") and isinstance(node.func, ast.Attribute):
         yield from _diagonals(node, called)
 
@@ -104,6 +126,19 @@ def _others(node: ast.Call, called: str) -> Iterator[tuple[str, str]]:
                 (f"{function}({left}) + {right}", words),
                 (f"{left} + {function}({right})", words),
             )
+
+
+def _of_attention(node: ast.Call) -> Iterator[tuple[str, str]]:
+    """Torch's attention with another mask, scale or dropout."""
+    mask = next((ast.unparse(k.value) for k in node.keywords if k.arg == "attn_mask"), "")
+    rest, given = ", ".join(map(ast.unparse, node.keywords)), ", ".join(map(ast.unparse, node.args))
+    if len(node.args) < 2 or any(isinstance(arg, ast.Starred) for arg in node.args):
+        return
+    parts = {"q": ast.unparse(node.args[0]), "k": ast.unparse(node.args[1]), "m": mask}
+    for text, words in _OF_ATTENTION:
+        if mask or "{m}" not in text:
+            others = text.format(rest=rest, **parts).lstrip(", ")
+            yield f"{ast.unparse(node.func)}({given}, {others})", words
 
 
 def _is_layer(node: ast.expr) -> bool:

@@ -43,6 +43,8 @@ def of_arguments(function: ast.FunctionDef) -> Iterator[Change]:
         name = argument.arg
         if default is not None:
             yield _beginning(function, name, ast.unparse(default)), f"{name} has no effect"
+            if ast.unparse(default) == "None" and function.args.args[0].arg == "self":
+                yield _remembering(function, name), f"the module keeps the {name} from call to call"
         elif _is_a(argument, "float"):
             yield _beginning(function, name, "0.0"), f"{name} has no effect"
         elif _is_a(argument, "int"):
@@ -135,6 +137,20 @@ def _around(
     given = [before.format(a=name) if name in tensors else name for name in names]
     result = after.format(r=f"_inner({', '.join(given)})", first=tensors[0])
     outer.body = [inner, *ast.parse(f"return {result}").body]
+    return outer
+
+
+def _remembering(function: ast.FunctionDef, name: str) -> ast.FunctionDef:
+    """A method that keeps the last of its results, for calls that give it none."""
+    inner, outer = copy.copy(function), copy.copy(function)
+    inner.name = "_inner"
+    text = f"""
+{name} = getattr(self, "_kept", None) if {name} is None else {name}
+_found = _inner({", ".join(arg.arg for arg in function.args.args)})
+self._kept = _found[-1]
+return _found
+"""
+    outer.body = [inner, *ast.parse(text).body]
     return outer
 
 

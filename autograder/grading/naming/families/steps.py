@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from itertools import permutations
 
-from .calls import of_call, of_tuple, of_whole
+from .calls import OTHER_WAY_ROUND, of_call, of_tuple, of_whole
 from .expressions import Scope
 from .tables import OF_MASK, OF_SCALE, OF_SOFTMAX, OPERATOR_WORDS, RETURNED, WRAPPED
 
@@ -18,6 +18,10 @@ _REDUCTIONS = (
     *("sum", "mean", "var", "std", "amax", "max", "cat", "stack", "repeat_interleave"),
     *("logsumexp", "chunk"),
 )
+
+
+#: of a step that hangs on the mode
+WHEN = {"": "in training", "not ": "in evaluation"}
 
 
 def steps(node: ast.AST, scope: Scope) -> Iterator[Change]:
@@ -68,6 +72,14 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[tuple[str, str]]:
         if called == "softmax" and node.args:
             yield from _filled(OF_SOFTMAX, a=ast.unparse(node.args[0]))
             yield from _divided_afterwards(node.args[0])
+        if called in ("masked_fill", "dropout") and isinstance(node.func, ast.Attribute):
+            step = ast.unparse(node)
+            kept = node.args[0] if ast.unparse(node.func).startswith("self.") else node.func.value
+            for when in ("", "not ") if scope.attributes else ():
+                yield (
+                    f"({step}) if {when}self.training else ({ast.unparse(kept)})",
+                    f"{called} is applied {WHEN[when]} only",
+                )
         if called == "masked_fill" and isinstance(node.func, ast.Attribute):
             parts = {"s": ast.unparse(node.func.value), "m": ast.unparse(node.args[0])}
             yield from _filled(OF_MASK, **parts)
@@ -76,6 +88,8 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[tuple[str, str]]:
         if called == "relu" and node.args:
             yield f"torch.nn.functional.gelu({ast.unparse(node.args[0])})", "GELU, not ReLU"
             yield f"torch.nn.functional.leaky_relu({ast.unparse(node.args[0])})", "a leaky ReLU"
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+        yield ast.unparse(node.operand), OTHER_WAY_ROUND
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         yield from _scaled(node, scope)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .calls import OVERFLOWS, SLICE
+from .calls import OTHER_WAY_ROUND, OVERFLOWS, SLICE
 
 CUT = "the gradient ends on the way: the result can't train what it comes from"
 SINGLE = "something is made float32, whatever dtype is asked for"
@@ -104,6 +104,7 @@ RETURNED: tuple[tuple[str, str], ...] = (
 ANY_STEP_WORDS = frozenset(words for _, words in (*WRAPPED, *RETURNED)) - {CUT, SINGLE, FUTURE}
 OF_SOFTMAX: tuple[tuple[str, str], ...] = (
     *((f"torch.softmax({{a}}, {dim})", AXIS) for dim in (-1, -2, -3, 0, 1, 2)),
+    ("torch.nn.functional.softmax({a})", AXIS),
     ("torch.softmax(({a}).flatten(), 0).view(({a}).shape)", "one softmax runs over all scores"),
     ("torch.log_softmax({a}, -1)", "the logarithm of the weights is used"),
     ("torch.sigmoid({a})", "a sigmoid takes the place of softmax"),
@@ -138,7 +139,7 @@ OF_MASK: tuple[tuple[str, str], ...] = (
     ("({s}).masked_fill(({m}).flip(-1), -torch.inf)", "the mask is turned round"),
     ("({s}).masked_fill({m}, ({s}).min().item())", FILL),
     ("({s}).masked_fill({m}, float('inf'))", "masked scores get plus infinity, not minus"),
-    ("({s}).masked_fill(~({m}), -torch.inf)", "the mask is the other way round"),
+    ("({s}).masked_fill(~({m}), -torch.inf)", OTHER_WAY_ROUND),
     ("({s}).masked_fill(({m}).mT, -torch.inf)", "the past is hidden in place of the future"),
     ("({s}) + ({m}).to(({s}).dtype) * -torch.inf", "0 times minus infinity makes nan of scores"),
     ("({s}) * ({m}) * -torch.inf", "0 times minus infinity makes nan of scores"),
