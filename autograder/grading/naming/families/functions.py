@@ -43,7 +43,7 @@ def of_arguments(function: ast.FunctionDef) -> Iterator[Change]:
         name = argument.arg
         if default is not None:
             yield _beginning(function, name, ast.unparse(default)), f"{name} has no effect"
-            if ast.unparse(default) == "None" and function.args.args[0].arg == "self":
+            if ast.unparse(default) == "None" and _returns_several(function):
                 yield _remembering(function, name), f"the module keeps the {name} from call to call"
         elif _is_a(argument, "float"):
             yield _beginning(function, name, "0.0"), f"{name} has no effect"
@@ -152,6 +152,12 @@ return _found
 """
     outer.body = [inner, *ast.parse(text).body]
     return outer
+
+
+def _returns_several(method: ast.FunctionDef) -> bool:
+    """Whether it is one of a class, and hands back a tuple."""
+    returns = "" if method.returns is None else ast.unparse(method.returns)
+    return method.args.args[0].arg == "self" and returns.startswith("tuple")
 
 
 def _at(tree: ast.AST, place: Place) -> ast.expr:

@@ -273,6 +273,48 @@ def test_a_step_may_stand_elsewhere_and_an_argument_may_not_count(
     assert words in {m.name for m in found if _gives(m.answer(), (x, 2, 5.0), means(x))}
 
 
+_ATTENTION = """
+import torch
+class Module(torch.nn.Module):
+    def forward(self, x: torch.Tensor, past: torch.Tensor | None = None) -> tuple:
+        ### BEGIN SOLUTION
+        seen = ~torch.ones(3, 3, dtype=torch.bool).triu(1)
+        kept = x if past is None else past + x
+        return torch.nn.functional.scaled_dot_product_attention(x, kept, x, attn_mask=seen), kept
+        ### END SOLUTION
+"""
+
+
+_ATTEND = torch.nn.functional.scaled_dot_product_attention
+
+
+@pytest.mark.parametrize(
+    ("words", "means"),
+    [
+        (
+            "the_mask_is_the_other_way_round",
+            lambda x: _ATTEND(x, x, x, attn_mask=torch.ones(3, 3).triu(1) > 0),
+        ),
+        ("the_mask_has_no_effect", lambda x: _ATTEND(x, x, x)),
+        ("the_scores_are_not_scaled", lambda x: _ATTEND(x * 5**0.5, x, x, is_causal=True)),
+        ("the_module_keeps_the_past_from_call_to_call", lambda x: x + x),
+    ],
+)
+def test_torchs_own_attention_has_families_and_a_module_may_remember(
+    tmp_path: Path, words: str, means: Any
+) -> None:
+    solution, x = tmp_path / "solution.py", torch.randn(1, 3, 5)
+    solution.write_text(_ATTENTION)
+    found = []
+    for member in members(solution, "Module", {"torch": torch}):
+        make = member.answer() if member.name == words else None
+        if make is not None:
+            module = make()
+            module(x)
+            found += module(x)
+    assert any(torch.allclose(value, means(x), equal_nan=True) for value in found)
+
+
 def _gives(answer: Any, args: Sequence[Any], expected: torch.Tensor) -> bool:
     try:
         value = answer(*args)
