@@ -26,6 +26,7 @@ STEPS = ("likely: ", "next step: ", "remember: ")
 
 _NO_RETURN = "end the function with `return` and the result"
 _NOT_A_TENSOR = "return what the docstring says, and nothing else with it"
+_LIST = "make one tensor of the list with `torch.stack`; let its items be tensors, not numbers"
 _SHAPE = "write the shape next to each line, and compare the last one with the docstring's"
 _DTYPE = "what you make yourself (`torch.zeros`, `torch.tensor`) gets the dtype of the input"
 _GRADIENT_CUT = (
@@ -92,7 +93,7 @@ def _step(got: Any, expected: Any) -> str:
     if not isinstance(expected, torch.Tensor):
         return ""
     if not isinstance(got, torch.Tensor):
-        return f"next step: {_NOT_A_TENSOR}"
+        return f"next step: {_LIST if isinstance(got, list) else _NOT_A_TENSOR}"
     if got.shape != expected.shape:
         return f"next step: {_SHAPE}"
     if got.dtype != expected.dtype and expected.is_floating_point():

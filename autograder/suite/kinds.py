@@ -15,6 +15,8 @@ def of_kind(got: Any) -> str:
         return "two tensors came back, values and indices, as `max` gives them"
     if isinstance(got, tuple) and len(got) == 1:
         return "a tuple came back: is there a comma behind the result?"
-    if isinstance(got, tuple | list) and any(isinstance(item, torch.Tensor) for item in got):
+    if isinstance(got, list):
+        return "a list came back, and one tensor is asked for"
+    if isinstance(got, tuple) and any(isinstance(item, torch.Tensor) for item in got):
         return f"{len(got)} things came back, and one tensor is asked for"
     return f"a value of the type `{type(got).__name__}` came back, and a tensor is asked for"
