@@ -20,8 +20,9 @@ _REDUCTIONS = (
 )
 
 
-#: of a step that hangs on the mode
-WHEN = {"": "in training", "not ": "in evaluation"}
+#: steps that may hang on the mode, and its words
+_ON_MODE = {"masked_fill": "the mask", "dropout": "dropout"}
+_WHEN = {"": "in training", "not ": "in evaluation"}
 
 
 def steps(node: ast.AST, scope: Scope) -> Iterator[Change]:
@@ -72,13 +73,13 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[tuple[str, str]]:
         if called == "softmax" and node.args:
             yield from _filled(OF_SOFTMAX, a=ast.unparse(node.args[0]))
             yield from _divided_afterwards(node.args[0])
-        if called in ("masked_fill", "dropout") and isinstance(node.func, ast.Attribute):
+        if called in _ON_MODE and isinstance(node.func, ast.Attribute):
             step = ast.unparse(node)
             kept = node.args[0] if ast.unparse(node.func).startswith("self.") else node.func.value
             for when in ("", "not ") if scope.attributes else ():
                 yield (
                     f"({step}) if {when}self.training else ({ast.unparse(kept)})",
-                    f"{called} is applied {WHEN[when]} only",
+                    f"{_ON_MODE[called]} is applied {_WHEN[when]} only",
                 )
         if called == "masked_fill" and isinstance(node.func, ast.Attribute):
             parts = {"s": ast.unparse(node.func.value), "m": ast.unparse(node.args[0])}
