@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import torch
 
 from ..draw import Draw
-from .inputs import LEADING, Input, Made, Rate, Sizes, Tensor
+from .bounds import shorter, thin
+from .inputs import LEADING, Input, Made, Rate, Sizes, Tensor, letters_of
 
 #: traits with a generated test
 LAYOUT, SIZE, CALLS, GRADIENTS = "any memory layout", "any size", "call after call", "gradients"
@@ -30,8 +31,9 @@ _LARGEST_VECTOR = 67
 #: leading dimensions that are tried in turn, with one in every place; of five dimensions; all one
 _LEADS: tuple[tuple[int, ...], ...] = ((), (1, 3), (3, 1))
 _FIVE, _ONES = (2, 1, 3, 2), (1, 1)
-#: a tensor has no more numbers than this where its longest side alone does not make it larger
-_MOST_NUMBERS = 1 << 17
+#: steps of a call in loops over every number: each takes 10 us, with gradients 70 us, and a
+#: question has 10 s for all of its calls
+MOST_STEPS, MOST_WITH_GRADIENTS = 20_000, 5_000
 #: how many samples, and the largest size, of sizes in the middle
 _SAMPLES, _MIDDLE = 5, 24
 
@@ -52,8 +54,10 @@ class Traits:
     shape is a size; `sizes`, `smallest` and `largest` say what it is and becomes where that is not
     the usual, and a letter in `fixed` stays as it is. Values are compared after `after`, in `dtype`
     where nothing else is asked for; `weights` fills a layer. `factors` multiply the numbers of the
-    tensor arguments, in their order, once: large ones, and moderate results. With `judged`, only
-    gradients to the arguments at these places are. `likely` replaces the likely cause that a
+    tensor arguments, in their order, once: large ones, and moderate results. `loops` counts the
+    steps of the plainest right answer, in letters (`T*T*d`): calls are not larger than what ends in
+    time; of a function every letter once where nothing is said, of a class nothing. With `judged`,
+    only gradients to the arguments at these places are. `likely` replaces the likely cause that a
     trait's failure tells. `own` names, by trait, a test of the suite that shows it; `without` says
     why there is none.
     """
@@ -66,6 +70,7 @@ class Traits:
     largest: Mapping[str, int] = field(default_factory=dict)
     fixed: Sequence[str] = ()
     factors: Sequence[float] = ()
+    loops: str = ""
     judged: Sequence[int] | None = None
     dtype: torch.dtype = torch.float32
     weights: Weights = moderate
@@ -129,12 +134,36 @@ class Traits:
         extremes = self.extremes(letters) if letters else [{}]
         leads = self._leads() if self.has_leading else ((),)
         calls = [
-            self.thin(base.but(extremes[i % len(extremes)], leads[i % len(leads)]))
+            self.extreme(base, extremes[i % len(extremes)], leads[i % len(leads)])
             for i in range(max(len(extremes), len(leads)))
         ]
         if self.has_leading:
             calls.append(base.but({}, self.five()))
-        return [*calls, base.but({x: self.smallest.get(x, 1) for x in letters}, _ONES)]
+        return [*calls, base.but(self._least(letters), _ONES)]
+
+    def again(self) -> list[Sizes]:
+        """The calls of `varied` that may come twice: not slow in plain loops, nor very long."""
+        calls = self.varied(self.call_letters(), self.usual())
+        return [
+            sizes
+            for sizes in calls
+            if max(self.steps(sizes), *sizes.letters.values()) < MOST_STEPS // 2
+        ]
+
+    def extreme(
+        self,
+        base: Sizes,
+        letters: Mapping[str, int],
+        leading: tuple[int, ...],
+        most: int = MOST_STEPS,
+    ) -> Sizes:
+        """These sizes and leading dimensions; all others 1, where a call would take too long."""
+        leading = leading if self.has_leading else ()
+        sizes = base.but(letters, leading)
+        if self.steps(sizes) > most:
+            small = self._least([x for x in self.call_letters() if x not in letters])
+            sizes = sizes.but(small, (1,) * len(leading))
+        return self._bounded(sizes, self.call_letters(), most)
 
     def five(self) -> tuple[int, ...]:
         """The leading dimensions with which a tensor has five; few where none are allowed."""
@@ -145,7 +174,7 @@ class Traits:
         last = (self._largest("T"),) if self._least_dimensions() == 1 else (2,)
         return (*_LEADS, last)
 
-    def middling(self, draw: Draw) -> Sizes:
+    def middling(self, draw: Draw, most: int = MOST_STEPS) -> Sizes:
         """Sizes that nobody can know before: none small, none large, of five samples.
 
         Where there are no samples they are twice as large.
@@ -155,7 +184,7 @@ class Traits:
         drawn = {x: self._drawn(x, draw, times) for x in letters}
         vectors = self.has_leading and self._least_dimensions() == 1
         leading = (_SAMPLES, self._drawn("T", draw, 1)) if vectors else (_SAMPLES,)
-        return self.usual(leading).but(drawn)
+        return self._bounded(self.usual(leading).but(drawn), self.call_letters(), most)
 
     def _drawn(self, letter: str, draw: Draw, times: int) -> int:
         if letter == "B":
@@ -163,22 +192,44 @@ class Traits:
         high = max(1, min(_MIDDLE, 3 * self._largest(letter) // 8) * times)
         return draw.integer(max(1, 3 * high // 4), high)
 
-    def all_large(self) -> Sizes:
+    def all_large(self, base: Sizes | None = None, most: int = MOST_STEPS) -> Sizes:
         """Everything that may be long at its longest, in one sample."""
-        letters = self.call_letters()
-        large = {x: self._largest(x) for x in letters}
-        return self.thin(
-            self.usual().but({x: n if n >= _LARGEST_VECTOR else 1 for x, n in large.items()})
-        )
+        large = {x: self._largest(x) for x in self.call_letters()}
+        large = {x: n if n >= _LARGEST_VECTOR else 1 for x, n in large.items()}
+        return self._bounded((base or self.usual()).but(large), self.call_letters(), most)
 
-    def thin(self, sizes: Sizes) -> Sizes:
-        """The longest side alone of a tensor that would be very large: every worker is sent it."""
-        for item in self.inputs:
-            if isinstance(item, Tensor) and math.prod(sizes.shape(item.shape)) > _MOST_NUMBERS:
-                longest = max(item.letters, key=sizes.letters.__getitem__)
-                others = [x for x in item.letters if x != longest]
-                sizes = sizes.but({x: self.smallest.get(x, 1) for x in others})
-        return sizes
+    def wide(self, most: int = MOST_STEPS // 2) -> list[Sizes]:
+        """Long vectors, and one length after the other as long as can be; all else as usual."""
+        letters = self.call_letters()
+        lengths = [x for x in letters if x in ("T", "S")]
+        long = {x: _LARGEST_VECTOR for x in letters if x not in (*_LARGEST, *self.largest)}
+        sizes = [self.usual().but({**long, x: self._largest(x)}) for x in lengths]
+        return [
+            self._bounded(self._bounded(one, [x], most), letters, most)
+            for x, one in zip(lengths, sizes, strict=True)
+        ]
+
+    def _bounded(self, sizes: Sizes, letters: Sequence[str], most: int = MOST_STEPS) -> Sizes:
+        """The same, or less of these letters, where a call would take too long in plain loops.
+
+        A right answer may loop over every number, and has to end in time.
+        """
+        least = self._least([x for x in letters if x in self._looped()])
+        return shorter(thin(sizes, self.inputs, self.smallest), least, self.steps, most)
+
+    def _least(self, letters: Sequence[str]) -> dict[str, int]:
+        return {x: self.smallest.get(x, 1) for x in letters}
+
+    def steps(self, sizes: Sizes) -> int:
+        """How many steps a call takes in loops over every number."""
+        samples = math.prod(sizes.leading) if self.has_leading else 1
+        return samples * sizes.of(self.loops or "*".join(self._looped()) or "1")
+
+    def _looped(self) -> list[str]:
+        """The letters that a plain answer loops over."""
+        if self.loops or self.build is None:
+            return list(dict.fromkeys(letters_of(self.loops) or self.call_letters()))
+        return []
 
     def other(self, base: Sizes) -> Sizes:
         """Other sizes for what may change from call to call: shorter by one, longer by two."""

@@ -9,7 +9,7 @@ import torch
 
 from ..expect import Expect
 from ..implementation import Step
-from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
+from .declaration import CALLS, GRADIENTS, LAYOUT, MOST_WITH_GRADIENTS, SIZE, Traits
 from .inputs import Pair, Sizes, Tensor, arguments_of, normal, positive
 from .layouts import LAYOUTS, Layout, contiguous, shared, turned, with_zeros
 from .numbers import as_drawn, both, falling, level, of_turn, rising, small, whole
@@ -57,9 +57,9 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
         _same(expect, traits, _plain(expect, traits, sizes, numbers=of_turn(turn)), likely)
     middle = traits.middling(expect.draw)
     _same(expect, traits, _last_turned(expect, traits, middle, traits.dtype), likely)
-    large = traits.all_large()
-    _same(expect, traits, _last_turned(expect, traits, large, torch.float64), likely)
-    _same(expect, traits, _plain(expect, traits, large, torch.float64), likely)
+    _same(expect, traits, _last_turned(expect, traits, traits.all_large(), torch.float64), likely)
+    for sizes in (*traits.wide(), *traits.wide(), *traits.again()):
+        _same(expect, traits, _plain(expect, traits, sizes, torch.float64), likely)
     _same(expect, traits, _any_numbers(expect, traits), _NUMBERS)
 
 
@@ -127,7 +127,8 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     pull(plain)
     pull(_any_numbers(expect, traits))
     pull(_all_alike(expect, traits, torch.float64, both(whole, turned)), _TWICE)
-    pull(_small_and_zero(expect, traits, traits.middling(expect.draw)), _SINGLE)
+    middle = traits.middling(expect.draw, MOST_WITH_GRADIENTS)
+    pull(_small_and_zero(expect, traits, middle), _SINGLE)
     places = [place for place, item in enumerate(traits.inputs) if isinstance(item, Tensor | Pair)]
     for turn, place in enumerate(places):
         numbers = both((rising, small, as_drawn)[turn % 3], turned)
@@ -136,14 +137,14 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
             pull(held, _FROZEN, [place])
         else:
             pull(held)
-    letters = traits.call_letters()
-    first, last = (traits.extremes(letters)[n] for n in (0, -1)) if letters else ({}, {})
-    # as many numbers with samples as without: loops over all of them are right, and take their time
-    shorter = {x: max(n // _SAMPLES, traits.smallest.get(x, 1)) for x, n in first.items()}
-    for turn, (sizes, leading) in enumerate(((shorter, (_SAMPLES, 1)), (last, (1, 1)))):
-        base = traits.usual(leading if traits.has_leading else ())
-        thin = traits.thin(base.but(sizes))
-        pull(_plain(expect, traits, thin, torch.float64, of_turn(turn + 1)))
+    extremes = traits.extremes(traits.call_letters())
+    first, last = (extremes[n] for n in (0, -1)) if extremes else ({}, {})
+    ends = [
+        traits.extreme(traits.usual(), letters, leading, MOST_WITH_GRADIENTS)
+        for letters, leading in ((first, (_SAMPLES, 1)), (last, (1, 1)))
+    ]
+    for turn, sizes in enumerate([*ends, traits.all_large(most=MOST_WITH_GRADIENTS)]):
+        pull(_plain(expect, traits, sizes, torch.float64, of_turn(turn + 1)))
 
 
 def _small_and_zero(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:

@@ -190,8 +190,9 @@ def _middling_gradients(expect: Expect, traits: Traits, likely: str) -> None:
     turned_ones = _arguments(expect, traits, sizes, torch.float32, _turned_with_zeros)
     layer.gradients(*turned_ones, likely=likely)
     layer.move(dtype=torch.float64)
-    less = traits.usual((2,)).but({x: sizes.letters[x] for x in traits.built_letters()})
-    layer.eval().gradients(*_arguments(expect, traits, less, torch.float64, turned), likely=likely)
+    one = sizes.but({x: 1 for x in ("B",) if x in sizes.letters}, (1,))
+    long = traits.all_large(one) if traits.loops else one
+    layer.eval().gradients(*_arguments(expect, traits, long, torch.float64, turned), likely=likely)
     layer.move(dtype=torch.float32)
     layer.gradients(*_arguments(expect, traits, sizes, torch.float32), likely=likely)
 

@@ -325,3 +325,16 @@ class queries_in_chunks(_Layers):
             weights = scores.masked_fill(future, -math.inf).softmax(-1)
             context.append(self.dropout(weights) @ values[:, : start + 3])
         return torch.cat(context, dim=1)
+
+
+@alternative("CausalAttention")
+class score_by_score(_Layers):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scores = x.new_full((len(x), x.shape[1], x.shape[1]), -torch.inf)
+        for b in range(len(x)):
+            for i in range(x.shape[1]):
+                for j in range(i + 1):
+                    scores[b, i, j] = torch.dot(queries[b, i], keys[b, j])
+        weights = torch.softmax(scores / math.sqrt(keys.shape[-1]), dim=-1)
+        return self.dropout(weights) @ values

@@ -440,3 +440,46 @@ def in_place_under_no_grad_for_the_mask(scores):
         bias = torch.zeros_like(scores)
         bias[..., *torch.triu_indices(*scores.shape[-2:], offset=1)] = -torch.inf
     return scores + bias
+
+
+@alternative("mask_and_renormalize")
+def divided_one_by_one(weights):
+    if weights.dim() > 2:
+        return torch.stack([divided_one_by_one(part) for part in weights])
+    result = torch.zeros_like(weights)
+    for i in range(weights.shape[0]):
+        total = 0
+        for j in range(i + 1):
+            total = total + weights[i, j]
+        for j in range(i + 1):
+            result[i, j] = weights[i, j] / total
+    return result
+
+
+@alternative("mask_scores")
+def forbidden_one_by_one(scores):
+    result = scores.clone()
+    for i in range(scores.shape[-2]):
+        for j in range(scores.shape[-1]):
+            if j > i:
+                result[..., i, j] = -math.inf
+    return result
+
+
+@alternative("causal_attention_weights")
+def product_by_product(queries, keys):
+    if queries.dim() > 2:
+        pairs = zip(queries, keys, strict=True)
+        return torch.stack([product_by_product(q, k) for q, k in pairs])
+    count, size = queries.shape
+    weights = torch.zeros(count, count, dtype=queries.dtype)
+    for i in range(count):
+        powers = []
+        for j in range(i + 1):
+            score = 0
+            for k in range(size):
+                score = score + queries[i, k] * keys[j, k]
+            powers.append(torch.exp(score / size**0.5))
+        for j in range(i + 1):
+            weights[i, j] = powers[j] / sum(powers)
+    return weights

@@ -291,3 +291,13 @@ def merged_as_a_tree(queries, keys, values, block_size):
 def _merged(one, other):
     share = torch.sigmoid(one[1] - other[1])[..., None]
     return share * one[0] + (1 - share) * other[0], torch.logaddexp(one[1], other[1])
+
+
+@alternative("merge_blocks")
+def merged_one_by_one(out_a, lse_a, out_b, lse_b):
+    if out_a.dim() > 1:
+        parts = [merged_one_by_one(*part) for part in zip(out_a, lse_a, out_b, lse_b, strict=True)]
+        return torch.stack([out for out, _ in parts]), torch.stack([lse for _, lse in parts])
+    lse = torch.logaddexp(lse_a, lse_b)
+    a, b = torch.exp(lse_a - lse), torch.exp(lse_b - lse)
+    return torch.stack([a * x + b * y for x, y in zip(out_a, out_b, strict=True)]), lse

@@ -257,3 +257,31 @@ class padding_taken_out_sample_by_sample(nn.Module):
             mixed = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v
             found.append(self.out_proj(torch.cat(mixed.unbind(), dim=-1)))
         return torch.stack(found)
+
+
+@alternative("masked_attention")
+def allowed_keys_one_by_one(queries, keys, values, mask):
+    if queries.dim() > 2:
+        masks = mask.expand(*queries.shape[:-1], keys.shape[-2])
+        parts = zip(queries, keys, values, masks, strict=True)
+        return torch.stack([allowed_keys_one_by_one(*part) for part in parts])
+    rows = []
+    for i in range(queries.shape[0]):
+        allowed, scores = [], []
+        for j in range(keys.shape[0]):
+            if mask[i, j]:
+                continue
+            score = 0
+            for k in range(queries.shape[1]):
+                score = score + queries[i, k] * keys[j, k]
+            allowed.append(j)
+            scores.append(score / math.sqrt(queries.shape[1]))
+        weights = torch.softmax(torch.stack(scores), dim=0)
+        row = []
+        for k in range(values.shape[1]):
+            entry = 0
+            for weight, j in zip(weights, allowed, strict=True):
+                entry = entry + weight * values[j, k]
+            row.append(entry)
+        rows.append(torch.stack(row))
+    return torch.stack(rows)

@@ -242,3 +242,17 @@ def running_product_of_speeds(positions, head_dim, base=10000.0):
     steps = torch.full((head_dim // 2,), base ** (-2 / head_dim), dtype=torch.float64)
     steps[0] = 1.0
     return torch.outer(positions.double(), steps.cumprod(0)).to(positions.dtype)
+
+
+@alternative("apply_rotary")
+def pairs_turned_in_loops(x, angles):
+    if x.dim() > 2:
+        return torch.stack([pairs_turned_in_loops(part, angles) for part in x])
+    turned = torch.zeros_like(x)
+    half = angles.shape[1]
+    for t in range(x.shape[0]):
+        for i in range(half):
+            cosine, sine = torch.cos(angles[t, i]), torch.sin(angles[t, i])
+            turned[t, i] = x[t, i] * cosine - x[t, i + half] * sine
+            turned[t, i + half] = x[t, i] * sine + x[t, i + half] * cosine
+    return turned

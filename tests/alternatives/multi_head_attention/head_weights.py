@@ -231,3 +231,43 @@ def views_by_stride(weights, values, num_heads):
     size = values.shape[1] // num_heads
     mixed = (weights @ values)[:, : num_heads * size].contiguous()
     return mixed.as_strided((len(mixed), num_heads, size), (num_heads * size, size, 1)).flatten(1)
+
+
+def _every_product(inputs, weights):
+    heads = []
+    for weight in weights:
+        rows = []
+        for token in inputs:
+            row = []
+            for line in weight:
+                total = 0
+                for a, b in zip(token, line, strict=True):
+                    total = total + a * b
+                row.append(total)
+            rows.append(torch.stack(row))
+        heads.append(torch.stack(rows))
+    return torch.stack(heads)
+
+
+@alternative("project_heads")
+def four_loops(inputs, weights):
+    return _every_product(inputs, weights)
+
+
+@alternative("per_head_attention")
+def every_product_of_every_head(inputs, W_query, W_key, W_value):
+    queries, keys, values = (_every_product(inputs, W) for W in (W_query, W_key, W_value))
+    result = torch.zeros_like(values)
+    for h in range(values.shape[0]):
+        for i in range(values.shape[1]):
+            scores = []
+            for j in range(values.shape[1]):
+                score = 0
+                for k in range(keys.shape[2]):
+                    score = score + queries[h, i, k] * keys[h, j, k]
+                scores.append(score / keys.shape[2] ** 0.5)
+            weights = torch.softmax(torch.stack(scores), dim=0)
+            for j in range(values.shape[1]):
+                for k in range(values.shape[2]):
+                    result[h, i, k] += weights[j] * values[h, j, k]
+    return torch.cat(list(result), dim=-1)

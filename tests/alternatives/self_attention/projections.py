@@ -237,3 +237,28 @@ def convolutions_of_width_one(inputs, W_query, W_key, W_value):
         F.conv1d(columns, weight.unsqueeze(-1)).mT.reshape(*inputs.shape[:-1], len(weight))
         for weight in (W_query, W_key, W_value)
     )
+
+
+def _multiplied(a, b):
+    if a.dim() > 2:
+        return torch.stack([_multiplied(one, b) for one in a])
+    rows = []
+    for i in range(a.shape[0]):
+        row = []
+        for j in range(b.shape[1]):
+            total = 0
+            for k in range(a.shape[1]):
+                total = total + a[i, k] * b[k, j]
+            row.append(total)
+        rows.append(torch.stack(row))
+    return torch.stack(rows)
+
+
+@alternative("project_qkv")
+def three_loops(inputs, W_query, W_key, W_value):
+    return tuple(_multiplied(inputs, W) for W in (W_query, W_key, W_value))
+
+
+@alternative("project_qkv_left")
+def three_loops_from_the_left(inputs, W_query, W_key, W_value):
+    return tuple(_multiplied(inputs, W.T) for W in (W_query, W_key, W_value))

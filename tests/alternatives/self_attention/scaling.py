@@ -365,3 +365,46 @@ def gradient_scaled_by_a_hook(queries, keys):
 @alternative("scale_scores")
 def multiplied_in_groups(scores, d_k):
     return torch.cat([part / d_k**0.5 for part in scores.split(3, dim=-1)], dim=-1)
+
+
+@alternative("scale_scores")
+def scaled_one_by_one(scores, d_k):
+    flat = [score / math.sqrt(d_k) for score in scores.reshape(-1)]
+    return torch.stack(flat).reshape(scores.shape)
+
+
+@alternative("attention_weights")
+def score_by_score(queries, keys):
+    if queries.dim() > 2:
+        pairs = zip(queries, keys, strict=True)
+        return torch.stack([score_by_score(q, k) for q, k in pairs])
+    scores = torch.zeros(queries.shape[0], keys.shape[0], dtype=queries.dtype)
+    for i in range(queries.shape[0]):
+        for j in range(keys.shape[0]):
+            for k in range(queries.shape[1]):
+                scores[i, j] += queries[i, k] * keys[j, k]
+    return torch.softmax(scores / queries.shape[1] ** 0.5, dim=-1)
+
+
+@alternative("scaled_dot_product_attention")
+def every_number_by_hand(queries, keys, values):
+    if queries.dim() > 2:
+        parts = zip(queries, keys, values, strict=True)
+        return torch.stack([every_number_by_hand(*part) for part in parts])
+    rows = []
+    for i in range(queries.shape[0]):
+        scores = []
+        for j in range(keys.shape[0]):
+            score = 0
+            for k in range(queries.shape[1]):
+                score = score + queries[i, k] * keys[j, k]
+            scores.append(score / queries.shape[1] ** 0.5)
+        weights = torch.softmax(torch.stack(scores), dim=0)
+        row = []
+        for k in range(values.shape[1]):
+            entry = 0
+            for j in range(values.shape[0]):
+                entry = entry + weights[j] * values[j, k]
+            row.append(entry)
+        rows.append(torch.stack(row))
+    return torch.stack(rows)

@@ -270,3 +270,39 @@ def gradient_of_the_log_sum_of_exponentials(inputs):
         return torch.logsumexp(rows @ inputs.mT, dim=-1).sum()
 
     return torch.func.grad(total)(queries)
+
+
+@alternative("context_vectors")
+def entry_by_entry(weights, values):
+    if weights.dim() > 2:
+        pairs = zip(weights, values, strict=True)
+        return torch.stack([entry_by_entry(w, v) for w, v in pairs])
+    result = torch.zeros(weights.shape[0], values.shape[1], dtype=values.dtype)
+    for i in range(weights.shape[0]):
+        for j in range(values.shape[0]):
+            for k in range(values.shape[1]):
+                result[i, k] += weights[i, j] * values[j, k]
+    return result
+
+
+@alternative("simplified_self_attention")
+def every_step_by_hand(inputs):
+    if inputs.dim() > 2:
+        return torch.stack([every_step_by_hand(sentence) for sentence in inputs])
+    contexts = []
+    for query in inputs:
+        scores = []
+        for key in inputs:
+            score = 0
+            for a, b in zip(query, key, strict=True):
+                score = score + a * b
+            scores.append(score)
+        largest = max(scores)
+        powers = [torch.exp(score - largest) for score in scores]
+        total = sum(powers)
+        context = [
+            sum(power / total * value[k] for power, value in zip(powers, inputs, strict=True))
+            for k in range(inputs.shape[1])
+        ]
+        contexts.append(torch.stack(context))
+    return torch.stack(contexts)

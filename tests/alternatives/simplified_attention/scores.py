@@ -270,3 +270,25 @@ def saved_for_backward_in_a_list(queries, keys):
 
     with torch.autograd.graph.saved_tensors_hooks(pack, saved.__getitem__):
         return torch.matmul(queries, keys.transpose(-1, -2))
+
+
+@alternative("query_scores")
+def number_by_number(inputs, query):
+    scores = torch.zeros(inputs.shape[0], dtype=inputs.dtype)
+    for i in range(inputs.shape[0]):
+        for k in range(inputs.shape[1]):
+            scores[i] = scores[i] + inputs[i, k] * query[k]
+    return scores
+
+
+@alternative("attention_scores")
+def products_added_one_by_one(queries, keys):
+    if queries.dim() > 2:
+        pairs = zip(queries, keys, strict=True)
+        return torch.stack([products_added_one_by_one(q, k) for q, k in pairs])
+    scores = torch.zeros(queries.shape[0], keys.shape[0], dtype=queries.dtype)
+    for i in range(queries.shape[0]):
+        for j in range(keys.shape[0]):
+            for k in range(queries.shape[1]):
+                scores[i, j] = scores[i, j] + queries[i, k] * keys[j, k]
+    return scores

@@ -352,3 +352,24 @@ def _compiled_formula(scores):
 def divided_by_a_matrix_of_ones(scores):
     size = scores.shape[-1]
     return scores.div(scores @ scores.new_ones(size, size))
+
+
+@alternative("naive_softmax")
+def weight_by_weight(scores):
+    if scores.dim() > 1:
+        return torch.stack([weight_by_weight(row) for row in scores])
+    powers = [torch.exp(score) for score in scores]
+    total = 0
+    for power in powers:
+        total = total + power
+    return torch.stack([power / total for power in powers])
+
+
+@alternative("normalize_by_sum")
+def quotient_by_quotient(scores):
+    if scores.dim() > 1:
+        return torch.stack([quotient_by_quotient(row) for row in scores])
+    total = torch.zeros((), dtype=scores.dtype)
+    for score in scores:
+        total = total + score
+    return torch.stack([score / total for score in scores])

@@ -374,3 +374,16 @@ class own_classes_in_place_of_parts(nn.Module):
     def forward(self, x):
         x = self.norm1(x + checkpoint(self.attention, x, use_reentrant=False))
         return self.norm2(x + checkpoint(self.feed_forward, x, use_reentrant=False))
+
+
+@alternative("add_and_norm")
+def number_by_number(x, sublayer_output, weight, bias, eps=1e-5):
+    if x.dim() > 1:
+        pairs = zip(x, sublayer_output, strict=True)
+        return torch.stack([number_by_number(a, b, weight, bias, eps) for a, b in pairs])
+    sums = [a + b for a, b in zip(x, sublayer_output, strict=True)]
+    mean = sum(sums) / len(sums)
+    variance = sum((one - mean) ** 2 for one in sums) / len(sums)
+    scale = torch.sqrt(variance + eps)
+    parts = zip(sums, weight, bias, strict=True)
+    return torch.stack([(one - mean) / scale * w + b for one, w, b in parts])

@@ -129,6 +129,8 @@ def test_probability_one_drops_all(expect: Expect, draw: Draw) -> None:
     likely += "a number; shape and dtype are those of x"
     expect.same("dropout", draw.normal(2, 15), 1.0, likely=likely)
     expect.same("dropout", draw.normal(3, 1, 4, dtype=torch.float64), 1.0, likely=likely)
+    x = draw.normal(2, 5, dtype=torch.float64)
+    expect.gradients("dropout", x, 1.0, likely="with p = 1 gradients are 0: nothing over 0 has any")
 
 
 @pytest.mark.question("dropout", points=1)

@@ -144,6 +144,9 @@ def test_an_empty_block_on_either_side(expect: Expect, draw: Draw) -> None:
         nothing, empty = torch.zeros_like(one), torch.full_like(lse, -INF)
         expect.same(MERGE, nothing, empty, other, other_lse, likely=EMPTY)
         expect.same(MERGE, one, lse, nothing, empty, likely=EMPTY)
+    # values of zero are not the mark of an empty block, its lse is
+    expect.same(MERGE, nothing, lse, other, other_lse, likely=EMPTY)
+    expect.same(MERGE, one, lse, nothing, other_lse, likely=EMPTY)
     # for some queries only
     some = torch.tensor([True, False, False, True])
     expect.same(
@@ -182,7 +185,7 @@ EXACT = (
 def test_blocks_with_and_without_a_rest(expect: Expect, draw: Draw) -> None:
     square = [draw.normal(4, 4, 4) for _ in range(3)]
     expect.same(BLOCKWISE, *square, 2, likely=EXACT)
-    for keys, block_size in ((6, 3), (7, 3), (8, 2), (9, 5), (6, 3)):
+    for keys, block_size in ((6, 3), (7, 3), (8, 2), (9, 5), (6, 3), (37, 17)):
         expect.same(BLOCKWISE, *_inputs(draw, 2, keys=keys), block_size, likely=EXACT)
 
 
@@ -212,6 +215,7 @@ def test_gradient_of_large_scores_in_blocks_and_no_softmax(expect: Expect, draw:
 ATTEND_TRAITS = Traits(
     ATTEND,
     [Tensor("... T d"), Tensor("... S d"), Tensor("... S d_v")],
+    loops="T*S*d+T*S*d_v",
     factors=(32, 1 / 8, 32),
     own={"float64": "test_a_block_of_large_scores"},
     without={"errors": "none is promised", "chance": "nothing is random"},
@@ -250,6 +254,7 @@ def _lifted(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Ten
 BLOCKWISE_TRAITS = Traits(
     BLOCKWISE,
     [Tensor("... T d", _lifted), Tensor("... S d", _lifted), Tensor("... S d_v"), Size("n")],
+    loops="T*S*d+T*S*d_v",
     sizes={"n": 3},
     factors=(1, 1, 32),
     own={"float64": "test_large_scores_in_any_order"},

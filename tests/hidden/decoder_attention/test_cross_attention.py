@@ -209,6 +209,7 @@ MASKED = Traits(
         Tensor("... S d_v"),
         Made(_any_mask, ["T", "S"]),
     ],
+    loops="T*S*d+T*S*d_v",
     factors=(32, 1 / 8, 32),
     own={"float64": "test_attention_in_float64_and_its_gradient"},
     without={"errors": "none is promised", "chance": "nothing is random"},

@@ -92,7 +92,7 @@ def test_grouped_layouts_and_written_out(expect: Expect, draw: Draw) -> None:
         draw.strided(2, 3, 7, 4),
         draw.normal(2, 1, 7, 9)[..., 2:7].expand(2, 3, 7, 5),
     )
-    expect.allowed(GROUPED, *arguments, rule=OWN)
+    expect.allowed(GROUPED, *(one[:1, ..., :4, :3] for one in arguments), rule=OWN)
     expect.same(
         GROUPED,
         *arguments,
@@ -117,6 +117,7 @@ def test_grouped_in_float64_and_its_gradient(expect: Expect, draw: Draw) -> None
 GROUPED_TRAITS = Traits(
     GROUPED,
     [Tensor("B G*R T d"), Tensor("B G S d"), Tensor("B G S d_v")],
+    loops="B*G*R*T*S*d+B*G*R*T*S*d_v",
     sizes={"G": 2, "R": 3},
     largest={"G": 8, "R": 8},
     factors=(32, 1 / 8, 32),

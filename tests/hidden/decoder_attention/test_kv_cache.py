@@ -337,6 +337,7 @@ CACHED_TRAITS = Traits(
         Tensor("B H T d_v"),
         Pair(Tensor("B H P d"), Tensor("B H P d_v")),
     ],
+    loops="B*H*T*P*d+B*H*T*T*d_v+B*H*T*P*d_v",
     factors=(1, 1, 32),
     own={"float64": "test_double_precision_and_how_it_is_built"},
     without={"errors": "none is promised", "chance": "nothing is random"},

@@ -187,6 +187,7 @@ PER_HEAD = Traits(
         Tensor("H d_k d_in", small),
         Tensor("H d_v d_in"),
     ],
+    loops="H*T*d_k*d_in+H*T*d_v*d_in+H*T*T*d_v",
     factors=(1, 1, 1, 32),
     own={"float64": "test_attention_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},

@@ -224,6 +224,7 @@ def test_merge_heads_in_general(expect: Expect, trait: str) -> None:
 ATTENTION = Traits(
     "causal_head_attention",
     [Tensor("B H T d"), Tensor("B H T d"), Tensor("B H T d")],
+    loops="B*H*T*T*d",
     factors=(32, 1 / 8, 32),
     own={"float64": "test_attention_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},

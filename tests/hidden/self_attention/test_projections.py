@@ -198,6 +198,7 @@ def test_float64_and_any_memory_layout_weights_left(expect: Expect, draw: Draw) 
 PROJECT_QKV = Traits(
     "project_qkv",
     [Tensor("... T d_in"), Tensor("d_in d_k"), Tensor("d_in d_k"), Tensor("d_in d_v")],
+    loops="T*d_in*d_k+T*d_in*d_v",
     factors=(32,),
     own={"float64": "test_float64_and_any_memory_layout"},
     without={"errors": "none is promised", "chance": "nothing is random"},
@@ -213,6 +214,7 @@ def test_project_qkv_in_general(expect: Expect, trait: str) -> None:
 PROJECT_QKV_LEFT = Traits(
     "project_qkv_left",
     [Tensor("... T d_in"), Tensor("d_k d_in"), Tensor("d_k d_in"), Tensor("d_v d_in")],
+    loops="T*d_in*d_k+T*d_in*d_v",
     factors=(32,),
     own={"float64": "test_float64_and_any_memory_layout_weights_left"},
     without={"errors": "none is promised", "chance": "nothing is random"},

@@ -254,6 +254,7 @@ def test_it_is_built_by_hand(expect: Expect, draw: Draw) -> None:
 SCALE_SCORES = Traits(
     "scale_scores",
     [Tensor("... T S"), Size("d_k")],
+    loops="T*S",
     largest={"d_k": 4096},
     factors=(12,),
     own={"float64": "test_large_scores_in_float64"},
@@ -285,6 +286,7 @@ def test_attention_weights_in_general(expect: Expect, trait: str) -> None:
 DOT_PRODUCT = Traits(
     ATTENTION,
     [Tensor("... T d"), Tensor("... S d"), Tensor("... S d_v")],
+    loops="T*S*d+T*S*d_v",
     factors=(32, 1 / 8, 32),
     own={"float64": "test_contexts_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},

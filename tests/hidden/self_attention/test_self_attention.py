@@ -162,6 +162,7 @@ V1 = Traits(
     "SelfAttentionV1",
     [Tensor("... T d_in")],
     build=[Size("d_in"), Size("d_out")],
+    loops="T*T*d_out+T*d_in*d_out",
     own={"float64": "test_float64_and_any_memory_layout"},
     without={
         "errors": "none is promised",
@@ -180,6 +181,7 @@ V2 = Traits(
     "SelfAttentionV2",
     [Tensor("... T d_in")],
     build=[Size("d_in"), Size("d_out"), Made(lambda draw, sizes: True)],
+    loops="T*T*d_out+T*d_in*d_out",
     own={"float64": "test_float64_and_any_memory_layout_linear"},
     without={
         "errors": "none is promised",
