@@ -1,40 +1,60 @@
-"""An import that fails at the top of a module hurts only the answers that use it."""
+"""What fails at the top of a module hurts only the answers that use it."""
 
 from __future__ import annotations
 
 import ast
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
-ABSENT = "__absent_import__"
+ABSENT = "__absent__"
+_OPERATORS = (
+    *("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow"),
+    *("radd", "rsub", "rmul", "rmatmul", "rtruediv", "neg", "lt", "le", "gt", "ge", "bool"),
+    *("call", "getattr", "getitem", "iter", "len", "contains", "enter", "int", "float", "index"),
+)
 
 
 class Absent:
-    """Stands for what an import did not find, and fails where an answer uses it."""
+    """Stands for what could not be had, and fails where an answer uses it."""
 
-    def __init__(self, name: str, error: Exception) -> None:
-        self.__dict__["_fail"] = (name, error)
+    def __init__(self, kind: type[Exception], text: str) -> None:
+        self.__dict__["_fail"] = (kind, text)
 
-    def _raise(self, *args: Any, **kwargs: Any) -> Any:
-        name, error = self.__dict__["_fail"]
-        raise ImportError(
-            f"{name} could not be imported where submissions are graded ({error}); an answer may "
-            "use torch and the standard library"
-        )
-
-    __call__ = __getattr__ = __getitem__ = __iter__ = __enter__ = _raise
+    def _raise(self, *args: Any, **kwargs: Any) -> NoReturn:
+        kind, text = self.__dict__["_fail"]
+        raise kind(text)
 
 
-def tolerant(node: ast.stmt) -> ast.stmt:
-    """An import at the top that fails hurts only the answers that use it."""
-    if not isinstance(node, ast.Import | ast.ImportFrom):
+for _operator in _OPERATORS:
+    setattr(Absent, f"__{_operator}__", Absent._raise)
+
+
+def leave(own: dict[str, Any], names: Sequence[str], error: Exception) -> None:
+    """Puts stand-ins where a statement has failed; what had a value before keeps it."""
+    for name in names:
+        if isinstance(error, ImportError):
+            stand_in = Absent(
+                ImportError,
+                f"{name} could not be imported where submissions are graded ({error}); an answer "
+                "may use torch and the standard library",
+            )
+        else:
+            what = f"{type(error).__name__}: {error}"
+            stand_in = Absent(NameError, f"{name} has no value: its own line fails with {what}")
+        own.setdefault(name, stand_in)
+
+
+def tolerant(node: ast.stmt, is_notebook: bool) -> ast.stmt:
+    """A statement that leaves stand-ins where it fails: an import; of a notebook, any statement."""
+    is_import = isinstance(node, ast.Import | ast.ImportFrom)
+    if not (is_import or is_notebook):
         return node
     if isinstance(node, ast.ImportFrom) and node.module == "__future__":
         return node
-    names = [alias.asname or alias.name.partition(".")[0] for alias in node.names]
-    stand_ins = "\n    ".join(
-        f"{name} = {ABSENT}({name!r}, __error)" for name in names if name != "*"
+    names = tuple(_bound(node))
+    text = (
+        f"try:\n    pass\nexcept Exception as __error:\n    {ABSENT}(globals(), {names}, __error)"
     )
-    text = f"try:\n    pass\nexcept Exception as __error:\n    {stand_ins or 'pass'}"
     guarded = ast.parse(text).body[0]
     assert isinstance(guarded, ast.Try)
     guarded.body = [node]
@@ -42,3 +62,14 @@ def tolerant(node: ast.stmt) -> ast.stmt:
         if isinstance(part, ast.stmt | ast.expr | ast.excepthandler):
             ast.copy_location(part, node)
     return guarded
+
+
+def _bound(node: ast.stmt) -> list[str]:
+    """The names that a statement was to define."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        names = [alias.asname or alias.name.partition(".")[0] for alias in node.names]
+        return [name for name in names if name != "*"]
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [node.name]
+    parts = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
+    return [part.id for part in parts if isinstance(part.ctx, ast.Store)]

@@ -72,8 +72,12 @@ class Worker:
         source: str,
         seed: int,
         parts: Sequence[tuple[str, str, list[str]]] = (),
+        is_notebook: bool = False,
     ) -> list[str]:
-        """Executes the module, which may import these parts; returns the names that it defines."""
+        """Executes the module, which may import these parts; returns the names that it defines.
+
+        What fails in a cell of a notebook, and an import that fails, hurts the answers that use it.
+        """
         if parts:
             given_parts.install(parts)
         # not `torch.manual_seed`, which looks for accelerators first
@@ -85,18 +89,21 @@ class Worker:
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
         try:
             exec(compile(source, file, "exec"), vars(self._module))
-        except ImportError:  # rare: then once more, in a way that costs more
-            self._load_without(source, file)
+        except Exception as error:
+            if not (is_notebook or isinstance(error, ImportError)):
+                raise
+            # rare: then once more, in a way that costs more
+            self._load_tolerantly(source, file, is_notebook)
         return [name for name in vars(self._module) if not name.startswith("__")]
 
-    def _load_without(self, source: str, file: str) -> None:
-        """Executes the module; an import at its top that fails leaves an `absent.Absent`."""
+    def _load_tolerantly(self, source: str, file: str, is_notebook: bool) -> None:
+        """Executes the module; a statement at its top that fails leaves an `absent.Absent`."""
         own = vars(self._module)
         for name in [name for name in own if not name.startswith("__")]:
             del own[name]
-        own[absent.ABSENT] = absent.Absent
+        own[absent.ABSENT] = absent.leave
         tree = ast.parse(source, file)
-        tree.body = [absent.tolerant(node) for node in tree.body]
+        tree.body = [absent.tolerant(node, is_notebook) for node in tree.body]
         exec(compile(ast.fix_missing_locations(tree), file, "exec"), own)
 
     def _get(self, name: str) -> Any:

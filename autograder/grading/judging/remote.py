@@ -176,7 +176,9 @@ class RemoteImplementation(AskedImplementation):
         self._seeded = ""
         self._asked_for = set()
         parts = [(part.name, part.text, list(part.parts)) for part in modules_of(self._given)]
-        request = ("load", self._answers.exercise, self._answers.text, self._seed, parts)
+        answers = self._answers
+        is_notebook = answers.file is not None and answers.file.endswith(".ipynb")
+        request = ("load", answers.exercise, answers.text, self._seed, parts, is_notebook)
         try:
             self._session.ask(Budget.of_import(self._limits), *request)
             if self._substitution is not None:

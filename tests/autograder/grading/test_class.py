@@ -112,6 +112,26 @@ def test_what_fails_at_import_is_an_error_of_all_its_questions(
     assert verdicts["softmax"] == "correct"
 
 
+def test_a_cell_that_raises_costs_those_questions_only_that_use_it(
+    a_class: ClassFolder, questions: Callable[[SubmissionResult], dict[str, str]]
+) -> None:
+    place = a_class.submit("ada")
+    (place / "scores.py").unlink()
+    cells = (
+        "import torch\ntable = torch.ones(2) @ torch.ones(3)",
+        "def query_scores(inputs, query):\n    return inputs @ query + table",
+        "def attention_scores(queries, keys):\n    return queries @ keys.mT",
+    )
+    notebook = [{"cell_type": "code", "source": cell, "outputs": []} for cell in cells]
+    (place / "scores.ipynb").write_text(json.dumps({"cells": notebook, "nbformat": 4}))
+    (result,) = a_class.grade().graded
+    verdicts = questions(result)
+    assert verdicts.pop("query_scores") == "error"
+    assert set(verdicts.values()) == {"correct"}
+    message = result.exercises[0].questions[0].tests[0].message
+    assert "table has no value: its own line fails with RuntimeError" in message
+
+
 def test_missing_and_unreadable_files_keep_their_points_in_the_maximum(
     a_class: ClassFolder,
 ) -> None:
