@@ -25,9 +25,9 @@ from .substitution import ReferenceSubstitution
 from .verdicts import TestOutcome
 
 #: CPU seconds that all questions together may take, and what the solution took, times this many:
-#: enough for loops over every number, which take 1 s; asked again call by call they took 4 s. It is
-#: a tenth of what a loop without an end takes anyway
-_CPU_SECONDS, _TIMES = 1.5, 4.0
+#: enough for loops over every number, which take up to 3 s; asked again call by call they take it
+#: twice. It is a third of what a loop without an end takes anyway
+_CPU_SECONDS, _TIMES = 3.0, 4.0
 #: replies that depend on nothing but what was asked and the code: others speak of a limit, or get
 #: a hint about the submission
 _PLAIN = (b'{"U": ["ok", ', b'{"U": ["raised", ')

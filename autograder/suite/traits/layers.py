@@ -11,7 +11,7 @@ from ..compare import difference
 from ..expect import Expect
 from ..implementation import Step
 from ..layers import ExpectLayer
-from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
+from .declaration import CALLS, GRADIENTS, LAYOUT, MOST_WITH_GRADIENTS, SIZE, Traits
 from .inputs import Input, Sizes, Tensor, arguments_of
 from .layouts import LAYOUTS, Layout, contiguous, turned, with_zeros
 from .numbers import as_drawn, both, falling, level, of_turn, rising, small
@@ -171,7 +171,9 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     extremes = traits.extremes(letters) if letters else [{}]
     for turn, kept in enumerate((*places, -1)):
         frozen = [place for place in places if place != kept]
-        extreme = sizes.but(extremes[turn % len(extremes)])
+        extreme = traits.extreme(
+            sizes, extremes[turn % len(extremes)], sizes.leading, MOST_WITH_GRADIENTS
+        )
         layer.train(turn % 2 == 0)
         args = _arguments(expect, traits, extreme, torch.float64, of_turn(turn + 1))
         layer.gradients(*args, likely=_DATA, frozen=frozen)

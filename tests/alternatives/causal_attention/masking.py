@@ -464,22 +464,3 @@ def forbidden_one_by_one(scores):
             if j > i:
                 result[..., i, j] = -math.inf
     return result
-
-
-@alternative("causal_attention_weights")
-def product_by_product(queries, keys):
-    if queries.dim() > 2:
-        pairs = zip(queries, keys, strict=True)
-        return torch.stack([product_by_product(q, k) for q, k in pairs])
-    count, size = queries.shape
-    weights = torch.zeros(count, count, dtype=queries.dtype)
-    for i in range(count):
-        powers = []
-        for j in range(i + 1):
-            score = 0
-            for k in range(size):
-                score = score + queries[i, k] * keys[j, k]
-            powers.append(torch.exp(score / size**0.5))
-        for j in range(i + 1):
-            weights[i, j] = powers[j] / sum(powers)
-    return weights

@@ -210,31 +210,3 @@ class groups_checkpointed_one_by_one(nn.Module):
         parts = zip(*(layer(x).chunk(self.groups, dim=-1) for layer in layers), strict=True)
         mixed = [checkpoint(self._group, *part, use_reentrant=False) for part in parts]
         return self.out_proj(torch.cat(mixed, dim=-1))
-
-
-@alternative("grouped_query_attention")
-def every_number_in_loops(queries, keys, values):
-    batch, heads, count, size = queries.shape
-    groups, length = keys.shape[1], keys.shape[2]
-    if heads % groups:
-        raise ValueError(f"{heads} heads of queries, {groups} of keys")
-    rows = []
-    for b in range(batch):
-        for h in range(heads):
-            g = h // (heads // groups)
-            for i in range(count):
-                scores = []
-                for j in range(length):
-                    score = 0
-                    for k in range(size):
-                        score = score + queries[b, h, i, k] * keys[b, g, j, k]
-                    scores.append(score / math.sqrt(size))
-                weights = torch.softmax(torch.stack(scores), dim=0)
-                entries = []
-                for k in range(values.shape[-1]):
-                    entry = 0
-                    for j in range(length):
-                        entry = entry + weights[j] * values[b, g, j, k]
-                    entries.append(entry)
-                rows.append(torch.stack(entries))
-    return torch.stack(rows).reshape(batch, heads, count, values.shape[-1])

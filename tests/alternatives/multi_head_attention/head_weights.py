@@ -252,22 +252,3 @@ def _every_product(inputs, weights):
 @alternative("project_heads")
 def four_loops(inputs, weights):
     return _every_product(inputs, weights)
-
-
-@alternative("per_head_attention")
-def every_product_of_every_head(inputs, W_query, W_key, W_value):
-    queries, keys, values = (_every_product(inputs, W) for W in (W_query, W_key, W_value))
-    result = torch.zeros_like(values)
-    for h in range(values.shape[0]):
-        for i in range(values.shape[1]):
-            scores = []
-            for j in range(values.shape[1]):
-                score = 0
-                for k in range(keys.shape[2]):
-                    score = score + queries[h, i, k] * keys[h, j, k]
-                scores.append(score / keys.shape[2] ** 0.5)
-            weights = torch.softmax(torch.stack(scores), dim=0)
-            for j in range(values.shape[1]):
-                for k in range(values.shape[2]):
-                    result[h, i, k] += weights[j] * values[h, j, k]
-    return torch.cat(list(result), dim=-1)

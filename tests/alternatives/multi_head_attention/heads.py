@@ -344,26 +344,6 @@ def mapped_over_samples(x):
     return torch.vmap(lambda heads: torch.hstack(heads.unbind(0)))(x)
 
 
-@alternative("causal_head_attention")
-def every_number_in_six_loops(queries, keys, values):
-    result = torch.zeros_like(values)
-    batch, heads, count, size = queries.shape
-    for b in range(batch):
-        for h in range(heads):
-            for i in range(count):
-                powers = []
-                for j in range(i + 1):
-                    score = 0
-                    for k in range(size):
-                        score = score + queries[b, h, i, k] * keys[b, h, j, k]
-                    powers.append(torch.exp(score / size**0.5))
-                total = sum(powers)
-                for j in range(i + 1):
-                    for k in range(values.shape[-1]):
-                        result[b, h, i, k] += powers[j] / total * values[b, h, j, k]
-    return result
-
-
 @alternative("split_heads")
 def numbers_put_in_their_places(x, num_heads):
     batch, count, size = x.shape

@@ -241,7 +241,6 @@ CAUSAL = Traits(
     NAME,
     [Tensor("B T d_in")],
     build=[Size("d_in"), Size("d_out"), Size("C"), Rate(), Made(lambda draw, sizes: True)],
-    loops="B*T*T*d_out",
     sizes={"C": 128},
     fixed=["C"],
     own={

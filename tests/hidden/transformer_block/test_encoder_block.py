@@ -102,6 +102,17 @@ def test_tokens_that_hardly_vary(expect: Expect, draw: Draw) -> None:
         draw.normal(6, dtype=torch.float64),
         likely="eps (1e-5 unless given) is added to the variance, under the root",
     )
+    whole = torch.tensor([[2.0], [-3.0]], dtype=torch.float64).expand(2, 4).clone()
+    weight, bias = (draw.normal(4, dtype=torch.float64) for _ in range(2))
+    expect.gradients(
+        "add_and_norm",
+        whole,
+        2 * whole,
+        weight,
+        bias,
+        likely="a constant token has finite gradients, too: the root of a variance of 0 has none, "
+        "so eps is added before the root is taken",
+    )
 
 
 @pytest.mark.question("add_and_norm", points=2)
@@ -131,17 +142,6 @@ def test_tokens_that_do_not_vary_at_all(expect: Expect, draw: Draw) -> None:
         draw.normal(5, dtype=torch.float64),
         draw.normal(5, dtype=torch.float64),
         likely="a constant token has variance 0, and eps keeps the division finite",
-    )
-    whole = torch.tensor([[2.0], [-3.0]], dtype=torch.float64).expand(2, 4).clone()
-    weight, bias = (draw.normal(4, dtype=torch.float64) for _ in range(2))
-    expect.gradients(
-        "add_and_norm",
-        whole,
-        2 * whole,
-        weight,
-        bias,
-        likely="a constant token has finite gradients, too: the root of a variance of 0 has none, "
-        "so eps is added before the root is taken",
     )
 
 
