@@ -38,7 +38,7 @@ _NOTHING = "-"
 #: all that may be markup in Markdown; a dot may make a link of what stands around it
 _MARKUP = re.compile(r"[^\w .,;:?'()-]|_|[.:](?=\w)|^-|^\d(?=\d*[.)])", re.ASCII)
 #: what `rich` takes for the beginning or end of a style; else one of these backslashes is left out
-_STYLE = re.compile(r"(\\*+)(\[[a-z#/@][^][]*+])|\\++(?=\[)")
+_STYLE = re.compile(r"(?<!\\)(?:(\\*+)(\[[a-z#/@][^][]*+])|\\++(?=\[))")
 #: characters of one line on a terminal
 _WIDEST = 2_000
 _LONGEST_NAME, _LONGEST_BYTES = 120, 255
