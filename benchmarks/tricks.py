@@ -43,6 +43,7 @@ class Trick:
     #: its environment's variables that are left out
     without: tuple[str, ...] = ()
     one_by_one: bool = False
+    held: bool = True
     tier: Tier = Tier.A
 
 
@@ -53,6 +54,7 @@ def _no(module: str, name: str) -> str:
 TRICKS = (
     Trick("as it is"),
     Trick("calls asked one by one, not in one frame", one_by_one=True),
+    Trick("the batch sent to each worker, not held", held=False),
     Trick("the heap not moved into huge pages", _no("heap", "gather")),
     Trick("the heap's holes left open", _no("heap", "close_holes")),
     Trick("the compiler imported", _no("compiler", "defer")),
@@ -122,6 +124,8 @@ def _asked() -> Asked:
 def _cpu(trick: Trick, asked: Asked, workers: int) -> tuple[float, float]:
     """CPU seconds of a fork server's start, and of each of its workers with what asks it."""
     with _switched_off(trick), ForkServer(trick.tier) as server:
+        if trick.held:
+            server.hold(asked.batch)
         _use_worker(server, asked, trick.one_by_one)
         start = server.cpu_seconds()
         before = start + time.process_time()

@@ -48,7 +48,7 @@ class ExerciseGrader:
     def prepare(self, exercises: Sequence[Exercise], seed: int) -> None:
         """Makes the plans of exercises ahead, for all processes that are to be forked."""
         for exercise in exercises:
-            self._plans.of(exercise.hidden_suite, seed)
+            self._parent.hold(self._plans.of(exercise.hidden_suite, seed).batch)
 
     def results(
         self,

@@ -19,6 +19,7 @@ from .environment import Libraries, WorkerEnvironment, worker_environment
 from .levels import LEVELS, Launch
 
 if TYPE_CHECKING:  # its import loads torch, for which the parent's start need not wait
+    from .batch import Batch
     from .session import Session
 
 _START_SECONDS = 60.0
@@ -62,6 +63,7 @@ class ForkServer:
             raise SandboxError("student code does not run without an isolation tier")
         self.tier = tier
         self._libraries = libraries or Libraries()
+        self._held: dict[str, Batch] = {}
         self._start()
 
     def restart(self) -> None:
@@ -123,6 +125,28 @@ class ForkServer:
             raise SandboxError(f"the fork server of tier {self.tier} did not start:\n{text}")
         self._control.settimeout(None)
         self._ready = True
+        for batch in self._held.values():
+            self._send_batch(batch)
+
+    def hold(self, batch: Batch) -> None:
+        """Has it keep a batch, so that no worker that it forks from now on is sent it.
+
+        Said before the grader is forked: forks know what was held until then.
+        """
+        if batch.digest not in self._held:
+            self._held[batch.digest] = batch
+            if self._ready:
+                self._send_batch(batch)
+
+    def _send_batch(self, batch: Batch) -> None:
+        with os.fdopen(os.memfd_create("batch"), "wb") as file:
+            file.write(batch.frame)
+            file.flush()
+            try:
+                request = json.dumps({"hold": batch.digest}).encode()
+                socket.send_fds(self._control, [request], [file.fileno()])
+            except OSError as error:
+                raise SandboxError(f"the fork server is gone ({error}):\n{self._said()}") from error
 
     def cpu_seconds(self) -> float:
         """CPU seconds of the fork server, and of all its workers so far."""
@@ -138,6 +162,7 @@ class ForkServer:
             "cpu_seconds_in_all": max(2, math.ceil(limits.cpu_seconds * (questions + 2))),
         }
         session, descriptors = Session.pair(limits)
+        session.held = self._held.keys()
         try:
             socket.send_fds(self._control, [json.dumps(request).encode()], descriptors)
         except OSError as error:

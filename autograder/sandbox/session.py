@@ -10,7 +10,7 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from functools import partial
 from typing import Any, NoReturn, TypeVar
 
@@ -23,7 +23,6 @@ from .output import Output
 from .replies import fault_of, value_of
 
 T = TypeVar("T")
-
 _LOOK_AT_CPU_SECONDS, _CONFINED_SECONDS = 0.1, 30.0
 _SOCKET_BUFFER = 1 << 20
 
@@ -49,6 +48,7 @@ class Session:
         self._exit: list[float] | None = None
         self.alive = True
         self.substitute: Substitute | None = None
+        self.held: Container[str] = ()  #: its fork server's batches, by digest
         #: what a worker whose time is up may take to stop by itself, and whether it was asked to
         self.grace_seconds, self.interrupted = 0.0, False
 
@@ -79,7 +79,7 @@ class Session:
         with self._asking(budget) as clock:
             limit = self._limits.reply_bytes
             replies = RawReplies(self._frame, batch.count, limit, self.substitute is not None)
-            self._pump(clock, sending=memoryview(batch.with_id(self._frame)))
+            self._pump(clock, sending=memoryview(batch.asked(self._frame, self.held)))
             while not replies.complete:
                 for header, data in replies.feed(self._some(clock)):
                     self._substitute(clock, wire.decode(header, bytearray(data), most_bytes=limit))

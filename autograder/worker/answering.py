@@ -24,6 +24,9 @@ from . import absent, execution, given_parts, substitution, watching, wire
 _OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "Cannot allocate memory")
 _TRACEBACK_LINES = 6
 
+#: an operation and its arguments
+Request = tuple[Any, ...]
+
 
 class NotDefined(Exception):
     """The module has nothing of that name."""
@@ -151,9 +154,14 @@ class Server:
     """Answers what comes on a channel, until the grader hangs up."""
 
     def __init__(
-        self, channel: socket.socket, others: Mapping[str, Callable[..., Any]] | None = None
+        self,
+        channel: socket.socket,
+        others: Mapping[str, Callable[..., Any]] | None = None,
+        held: Mapping[str, Sequence[Request]] | None = None,
     ) -> None:
+        """`held` are batches of requests that the fork server was given, by digest."""
         self._channel = channel
+        self._held = held or {}
         self._frame_id = 0
         self._worker = Worker(self._exchange, others)
 
@@ -165,21 +173,19 @@ class Server:
     def answer_next(self) -> None:
         """Answers one frame."""
         self._frame_id, request = _receive(self._channel)
-        for part in _answers(self._worker, self._frame_id, request):
+        if request[0] in ("several", "held"):
+            batch = request[1] if request[0] == "several" else self._held[request[1]]
+            # each is written at once: a later call may change what an earlier one returned
+            replies = [b"".join(answer(self._worker, self._frame_id, one)) for one in batch]
+            self._channel.sendall(b"".join(replies))
+            return
+        for part in answer(self._worker, self._frame_id, request):
             self._channel.sendall(part)
 
     def _exchange(self, request: tuple[Any, ...]) -> Any:
         for part in wire.encode(self._frame_id, request):
             self._channel.sendall(part)
         return _receive(self._channel)[1]
-
-
-def _answers(worker: Worker, frame_id: int, request: Any) -> list[bytes | memoryview]:
-    """The frames of the replies: to `several` requests one each, in one part."""
-    if request[0] != "several":
-        return answer(worker, frame_id, request)
-    # each is written at once: a later call may change what an earlier one returned
-    return [b"".join([b"".join(answer(worker, frame_id, one)) for one in request[1]])]
 
 
 def answer(worker: Worker, frame_id: int, request: Any) -> list[bytes | memoryview]:
@@ -216,6 +222,15 @@ def _where(error: BaseException) -> str:
         return "\n".join(line[:200] for line in lines[-_TRACEBACK_LINES:])
     except Exception:
         return ""
+
+
+def requests_in(frame: bytes) -> Sequence[Request]:
+    """The requests of a batch, from the grader's frame."""
+    _, header_size, _ = wire.HEAD.unpack_from(frame)
+    middle = wire.HEAD.size + header_size
+    header, data = frame[wire.HEAD.size : middle], bytearray(frame[middle:])
+    requests: Sequence[Request] = wire.decode(header, data, layouts=True)[1]
+    return requests
 
 
 def _receive(channel: socket.socket) -> tuple[int, Any]:

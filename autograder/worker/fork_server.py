@@ -1,7 +1,8 @@
 """The fork server: torch is loaded once, and each worker is a fork of it.
 
-Started by `sandbox.parent` inside bubblewrap. It holds no secret and never sees a student's code:
-that goes straight from the grader to the worker, which a later worker can't look into.
+Started by `sandbox.fork_server` inside bubblewrap. It holds what workers are asked, which each of
+them sees anyway, and no answer; and it never sees a student's code: that goes straight from the
+grader to the worker, which a later worker can't look into.
 """
 
 from __future__ import annotations

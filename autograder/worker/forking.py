@@ -1,23 +1,26 @@
 """Forks the workers: one for each request, and tells its grader how it ended.
 
-Each datagram on the control socket asks for one worker: its limits as JSON, and three descriptors
-(channel, status, output). On the status socket come `P` with the worker's pidfd, then the worker's
-exit status as JSON; or `E` and a reason. On the channel comes `C` once the worker is confined.
+A datagram on the control socket asks for one worker: its limits as JSON, and three descriptors
+(channel, status, output). Or it brings a batch that every worker may be asked, in a file. On the
+status socket come `P` with the worker's pidfd, then the worker's exit status as JSON; or `E` and a
+reason. On the channel comes `C` once the worker is confined.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import json
 import os
 import select
 import socket
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import answering, confine
+from .answering import Request
 
 _REQUEST_BYTES = 1 << 16
 #: the worker's descriptor of its channel
@@ -53,6 +56,8 @@ class Forking:
         self._poll = select.poll()
         #: pid and status socket of each worker, by its pidfd
         self._workers: dict[int, tuple[int, socket.socket]] = {}
+        #: the requests of each batch that is held, by its digest
+        self._batches: dict[str, Sequence[Request]] = {}
 
     def run(self) -> None:
         """Returns never: ends with the grader, and then the kernel ends the workers."""
@@ -68,6 +73,10 @@ class Forking:
         request, descriptors, _, _ = socket.recv_fds(self._control, _REQUEST_BYTES, 3)
         if not request:
             os._exit(0)
+        asked = json.loads(request)
+        if "hold" in asked:
+            self._hold(asked["hold"], *descriptors)
+            return
         channel, status_descriptor, output = descriptors
         status = socket.socket(fileno=status_descriptor)
         try:
@@ -77,7 +86,7 @@ class Forking:
             if pid < 0:
                 raise OSError(ctypes.get_errno(), "no process can be forked")
             if pid == 0:
-                self._become_worker(channel, output, json.loads(request))
+                self._become_worker(channel, output, asked)
             pidfd = os.pidfd_open(pid)
             self._workers[pidfd] = pid, status
             self._poll.register(pidfd, select.POLLIN)
@@ -90,6 +99,14 @@ class Forking:
         finally:
             os.close(channel)
             os.close(output)
+
+    def _hold(self, digest: str, descriptor: int) -> None:
+        """Keeps a batch, which the grader made: no student's text has any part in it."""
+        with open(descriptor, "rb") as file:
+            file.seek(0)
+            self._batches[digest] = answering.requests_in(file.read())
+        gc.freeze()  # or a worker that looks for garbage writes to all of it
+        self._in_use = confine.memory_in_use()
 
     def _report(self, pidfd: int) -> None:
         pid, status = self._workers.pop(pidfd)
@@ -120,7 +137,7 @@ class Forking:
             confine.lock_down(self._rules)
             own_channel = socket.socket(fileno=CHANNEL)
             own_channel.sendall(b"C")  # whatever ends the worker from now on is the student's
-            answering.Server(own_channel, self._others).serve()
+            answering.Server(own_channel, self._others, self._batches).serve()
         except BaseException:
             os.write(2, traceback.format_exc().encode())
         finally:  # even where the answer closed everything: a worker never comes back from here

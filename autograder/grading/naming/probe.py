@@ -22,7 +22,7 @@ from ...sandbox.replies import value_of
 from ...suite.failures import in_short
 from ...suite.implementation import Watched
 from ...worker import wire
-from ...worker.answering import Worker, answer
+from ...worker.answering import Worker, answer, requests_in
 from ..judging.plan import bytes_of, rehearse
 from ..judging.planned import OffPlan
 from ..judging.requests import AskedImplementation
@@ -108,11 +108,11 @@ class Probe:
 
 def replies_of(names: Mapping[str, Any], batch: Batch) -> Replies:
     """What a module in this process replies to a batch; it is our own, and no student's."""
-    header, data = reply_in(batch.frame)
-    _, requests = wire.decode(header, bytearray(data), layouts=True)
     worker = Worker(lambda request: None, names=names)
     with silence():
-        return [reply_in(b"".join(answer(worker, 0, request))) for request in requests]
+        return [
+            reply_in(b"".join(answer(worker, 0, request))) for request in requests_in(batch.frame)
+        ]
 
 
 class Asked:

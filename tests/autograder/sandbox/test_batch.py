@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from autograder.errors import AnswerFault, AnswerProtocol
-from autograder.sandbox import Budget
-from autograder.sandbox.batch import Batch, RawReplies
+from autograder.sandbox import Budget, ForkServer, start_fork_server
+from autograder.sandbox.batch import Batch, RawReplies, RawReply
 from autograder.sandbox.replies import value_of
 from autograder.worker import wire
 
@@ -98,3 +98,33 @@ def test_a_worker_that_writes_what_nobody_asked_for_is_ended(
     with pytest.raises(AnswerProtocol):
         _values(made, ("call", "spoil", []), ("call", "spoil", []))
     assert not made.session.alive
+
+
+def test_what_the_fork_server_holds_is_answered_as_what_is_sent(parent: ForkServer) -> None:
+    inputs = torch.arange(6.0).reshape(2, 3).T
+    batch = Batch.of([("seed", 3), ("call", "noise", []), ("call", "twice", [inputs])])
+    text = f"{MODULE}def twice(x):\n    x *= 2\n    return x\n"
+    replies: list[list[RawReply]] = []
+    for _ in range(3):  # sent; then held: for one worker, and the next, which finds it untouched
+        session = parent.open(LIMITS, questions=1)
+        try:
+            session.ask(Budget.of(LIMITS), "load", "module", text, 7)
+            assert len(batch.asked(0, session.held)) < 200 or not replies
+            replies.append(session.ask_several(Budget.of(LIMITS), batch))
+        finally:
+            session.close()
+        parent.hold(batch)
+    assert replies[0] == replies[1] == replies[2]
+
+
+def test_a_fork_server_that_is_started_again_holds_what_it_held() -> None:
+    batch = Batch.of([("call", "count", [])])
+    with start_fork_server() as server:
+        server.hold(batch)
+        server.restart()
+        session = server.open(LIMITS, questions=1)
+        session.ask(Budget.of(LIMITS), "load", "module", MODULE, 7)
+        assert batch.digest in session.held
+        ((header, data),) = session.ask_several(Budget.of(LIMITS), batch)
+        session.close()
+    assert value_of(wire.decode(header, bytearray(data)))[0].tolist() == [1.0, 1.0]
