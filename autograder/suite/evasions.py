@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import unicodedata
+
+from .names import words_of
 
 _WORD = re.compile(r"\w+")
 #: names that reach a call without writing it, watch who watches, or go on somewhere else
@@ -29,20 +30,4 @@ def evasions(source: str) -> tuple[str, ...]:
     # as Python reads names; most texts have no such word at all, and need not be parsed
     if _WAYS.isdisjoint(_WORD.findall(unicodedata.normalize("NFKC", source))):
         return ()
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
-    return tuple(sorted({name for node in ast.walk(tree) for name in _names(node)} & _WAYS))
-
-
-def _names(node: ast.AST) -> list[str]:
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return [name]
-        case ast.Import(names=aliases):
-            return [part for alias in aliases for part in alias.name.split(".")]
-        case ast.ImportFrom(module=module, names=aliases):
-            parts = [alias.name for alias in aliases]
-            return [*parts, *(module or "").split(".")]
-    return []
+    return tuple(sorted(words_of(source) & _WAYS))

@@ -63,6 +63,11 @@ def definition_of(source: str, name: str) -> ast.stmt | None:
     return found.statement if found else None
 
 
+def words_of(source: str) -> frozenset[str]:
+    """All names that a module writes as names, attributes and imports, wherever they stand."""
+    return frozenset(_read(source).words)
+
+
 def imports_of(source: str) -> Mapping[str, str]:
     """The dotted name that each imported name of a module stands for."""
     return _read(source).imports
@@ -79,11 +84,12 @@ class _Statement:
 
 @dataclass(slots=True)
 class _Module:
-    """What names a module has; `methods` are those of its own classes."""
+    """What names a module has; `methods` are those of its own classes, `words` all of them."""
 
     imports: dict[str, str] = field(default_factory=dict)
     definitions: dict[str, _Statement] = field(default_factory=dict)
     methods: set[str] = field(default_factory=set)
+    words: set[str] = field(default_factory=set)
 
 
 @lru_cache(maxsize=16)
@@ -106,12 +112,15 @@ def _note(node: ast.AST, module: _Module, found: _Statement) -> None:
     """Adds what one node says."""
     if isinstance(node, ast.Name):
         found.names.add(node.id)
+        module.words.add(node.id)
     elif isinstance(node, ast.Attribute):
         found.names.add(_dotted(node))
+        module.words.add(node.attr)
     elif isinstance(node, ast.ClassDef):
         module.methods |= {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
     elif isinstance(node, ast.Import | ast.ImportFrom):
         module.imports.update(_imported(node))
+        module.words.update(_parts(node))
     found.looked_up += _looked_up(node)
 
 
@@ -138,6 +147,12 @@ def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
             yield alias.asname or alias.name, f"{node.module}.{alias.name}"
 
 
+def _parts(node: ast.Import | ast.ImportFrom) -> list[str]:
+    """The words of all names in an import, as they were before `as`."""
+    above = node.module if isinstance(node, ast.ImportFrom) else None
+    return ".".join([above or "", *(alias.name for alias in node.names)]).split(".")
+
+
 def _defined(node: ast.stmt) -> list[str]:
     """The names that a statement at the top of a module defines."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -148,19 +163,27 @@ def _defined(node: ast.stmt) -> list[str]:
 
 def _looked_up(node: ast.AST) -> Iterator[str]:
     """The texts by which `getattr`, `vars(...)[...]` and `__dict__[...]` look names up."""
-    if isinstance(node, ast.Call) and len(node.args) > 1:
-        if ast.unparse(node.func).rpartition(".")[2] in ("getattr", "attrgetter"):
+    if isinstance(node, ast.Call):
+        called = _called(node.func)
+        if called == "getattr" and len(node.args) > 1:
             yield from _text(node.args[1])
-    elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("attrgetter"):
-        yield from (text.rpartition(".")[2] for arg in node.args for text in _text(arg))
+        elif called == "attrgetter":
+            yield from (text.rpartition(".")[2] for arg in node.args for text in _text(arg))
     elif isinstance(node, ast.Subscript) and _is_namespace(node.value):
         yield from _text(node.slice)
 
 
 def _is_namespace(node: ast.expr) -> bool:
     if isinstance(node, ast.Call):
-        return ast.unparse(node.func) in ("vars", "globals", "builtins.vars")
+        return _called(node.func) in ("vars", "globals")
     return isinstance(node, ast.Attribute) and node.attr == "__dict__"
+
+
+def _called(function: ast.expr) -> str:
+    """The last word of what is called; empty where it has no name."""
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
 
 
 def _text(node: ast.expr) -> Iterator[str]:
