@@ -141,15 +141,6 @@ class Traits:
             calls.append(base.but({}, self.five()))
         return [*calls, base.but(self._least(letters), _ONES)]
 
-    def again(self) -> list[Sizes]:
-        """The calls of `varied` that may come twice: not slow in plain loops, nor very long."""
-        calls = self.varied(self.call_letters(), self.usual())
-        return [
-            sizes
-            for sizes in calls
-            if max(self.steps(sizes), *sizes.letters.values()) < MOST_STEPS // 2
-        ]
-
     def extreme(
         self,
         base: Sizes,
