@@ -7,7 +7,8 @@ keeps its number.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 
 from .statement import Statement, statements_of
@@ -30,12 +31,13 @@ def without_display(text: str, body: Sequence[ast.stmt]) -> tuple[str, tuple[str
     statements = statements_of(text, body)
     own = {name for s in statements if not s.is_import for name in s.binds}
     unknown, crowded = _Unknown(statements), _crowded(body)
-    unknown.add(_NOTEBOOK_NAMES - own)
+    unknown.add(name for name in _NOTEBOOK_NAMES - own if name in text)
     for statement in statements:
         if _library(statement.node):
             unknown.add(statement.binds)
         elif (
-            _is_run_now(statement)
+            unknown.names
+            and _is_run_now(statement)
             and statement.eager & unknown.names
             and statement.node not in crowded
         ):
@@ -54,11 +56,17 @@ class _Unknown:
 
     def __init__(self, statements: Sequence[Statement]) -> None:
         self.names: set[str] = set()
-        self._users: dict[str, list[Statement]] = {}
-        for statement in statements:
+        self._statements = statements
+
+    @cached_property
+    def _users(self) -> Mapping[str, Sequence[Statement]]:
+        """The definitions that use a name; of most modules nobody asks."""
+        users: dict[str, list[Statement]] = {}
+        for statement in self._statements:
             if not _is_run_now(statement) and not statement.is_import:
                 for name in statement.uses:
-                    self._users.setdefault(name, []).append(statement)
+                    users.setdefault(name, []).append(statement)
+        return users
 
     def add(self, names: Iterable[str]) -> None:
         """A function that shows something can't be called either."""
