@@ -15,13 +15,16 @@ import sys
 from typing import Any
 
 import matplotlib
+import pytest  # noqa: F401  # what all notebooks need is imported here, once for all of them
+import sympy  # type: ignore[import-untyped]  # noqa: F401  # torch does where it first needs it
 import torch
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import CapturedIO, capture_output
 from matplotlib_inline.backend_inline import configure_inline_support
 
 import autograder.student
-import autograder.student.pictures  # noqa: F401  # warm, as `torch` is
+import autograder.student.pictures
+import autograder.student.runner  # noqa: F401
 
 Task = tuple[str, str, list[str]]
 
