@@ -2,26 +2,46 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from autograder.errors import IsolationUnavailable
 from autograder.records import Limits, Tier
-from autograder.sandbox import Budget, ForkServer, examine
+from autograder.sandbox import Budget, ForkServer, start_fork_server
 from autograder.sandbox.session import Session
 
 LIMITS = Limits(wall_seconds=5, cpu_seconds=1, memory_bytes=512 << 20, reply_bytes=8 << 20)
 
 
-@pytest.fixture(scope="session", params=[Tier.A, Tier.B, Tier.C], ids=lambda tier: f"tier_{tier}")
-def parent(request: pytest.FixtureRequest) -> Iterator[ForkServer]:
-    finding = examine(request.param)
-    if not finding.works:
-        pytest.skip(f"this machine does not give tier {request.param}: {finding.reason[:300]}")
-    with ForkServer(request.param) as started:
-        yield started
+@pytest.fixture(scope="session")
+def parent_of() -> Iterator[Callable[[Tier], ForkServer]]:
+    """The fork server of a tier, started by the first test that needs it; all end together."""
+    with contextlib.ExitStack() as stack:
+
+        @functools.cache
+        def started(tier: Tier) -> ForkServer | IsolationUnavailable:
+            try:
+                return stack.enter_context(start_fork_server(tier))
+            except IsolationUnavailable as error:
+                return error
+
+        def parent_of(tier: Tier) -> ForkServer:
+            parent = started(tier)
+            if isinstance(parent, IsolationUnavailable):
+                pytest.skip(f"this machine does not give tier {tier}: {str(parent)[:300]}")
+            return parent
+
+        yield parent_of
+
+
+@pytest.fixture(scope="module", params=[Tier.A, Tier.B, Tier.C], ids=lambda tier: f"tier_{tier}")
+def parent(request: pytest.FixtureRequest, parent_of: Callable[[Tier], ForkServer]) -> ForkServer:
+    return parent_of(request.param)
 
 
 class Student:
