@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterator
 from itertools import count
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import nbformat
 import pytest
 from coverage import Coverage
+from coverage.multiproc import original_bootstrap
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from sqlalchemy import create_engine, make_url
 
@@ -33,10 +36,15 @@ ROOT = Path(__file__).resolve().parents[2]
 
 #: files that take minutes begin first, so that two processes end at the same time
 _LONG = (
-    *("test_matrix.py", "test_attacks.py", "test_instructors_page.py", "test_examples.py"),
+    *("test_matrix.py", "test_instructors_page.py", "test_attacks.py"),
     *("test_same_scores.py", "test_nbgrader_commands.py", "test_notebooks.py"),
     *("test_exchange_in_a_browser.py", "test_graders.py", "test_mixed_class.py"),
     *("test_hostile_notebooks.py", "test_watch.py", "test_pages.py", "test_term.py"),
+)
+#: files that go over the same lines again and again: tracing makes them several times as long
+_REPEATING = (
+    *("test_notebook_fuzz.py", "test_cost.py", "test_bounded.py", "test_bounds.py"),
+    *("test_public_messages.py", "test_unnoticed_mistakes.py", "test_unseen.py", "test_attack.py"),
 )
 
 
@@ -48,13 +56,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Coverage is not measured in long files: tracing what they repeat would take minutes."""
-    measuring = Coverage.current() if item.path.name in _LONG else None
-    if measuring is None:
+    """Coverage is not measured where it would cost minutes, nor in processes started there."""
+    measuring = Coverage.current()
+    if measuring is None or item.path.name not in (*_LONG, *_REPEATING):
         return (yield)
+    with _unmeasured(measuring):
+        return (yield)
+
+
+@contextlib.contextmanager
+def _unmeasured(measuring: Coverage) -> Iterator[None]:
+    """Here, and in what is forked here: jobs and readers would begin a measurement of their own."""
     measuring.stop()
     try:
-        return (yield)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(BaseProcess, "_bootstrap", original_bootstrap)
+            yield
     finally:
         measuring.start()
 
