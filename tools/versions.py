@@ -27,7 +27,7 @@ CONSTRAINTS = ROOT / "constraints.txt"
 
 #: the example class with its scores, the gradebook, a student's checks, the sandbox, all suites
 CORE_TESTS = (
-    "tests/autograder/grading/test_examples.py",
+    "tests/autograder/test_instructors_page.py",
     "tests/autograder/nbgrader/gradebook",
     "tests/autograder/exports",
     "tests/autograder/feedback",

@@ -1,5 +1,8 @@
 """docs/instructors.md as a reader types it: every command, in order, in an empty folder.
 
+The class on that page is the example class, so this is also the main job as its user calls it,
+from files to nbgrader's export: every score and verdict is compared with `examples/expected.json`.
+
 The first set-up is spared its downloads: a virtual environment that borrows the packages of the
 one that runs this test stands where `make` looks for it.
 """
@@ -19,13 +22,15 @@ from pathlib import Path
 
 import pytest
 
-from autograder.records import Tier
+from autograder.records import SubmissionResult, Tier
+from autograder.results.file import read_results
 from autograder.sandbox.doctor import examine
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "instructors.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 EXPECTED = json.loads((ROOT / "examples" / "expected.json").read_text())
+CASES = [(student, name) for student, work in EXPECTED.items() for name in work]
 ASSIGNMENT = "simplified_attention"
 EXAMPLE = ROOT / "examples" / "submitted"
 
@@ -123,6 +128,19 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return empty / "attention"
 
 
+def autograder(course: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """One more command of that instructor's."""
+    command = [str(course / ".venv" / "bin" / "autograder"), *arguments]
+    return subprocess.run(command, cwd=course, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def results(course: Path) -> dict[tuple[str, str], SubmissionResult]:
+    """What the page's class was given, by student and assignment."""
+    lines = read_results(course / "course" / "results.jsonl")
+    return {(line.student, line.assignment): line for line in lines}
+
+
 def total(student: str) -> float:
     questions = EXPECTED[student].get(ASSIGNMENT, {}).values()
     return sum(score for exercise in questions for score, _ in exercise.values())
@@ -162,3 +180,66 @@ def test_nothing_of_the_class_would_be_committed(course: Path) -> None:
     done = subprocess.run(["git", "status", "--porcelain"], cwd=course, capture_output=True,
                           text=True, check=True)  # fmt: skip
     assert done.stdout == ""
+
+
+def test_every_submission_has_one_line(results: dict[tuple[str, str], SubmissionResult]) -> None:
+    others = [("youngyuri", ASSIGNMENT), ("zora", ASSIGNMENT)]  # these come from platforms
+    assert sorted(results) == sorted([*CASES, *others])
+
+
+@pytest.mark.parametrize(("student", "assignment"), CASES)
+def test_scores_and_verdicts_are_as_expected(
+    results: dict[tuple[str, str], SubmissionResult], student: str, assignment: str
+) -> None:
+    got = {
+        exercise.exercise: {q.question: [q.score, q.verdict.value] for q in exercise.questions}
+        for exercise in results[student, assignment].exercises
+    }
+    assert got == EXPECTED[student][assignment]
+
+
+def test_the_table_names_every_student_and_what_needs_a_look(course: Path) -> None:
+    said = (course.parents[1] / "said.txt").read_text()
+    for student in EXPECTED:
+        assert student in said
+    assert "did not end in time" in said
+    assert "not allowed" in said
+
+
+def test_nbgraders_export_agrees_with_the_results(
+    course: Path, results: dict[tuple[str, str], SubmissionResult], tmp_path: Path
+) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    exported = tmp_path / "exported.csv"
+    command = [sys.executable, "-m", "nbgrader", "export", "--to", str(exported)]
+    subprocess.run(
+        command, cwd=course / "course", env={**os.environ, "PATH": path}, check=True,
+        capture_output=True,
+    )  # fmt: skip
+    with open(exported, newline="") as file:
+        rows = {(row["student_id"], row["assignment"]): row for row in csv.DictReader(file)}
+    for key, result in results.items():
+        assert float(rows[key]["score"]) == result.score
+        assert float(rows[key]["max_score"]) == result.max_score
+
+
+def test_feedback_and_csv_are_written_for_all(
+    course: Path, results: dict[tuple[str, str], SubmissionResult]
+) -> None:
+    for student, assignment in results:
+        page = course / "course" / "feedback" / student / assignment / "feedback.html"
+        assert page.is_file()
+    with open(course / "course" / "grades.csv", newline="", encoding="utf-8-sig") as file:
+        rows = sorted(row["student"] for row in csv.DictReader(file))
+    assert set(rows) >= {student for student, _ in results}
+    assert len(set(rows)) == len(rows)
+
+
+def test_json_is_one_document_and_nothing_else(
+    course: Path, results: dict[tuple[str, str], SubmissionResult]
+) -> None:
+    done = autograder(course, "grade", "course/submitted", "--resume", "--json")
+    document = json.loads(done.stdout)
+    assert document["graded"] == 0
+    assert document["already_graded"] == len(results)
+    assert {row["student"] for row in document["submissions"]} == {who for who, _ in results}
