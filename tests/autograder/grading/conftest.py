@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +117,16 @@ class ClassFolder:
 @pytest.fixture
 def a_class(tmp_path: Path, course: Course, fork_server: ForkServer) -> ClassFolder:
     return ClassFolder(tmp_path, course, fork_server)
+
+
+@pytest.fixture
+def impatient_class(tmp_path: Path, course: Course, fork_server: ForkServer) -> ClassFolder:
+    """One where a loop without an end has ended after two seconds of CPU, not after eight."""
+    assignments = tuple(
+        replace(assignment, limits=replace(assignment.limits, cpu_seconds=2.0))
+        for assignment in course.assignments
+    )
+    return ClassFolder(tmp_path, replace(course, assignments=assignments), fork_server)
 
 
 @pytest.fixture

@@ -80,13 +80,13 @@ def test_two_mistakes_at_once_are_called_by_neither_name(a_class: ClassFolder) -
     ],
 )
 def test_an_end_costs_its_own_question_only(
-    a_class: ClassFolder,
+    impatient_class: ClassFolder,
     questions: Callable[[SubmissionResult], dict[str, str]],
     body: str,
     verdict: str,
 ) -> None:
     text = TWO + f"def attention_scores(q, k):\n    {body}\n"
-    verdicts = questions(a_class.grade_one(scores=text))
+    verdicts = questions(impatient_class.grade_one(scores=text))
     assert verdicts.pop("attention_scores") == verdict
     assert set(verdicts.values()) == {"correct"}
 

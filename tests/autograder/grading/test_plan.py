@@ -53,11 +53,11 @@ def runner(course: Course) -> Any:
 
 
 def test_what_is_asked_at_once_is_judged_as_what_is_asked_call_by_call(
-    a_class: ClassFolder, monkeypatch: pytest.MonkeyPatch
+    impatient_class: ClassFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    at_once = a_class.grade_one(**FILES)
+    at_once = impatient_class.grade_one(**FILES)
     monkeypatch.setattr(planned.PlannedImplementation, "_all_replies", lambda self: None)
-    (one_by_one,) = a_class.grade().graded
+    (one_by_one,) = impatient_class.grade().graded
     assert _questions(at_once) == _questions(one_by_one)
     verdicts = {question.verdict.value for question in _questions(at_once)}
     assert {"crashed", "timeout", "correct"} <= verdicts
