@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -17,6 +17,8 @@ from typing import Any, NoReturn
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from nbgrader.apps import nbgraderapp
+
+from autograder import cli
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 ASSIGNMENT = "simplified_attention"
@@ -26,6 +28,8 @@ IN_TIME, LATE = "2029-12-31 10:00:00 UTC", "2030-02-01 10:00:00 UTC"
 SECRET = "a secret of nbgrader's, with which feedback is found"
 
 Notebook = dict[str, Any]
+#: of a command: its words stand in sys.argv
+Main = Callable[[], object]
 
 
 @dataclass(frozen=True)
@@ -53,12 +57,22 @@ class NbgraderClass:
         assert code in (None, done.returncode), done.stdout[-3000:]
         return done.stdout
 
-    def nbgrader(self, *words: str, code: int = 0, cwd: Path | None = None) -> str:
+    def nbgrader(self, *words: object, code: int = 0, cwd: Path | None = None) -> str:
         """The same for nbgrader's commands, in a fork: to start takes longer than their work."""
+        return self._in_a_fork(nbgraderapp.main, ["nbgrader", *words], code, cwd)
+
+    def write_source(self, *words: object, code: int = 0) -> str:
+        """`autograder nbgrader`, in a fork too."""
+        return self._in_a_fork(cli.main, ["autograder", "nbgrader", *words], code)
+
+    def _in_a_fork(
+        self, main: Main, words: Sequence[object], code: int, cwd: Path | None = None
+    ) -> str:
         with tempfile.TemporaryFile("w+") as output:
             child = os.fork()
             if child == 0:
-                _be_nbgrader(words, cwd or self.folder, self.environment, output.fileno())
+                argv = [str(word) for word in words]
+                _be(main, argv, cwd or self.folder, self.environment, output.fileno())
             _, status = os.waitpid(child, 0)
             output.seek(0)
             said = output.read()
@@ -72,8 +86,8 @@ class NbgraderClass:
         return document
 
 
-def _be_nbgrader(
-    words: tuple[str, ...], folder: Path, environment: dict[str, str], output: int
+def _be(
+    main: Main, argv: list[str], folder: Path, environment: dict[str, str], output: int
 ) -> NoReturn:
     code = 1
     try:
@@ -82,8 +96,8 @@ def _be_nbgrader(
         os.dup2(output, 1)
         os.dup2(output, 2)
         sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
-        sys.argv = ["nbgrader", *words]
-        nbgraderapp.main()
+        sys.argv = argv
+        main()
         code = 0
     except SystemExit as end:
         code = int(end.code or 0)
@@ -112,7 +126,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> NbgraderClass:
     for folder in (place.folder, place.exchange, place.home):
         folder.mkdir()
     place.exchange.chmod(0o777)
-    place.run("autograder", "nbgrader", ".", ASSIGNMENT, "--course", REPOSITORY)
+    place.write_source(".", ASSIGNMENT, "--course", REPOSITORY)
     config = place.folder / "nbgrader_config.py"
     own = f'c.Exchange.root = "{place.exchange}"\nc.LateSubmissionPlugin.penalty_method = "zero"\n'
     config.write_text(config.read_text() + own)

@@ -210,13 +210,13 @@ def test_source_that_was_changed_is_left_and_a_configuration_gets_advice(
     (folder / "nbgrader_config.py").write_text(
         "c = get_config()\nc.CourseDirectory.source_directory = 'sources'\n"
     )
-    command = ("autograder", "nbgrader", folder, ASSIGNMENT, "--course", REPOSITORY)
-    said = built.run(*command)
+    command = (folder, ASSIGNMENT, "--course", REPOSITORY)
+    said = built.write_source(*command)
     assert f"configure(c, course='{REPOSITORY}')" in said
     notebook = folder / "sources" / ASSIGNMENT / "scores.ipynb"
     assert "BEGIN SOLUTION" in notebook.read_text()
     notebook.write_text("changed for this class")
-    assert "other versions of: scores.ipynb" in built.run(*command, code=1)
+    assert "other versions of: scores.ipynb" in built.write_source(*command, code=1)
     assert notebook.read_text() == "changed for this class"
-    built.run(*command, "--force")
+    built.write_source(*command, "--force")
     assert "BEGIN SOLUTION" in notebook.read_text()

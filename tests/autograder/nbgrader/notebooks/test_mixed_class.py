@@ -33,13 +33,19 @@ def mixed(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return course
 
 
+@pytest.fixture(scope="module")
+def done(mixed: Path) -> Any:
+    """What the command that grades the whole class says."""
+    return _graded(mixed)
+
+
 def _graded(course: Path, *options: str) -> Any:
     return json.loads(run(course, "autograder", "grade", "submitted", *options, "--json").stdout)
 
 
-def test_one_command_grades_both_and_finds_the_course_in_the_configuration(mixed: Path) -> None:
-    done = _graded(mixed)
-
+def test_one_command_grades_both_and_finds_the_course_in_the_configuration(
+    mixed: Path, done: Any
+) -> None:
     scores = {(s["student"], s["assignment"]): s["score"] for s in done["submissions"]}
     assert scores[("ada", OURS)] == scores[("right", OURS)] == 100
     assert scores[("right", "texts")] > 0
@@ -52,17 +58,16 @@ def test_one_command_grades_both_and_finds_the_course_in_the_configuration(mixed
             assert gradebook.find_submission(assignment, student).score == score
 
 
-def test_one_kind_can_be_graded_alone(mixed: Path) -> None:
-    ours = _graded(mixed, "--assignment", OURS)
+def test_one_kind_can_be_graded_alone(mixed: Path, done: Any) -> None:
+    ours = _graded(mixed, "--assignment", OURS, "--resume")
     theirs = _graded(mixed, "--assignment", "texts")
 
+    assert (ours["graded"], theirs["graded"]) == (0, 1)
     assert {s["assignment"] for s in ours["submissions"]} == {OURS}
     assert {s["assignment"] for s in theirs["submissions"]} == {"texts"}
 
 
-def test_pages_and_records_find_the_course_too(mixed: Path) -> None:
-    _graded(mixed, "--resume")
-
+def test_pages_and_records_find_the_course_too(mixed: Path, done: Any) -> None:
     run(mixed, "autograder", "feedback", ".")
     assert (mixed / "feedback" / "ada" / OURS).is_dir()
     assert "2 submissions recorded" in run(mixed, "autograder", "record", ".").stdout
