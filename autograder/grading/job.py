@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Protocol
 
-from ..errors import SandboxError
+from ..errors import SandboxError, SubmissionError
 from ..records import Assignment, SubmissionResult
 from ..sandbox import ForkServer
 from ..submission import Submission
@@ -117,6 +117,8 @@ def _work(grader: Grader, pipe: Connection, not_mine: Sequence[Connection], watc
             return
         except SandboxError:
             answer = Lost(traceback.format_exc())
+        except (SubmissionError, PermissionError) as error:
+            answer = str(error)
         except Exception:
             answer = traceback.format_exc()
         try:

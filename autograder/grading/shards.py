@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..course import Course
+from ..errors import SubmissionError
 from ..records import Assignment, Tier
 from ..results.file import History, ResultsFile, read_history
 from ..submission import Found, Submission, find_submissions, submission_digest
@@ -53,7 +54,7 @@ class ToGrade:
         submission, assignment = task
         if not self.is_resumed or not self.history:
             return True
-        digest = self.digest_of(submission, assignment)
+        digest = self._digest(task)
         key = (submission.student, assignment.name, digest, self.suite_digests[assignment.name])
         return key not in self.history
 
@@ -61,9 +62,16 @@ class ToGrade:
         """The same with the number of its attempt."""
         submission, assignment = task
         attempt = self.history.attempt(
-            submission.student, assignment.name, lambda: self.digest_of(submission, assignment)
+            submission.student, assignment.name, lambda: self._digest(task)
         )
         return replace(submission, attempt=attempt), assignment
+
+    def _digest(self, task: Task) -> str:
+        """Of files that can't be read none: the job that is to grade them tells of it."""
+        try:
+            return self.digest_of(*task)
+        except (OSError, SubmissionError):
+            return ""
 
 
 def submitted_digest(submission: Submission, assignment: Assignment) -> str:

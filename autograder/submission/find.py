@@ -65,7 +65,13 @@ def find_submissions(
         if not owner.is_dir(follow_symlinks=False):
             skipped.append(Skipped(Path(owner.path), _reason(owner, "a student's folder")))
             continue
-        for entry in _entries(Path(owner.path)):
+        try:
+            entries = _entries(Path(owner.path))
+        except OSError as error:
+            reason = f"can't be read ({error.strerror}); give yourself the right to read it"
+            skipped.append(Skipped(Path(owner.path), reason))
+            continue
+        for entry in entries:
             path = Path(entry.path)
             if not entry.is_dir(follow_symlinks=False):
                 skipped.append(Skipped(path, _reason(entry, "an assignment's folder")))
@@ -96,10 +102,10 @@ def submission_at(
     return Submission(place.parent.name, name, folder)
 
 
-def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
     with os.scandir(folder) as entries:
         visible = [entry for entry in entries if not entry.name.startswith(".")]
-    yield from sorted(visible, key=lambda entry: entry.name)
+    return sorted(visible, key=lambda entry: entry.name)
 
 
 def _owners(submitted: Path, known: Collection[str]) -> Iterator[os.DirEntry[str]]:

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -150,3 +151,25 @@ def test_a_folder_with_a_dot_in_front_counts_where_it_holds_an_assignment(tmp_pa
     found = find_submissions(tmp_path, ["simplified_attention"])
     assert [submission.student for submission in found.submissions] == [".dot", "ada"]
     assert found.skipped == ()
+
+
+def test_a_folder_that_can_not_be_read_is_told_and_the_others_are_graded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from autograder.submission import find_submissions
+
+    for student in ("ada", "bob"):
+        (tmp_path / student / "simplified_attention").mkdir(parents=True)
+    scandir = os.scandir
+
+    def refusing(path: str | Path) -> Any:
+        if Path(path) == tmp_path / "ada":
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)  # root may read whatever there is
+    found = find_submissions(tmp_path, ["simplified_attention"])
+    assert [submission.student for submission in found.submissions] == ["bob"]
+    assert [(item.path.name, item.reason.partition(";")[0]) for item in found.skipped] == [
+        ("ada", "can't be read (Permission denied)")
+    ]
