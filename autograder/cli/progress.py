@@ -16,7 +16,9 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from ..records import SubmissionResult, SubmissionStatus, Tier
+from ..errors import UserError
+from ..records import SubmissionResult, Tier
+from .loading import end_loading
 from .output import errors
 
 
@@ -41,6 +43,7 @@ def progress_bar() -> Progress:
         TimeRemainingColumn(),
         console=errors,
         transient=True,
+        disable=not errors.is_terminal,  # else it leaves an empty line in a log
     )
 
 
@@ -57,10 +60,11 @@ class RunProgress:
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._task = progress.add_task("starting", total=None)
-        self.failed = 0
+        self._done = 0
 
     def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
         """See `RunEvents.starts`."""
+        end_loading()
         already = f", {already_graded} graded before" if already_graded else ""
         where = f"isolation tier {tier}" if tier else "isolation as each worker has it"
         self._progress.console.print(f"{where}; {to_grade} to grade{already}")
@@ -69,5 +73,18 @@ class RunProgress:
 
     def graded(self, result: SubmissionResult) -> None:
         """See `RunEvents.graded`."""
-        self.failed += result.status is SubmissionStatus.FAILED
+        self._done += 1
         self._progress.advance(self._task)
+
+    @contextlib.contextmanager
+    def may_be_stopped(self) -> Iterator[None]:
+        """Where Ctrl-C stops the run, `UserError` says what is kept, and how to go on."""
+        try:
+            yield
+        except KeyboardInterrupt as error:
+            if not self._done:
+                raise
+            raise UserError(
+                f"stopped: {self._done} results are kept; the same command with --resume grades "
+                "the rest"
+            ) from error

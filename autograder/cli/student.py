@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import gc
 import importlib
 import os
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from typing import Any
 
 import click
 
+from .loading import loading
 from .output import as_json, console, emit
 from .showing import Screen
 
@@ -25,21 +25,6 @@ _in_folder = click.option(
 _plain = click.option(
     "--plain", is_flag=True, help="Text only, for screen readers: no colours, signs or bars."
 )
-
-
-@contextlib.contextmanager
-def _loading() -> Iterator[None]:
-    """For imports: what they load stays until the process ends, and no collection looks at it.
-
-    PyTorch has so many objects that a look at all of them, at the very end, takes as long as a
-    third of loading it.
-    """
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 @contextlib.contextmanager
@@ -70,7 +55,7 @@ def check(names: tuple[str, ...], trace: bool, plain: bool, folder: Path, as_jso
     Example: autograder check scores
              autograder check query_scores --trace
     """
-    with _loading():
+    with loading():
         from ..student import afterwards, check_folder, trace_folder
 
     with _document_alone(as_json):
@@ -108,7 +93,7 @@ def watch(exercises: tuple[str, ...], plain: bool, folder: Path) -> int:
     """
     from .watching import Watch
 
-    with _loading():
+    with loading():
         importlib.import_module("autograder.student.folder")
     Watch(Screen(console, plain), folder, exercises).run()
     return 0
@@ -131,7 +116,7 @@ def hint(name: str, again: bool, plain: bool, folder: Path, as_json: bool) -> in
     """
     from ..student import next_hint
 
-    with _loading():  # an exercise's hint needs the checks
+    with loading():  # an exercise's hint needs the checks
         found = next_hint(folder, name, again=again)
     screen = Screen(console, plain)
     if as_json:
@@ -158,7 +143,7 @@ def status(plain: bool, folder: Path, as_json: bool) -> int:
     \b
     Example: autograder status
     """
-    with _loading():
+    with loading():
         from ..student import status as progress_of
 
     with _document_alone(as_json):
