@@ -9,6 +9,7 @@ caches, does not count. Prints medians, and how often `import torch` would fit i
 from __future__ import annotations
 
 import argparse
+import compileall
 import os
 import shutil
 import statistics
@@ -21,6 +22,8 @@ from benchmarks.processes import adopt_orphans, cpu_of_ended
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT, EXERCISE = "simplified_attention", "scores"
+#: of layers is asked that they can be moved to another device
+LAYERS, LAYER = "causal_attention", "causal_attention"
 _TORCH = "import torch"
 
 
@@ -30,6 +33,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=7)
     options = parser.parse_args()
     adopt_orphans()
+    compileall.compile_dir(ROOT / "autograder", quiet=1)  # as of an installed package
     with tempfile.TemporaryDirectory(prefix="autograder-bench-") as place:
         commands = _commands(Path(place))
         took: dict[str, list[float]] = {name: [] for name in commands}
@@ -46,34 +50,36 @@ def main() -> None:
 
 
 def _commands(place: Path) -> dict[str, list[str]]:
-    """What is measured; a folder of a student, and a class of one student, stand ready."""
-    released = ROOT / "assignments" / ASSIGNMENT
-    shutil.copytree(released, place / "student" / ASSIGNMENT)
-    solution = ROOT / "solutions" / ASSIGNMENT / f"{EXERCISE}.py"
-    shutil.copy(solution, place / "student" / ASSIGNMENT)
-    shutil.copytree(
-        place / "student" / ASSIGNMENT,
-        place / "submitted" / "ada" / ASSIGNMENT,
-        ignore=lambda _, names: [name for name in names if name != solution.name],
-    )
+    """What is measured; a folder of a student, and two classes of one student, stand ready."""
+    folder = place / "student" / ASSIGNMENT
+    shutil.copytree(ROOT / "assignments" / ASSIGNMENT, folder)
+    shutil.copy(_solution(ASSIGNMENT, EXERCISE), folder)
+    for name, assignment, exercise in (
+        ("functions", ASSIGNMENT, EXERCISE),
+        ("layers", LAYERS, LAYER),
+    ):
+        (place / name / "ada" / assignment).mkdir(parents=True)
+        shutil.copy(_solution(assignment, exercise), place / name / "ada" / assignment)
     own = [sys.executable, "-m", "autograder"]
-    folder, submitted = str(place / "student" / ASSIGNMENT), str(place / "submitted")
+    check = [*own, "check", EXERCISE, "--folder", str(folder)]
+    grade = [*own, "grade", "--no-gradebook", "--course", str(ROOT)]
     return {
         "python": [sys.executable, "-c", "pass"],
         _TORCH: [sys.executable, "-c", _TORCH],
         "--help": [*own, "--help"],
-        "check of one exercise": [*own, "check", EXERCISE, "--folder", folder],
-        "grade of one submission": [
-            *(*own, "grade", submitted, "--no-gradebook"),
-            *("--course", str(ROOT)),
-        ],
+        "check of one exercise": check,
+        "grade of one submission": [*grade, str(place / "functions")],
+        "the same, with layers": [*grade, str(place / "layers")],
     }
+
+
+def _solution(assignment: str, exercise: str) -> Path:
+    return ROOT / "solutions" / assignment / f"{exercise}.py"
 
 
 def _cpu(command: list[str], place: Path) -> float:
     (place / "results.jsonl").unlink(missing_ok=True)
     before = cpu_of_ended()
-    # as an installed package, whose code is compiled
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(command, cwd=place, capture_output=True, text=True, env=environment)
     if done.returncode:

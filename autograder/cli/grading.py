@@ -15,7 +15,9 @@ from ..escaping import for_terminal
 from ..grading.costs import Stage
 from ..operations import grade as grading
 from ..records import SubmissionResult, Tier
+from ..worker import device_kernels
 from .course_option import in_course
+from .loading import begin_loading
 from .output import as_json, console, emit, errors
 from .progress import RunProgress, progress_bar
 from .streaming import STANDARD_INPUT, stream
@@ -98,7 +100,9 @@ def grade(
     """
     if submitted == STANDARD_INPUT:
         return stream(context, context.params)
-    with progress_bar() as progress:
+    begin_loading()
+    device_kernels.defer()
+    with progress_bar() as progress, (run := RunProgress(progress)).may_be_stopped():
         report = grading.grade(
             submitted,
             course=course_folder,
@@ -112,7 +116,7 @@ def grade(
             secret=secret,
             scheduler=scheduler,
             question=question,
-            events=RunProgress(progress),
+            events=run,
             tell_lateness=(lambda _: None) if as_json else _print_lateness,
         )
     if report.run.truncated:

@@ -13,6 +13,8 @@ import click
 from ..escaping import for_json
 from ..operations.stream import grade_stream
 from ..records import SubmissionResult, Tier
+from ..worker import device_kernels
+from .loading import begin_loading, end_loading
 from .output import errors
 
 if TYPE_CHECKING:  # its import loads torch, for which the sandbox's start need not wait
@@ -29,6 +31,8 @@ def stream(context: click.Context, chosen: Mapping[str, Any]) -> int:
     for name in _FOR_A_CLASS:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name.removeprefix('as_')} is for a whole class, not for -")
+    begin_loading()
+    device_kernels.defer()
     try:
         report = grade_stream(
             sys.stdin,
@@ -54,4 +58,5 @@ def _print(answer: SubmissionResult | Refused) -> None:
 
 
 def _say_ready(tier: Tier) -> None:
+    end_loading()
     errors.print(f"isolation tier {tier}; ready: a path of a submission per line")

@@ -104,7 +104,8 @@ class _OneQuestionGrader:
         return with_question(before, now, self.of.wanted)
 
     def _narrowed(self, assignment: Assignment) -> Assignment:
-        return replace(assignment, exercises=(assignment.exercise(self.of.wanted.exercise),))
+        own = tuple(e for e in assignment.exercises if e.name == self.of.wanted.exercise)
+        return replace(assignment, exercises=own)
 
 
 def last_results(results: Sequence[SubmissionResult]) -> dict[Key, SubmissionResult]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from ..records import Assignment, SubmissionResult, SubmissionStatus, Tier
 from ..results.file import History, ResultsFile
 from ..sandbox import ForkServer
-from ..submission import Submission, find_submissions
+from ..submission import Submission, find_submissions, is_submitted
 from .costs import Costs, Stage, together
 from .failure import failed
 from .job import Grader
@@ -151,7 +151,7 @@ def grade_submissions(
     assignments = list({assignment.name: assignment for _, assignment in tasks}.values())
     grader = engine.grader(fork_server, assignments, suite_digests, secret)
     collected = time.process_time()
-    grader.prepare(assignments)
+    grader.prepare([_submitted_part(assignment, tasks) for assignment in assignments])
     planned = time.process_time()
     fork_server.wait_until_ready()
     started = fork_server.cpu_seconds()
@@ -164,6 +164,13 @@ def grade_submissions(
         **of_jobs,
         Stage.WRITE: time.process_time() - planned,
     }
+
+
+def _submitted_part(assignment: Assignment, tasks: Sequence[Task]) -> Assignment:
+    """The assignment with those of its exercises that anybody submitted."""
+    folders = [submission.folder for submission, own in tasks if own.name == assignment.name]
+    exercises = (e for e in assignment.exercises if any(is_submitted(e, f) for f in folders))
+    return replace(assignment, exercises=tuple(exercises))
 
 
 def run_jobs(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..course import Course, find_root, load_course
@@ -26,10 +27,17 @@ class Courses:
 
     own: Course | None
     notebooks: Path | None
+    #: how often each assignment was submitted
+    submitted: Mapping[str, int] = field(default_factory=dict)
 
     def owns(self, assignment: str) -> bool:
         """Whether an assignment is judged by suites."""
         return assignment in _names(self.own)
+
+
+def asks_for_layers(assignments: Iterable[Assignment]) -> bool:
+    """Whether a question is a class: of such an answer is asked that it can be moved."""
+    return any(q.is_class for a in assignments for e in a.exercises for q in e.questions)
 
 
 def course_at(folder: Path) -> Course:
@@ -56,10 +64,11 @@ def find_courses(submitted: Path, course_folder: Path, assignment: str | None) -
         raise UserError(f"there is no assignment {assignment!r}; known: {', '.join(known)}")
     _suggest_folder(submitted, known)
     found = find_submissions(submitted, known, assignment).or_refuse(submitted)
-    submitted_names = {submission.assignment for submission in found.submissions}
+    submitted_names = Counter(submission.assignment for submission in found.submissions)
     return Courses(
-        own if submitted_names & _names(own) else None,
-        class_folder if submitted_names & others else None,
+        own if submitted_names.keys() & _names(own) else None,
+        class_folder if submitted_names.keys() & others else None,
+        submitted_names,
     )
 
 

@@ -15,11 +15,16 @@ from ..grading.costs import Costs, Stage
 from ..grading.options import RunEvents, RunOptions, Wanted, wanted_question
 from ..records import SubmissionResult, Tier
 from ..results.last import LastResults
-from .courses import HERE, Courses, find_courses
+from ..sandbox import Ahead
+from .courses import HERE, Courses, asks_for_layers, find_courses
 
 if TYPE_CHECKING:  # their imports load torch, for which the sandbox's start need not wait
     from ..grading.run import Engine
     from ..grading.shards import RunReport
+
+#: so many earn what the fork server does for them; an exercise of a submission needs one
+#: (`benchmarks/tricks.py`, without huge pages)
+_MANY_WORKERS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +172,18 @@ def _engines(courses: Courses, options: RunOptions) -> Iterator[Sequence[Engine]
         return
     from ..sandbox import fork_server_ahead
 
-    with fork_server_ahead(options.tier) as start:
+    with fork_server_ahead(options.tier, _ahead(courses)) as start:
         from ..grading.suite_engine import SuiteEngine
 
         engine: Engine = SuiteEngine(courses.own, start)
         yield [*engines, _alone(engine, options) if options.question else engine]
+
+
+def _ahead(courses: Courses) -> Ahead:
+    """What workers will need, so far as the submitted folders tell."""
+    own = [a for a in courses.own.assignments if a.name in courses.submitted] if courses.own else []
+    workers = sum(courses.submitted[a.name] * len(a.exercises) for a in own)
+    return Ahead(second_device=asks_for_layers(own), many_workers=workers >= _MANY_WORKERS)
 
 
 def _one_question(courses: Courses, name: str, assignment: str | None, resume: bool) -> Wanted:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ..records import Tier
-from .courses import HERE, course_at
+from .courses import HERE, asks_for_layers, course_at
 
 if TYPE_CHECKING:  # its import loads torch, for which the sandbox's start need not wait
     from ..grading.stream import Answer, StreamReport
@@ -43,10 +43,12 @@ def grade_stream(
 
     Returns at the end of the lines. Raises `UserError`, `IsolationUnavailable`, `GraderError`.
     """
-    from ..sandbox import fork_server_ahead
+    from ..sandbox import Ahead, fork_server_ahead
 
     own = course_at(Path(course))
-    with fork_server_ahead(tier) as start:
+    assignments = [own.assignment(assignment)] if assignment else own.assignments
+    ahead = Ahead(second_device=asks_for_layers(assignments))
+    with fork_server_ahead(tier, ahead) as start:
         from ..grading.secret import FILE_NAME
         from ..grading.stream import StreamOptions, grade_lines
         from ..grading.suite_engine import SuiteEngine

@@ -6,11 +6,12 @@ what one speaks with a worker through, is imported with the first worker.
 
 from .clock import Budget
 from .doctor import Finding, examine, fork_server_ahead, start_fork_server
-from .environment import ALLOWED, Libraries
+from .environment import ALLOWED, Ahead, Libraries
 from .fork_server import ForkServer
 
 __all__ = [
     "ALLOWED",
+    "Ahead",
     "Budget",
     "Finding",
     "Libraries",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ..errors import AutograderError, IsolationUnavailable
 from ..records import Limits, Tier
 from .clock import Budget
-from .environment import Libraries
+from .environment import Ahead, Libraries
 from .fork_server import ForkServer
 from .levels import LEVELS
 
@@ -73,7 +73,9 @@ def start_fork_server(wanted: Tier | None = None, libraries: Libraries | None = 
 
 
 @contextlib.contextmanager
-def fork_server_ahead(wanted: Tier | None = None) -> Iterator[Callable[[Tier | None], ForkServer]]:
+def fork_server_ahead(
+    wanted: Tier | None = None, ahead: Ahead | None = None
+) -> Iterator[Callable[[Tier | None], ForkServer]]:
     """Begins to start a fork server, and gives a `start_fork_server` that goes on with it.
 
     What the caller does meanwhile - import torch, for one - costs no time of its own.
@@ -81,9 +83,11 @@ def fork_server_ahead(wanted: Tier | None = None) -> Iterator[Callable[[Tier | N
     begun: dict[Tier, ForkServer] = {}
     tier = wanted or next(iter(LEVELS))
     with contextlib.suppress(AutograderError):  # told by the second attempt
-        begun[tier] = ForkServer(tier)
+        begun[tier] = ForkServer(tier, ahead=ahead)
     try:
-        yield lambda wanted: _best(wanted, lambda tier: begun.pop(tier, None) or ForkServer(tier))
+        yield lambda wanted: _best(
+            wanted, lambda tier: begun.pop(tier, None) or ForkServer(tier, ahead=ahead)
+        )
     finally:
         for parent in begun.values():
             parent.close()

@@ -8,6 +8,7 @@ import os
 import socket
 import subprocess
 import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 from ..errors import SandboxError
 from ..records import Limits, Tier
 from .clock import cpu_of_tree
-from .environment import Libraries, WorkerEnvironment, worker_environment
+from .environment import Ahead, Libraries, WorkerEnvironment, worker_environment
 from .levels import LEVELS, Launch
 
 if TYPE_CHECKING:  # its import loads torch, for which the parent's start need not wait
@@ -37,6 +38,8 @@ main()
 """
 #: before any package keeps an `open` of its own
 _FILES_FIRST = "from worker.data_files import DATA_FILES; DATA_FILES.install()"
+#: before torch is imported, where no layer is moved
+_KERNELS_LATER = "from worker import device_kernels; device_kernels.defer()"
 _ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "HOME": "/",
@@ -58,11 +61,14 @@ class ForkServer:
     Raises `SandboxError` where it can't be started.
     """
 
-    def __init__(self, tier: Tier, libraries: Libraries | None = None) -> None:
+    def __init__(
+        self, tier: Tier, libraries: Libraries | None = None, ahead: Ahead | None = None
+    ) -> None:
         if tier not in LEVELS:
             raise SandboxError("student code does not run without an isolation tier")
         self.tier = tier
         self._libraries = libraries or Libraries()
+        self._ahead = ahead or Ahead()
         self._held: dict[str, Batch] = {}
         self._start()
 
@@ -208,12 +214,21 @@ class ForkServer:
             "own_namespaces": LEVELS[self.tier].own_namespaces,
             "notebooks": self._libraries.notebooks,
             "modules": self._libraries.modules,
+            **asdict(self._ahead),
             "listable": environment.listable(),
         }
         launch = self._launch = LEVELS[self.tier].launch(environment)
         settings["kept"] = launch.kept
         settings["readable"] = [*environment.readable(), str(launch.place)]
         return [*launch.command, *_python(environment, settings, launch)]
+
+
+def _before_torch(settings: Mapping[str, object]) -> Iterator[str]:
+    """What is done before any package is imported."""
+    if settings["notebooks"]:
+        yield _FILES_FIRST
+    if not settings["second_device"]:
+        yield _KERNELS_LATER
 
 
 def _python(
@@ -224,6 +239,6 @@ def _python(
         library=str(environment.standard_library),
         reached=str(launch.library),
         place=str(launch.place),
-        first=_FILES_FIRST if settings["notebooks"] else "",
+        first="\n".join(_before_torch(settings)),
     )
     return [str(environment.python), "-P", "-s", "-S", "-B", "-c", boot, json.dumps(settings)]

@@ -2,7 +2,7 @@
 
 from .find import Found, Skipped, Submission, find_submissions, submission_at
 from .notebook import module_of_notebook
-from .read import SubmittedExercise, read_exercise, submission_digest, unreadable
+from .read import SubmittedExercise, is_submitted, read_exercise, submission_digest, unreadable
 from .unanswered import is_unanswered
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Skipped",
     "Submission",
     "find_submissions",
+    "is_submitted",
     "is_unanswered",
     "module_of_notebook",
     "read_exercise",

@@ -65,6 +65,11 @@ def read_exercise(folder: Path, exercise: Exercise) -> SubmittedExercise:
     )
 
 
+def is_submitted(exercise: Exercise, folder: Path) -> bool:
+    """Whether there is a file that `read_exercise` would read."""
+    return any(_is_file(folder / f"{exercise.name}{suffix}") for suffix in (".py", ".ipynb"))
+
+
 def unreadable(exercise: Exercise, folder: Path) -> SubmittedExercise:
     """An exercise whose file has ended its reader: which one it was does not matter."""
     files = (f"{exercise.name}.py", f"{exercise.name}.ipynb")

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from . import absent, execution, given_parts, substitution, watching, wire
+from . import absent, device_kernels, execution, given_parts, substitution, watching, wire
 
 _OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "Cannot allocate memory")
 _TRACEBACK_LINES = 6
@@ -81,13 +81,13 @@ class Worker:
 
         What fails in a cell of a notebook, and an import that fails, hurts the answers that use it.
         """
+        device_kernels.load_if_named(source)
         if parts:
             given_parts.install(parts)
         # not `torch.manual_seed`, which looks for accelerators first
         torch.default_generator.manual_seed(seed)
         file = f"{name}.py"
-        self._module.__name__ = name
-        self._module.__file__ = file
+        self._module.__name__, self._module.__file__ = name, file
         sys.modules[name] = self._module
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
         try:

@@ -15,6 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 from . import compiler
+from .device_kernels import load_kernels as load_kernels
 
 #: stands in the message of every error that a mix of devices causes
 MIXED_DEVICES = "tensors on two devices"
@@ -36,6 +37,7 @@ def second_device(tensors: Iterable[torch.Tensor]) -> contextlib.AbstractContext
     """The rules of a second device where one of these is on the meta device, else nothing."""
     if any(tensor.is_meta for tensor in tensors):
         compiler.defer()
+        load_kernels()
         return _SecondDevice()  # type: ignore[no-untyped-call]  # torch's own __init__
     return contextlib.nullcontext()
 

@@ -29,7 +29,7 @@ def main() -> None:
     control = socket.socket(fileno=settings["control"])
     torch.set_num_threads(1)
     if not settings["notebooks"] or "torch" in settings["modules"]:
-        warming.warm(settings["modules"])
+        warming.warm(settings["modules"], settings["second_device"], settings["many_workers"])
     others = _notebook(settings["modules"]) if settings["notebooks"] else {}
     # as the user who started all this: nobody may not even look at some of these paths
     rules = _above_channel(
@@ -43,7 +43,8 @@ def main() -> None:
     # with what garbage there is: looking for it takes longer than it ever costs
     # (benchmarks/tricks.py)
     gc.freeze()
-    heap.gather()
+    if settings["many_workers"]:
+        heap.gather()
     heap.close_holes()
     gc.enable()
     if len(os.listdir("/proc/self/task")) != 1:

@@ -58,7 +58,7 @@ class Mixing(nn.Module):
 '''
 
 
-def warm(modules: Sequence[str]) -> None:
+def warm(modules: Sequence[str], second_device: bool, many_workers: bool) -> None:
     """Imports those modules that are there, and pays for first uses, once."""
     compiler.defer()
     compiler.never_compile()
@@ -67,7 +67,9 @@ def warm(modules: Sequence[str]) -> None:
             importlib.import_module(name)
     watching.hear_threads()
     _use_torch()
-    for _ in range(_TIMES):
+    if second_device:
+        _use_second_device()
+    for _ in range(_TIMES if many_workers else 1):
         _answer_all()
 
 
@@ -103,13 +105,17 @@ def _answer_all() -> None:
 
 def _use_torch() -> None:
     """What else many answers use."""
-    layer, inputs = nn.Linear(4, 4), torch.ones(2, 3, 4)
+    inputs = torch.ones(2, 3, 4)
     watching.operators(torch.softmax, [inputs, -1])
     nn.functional.dropout(nn.functional.layer_norm(inputs, (4,)), 0.5)
     nn.functional.scaled_dot_product_attention(inputs, inputs, inputs)
     torch.einsum("btd,bsd->bts", inputs, inputs)
     torch.vmap(torch.sum)(inputs)
-    elsewhere = inputs.to("meta")
-    execution.call(layer.to("meta"), [elsewhere])
-    execution.call(elsewhere.masked_fill, [elsewhere > 0, 0.0])
     repr(inputs)
+
+
+def _use_second_device() -> None:
+    """What a layer uses that is moved."""
+    layer, inputs = nn.Linear(4, 4, device="meta"), torch.ones(2, 3, 4, device="meta")
+    execution.call(layer, [inputs])
+    execution.call(inputs.masked_fill, [inputs > 0, 0.0])
