@@ -160,10 +160,11 @@ def _parsed(text: str) -> tuple[str, int | None]:
         return text, None
     try:
         document = json.loads(text)
-        path, attempt = document["path"], document.get("attempt")
+        path, attempt = document.pop("path"), document.pop("attempt", None)
     except (ValueError, LookupError, RecursionError):
-        path, attempt = None, None
-    if not isinstance(path, str) or not (attempt is None or _is_number(attempt)):
+        document, path, attempt = {}, None, None
+    # with any other key, a misspelt one would go unnoticed
+    if document or not isinstance(path, str) or not (attempt is None or _is_number(attempt)):
         raise UserError(
             'a line is a path, or {"path": PATH, "attempt": N} with N from 1; write ./{ for a path '
             "that begins so"

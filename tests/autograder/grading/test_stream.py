@@ -68,15 +68,17 @@ def test_each_line_has_its_answer_and_the_end_of_input_ends_it(
     right, wrong = a_class.submit("ada"), a_class.submit("bob", scores=WRONG)
     link = a_class.submitted / "link"
     link.symlink_to(right)
-    stream.write(right, "", a_class.submitted / "nobody", link, '{"path": 3}', wrong)
+    misspelt = json.dumps({"path": str(right), "attemp": 2})
+    stream.write(right, "", a_class.submitted / "nobody", link, '{"path": 3}', misspelt, wrong)
     stream.end()
     report = stream.grade(jobs=2)
-    assert (report.graded, report.refused, report.failed) == (2, 3, 0)
+    assert (report.graded, report.refused, report.failed) == (2, 4, 0)
     refused = [a for a in stream.answers if isinstance(a, Refused)]
     assert [(r.line, r.reason.partition(";")[0]) for r in refused] == [
         (3, f"{a_class.submitted / 'nobody'} is not a folder"),
         (4, f"{link} is a link, and links are not followed"),
         (5, 'a line is a path, or {"path": PATH, "attempt": N} with N from 1'),
+        (6, 'a line is a path, or {"path": PATH, "attempt": N} with N from 1'),
     ]
     scores = {result.student: result.score for result in stream.results}
     assert scores["ada"] == 100 > scores["bob"]
