@@ -16,6 +16,8 @@ class Budget:
 
     wall: float
     cpu: float
+    #: seconds of waiting for a processor that were given back
+    waited: float = 0.0
 
     @classmethod
     def of(cls, limits: Limits) -> Budget:
@@ -46,7 +48,7 @@ class Clock:
     def spent(self) -> str | None:
         """What is used up, if anything is; called whenever the worker is looked at."""
         self._look()
-        if self._wall > self._budget.wall:
+        if self._left() < 0:
             return "the time limit (wall clock)"
         if self._cpu() - self._cpu_before > self._budget.cpu:
             return "the time limit (CPU)"
@@ -60,8 +62,19 @@ class Clock:
     def stop(self) -> None:
         """Books the time of the call."""
         self._look()
-        self._budget.wall -= self._wall
+        self._budget.wall = self._left()
         self._budget.cpu -= max(0.0, self._cpu() - self._cpu_before)
+
+    def _left(self) -> float:
+        """Wall seconds. What the worker waited for a processor is the machine's, and given back.
+
+        Else a right answer that takes long would be refused where others compute, too.
+        """
+        if self._wall > self._budget.wall:
+            waited = waited_seconds(self._pid)
+            self._budget.wall += max(0.0, waited - self._budget.waited)
+            self._budget.waited = waited
+        return self._budget.wall - self._wall
 
     def _look(self) -> None:
         now = time.monotonic()
@@ -77,6 +90,14 @@ def cpu_seconds(pid: int) -> float:
     try:
         return time.clock_gettime((~pid << 3) | 2)  # clock_getcpuclockid(3)
     except OSError:
+        return 0.0
+
+
+def waited_seconds(pid: int) -> float:
+    """Seconds that a process could run, and waited for a processor; 0 where nobody counts them."""
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, IndexError):
         return 0.0
 
 

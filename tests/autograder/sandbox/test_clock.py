@@ -1,14 +1,30 @@
-"""The wall clock of a question: only time in which somebody looked at the worker counts."""
+"""The wall clock of a question: time counts in which somebody looked and the worker could run."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import subprocess
+import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import pytest
 
-from autograder.sandbox.clock import Budget, Clock
+from autograder.sandbox import clock as clocks
+from autograder.sandbox.clock import Budget, Clock, waited_seconds
+
+
+@pytest.fixture(autouse=True)
+def waited(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Says how long the worker waited for a processor: not at all, where a test does not say."""
+
+    def say(seconds: float) -> None:
+        monkeypatch.setattr(clocks, "waited_seconds", lambda pid: seconds)
+
+    say(0.0)
+    return say
 
 
 def _spent(monkeypatch: pytest.MonkeyPatch, budget: Budget, times: Iterable[float]) -> list[bool]:
@@ -47,3 +63,43 @@ def test_a_call_takes_its_time_from_the_budget(monkeypatch: pytest.MonkeyPatch) 
     clock.spent()
     clock.stop()
     assert budget.wall == pytest.approx(3.75)
+
+
+def test_time_in_which_no_processor_was_free_is_not_the_answers(
+    monkeypatch: pytest.MonkeyPatch, waited: Callable[[float], None]
+) -> None:
+    waited(1.0)
+    times = [number / 10 for number in range(40)]
+    looks = _spent(monkeypatch, Budget(2.05, 1e6), times)
+    assert looks == [False] * 30 + [True] * 9
+
+
+def test_what_was_given_back_in_one_call_is_there_in_the_next_and_is_not_given_twice(
+    monkeypatch: pytest.MonkeyPatch, waited: Callable[[float], None]
+) -> None:
+    waited(3.0)
+    budget, left = Budget(2.0, 1e6), []
+    for _ in range(2):
+        now = iter([0.0, 0.9, 1.8, 2.7])
+        monkeypatch.setattr(time, "monotonic", now.__next__)
+        clock = Clock(budget, os.getpid())
+        used_up = [clock.spent() is not None for _ in range(2)]
+        clock.stop()
+        left.append((used_up, budget.wall > 0))
+    assert left == [([False, False], True), ([False, False], False)]
+
+
+def test_a_process_that_shares_one_processor_has_waited_for_it() -> None:
+    (processor, *_) = os.sched_getaffinity(0)
+    code = f"import os; os.sched_setaffinity(0, {{{processor}}})\nwhile True: pass"
+    with contextlib.ExitStack() as stack:
+        pids = []
+        for _ in range(2):
+            process = stack.enter_context(subprocess.Popen([sys.executable, "-S", "-c", code]))
+            stack.callback(process.kill)
+            pids.append(process.pid)
+        if not Path(f"/proc/{pids[0]}/schedstat").exists():
+            pytest.skip("this kernel does not count how long a process waits")
+        while min(map(waited_seconds, pids)) < 0.1:
+            time.sleep(0.05)
+    assert waited_seconds(pids[0]) == 0.0  # it has ended
