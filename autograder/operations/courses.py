@@ -102,12 +102,18 @@ def _names(course: Course | None) -> set[str]:
 
 
 def _suggest_folder(submitted: Path, known: Collection[str]) -> None:
-    """Raises `UserError` for a class's folder in the place of the submissions in it."""
+    """Raises `UserError` for a class's folder, or a student's, in the place of the submissions."""
     below = submitted / "submitted"
     if below.is_dir() and find_submissions(below, known).submissions:
         raise UserError(
             f"{submitted} is the folder of a class; its submissions are one level below: "
             f"autograder grade {below}"
+        )
+    own = next((name for name in known if (submitted / name).is_dir()), None)
+    if own and not find_submissions(submitted, known).submissions:
+        raise UserError(
+            f"{submitted} is the folder of one student: autograder grade {submitted / own} grades "
+            f"one assignment of theirs, autograder grade {submitted.parent} the class"
         )
 
 

@@ -17,6 +17,12 @@ def test_a_class_folder_in_the_place_of_its_submissions_is_told_as_such(tmp_path
         autograder.grade(tmp_path, course=ROOT)
 
 
+def test_a_students_folder_in_the_place_of_the_class_is_told_as_such(tmp_path: Path) -> None:
+    (tmp_path / "ada" / "simplified_attention").mkdir(parents=True)
+    with pytest.raises(autograder.UserError, match="the folder of one student.* the class"):
+        autograder.grade(tmp_path / "ada", course=ROOT)
+
+
 def test_a_folder_without_submissions_says_what_is_expected(tmp_path: Path) -> None:
     with pytest.raises(autograder.UserError, match="expected <student>/<assignment>/"):
         autograder.grade(tmp_path, course=ROOT)
