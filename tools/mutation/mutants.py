@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder.grading.naming.families.expressions import Scope
 from autograder.grading.naming.families.operators import OPERATORS
 from autograder.grading.naming.families.places import changed, places, solution_lines
 
@@ -45,13 +46,21 @@ def mutants_of(solution: Path, questions: frozenset[str]) -> Iterator[Mutant]:
         for place, node, scope in places(definition, ("body", index)):
             if question not in questions or getattr(node, "lineno", 0) not in inside:
                 continue
-            for operator, change in OPERATORS.items():
+            for operator, change in {**OPERATORS, "result": _result}.items():
                 for other in change(node, scope):
                     source = ast.unparse(changed(tree, place, other))
                     if source not in seen:
                         seen.add(source)
                         before, after = _changed_lines(original, source)
                         yield Mutant(module, question, operator, before, after, source)
+
+
+def _result(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
+    """The value loses its gradient, its dtype, or one dimension's meaning."""
+    if isinstance(node, ast.Return) and node.value is not None:
+        for method in ("detach", "float", "double", "contiguous().squeeze", "clone().zero_"):
+            text = f"({ast.unparse(node.value)}).{method}()"
+            yield ast.Return(ast.parse(text, mode="eval").body)
 
 
 def _changed_lines(original: str, changed: str) -> tuple[str, str]:

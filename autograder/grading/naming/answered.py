@@ -66,6 +66,11 @@ class Call:
         """Whether an error came where a value is asked for."""
         return bool(self.raised and not solution.raised)
 
+    def is_wrong(self, solution: Call) -> bool:
+        """Whether it says what was meant, and that is wrong: no error, and no gradient alone."""
+        meant = not self.is_failing(solution) and self.operation not in _GRADIENTS
+        return meant and not self.equals(solution)
+
 
 @dataclass(frozen=True)
 class Answered:
@@ -78,6 +83,17 @@ class Answered:
         """Whether both answered alike on every call."""
         return len(self.calls) == len(other.calls) and all(
             a.equals(b) for a, b in zip(self.calls, other.calls, strict=True)
+        )
+
+    def alike_calls(self, other: Answered) -> int:
+        """On how many calls both answered alike."""
+        return sum(a.equals(b) for a, b in zip(self.calls, other.calls, strict=False))
+
+    def is_partly_right(self, solution: Answered) -> bool:
+        """Whether a call returned what is asked for."""
+        return any(
+            call.equals(right) and not call.raised and bool(call.figures)
+            for call, right in zip(self.calls, solution.calls, strict=False)
         )
 
     @cached_property
@@ -109,8 +125,13 @@ class Answered:
             for one, another, right in zip(self.calls, other.calls, solution.calls, strict=True)
         )
 
+    def shares_a_mistake_with(self, other: Answered, solution: Answered) -> bool:
+        """Whether a value is wrong in both, and the same."""
+        calls = zip(self.calls, other.calls, solution.calls, strict=True)
+        return any(one.is_wrong(right) and one.equals(another) for one, another, right in calls)
+
     def explained_by(self, mistake: Answered, solution: Answered) -> tuple[int, int] | None:
-        """How many wrong calls a mistake explains, and how many it does not; None if it is none.
+        """How many wrong values a mistake explains, and how many calls not; None if it is none.
 
         It need not explain where the answer fails by itself, as on a device that it does not know,
         nor gradients: where two are equal, they depend on how the larger one is found.
@@ -120,7 +141,7 @@ class Answered:
         explained = left = 0
         for call, own, right in zip(self.calls, mistake.calls, solution.calls, strict=True):
             if call.equals(own):
-                explained += call.operation not in _GRADIENTS and not call.equals(right)
+                explained += call.is_wrong(right)
             elif call.is_failing(right) or call.operation in _GRADIENTS:
                 left += 1
             elif not (own.raised and call.equals(right)):

@@ -18,6 +18,7 @@ from ...sandbox.batch import Batch
 from ...suite.variants import Variant
 from ..judging.suites import SuiteRunner
 from .answered import Answered, behaviour_of
+from .families import OF_SIZES, is_small
 from .known import KnownMistakes, Mistake
 from .probe import Asked, Replies
 
@@ -140,8 +141,10 @@ class Diagnosis:
         if all(answer.equals(right) for answer, right in pairs):
             return _Found([m for m in found if self._fails_alike(m, answers)], [])
         wrong = (answer.has_another_value_than(right) for answer, right in pairs)
-        if not all(mistake.code for mistake in found) or not any(wrong):
+        if not all(mistake.code for mistake in found):
             return _Found(found, [])
+        if not any(wrong):
+            return _Found(found, [] if found else self._of_sizes(question, answers))
         members = self._fitting(question, known.family_members(question), answers)
         if found or members:
             return _Found(found, members)
@@ -150,6 +153,17 @@ class Diagnosis:
             for mistakes in (catalogue, known.family_members(question))
         ]
         return _Found(*most)
+
+    def _of_sizes(self, question: str, answers: Answers) -> list[Mistake]:
+        """Sizes that explain errors alone, where nothing else does and some calls are right."""
+        known = self._known
+        tests = known.tests(question)
+        if not any(answers.answered(t).is_partly_right(known.right(question, t)) for t in tests):
+            return []
+        members = known.family_members(question)
+        found = [m for m in members if all(self._equals(m, t, answers, False) for t in tests)]
+        sizes = [mistake for mistake in found if mistake.name == OF_SIZES]
+        return sizes if all(is_small(mistake.rank) for mistake in found) else []
 
     def _fails_alike(self, mistake: Mistake, answers: Answers) -> bool:
         """Whether tests say the same of a mistake and an answer that is hardly wrong."""
@@ -172,8 +186,28 @@ class Diagnosis:
         return (
             [m for m in mistakes if all(self._equals(m, t, answers, False) for t in tests)]
             or [m for m in by_chance if all(self._fits(m, t, answers, False) for t in tests)]
-            or [m for m in mistakes if all(self._fits(m, t, answers, True) for t in tests)]
+            or self._closest(tests, mistakes, answers)
         )
+
+    def _closest(
+        self, tests: Sequence[str], mistakes: Sequence[Mistake], answers: Answers
+    ) -> list[Mistake]:
+        """Of those that answer alike but for edges, those that do so in the most calls."""
+        fitting = [m for m in mistakes if all(self._fits(m, t, answers, True) for t in tests)]
+        calls = [self._alike_calls(mistake, tests, answers) for mistake in fitting]
+        return [m for m, alike in zip(fitting, calls, strict=True) if 0 < alike == max(calls)]
+
+    def _alike_calls(self, mistake: Mistake, tests: Sequence[str], answers: Answers) -> int:
+        """In how many calls a mistake answers alike; 0 where no wrong value says that it does."""
+        known = self._known
+        pairs = {test: (known.answered(mistake, test), answers.answered(test)) for test in tests}
+        if any(
+            known.is_by_chance(mistake, test)
+            or own.shares_a_mistake_with(answer, known.right(mistake.question, test))
+            for test, (own, answer) in pairs.items()
+        ):
+            return sum(own.alike_calls(answer) for own, answer in pairs.values())
+        return 0
 
     def _explains_most(self, mistake: Mistake, answers: Answers) -> bool:
         """Whether a mistake explains all wrong values, and more than the errors that are left."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from .expressions import Scope
 from .functions import moved, of_arguments
+from .names import SIZE
 from .operators import OPERATORS
 from .places import Place, alike, changed, places, solution_lines
 from .steps import steps
@@ -26,6 +27,10 @@ _OF_GROUPS = ("call removed", "operand left out", "argument removed")
 _DEFINES = ast.FunctionDef | ast.ClassDef
 #: ranks of small changes, by their words
 _RANKS = {words: rank for rank, words in enumerate(dict.fromkeys(OPERATOR_WORDS.values()), _SMALL)}
+_OF_ANY_STEP = {
+    **{words: rank for rank, words in enumerate(ANY_STEP_WORDS, _ANY_STEP)},
+    SIZE: _MOVED - 1,
+}
 #: places, and what comes there; None takes a statement away
 Parts = tuple[tuple[Place, ast.AST | None], ...]
 _NO_NAME = re.compile(r"[^a-z0-9]+")
@@ -65,7 +70,7 @@ def members_of_another(
             lines = range(definition.lineno, (definition.end_lineno or 0) + 1)
             definition.decorator_list, definition.name = [], question
             for member in _members(definition, frozenset(lines), namespace):
-                if member.rank < _SMALL:
+                if member.rank < _SMALL or member.name == OF_SIZES:
                     yield replace(member, rank=_OF_ANOTHER + member.rank)
 
 
@@ -84,6 +89,15 @@ def name_of(words: str) -> str:
     return _NO_NAME.sub("_", f"{words.lower()} ")[:_LONGEST_NAME].rpartition("_")[0].strip("_")
 
 
+def is_small(rank: int) -> bool:
+    """Whether it is the rank of a change that any code may have, which says little of its cause."""
+    return rank % _OF_ANOTHER >= _SMALL
+
+
+#: the family of what fits some inputs only: errors alone may say it
+OF_SIZES = name_of(SIZE)
+
+
 def hint_of(words: str) -> str:
     """What a student reads."""
     return f"It looks like this: {words}. Compare each step with the docstring."
@@ -97,7 +111,7 @@ def _changes(
     nodes = [
         found
         for found in places(definition)
-        if getattr(found[1], "lineno", 0) in inside or isinstance(found[1], ast.FunctionDef)
+        if getattr(found[1], "lineno", 0) in inside or isinstance(found[1], _DEFINES)
     ]
     for place, node, scope in nodes:
         for other, words, rank in _others(node, scope):
@@ -115,7 +129,8 @@ def _changes(
 def _others(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST | None, str, int]]:
     """What may take a node's place, in words, and the rank of the words."""
     yield from _steps(node, scope)
-    yield from _small(node, scope, tuple(OPERATOR_WORDS))
+    if not isinstance(node, _DEFINES):
+        yield from _small(node, scope, tuple(OPERATOR_WORDS))
     if isinstance(node, ast.FunctionDef):
         yield from _ranked(of_arguments(node), _ARGUMENT)
         yield from _ranked(moved(node), _MOVED)
@@ -138,7 +153,7 @@ def _of_groups(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST | None, st
 
 def _steps(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST | None, str, int]]:
     for other, words in steps(node, scope):
-        yield other, words, _ANY_STEP if words in ANY_STEP_WORDS else 0
+        yield other, words, _OF_ANY_STEP.get(words, 0)
 
 
 def _small(

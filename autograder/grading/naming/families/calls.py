@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Iterator, Mapping
-from itertools import combinations
-
-from .expressions import Scope
 
 OVERFLOWS = "exponentials are taken of scores as they come: of large ones they are infinite"
 OTHER_WAY_ROUND = "the mask is the other way round"
 SLICE = "a slice is too long or too short"
 _LARGER = "the larger of two is taken where they should be put together"
 _LOGARITHMS = "logarithms are added where the numbers that they stand for should be"
-_LAYERS = "two layers change places"
+PARAMETER = "what should not train is a parameter"
 #: of calls: other texts with their arguments, and what they do
 _OTHER_CALLS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "logaddexp": (
@@ -30,6 +26,14 @@ _OTHER_CALLS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "range": (("range({0}, {1} - {2} + 1, {2})", "a last part that is shorter is left out"),),
     "slice": (("slice({0}, {1} + 1)", SLICE), ("slice({0}, {1} - 1)", SLICE)),
     "amax": (("({0}).argmax({rest})", "the place of the largest is taken in place of its value"),),
+    "maximum": (
+        ("{0}", "one of two is taken where the larger one is asked for"),
+        ("{1}", "one of two is taken where the larger one is asked for"),
+    ),
+    "split": (
+        ("sorted({0}.split({rest}))", "things are put in order that should stay in their places"),
+        ("list(dict.fromkeys({0}.split({rest})))", "what stands there twice counts once"),
+    ),
     "repeat_interleave": (
         ("({0}).repeat(1, {1}, 1, 1)", "heads are repeated in turns, not each for its group"),
     ),
@@ -63,15 +67,8 @@ _OF_ATTENTION: tuple[tuple[str, str], ...] = (
     ("attn_mask=({m}).mT", "rows and columns of the mask are swapped"),
     ("is_causal=True", "the future is hidden, which nobody asked for"),
     (f"attn_mask={_SQUARE}.triu(1)", OTHER_WAY_ROUND),
-    (f"attn_mask={_SQUARE}.triu()", "the past is hidden in place of the future"),
-    (f"attn_mask={_SQUARE}.tril(-1)", "a token does not see itself"),
-    (f"attn_mask={_SQUARE}.tril(1)", "a token sees the next one"),
     ("{rest}, scale=1.0", "the scores are not scaled"),
     ("{rest}, scale=1 / ({q}).shape[-1]", "the scores are divided by a size, not by its root"),
-    *(
-        (f"{{rest}}, dropout_p={p}", "dropout is applied that nobody asked for")
-        for p in (0.1, 0.2, 0.5)
-    ),
 )
 #: which rounds of a loop are made
 _ROUNDS = {
@@ -94,9 +91,8 @@ def of_call(node: ast.Call, called: str) -> Iterator[tuple[str, str]]:
         yield from ((text.format(parts), words) for text, words in _TOGETHER if parts)
     if called == "register_buffer":
         name, value = (ast.unparse(arg) for arg in node.args)
-        for made in (f"({value}).float()", f"{value}, requires_grad=False"):
-            text = f"self.register_parameter({name}, torch.nn.Parameter({made}))"
-            yield text, "what should not train is a parameter"
+        made = f"torch.nn.Parameter({value}, requires_grad=False)"
+        yield f"self.register_parameter({name}, {made})", PARAMETER
     for part, words in _ROUNDS.items() if called == "range" else ():
         yield f"list({ast.unparse(node)})[{part}]", words
     if called == "scaled_dot_product_attention":
@@ -144,34 +140,6 @@ def _of_attention(node: ast.Call) -> Iterator[tuple[str, str]]:
 def _is_layer(node: ast.expr) -> bool:
     """Whether it is `self.name`."""
     return isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self"
-
-
-def of_whole(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, str]]:
-    """Two layers that change places wherever they stand; one of several results not kept."""
-    if isinstance(node, ast.FunctionDef) and node.name != "__init__":
-        used = {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
-        attributes = [name for name in scope.attributes if name in used]
-        for one, other in combinations(attributes, 2):
-            yield _Exchanged({one: other, other: one}).visit(copy.deepcopy(node)), _LAYERS
-    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
-        for index, target in enumerate(node.targets[0].elts):
-            if isinstance(target, ast.Name):
-                kept = [*node.targets[0].elts]
-                kept[index] = ast.Name("_", ast.Store())
-                targets: list[ast.expr] = [ast.Tuple(kept, ast.Store())]
-                yield ast.Assign(targets, node.value), "one of several results is not kept"
-
-
-class _Exchanged(ast.NodeTransformer):
-    """Other attributes of `self`."""
-
-    def __init__(self, names: Mapping[str, str]) -> None:
-        self._names = names
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802 - ast's own name
-        if isinstance(node.value, ast.Name) and node.value.id == "self":
-            node.attr = self._names.get(node.attr, node.attr)
-        return self.generic_visit(node)
 
 
 def of_tuple(value: ast.Tuple) -> Iterator[tuple[str, str]]:

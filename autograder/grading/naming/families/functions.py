@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import combinations
 
 from .places import Place, changed, places
+from .tables import CUT, KEPT
 
 #: a function that may take another's place, and what it does
 Change = tuple[ast.FunctionDef, str]
@@ -23,6 +25,27 @@ _AROUND: tuple[tuple[str, str, str], ...] = (
         "the samples of a batch are taken for one long sequence",
     ),
 )
+#: of arguments by their annotations: what they count as
+_OF_ARGUMENTS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "float": (
+        ("0.0", "{a} has no effect"),
+        *((n, f"{{a}} counts as {n}, whatever it is") for n in ("0.1", "0.5", "1.0")),
+        *((n, f"{{a}} counts as {n}, whatever it is") for n in ("1e-5", "1e-6", "1e-8")),
+    ),
+    "int": (
+        *((n, f"{{a}} counts as {n}, whatever it is") for n in "123468"),
+        ("{a} + 1", "{a} counts as one more"),
+        ("{a} - 1", "{a} counts as one less"),
+    ),
+    "tuple": (("{a} and {a}[::-1]", "the parts of {a} are taken in the opposite order"),),
+    "torch.Tensor": (
+        ("{a}.detach()", CUT),
+        ("{a}[0]", "one row of {a} is used, whatever is asked for"),
+        ("{a}[1]", "one row of {a} is used, whatever is asked for"),
+        ("{a}[-1]", "one row of {a} is used, whatever is asked for"),
+        ("{a}[:1].expand_as({a})", "the first row of {a} is used for all"),
+    ),
+}
 #: functions and methods that are a step of their own, and what they are called in words
 _STEPS = {
     "softmax": "softmax",
@@ -36,22 +59,25 @@ _STEPS = {
 
 
 def of_arguments(function: ast.FunctionDef) -> Iterator[Change]:
-    """An argument that has no effect, or counts as another number; all tensors seen otherwise."""
+    """An argument that has no effect, or counts as another one; all tensors seen otherwise."""
     arguments = [arg for arg in function.args.args if arg.arg != "self"]
     defaults = [None] * (len(arguments) - len(function.args.defaults)) + [*function.args.defaults]
     for argument, default in zip(arguments, defaults, strict=False):
-        name = argument.arg
+        name, kind = argument.arg, _kind(argument)
         if default is not None:
             yield _beginning(function, name, ast.unparse(default)), f"{name} has no effect"
             if ast.unparse(default) == "None" and _returns_several(function):
                 yield _remembering(function, name), f"the module keeps the {name} from call to call"
-        elif _is_a(argument, "float"):
-            yield _beginning(function, name, "0.0"), f"{name} has no effect"
-        elif _is_a(argument, "int"):
-            yield _beginning(function, name, "1"), f"{name} counts as 1, whatever it is"
-            yield _beginning(function, name, f"{name} + 1"), f"{name} counts as one more"
-            yield _beginning(function, name, f"{name} - 1"), f"{name} counts as one less"
-    tensors = [argument.arg for argument in arguments if _is_a(argument, "torch.Tensor")]
+        for text, words in _OF_ARGUMENTS.get(kind.partition("[")[0], ()):
+            yield _beginning(function, name, text.format(a=name)), words.format(a=name)
+        if _is_method(function) and function.name != "__init__":
+            for text in KEPT:
+                words = f"the {name} of the first call counts in all later ones"
+                yield _beginning(function, name, text.format(e=name)), words
+    tensors = [argument.arg for argument in arguments if _kind(argument) == "torch.Tensor"]
+    for one, other in combinations(tensors, 2):
+        both = f"{one} and {other} are taken for each other"
+        yield _beginning(function, f"{one}, {other}", f"{other}, {one}"), both
     for before, after, words in _AROUND if tensors else ():
         yield _around(function, tensors, before, after), words
 
@@ -60,13 +86,13 @@ def moved(function: ast.FunctionDef) -> Iterator[Change]:
     """A step that is taken twice, or stands in another place than the one asked for."""
     nodes = [(place, node) for place, node, _ in places(function)]
     targets = [place for at, node in nodes for place in _operands(at, node)]
-    tensors = [arg.arg for arg in function.args.args if _is_a(arg, "torch.Tensor")]
+    tensors = [arg.arg for arg in function.args.args if _kind(arg) == "torch.Tensor"]
     steps = [(place, node, *_step(node)) for place, node in nodes if _step(node)[0]]
     # of two steps that change places the layer is told
     for place, step, name, operand in sorted(steps, key=lambda found: not _is_layer(found[1])):
         yield _put(function, place, changed(step, operand, step)), f"{name} is applied twice"
         without = _put(function, place, _at(step, operand))
-        words = f"{name} is applied in another place than the one asked for"
+        words = f"{name} is not applied where it is asked for"
         for target in targets:
             there = _without(target, (*place, *operand), place)
             if there is not None and not isinstance(_at(without, there), ast.Constant | ast.Tuple):
@@ -116,8 +142,13 @@ def _is_layer(node: ast.AST) -> bool:
     return own and ast.unparse(node).startswith("self.")
 
 
-def _is_a(argument: ast.arg, kind: str) -> bool:
-    return argument.annotation is not None and ast.unparse(argument.annotation) == kind
+def _kind(argument: ast.arg) -> str:
+    """Its annotation."""
+    return "" if argument.annotation is None else ast.unparse(argument.annotation)
+
+
+def _is_method(function: ast.FunctionDef) -> bool:
+    return bool(function.args.args) and function.args.args[0].arg == "self"
 
 
 def _beginning(function: ast.FunctionDef, name: str, value: str) -> ast.FunctionDef:
@@ -157,7 +188,7 @@ return _found
 def _returns_several(method: ast.FunctionDef) -> bool:
     """Whether it is one of a class, and hands back a tuple."""
     returns = "" if method.returns is None else ast.unparse(method.returns)
-    return method.args.args[0].arg == "self" and returns.startswith("tuple")
+    return _is_method(method) and returns.startswith("tuple")
 
 
 def _at(tree: ast.AST, place: Place) -> ast.expr:

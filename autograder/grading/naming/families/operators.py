@@ -128,23 +128,6 @@ def _statement_removed(node: ast.AST, scope: Scope) -> Iterator[ast.AST | None]:
         yield None
 
 
-def _result(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
-    """The value loses its gradient, its dtype, or one dimension's meaning."""
-    if isinstance(node, ast.Return) and node.value is not None:
-        for method in ("detach", "float", "double", "contiguous().squeeze", "clone().zero_"):
-            value = ast.parse(f"x.{method}()", mode="eval").body
-            yield ast.Return(_with_x(value, node.value))
-
-
-def _with_x(tree: ast.expr, value: ast.expr) -> ast.expr:
-    class Put(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802 # ast's own name
-            return value if node.id == "x" else node
-
-    changed: ast.expr = Put().visit(tree)
-    return changed
-
-
 def _detached(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
     if isinstance(node, ast.Assign):
         changed = copy.copy(node)
@@ -189,7 +172,6 @@ OPERATORS: Mapping[str, Operator] = {
     "size": _size,
     "in place": _in_place,
     "statement removed": _statement_removed,
-    "result": _result,
     "detached": _detached,
     "other error": _error,
     "no buffer": _buffer,

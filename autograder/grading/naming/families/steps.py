@@ -6,9 +6,21 @@ import ast
 from collections.abc import Iterator
 from itertools import permutations
 
-from .calls import OTHER_WAY_ROUND, of_call, of_tuple, of_whole
+from .calls import OTHER_WAY_ROUND, of_call, of_tuple
 from .expressions import Scope
-from .tables import OF_MASK, OF_SCALE, OF_SOFTMAX, OPERATOR_WORDS, RETURNED, WRAPPED
+from .names import of_whole
+from .tables import (
+    CUT,
+    KEPT,
+    OF_FIRST_CALL,
+    OF_MASK,
+    OF_SCALE,
+    OF_SOFTMAX,
+    OPERATOR_WORDS,
+    ORDER,
+    RETURNED,
+    WRAPPED,
+)
 
 _MOST_DIMENSIONS = 4
 #: a node that may take another's place, and what it does
@@ -39,7 +51,7 @@ def steps(node: ast.AST, scope: Scope) -> Iterator[Change]:
             yield _parsed(text), words
     yield from _of_factor(node)
     if isinstance(node, ast.Slice) and isinstance(node.lower, ast.BinOp):
-        yield from _of_slice(node.lower)
+        yield from _of_slice(node.lower, scope)
 
 
 def _of_value(value: ast.expr, scope: Scope, returned: bool) -> Iterator[tuple[str, str]]:
@@ -52,6 +64,8 @@ def _of_value(value: ast.expr, scope: Scope, returned: bool) -> Iterator[tuple[s
         yield text.format(e=step), words
     for text, words in RETURNED if returned else ():
         yield text.format(e=step), words
+    if scope.attributes:
+        yield from ((text.format(e=step), OF_FIRST_CALL) for text in KEPT)
     for name in scope.names[:2] if returned else ():  # arguments
         yield f"({step}) / {name}.norm(dim=-1)", "the result is divided by the length of a vector"
         yield f"{name}.sum(1)", "a sum runs over dimension 1"
@@ -93,6 +107,10 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[tuple[str, str]]:
         yield ast.unparse(node.operand), OTHER_WAY_ROUND
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         yield from _scaled(node, scope)
+    if isinstance(node, ast.BinOp):
+        yield from _in_another_order(node)
+    if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self":
+        yield f"{ast.unparse(node)}.detach()", CUT
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         left, right = ast.unparse(node.left), ast.unparse(node.right)
         yield f"({left}) + ({left}) + ({right})", "one part of a sum is added twice"
@@ -111,8 +129,20 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[tuple[str, str]]:
         yield f"(({left}) * ({right})).sum(0)", "a sum runs over the first dimension"
         yield f"(({left}) - ({right})).square().sum(-1)", "distances take the place of products"
         yield f"torch.ones_like({left}) @ ({right})", "the weights of a sum are left out"
+        yield f"({left}).mT @ ({right}).mT", "both sides of a product are transposed"
         mean = "a plain mean is taken where a weighted sum is asked for"
         yield f"torch.ones_like({left}) @ ({right}) / ({left}).shape[-1]", mean
+
+
+def _in_another_order(node: ast.BinOp) -> Iterator[tuple[str, str]]:
+    """Parentheses in another place: (a / b) * c and a / (b * c)."""
+    left, right = node.left, node.right
+    if isinstance(left, ast.BinOp) and type(left.op) is not type(node.op):
+        last = ast.BinOp(left.right, node.op, right)
+        yield ast.unparse(ast.BinOp(left.left, left.op, last)), ORDER
+    if isinstance(right, ast.BinOp) and type(right.op) is not type(node.op):
+        first = ast.BinOp(left, node.op, right.left)
+        yield ast.unparse(ast.BinOp(first, right.op, right.right)), ORDER
 
 
 def _of_factor(node: ast.AST) -> Iterator[Change]:
@@ -143,10 +173,14 @@ def _of_new_dimensions(node: ast.Subscript, index: ast.Tuple) -> Iterator[tuple[
             yield text, "a dimension of size one stands in another place than the one asked for"
 
 
-def _of_slice(lower: ast.BinOp) -> Iterator[Change]:
+def _of_slice(lower: ast.BinOp, scope: Scope) -> Iterator[Change]:
     """Where equal parts begin and end."""
     number, size = ast.unparse(lower.left), ast.unparse(lower.right)
-    for part in (f"{number}:{number} + {size}", f"{number} * {size}:{number} * {size} + 1"):
+    for part in (
+        f"{number}:{number} + {size}",
+        f"{number} * {size}:{number} * {size} + 1",
+        *(f"{number}::{name}" for name in scope.names),
+    ):
         found = _parsed(f"x[{part}]")
         assert isinstance(found, ast.Subscript)
         yield found.slice, "parts overlap, or have gaps, that should lie side by side"
@@ -163,7 +197,7 @@ def _along_others(node: ast.Call, called: str) -> Iterator[tuple[str, str]]:
         if keyword.arg == "dim":
             kept = ", ".join(map(ast.unparse, node.args))
             yield f"{ast.unparse(node.func)}({kept})", f"`{called}` runs over all numbers at once"
-            for dim in (-1, -2, 0, 1):
+            for dim in (-1, -2, 0, 1, 2):
                 others = [*node.keywords]
                 others[index] = ast.keyword("dim", ast.Constant(dim))
                 text = ast.unparse(ast.Call(node.func, node.args, others))

@@ -26,13 +26,19 @@ FUTURE = "the future is hidden, which nobody asked for"
 RESHAPED = "numbers are reshaped where dimensions should change places"
 FILL = "masked scores get a number that still leaves them weight"
 
+OF_FIRST_CALL = "a value of the first call is kept for all later ones"
+ORDER = "two operations are done in another order, as with parentheses in another place"
+#: what a module does to keep a value
+KEPT = (
+    'self.__dict__.setdefault("_first", {e})',
+    'self.__dict__.setdefault("_first", ({e}).detach())',
+)
+
 #: of anything that is assigned or returned, and is no step of its own
 WRAPPED: tuple[tuple[str, str], ...] = (
     ("({e}).detach()", CUT),
     ("({e}).float()", SINGLE),
-    ("({e}).round(decimals=4)", "numbers are rounded on the way"),
-    ("({e}).round(decimals=3)", "numbers are rounded on the way"),
-    ("({e}).round(decimals=2)", "numbers are rounded on the way"),
+    *((f"({{e}}).round(decimals={d})", "numbers are rounded on the way") for d in (4, 3, 2)),
     ("({e})[:1].expand_as({e})", FIRST),
     ("({e})[:, :1].expand_as({e})", HEAD),
     ("({e}).mean(0, keepdim=True).expand_as({e})", "samples are averaged over the batch"),
@@ -41,8 +47,6 @@ WRAPPED: tuple[tuple[str, str], ...] = (
     ("({e}).transpose(0, 1)", AXES),
     ("({e}).transpose(1, 2)", AXES),
     ("({e}).squeeze()", "dimensions of size one are dropped"),
-    ("({e}).squeeze(0)", "a first dimension of size one is dropped"),
-    ("({e}).flatten()", "the result is flattened"),
     ("({e}).flatten(0, 1)", "two dimensions become one"),
     ("({e}).transpose(1, 2).flatten(2)", "heads are merged that should stay apart"),
     ("({e}).transpose(1, 2).flatten(2)[:, None]", "heads are merged that should stay apart"),
@@ -53,27 +57,18 @@ WRAPPED: tuple[tuple[str, str], ...] = (
     ("torch.softmax({e}, -1)", "a softmax is applied that is one too many"),
     ("({e}) / ({e}).norm(dim=-1, keepdim=True)", "vectors are brought to length one"),
     ("({e}) / ({e}).sum(-1, keepdim=True)", "rows are made to sum to one that should not be"),
-    (
-        "({e}) / ({e}).sum(-1, keepdim=True).clamp(min=1e-9)",
-        "rows are made to sum to one that should not be",
-    ),
     ("({e}) / ({e}).shape[-1]", "a mean is taken where a sum is asked for"),
     ("({e}) / ({e}).shape[-1] ** 0.5", "numbers are scaled by a root that is not asked for"),
     ("({e}) / ({e}).shape[-2] ** 0.5", "numbers are scaled by a root that is not asked for"),
     ("({e}).abs()", "the sign of numbers is lost"),
     ("-({e})", "numbers have the opposite sign"),
     ("torch.relu({e})", "a ReLU is applied that is one too many"),
-    ("({e}).tril()", "what lies above the diagonal is set to 0"),
     ("({e}).sum(0)", "a sum runs over the first dimension"),
     ("({e}).sum(1)", "a sum runs over dimension 1"),
     ("({e}).sum(-1)", "a sum runs over the last dimension"),
     ("({e}).mean(1)", "a mean is taken over dimension 1"),
     ("({e}).unsqueeze(-1)", "the result has a dimension of size one too many"),
     ("({e}).unsqueeze(0)", "the result has a dimension of size one too many"),
-    (
-        "torch.where(({e}) == ({e}).amax(-1, keepdim=True), 1.0, 0.0).to({e})",
-        "only the largest counts",
-    ),
     ("({e})[1:]", "the first one is left out"),
     ("({e})[:-1]", "the last one is left out"),
     ("({e}).tolist()", "a list comes back, not a tensor"),
@@ -83,14 +78,9 @@ WRAPPED: tuple[tuple[str, str], ...] = (
     ("({e}) - 1", "numbers are one too large or too small"),
     ("({e}) * 2", "numbers are doubled or halved"),
     ("({e}) / 2", "numbers are doubled or halved"),
-    ("({e}).square()", "numbers are squared"),
     ("({e}).transpose(1, 2).reshape(({e}).shape)", RESHAPED),
     ("({e}).mT.reshape(({e}).shape)", RESHAPED),
     ("({e}).transpose(0, 1).reshape(({e}).shape)", RESHAPED),
-    (
-        "({e}).transpose(1, 2).flatten(2).unflatten(2, (-1, ({e}).shape[1])).permute(0, 3, 1, 2)",
-        "a head gets every so-manieth column, not neighbours",
-    ),
 )
 #: of what is returned, as well
 RETURNED: tuple[tuple[str, str], ...] = (
@@ -100,12 +90,13 @@ RETURNED: tuple[tuple[str, str], ...] = (
         for function in ("cos", "sin", "exp", "log", "tanh", "sigmoid")
     ),
 )
-#: words of what may be done to any step: where a step of its own has others, those are told
-ANY_STEP_WORDS = frozenset(words for _, words in (*WRAPPED, *RETURNED)) - {CUT, SINGLE, FUTURE}
+#: words of what may be done to any step: where a step of its own has others, those are told;
+#: else the first
+_WORDS = (*(words for _, words in (*WRAPPED, *RETURNED)), ORDER, OF_FIRST_CALL)
+ANY_STEP_WORDS = tuple(dict.fromkeys(words for words in _WORDS if words not in (CUT, SINGLE)))
 OF_SOFTMAX: tuple[tuple[str, str], ...] = (
     *((f"torch.softmax({{a}}, {dim})", AXIS) for dim in (-1, -2, -3, 0, 1, 2)),
     ("torch.nn.functional.softmax({a})", AXIS),
-    ("torch.softmax(({a}).flatten(), 0).view(({a}).shape)", "one softmax runs over all scores"),
     ("torch.log_softmax({a}, -1)", "the logarithm of the weights is used"),
     ("torch.sigmoid({a})", "a sigmoid takes the place of softmax"),
     ("({a}) / ({a}).sum(-1, keepdim=True)", "scores are divided by their sum, without exponential"),
@@ -116,12 +107,7 @@ OF_SOFTMAX: tuple[tuple[str, str], ...] = (
     ("torch.softmax(torch.softmax({a}, -1), -1)", "softmax is applied twice"),
     ("torch.softmax({a}, -1, dtype=torch.float32)", SINGLE),
     ("torch.softmax(-({a}), -1)", "the scores have the opposite sign"),
-    ("torch.softmax({a}, -1) + 1e-6", "a small constant is added to the weights"),
     ("torch.softmax({a}, -1).mT", "rows and columns of the weights are swapped"),
-    ("torch.softmax(({a}).abs(), -1)", "the sign of the scores is lost"),
-    ("torch.relu({a}) / torch.relu({a}).sum(-1, keepdim=True)", "a ReLU takes the place of exp"),
-    ("torch.softmax({a}, -1).mean(1, keepdim=True).expand_as({a})", "one mean serves all heads"),
-    ("torch.tanh({a})", "a tanh takes the place of softmax"),
     ("({a})", "softmax is left out"),
 )
 OF_MASK: tuple[tuple[str, str], ...] = (
@@ -135,12 +121,19 @@ OF_MASK: tuple[tuple[str, str], ...] = (
     ("({s}) + ({m}).to(({s}).dtype)", "the mask is added as 0 and 1"),
     ("({s}) - ({m}).to(({s}).dtype)", "the mask is added as 0 and 1"),
     ("({s}) * ({m}).to(({s}).dtype)", "the scores are multiplied by the mask"),
+    *((f"({{s}}) - {fill} * ({{m}})", FILL) for fill in (10, 100)),
+    *(
+        (
+            f"({{s}}).masked_fill(({{m}}).{of}(-2, keepdim=True), -torch.inf)",
+            "what is hidden from one token is hidden from all, or from none",
+        )
+        for of in ("any", "all")
+    ),
     ("({s}).masked_fill({m}, float('nan'))", "masked scores get nan, not minus infinity"),
-    ("({s}).masked_fill(({m}).flip(-1), -torch.inf)", "the mask is turned round"),
     ("({s}).masked_fill({m}, ({s}).min().item())", FILL),
     ("({s}).masked_fill({m}, float('inf'))", "masked scores get plus infinity, not minus"),
     ("({s}).masked_fill(~({m}), -torch.inf)", OTHER_WAY_ROUND),
-    ("({s}).masked_fill(({m}).mT, -torch.inf)", "the past is hidden in place of the future"),
+    ("({s}).masked_fill(({m}).mT, -torch.inf)", "rows and columns of the mask are swapped"),
     ("({s}) + ({m}).to(({s}).dtype) * -torch.inf", "0 times minus infinity makes nan of scores"),
     ("({s}) * ({m}) * -torch.inf", "0 times minus infinity makes nan of scores"),
     ("({s}).masked_fill(({m}) | (torch.ones_like({s}).triu(1) > 0), -torch.inf)", FUTURE),
@@ -160,9 +153,9 @@ OF_SCALE: tuple[tuple[str, str], ...] = (
     ("({l}) / int(({b}) ** 0.5)", "the root is cut to a whole number"),
     ("({l}) / round(({b}) ** 0.5)", "the root is rounded to a whole number"),
     ("({l}) / (({b}) / 2)", "the scores are divided by half of a size"),
+    ("(({l}) / ({b})) ** 0.5", ORDER),
     ("({l}) / ({b}) ** 2", "the scores are divided by the square of a size"),
     ("({l}) * ({b})", LARGER),
-    ("({l}) / ({b}) ** 0.25", "a fourth root takes the place of the root"),
 )
 #: words of the small changes that any code may have; of two that do the same, the first is told.
 #: Others are for the mutation run only

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -20,7 +21,7 @@ from autograder.grading.naming.diagnosis import Diagnosis
 from autograder.grading.naming.events import Event, events_of
 from autograder.grading.naming.families import members
 from autograder.grading.naming.fingerprint import Fingerprint
-from autograder.grading.naming.probe import Replies, replies_of
+from autograder.grading.naming.probe import Replies, bounded_memory, replies_of
 from autograder.grading.naming.table import Table
 from autograder.records import QuestionResult
 from autograder.sandbox.batch import Batch
@@ -247,9 +248,10 @@ def mixed(x: torch.Tensor, size: int, shift: float = 1.0):
     ("words", "means"),
     [
         ("shift_has_no_effect", lambda x: torch.softmax(torch.relu(x) / 2, -1) + 1.0),
+        ("size_counts_as_4_whatever_it_is", lambda x: torch.softmax(torch.relu(x) / 4, -1) + 5),
         ("size_counts_as_one_more", lambda x: torch.softmax(torch.relu(x) / 3, -1) + 5),
         (
-            "relu_is_applied_in_another_place_than_the_one_asked_for",
+            "relu_is_not_applied_where_it_is_asked_for",
             lambda x: torch.relu(torch.softmax(x / 2, -1) + 5),
         ),
         ("softmax_is_applied_twice", lambda x: (torch.relu(x) / 2).softmax(-1).softmax(-1) + 5),
@@ -313,6 +315,73 @@ def test_torchs_own_attention_has_families_and_a_module_may_remember(
             module(x)
             found += module(x)
     assert any(torch.allclose(value, means(x), equal_nan=True) for value in found)
+
+
+_LAYER = """
+import torch
+class Layer(torch.nn.Module):
+    def __init__(self):
+        ### BEGIN SOLUTION
+        super().__init__()
+        self.register_buffer("mask", torch.ones(4, 4, dtype=torch.bool).triu(1))
+        ### END SOLUTION
+    def forward(self, x: torch.Tensor, other: torch.Tensor):
+        ### BEGIN SOLUTION
+        rows, columns = x.shape
+        scores = (x + 2 * other) / columns * rows
+        return scores.masked_fill(self.mask[: len(x), :3], 0.0)
+        ### END SOLUTION
+"""
+_OTHER_LAYERS = {
+    "a_size_is_fixed_or_taken_from_another_place_it_is_right_for": lambda x, y: x + 2 * y,
+    "two_operations_are_done_in_another_order_as_with": lambda x, y: (x + 2 * y) / 6,
+    "x_and_other_are_taken_for_each_other": lambda x, y: (y + 2 * x) / 3 * 2,
+    "the_x_of_the_first_call_counts_in_all_later_ones": lambda x, y: (3 * y) / 3 * 2,
+}
+
+
+@pytest.mark.parametrize("words", _OTHER_LAYERS)
+def test_sizes_arguments_and_memories_are_taken_for_others(tmp_path: Path, words: str) -> None:
+    solution, x, y = tmp_path / "solution.py", torch.randn(2, 3), torch.randn(2, 3)
+    solution.write_text(_LAYER)
+    found = []
+    for member in members(solution, "Layer", {"torch": torch}):
+        make = member.answer() if member.name == words else None
+        if make is not None:
+            layer = make()
+            with contextlib.suppress(RuntimeError, IndexError):
+                layer(y, x)  # what is kept of it counts later
+                found.append(layer(x, y))
+    means = _OTHER_LAYERS[words](x, y).tril()
+    assert any(value.shape == means.shape and torch.allclose(value, means) for value in found)
+
+
+def test_a_mask_may_be_a_parameter(tmp_path: Path) -> None:
+    solution, x = tmp_path / "solution.py", torch.randn(2, 3)
+    solution.write_text(_LAYER)
+    found = []
+    for member in members(solution, "Layer", {"torch": torch}):
+        make = member.answer() if member.name == "what_should_not_train_is_a_parameter" else None
+        if make is not None:
+            layer = make()
+            trained = [name for name, weight in layer.named_parameters() if weight.requires_grad]
+            found.append((trained, torch.equal(layer(x, x), (3 * x / 3 * 2).tril())))
+    assert (["mask"], True) in found
+
+
+def test_an_error_for_a_value_is_no_mistake_that_both_share() -> None:
+    right = answered([Event("call", X), Event("call", X)])
+    fails = answered([Event("call", X), Event("call", raised="ValueError")])
+    both_fail = answered([Event("call", 2 * X), Event("call", raised="ValueError")])
+    assert not both_fail.shares_a_mistake_with(fails, right)
+    assert both_fail.shares_a_mistake_with(both_fail, right)
+    assert not fails.shares_a_mistake_with(fails, right)
+
+
+def test_a_mistake_gets_no_gigabytes() -> None:
+    with bounded_memory(), pytest.raises(RuntimeError, match="memory"):
+        torch.empty(1 << 30)
+    assert torch.empty(1 << 30).numel() == 1 << 30
 
 
 def _gives(answer: Any, args: Sequence[Any], expected: torch.Tensor) -> bool:

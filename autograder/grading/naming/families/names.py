@@ -1,0 +1,93 @@
+"""One name for another wherever it is read: of a layer, of a size, of a result."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+
+from .calls import PARAMETER
+from .expressions import Scope
+
+SIZE = "a size is fixed, or taken from another place: it is right for some inputs only"
+_LAYERS = "two layers change places"
+
+
+def of_whole(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, str]]:
+    """Two layers that change places wherever they stand; other sizes; results taken otherwise."""
+    if isinstance(node, ast.ClassDef):
+        yield from _trained(node)
+    if isinstance(node, ast.FunctionDef) and node.name != "__init__":
+        used = {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
+        attributes = [name for name in scope.attributes if name in used]
+        for one, other in combinations(attributes, 2):
+            names = {f"self.{one}": f"self.{other}", f"self.{other}": f"self.{one}"}
+            yield _renamed(node, names), _LAYERS
+        sizes = _sizes_in(node)
+        tensor = next((arg.arg for arg in node.args.args if arg.arg != "self"), "")
+        shape = [f"{tensor}.shape[{dim}]" for dim in (0, 1, 2, -1, -2)]
+        for size in sizes:
+            for other in (*sizes, *shape, *"23468"):
+                if other != size:
+                    yield _renamed(node, {size: other}), SIZE
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
+        yield from _taken_otherwise(node, node.targets[0].elts)
+
+
+def _taken_otherwise(node: ast.Assign, names: list[ast.expr]) -> Iterator[tuple[ast.AST, str]]:
+    """One of several results not kept, or two of them taken for each other."""
+    is_shape = ".shape" in ast.unparse(node.value)
+    others: list[tuple[dict[int, ast.expr], str]] = []
+    for index, name in enumerate(names):
+        others.append(({index: ast.Name("_", ast.Store())}, "one of several results is not kept"))
+        for place in range(index):
+            words = SIZE if is_shape else "two results are taken for each other"
+            others.append(({index: names[place], place: name}, words))
+    for other, words in others:
+        taken = ast.Tuple([other.get(at, name) for at, name in enumerate(names)], ast.Store())
+        yield ast.Assign([taken], node.value), words
+
+
+def _sizes_in(function: ast.FunctionDef) -> list[str]:
+    """Expressions of sizes: what stands in a shape, and what is read of one."""
+    found = []
+    for part in ast.walk(function):
+        if isinstance(part, ast.Subscript) and not isinstance(part.slice, ast.Slice):
+            found += [ast.unparse(part)] if ast.unparse(part.value).endswith(".shape") else []
+        if isinstance(part, ast.Assign) and ".shape" in ast.unparse(part.value):
+            found += [name.id for name in ast.walk(part.targets[0]) if isinstance(name, ast.Name)]
+    return list(dict.fromkeys(found))
+
+
+def _trained(owner: ast.ClassDef) -> Iterator[tuple[ast.AST, str]]:
+    """A buffer that is a parameter of floating point, and is read as truth values."""
+    for part in ast.walk(owner):
+        if isinstance(part, ast.Call) and ast.unparse(part.func) == "self.register_buffer":
+            name, value = part.args[:2]
+            read = f"self.{ast.literal_eval(name)}"
+            made = f"self.register_parameter({ast.unparse(name)}, torch.nn.Parameter("
+            made += f"({ast.unparse(value)}).float()))"
+            yield _renamed(owner, {read: f"{read}.bool()", ast.unparse(part): made}), PARAMETER
+
+
+def _renamed(tree: ast.AST, names: Mapping[str, str]) -> ast.AST:
+    """A tree with other expressions in the place of some."""
+    other: ast.AST = _Renamed(names).visit(copy.deepcopy(tree))
+    return other
+
+
+class _Renamed(ast.NodeTransformer):
+    """Other expressions where these are read."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        """The node, or what takes its place."""
+        is_read = isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+        if isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call) and is_read:
+            other = self._names.get(ast.unparse(node))
+            if other is not None:
+                return ast.copy_location(ast.parse(other, mode="eval").body, node)
+        return self.generic_visit(node)
