@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Generator, Iterator
 from itertools import count
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import nbformat
 import pytest
 from coverage import Coverage
-from coverage.multiproc import original_bootstrap
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from sqlalchemy import create_engine, make_url
 
@@ -56,24 +54,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Coverage is not measured where it would cost minutes, nor in processes started there."""
-    measuring = Coverage.current()
-    if measuring is None or item.path.name not in (*_LONG, *_REPEATING):
+    """Coverage is not measured where tracing what is repeated would take minutes."""
+    unmeasured = item.path.name in (*_LONG, *_REPEATING)
+    measuring = Coverage.current() if unmeasured else None
+    if measuring is None:
         return (yield)
-    with _unmeasured(measuring):
-        return (yield)
-
-
-@contextlib.contextmanager
-def _unmeasured(measuring: Coverage) -> Iterator[None]:
-    """Here, and in what is forked here: jobs and readers would begin a measurement of their own."""
     measuring.stop()
     try:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(BaseProcess, "_bootstrap", original_bootstrap)
-            yield
+        return (yield)
     finally:
         measuring.start()
+
+
+def _untrace() -> None:
+    sys.settrace(None)
+    threading.settrace(None)
+
+
+# What is forked here, as the jobs of a class, is killed when it has done its work: what is measured
+# in it comes to nothing, and takes as long.
+os.register_at_fork(after_in_child=_untrace)
 
 
 @pytest.fixture(autouse=True, scope="session")
