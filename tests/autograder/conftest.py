@@ -41,8 +41,8 @@ _LONG = (
 )
 #: files that go over the same lines again and again: tracing makes them several times as long
 _REPEATING = (
-    *("test_notebook_fuzz.py", "test_cost.py", "test_bounded.py", "test_bounds.py"),
-    *("test_public_messages.py", "test_unnoticed_mistakes.py", "test_unseen.py", "test_attack.py"),
+    *("test_notebook_fuzz.py", "test_public_messages.py", "test_unnoticed_mistakes.py"),
+    *("test_unseen.py", "test_attack.py"),
 )
 
 
