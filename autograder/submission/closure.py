@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Sequence
-from functools import cache
 
 from ..errors import SubmissionError
 from .statement import Statement
@@ -50,6 +49,8 @@ class _Index:
         self._statements = statements
         self._binding: dict[str, list[int]] = {}
         self._patching: dict[str, list[int]] = {}
+        # kept here: what `functools.cache` keeps of a method, it keeps with the notebook, for ever
+        self._defined: dict[str, list[int]] = {}
         self._memo: dict[tuple[str, int | None], tuple[int, ...]] = {}
         for position, statement in enumerate(statements):
             for name in statement.binds:
@@ -70,9 +71,11 @@ class _Index:
             self._memo[name, last] = tuple(found)
         return self._memo[name, last]
 
-    @cache  # noqa: B019 - an index lives as long as one notebook is read
     def _defining(self, name: str) -> list[int]:
-        return [p for p in self._binding.get(name, []) if self._defines(p, name)]
+        if name not in self._defined:
+            binding = self._binding.get(name, [])
+            self._defined[name] = [p for p in binding if self._defines(p, name)]
+        return self._defined[name]
 
     def _definition(self, name: str, defining: list[int], last: int) -> list[int]:
         start = end = bisect_left(defining, last)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from typing import Any
 
 import pytest
 
 from autograder.errors import SubmissionError
 from autograder.submission import module_of_notebook
+from autograder.submission.cells import read_cells
+from autograder.submission.closure import needed
 
 
 def module(*cells: str, names: tuple[str, ...] = ("f",)) -> Any:
@@ -121,3 +125,12 @@ def test_answers_that_need_too_many_statements_are_refused() -> None:
     with pytest.raises(SubmissionError, match="statements"):
         module("x = 1\n" * 4000 + "def f(): return x")
     assert "x" not in module("x = 1\n" * 4000 + "def f(): return 1").text
+
+
+def test_a_notebook_that_was_read_is_let_go() -> None:
+    statements = read_cells(["def f(): return g()", "def g(): return 1"])[0].statements
+    assert needed(statements, ["f"])
+    kept = weakref.ref(statements[0])
+    del statements
+    gc.collect()
+    assert kept() is None
