@@ -1,6 +1,6 @@
 """Works out what classes of several sizes take, from figures that benchmarks/growth.py prints.
 
-    .venv/bin/python benchmarks/scale.py [--grade-ms 146] [--submissions 300 20000 1000000]
+    .venv/bin/python benchmarks/scale.py [--grade-ms 134] [--submissions 300 20000 1000000]
 
 Each option is one measured figure for each submission, or a price. Prints a table in Markdown:
 CPU time, the same divided by numbers of cores, storage, and money for both.
@@ -16,7 +16,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--submissions", type=int, nargs="+", default=[300, 20_000, 1_000_000])
     parser.add_argument("--cores", type=int, nargs="+", default=[2, 32, 256])
-    parser.add_argument("--grade-ms", type=float, default=146.4, help="CPU to grade one")
+    parser.add_argument("--grade-ms", type=float, default=134.1, help="CPU to grade one")
     parser.add_argument("--record-ms", type=float, default=6.7, help="CPU to record one")
     parser.add_argument("--feedback-ms", type=float, default=6.7, help="CPU for a page")
     parser.add_argument("--line-kib", type=float, default=13.8, help="a line of results.jsonl")
