@@ -187,13 +187,13 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def _middling_gradients(expect: Expect, traits: Traits, likely: str) -> None:
-    sizes = traits.middling(expect.draw)
+    sizes = traits.middling(expect.draw, MOST_WITH_GRADIENTS)
     layer = _built(expect, traits, sizes).move(dtype=torch.float32).train()
     turned_ones = _arguments(expect, traits, sizes, torch.float32, _turned_with_zeros)
     layer.gradients(*turned_ones, likely=likely)
     layer.move(dtype=torch.float64)
     one = sizes.but({x: 1 for x in ("B",) if x in sizes.letters}, (1,))
-    long = traits.all_large(one) if traits.loops else one
+    long = traits.all_large(one, MOST_WITH_GRADIENTS) if traits.loops else one
     layer.eval().gradients(*_arguments(expect, traits, long, torch.float64, turned), likely=likely)
     layer.move(dtype=torch.float32)
     layer.gradients(*_arguments(expect, traits, sizes, torch.float32), likely=likely)

@@ -101,6 +101,24 @@ class heads_first(_Layers):
 
 
 @alternative("MultiHeadAttention")
+class pair_by_pair(_Layers):
+    """Every query with every key that it may see, one after the other."""
+
+    def forward(self, x):
+        queries, keys, values = self.qkv(x)
+        contexts = torch.zeros_like(values)
+        for sample in range(x.shape[0]):
+            for head in range(self.heads):
+                for t in range(x.shape[1]):
+                    query = queries[sample, head, t]
+                    scores = [query @ keys[sample, head, s] / self.d**0.5 for s in range(t + 1)]
+                    weights = self.dropout(torch.softmax(torch.stack(scores), dim=0))
+                    for s in range(t + 1):
+                        contexts[sample, head, t] += weights[s] * values[sample, head, s]
+        return self.out_proj(torch.cat(contexts.unbind(1), dim=-1))
+
+
+@alternative("MultiHeadAttention")
 class loop_over_heads(_Layers):
     """Each head from its own rows of the weights; no merge, out_proj is summed by head."""
 

@@ -224,6 +224,7 @@ LAYER_TRAITS = Traits(
     build=[Size("G*R*d"), Size("G*R"), Size("G"), Made(lambda draw, sizes: True)],
     sizes={"G": 2, "R": 3},
     largest={"G": 8, "R": 8, "d": 17},
+    loops="B*G*R*T*T",
     own={"float64": "test_layer_moved", "errors": "test_layer_with_heads_that_do_not_divide"},
     without={"chance": "nothing is random"},
 )

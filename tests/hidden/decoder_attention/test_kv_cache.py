@@ -354,6 +354,7 @@ LAYER_TRAITS = Traits(
     LAYER,
     [Tensor("B T H*2*p"), Pair(Tensor("B H P 2*p"), Tensor("B H P 2*p"))],
     build=[Size("H*2*p"), Size("H")],
+    loops="B*H*T*P+B*H*T*T",
     sizes={"p": 2, "P": 6},
     largest={"T": 24, "P": 24, "p": 16},  # positions below 32: farther along float32 loses digits
     own={"float64": "test_double_precision_far_along"},
