@@ -1,8 +1,8 @@
 """The proof of the content, as part of the test run, and what it says to students.
 
-All solutions and stubs, every second alternative and every fourth misconception are graded in the
-sandbox as modules, a twelfth of all as notebooks too, the same in every run. `make validate` grades
-all in both forms.
+All solutions and stubs, a fourth of the alternatives and a sixth of the misconceptions of each
+question are graded in the sandbox as modules, one of 24 of all as notebooks too, the same in every
+run. `make validate` grades all in both forms.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ import pytest
 
 from autograder.course import Course
 from autograder.grading.judging.verdicts import MAX_MESSAGE
-from autograder.grading.validation.cases import Case
+from autograder.grading.validation.cases import FORMS, Case, cases_of
 from autograder.grading.validation.validate import ValidationReport, validate
-from autograder.records import QuestionResult, Verdict
+from autograder.records import Exercise, QuestionResult, Verdict
 from autograder.sandbox import ForkServer
 
 _JOBS = 2
-#: of the modules of a kind one in that many (others: all); `make validate` takes all
-_SHARE = {"misconception": 4, "alternative": 2}
+#: of a question's modules of a kind one in that many, and not less than two; others: all
+_SHARE = {"misconception": 6, "alternative": 4}
+_FEWEST = 2
+#: of all others: notebooks, and combinations, which are compared with every known mistake
+_OTHERS = 24
 _MACHINE = re.compile(
     r'Traceback|File "|site-packages|(?<![\w.])/(?:work|home|root|usr|tmp)/|0x\w{6,}'
 )
@@ -51,19 +54,30 @@ class Matrix:
         return sum(getattr(question, figure) for question in self.report.questions)
 
 
-def _drawn(case: Case) -> bool:
-    number = zlib.crc32(case.label.encode())
-    if case.kind == "combination":
-        # an answer without a name is compared with every known mistake, which takes seconds
-        return number % 24 == 0
-    if case.form == "notebook":
-        return number % 12 == 0
-    return number // 7 % _SHARE.get(case.kind, 1) == 0
+def _drawn(course: Course) -> set[str]:
+    """The labels of the cases that are graded here: drawn by their checksums."""
+    drawn: set[str] = set()
+    modules: dict[tuple[str, Exercise, str], list[str]] = {}
+    exercises = [e for assignment in course.assignments for e in assignment.exercises]
+    for case in (c for e in exercises for c in cases_of(course, e, FORMS)):
+        if case.kind != "combination" and case.form == "module":
+            modules.setdefault((case.kind, case.exercise, case.question), []).append(case.label)
+        elif _number(case.label) % _OTHERS == 0:
+            drawn.add(case.label)
+    for (kind, _, _), labels in modules.items():
+        few = max(_FEWEST, len(labels) // _SHARE.get(kind, 1))
+        drawn.update(sorted(labels, key=_number)[:few])
+    return drawn
+
+
+def _number(label: str) -> int:
+    return zlib.crc32(label.encode())
 
 
 @pytest.fixture(scope="module")
 def matrix(course: Course, fork_server: ForkServer) -> Matrix:
     said: list[Said] = []
+    drawn = _drawn(course)
 
     def on_question(case: Case, result: QuestionResult) -> None:
         if case.kind == "misconception" and result.question == case.question:
@@ -76,7 +90,7 @@ def matrix(course: Course, fork_server: ForkServer) -> Matrix:
     report = validate(
         course,
         jobs=_JOBS,
-        wanted=_drawn,
+        wanted=lambda case: case.label in drawn,
         on_question=on_question,
         start_sandbox=lambda tier: contextlib.nullcontext(fork_server),
     )
@@ -102,8 +116,8 @@ def test_nearly_all_misconceptions_are_named(matrix: Matrix) -> None:
 
 
 def test_every_question_has_misconceptions_and_alternatives(matrix: Matrix) -> None:
-    # a fourth of the misconceptions is graded here
-    few = [q for q in matrix.report.questions if q.misconceptions < 2 or q.alternatives < 2]
+    questions = matrix.report.questions
+    few = [q for q in questions if min(q.misconceptions, q.alternatives) < _FEWEST]
     assert not few
 
 
