@@ -23,7 +23,7 @@ from ...suite.local import LocalImplementation
 from ...suite.variants import Variant, variants_in
 from ..judging.suites import SuiteRunner
 from .answered import Answered
-from .families import Member, members, members_of_another
+from .families import Member, is_of_arguments, members, members_of_another
 from .fingerprint import CODE, Fingerprint
 from .probe import Probe, silence
 from .table import Table, cache_folder
@@ -113,7 +113,7 @@ class KnownMistakes:
                 f"{question} {number}",
                 member.hint,
                 member.answer,
-                by_chance=False,
+                by_chance=is_of_arguments(member.rank),
                 rank=member.rank,
             )
             for number, member in enumerate(found)

@@ -89,6 +89,11 @@ def name_of(words: str) -> str:
     return _NO_NAME.sub("_", f"{words.lower()} ")[:_LONGEST_NAME].rpartition("_")[0].strip("_")
 
 
+def is_of_arguments(rank: int) -> bool:
+    """Whether it is the rank of an argument that counts as another one, whatever is drawn."""
+    return _ARGUMENT <= rank < _SMALL
+
+
 def is_small(rank: int) -> bool:
     """Whether it is the rank of a change that any code may have, which says little of its cause."""
     return rank % _OF_ANOTHER >= _SMALL
