@@ -6,7 +6,8 @@ The example class's `simplified_attention` is copied to as many students as are 
 with a line of its own, so that no two files are equal. Then each command runs once. Printed are
 wall and CPU seconds of all its processes, the latter in milliseconds for each submission too; the
 peak memory of its largest process and of all together (proportional set size: shared pages count
-once); and the size of what it wrote.
+once); what one process took more in the second half of its life; and the size of what the command
+wrote.
 
 With `--synthetic` only the first, smallest class is graded. The others are its submissions and its
 results under other names, which shows what comes after grading for a class of any size in minutes.
@@ -23,29 +24,35 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.sandbox.clock import descendants
-from benchmarks.processes import adopt_orphans, cpu_of_ended, memory
+from benchmarks.processes import adopt_orphans, cpu_of_ended, heap, memory
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = "simplified_attention"
 #: made-up students whose code runs into the time limit: they would hide what grows
 HANGING = ("ivo",)
 _EVERY_SECONDS = 0.1
+#: of a process that lives with the run; a worker has fewer
+_SAMPLES = 30
 COMMANDS = ("grade", "resume", "record", "feedback", "report", "export csv")
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Seconds, and bytes of memory at their peaks."""
+    """Seconds, and bytes of memory at their peaks.
+
+    `grown` is what one process, whichever did most, took more in the second half of its life.
+    """
 
     wall: float
     cpu: float
     largest: float
     together: float
+    grown: float
 
 
 def main() -> None:
@@ -61,7 +68,7 @@ def main() -> None:
     what = f"{ASSIGNMENT}, {options.exercise} alone" if options.exercise else ASSIGNMENT
     print(f"{what}, {options.jobs} jobs, {os.cpu_count()} cores\n")
     print(f"{'':12}{'submissions':>12}{'wall s':>9}{'CPU s':>9}{'CPU ms each':>13}", end="")
-    print(f"{'largest MiB':>13}{'all MiB':>9}{'wrote MiB':>11}")
+    print(f"{'largest MiB':>13}{'all MiB':>9}{'grown MiB':>11}{'wrote MiB':>11}")
     with tempfile.TemporaryDirectory(prefix="autograder-bench-") as place:
         graded = Path(place) / str(options.submissions[0])
         for count in options.submissions:
@@ -92,10 +99,10 @@ def _measure(folder: Path, count: int, jobs: int, wanted: Collection[str]) -> No
         arguments = commands[name]
         before = _size(folder)
         took = _timed([sys.executable, "-m", "autograder", *arguments])
-        numbers = (took.largest / 2**20, took.together / 2**20, (_size(folder) - before) / 2**20)
+        sizes = (took.largest, took.together, took.grown, _size(folder) - before)
         each = 1000 * took.cpu / count
         print(f"{name:12}{count:12,}{took.wall:9.1f}{took.cpu:9.1f}{each:13.1f}", end="")
-        print("{:13.0f}{:9.0f}{:11.1f}".format(*numbers), flush=True)
+        print("{:13.0f}{:9.0f}{:11.1f}{:11.1f}".format(*(n / 2**20 for n in sizes)), flush=True)
 
 
 def _make_class(submitted: Path, count: int, exercise: str) -> None:
@@ -135,14 +142,24 @@ def _timed(command: list[str]) -> Measured:
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(command, cwd=ROOT, stdout=said, stderr=subprocess.STDOUT)
         largest = together = 0.0
+        heaps: dict[int, list[float]] = {}
         while not _has_ended(process):
-            sizes = [memory(pid) for pid in (process.pid, *descendants(process.pid))]
+            pids = (process.pid, *descendants(process.pid))
+            sizes = [memory(pid) for pid in pids]
             largest, together = max(largest, *sizes), max(together, sum(sizes))
+            for pid in pids:
+                heaps.setdefault(pid, []).append(heap(pid))
         if process.returncode:
             said.seek(0)
             raise SystemExit(f"{' '.join(command)} failed:\n{said.read()}")
     wall = time.perf_counter() - start
-    return Measured(wall, cpu_of_ended() - before, largest, together)
+    grown = max((_grown(seen) for seen in heaps.values() if len(seen) > _SAMPLES), default=0.0)
+    return Measured(wall, cpu_of_ended() - before, largest, together, grown)
+
+
+def _grown(heaps: Sequence[float]) -> float:
+    half = [size for size in heaps if size][len(heaps) // 2 :]  # none where it has just ended
+    return max(half) - half[0] if half else 0.0
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:

@@ -48,8 +48,17 @@ def _wait_for_one() -> bool:
 
 def memory(pid: int) -> float:
     """Bytes of a process (proportional set size: shared pages count once); 0 where it has ended."""
+    return _rolled_up(pid, "Pss")
+
+
+def heap(pid: int) -> float:
+    """Bytes of a process that are no file's, shared with forks or not; 0 where it has ended."""
+    return _rolled_up(pid, "Anonymous")
+
+
+def _rolled_up(pid: int, kind: str) -> float:
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:
         return 0.0
-    return sum(float(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+    return sum(float(line.split()[1]) * 1024 for line in lines if line.startswith(f"{kind}:"))
