@@ -232,6 +232,7 @@ class mask_the_other_way(_Parts):
     "dropout of one half, whatever is asked for",
     "always_one_half",
     "an_argument_of_a_call_is_left_out_what_it_is_by_default",
+    "dropout_counts_as_0_5_whatever_it_is",
 )
 class half_always(_Parts):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
