@@ -6,10 +6,11 @@ told that there is none.
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import resource
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from types import TracebackType
@@ -21,6 +22,8 @@ _fork = multiprocessing.get_context("fork")
 #: of one call: CPU and wall seconds, and bytes of memory beyond what the process has at its start
 _CPU_SECONDS, _WALL_SECONDS, _MEMORY = 30, 120.0, 2 << 30
 _MOST_TEXT = 64 << 20
+#: where /proc/self/statm tells the pages of data
+_DATA = 5
 
 
 class BoundedReader:
@@ -87,6 +90,20 @@ def limit_memory(size: int) -> None:
         used = int(file.read().split()[0]) * resource.getpagesize()
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (used + size, hard))
+
+
+@contextlib.contextmanager
+def memory_limited(size: int) -> Iterator[None]:
+    """What is done here may have that many more bytes of data than the process has now."""
+    with open("/proc/self/statm") as file:
+        used = int(file.read().split()[_DATA]) * resource.getpagesize()
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    limits = [limit for limit in (soft, used + size) if limit != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_DATA, (min(limits), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
 def limit_cpu(seconds: int) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import resource
 import warnings
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ import torch
 
 from ...sandbox.batch import Batch, RawReply, reply_in
 from ...sandbox.replies import value_of
+from ...submission.bounded import memory_limited
 from ...suite.failures import in_short
 from ...suite.implementation import Watched
 from ...worker import wire
@@ -37,8 +37,8 @@ Replies = Sequence[RawReply]
 _NOT_ASKED = "operators"
 #: where a test would ask something else of this answer
 _OFF_PLAN = "asks something else"
-#: what a mistake may take in this process; where, and as which figure, the kernel tells what it has
-_MOST_BYTES, _MEMORY, _DATA = 512 << 20, Path("/proc/self/statm"), 5
+#: what a mistake may take in this process: a change of a size may ask for gigabytes
+_MOST_BYTES = 512 << 20
 _INTERRUPTED = b'{"U": ["raised", "KeyboardInterrupt"'
 
 
@@ -78,7 +78,7 @@ class Probe:
         """
         worker = Worker(lambda request: None, names=names)
         replies, random = [], False
-        with silence(), bounded_memory():
+        with silence(), memory_limited(_MOST_BYTES):
             answer(worker, 0, self._seeded(test, time))
             for request in self.requests[test]:
                 before = torch.default_generator.get_state()
@@ -179,20 +179,6 @@ def _not_interrupted(reply: RawReply) -> RawReply:
     if reply[0].startswith(_INTERRUPTED):
         raise KeyboardInterrupt
     return reply
-
-
-@contextlib.contextmanager
-def bounded_memory() -> Iterator[None]:
-    """A change of a size may ask for a tensor of gigabytes: that is an error, as any other."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    pages = int(_MEMORY.read_text(encoding="ascii").split()[_DATA])
-    most = pages * resource.getpagesize() + _MOST_BYTES
-    limits = [limit for limit in (soft, most) if limit != resource.RLIM_INFINITY]
-    resource.setrlimit(resource.RLIMIT_DATA, (min(limits), hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
 @contextlib.contextmanager

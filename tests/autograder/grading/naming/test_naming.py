@@ -21,10 +21,11 @@ from autograder.grading.naming.diagnosis import Diagnosis
 from autograder.grading.naming.events import Event, events_of
 from autograder.grading.naming.families import members
 from autograder.grading.naming.fingerprint import Fingerprint
-from autograder.grading.naming.probe import Replies, bounded_memory, replies_of
+from autograder.grading.naming.probe import Replies, replies_of
 from autograder.grading.naming.table import Table
 from autograder.records import QuestionResult
 from autograder.sandbox.batch import Batch
+from autograder.submission.bounded import memory_limited
 from autograder.suite.local import LocalImplementation
 
 X = torch.linspace(0.5, 2.0, 600).reshape(20, 30)
@@ -379,7 +380,7 @@ def test_an_error_for_a_value_is_no_mistake_that_both_share() -> None:
 
 
 def test_a_mistake_gets_no_gigabytes() -> None:
-    with bounded_memory(), pytest.raises(RuntimeError, match="memory"):
+    with memory_limited(512 << 20), pytest.raises(RuntimeError, match="memory"):
         torch.empty(1 << 30)
     assert torch.empty(1 << 30).numel() == 1 << 30
 
