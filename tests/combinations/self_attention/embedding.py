@@ -65,7 +65,7 @@ def floating_ids(sentence, vocabulary):
     return torch.Tensor([vocabulary[word] for word in sentence.replace(",", "").split()])
 
 
-@intended("encode", "sorted words")
+@intended("encode", "sorted words", "things_are_put_in_order_that_should_stay_in_their_places")
 def sorted_words(sentence, vocabulary):
     return torch.tensor([vocabulary[word] for word in sorted(sentence.replace(",", "").split())])
 
