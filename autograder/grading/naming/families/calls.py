@@ -1,18 +1,125 @@
-"""Other ways to call what a step calls, and to hand back what it hands back."""
+"""What students write in the place of a call, or give to it, each with its words.
+
+`{0}`, `{1}`, `{2}` are the arguments of a call, of a method the object is the first. `{rest}` are
+those after the first, `{given}` those by position, `{named}` those by name, a keyword in braces its
+value; `{f}` is the function and `{all}` the whole call. Rows with a part that a call does not have
+do not count for it.
+"""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+
+from .tables import FILL, OTHER_WAY_ROUND, SINGLE, SLICE, Rows
 
 OVERFLOWS = "exponentials are taken of scores as they come: of large ones they are infinite"
-OTHER_WAY_ROUND = "the mask is the other way round"
-SLICE = "a slice is too long or too short"
+PARAMETER = "what should not train is a parameter"
+AXIS = "softmax runs along another dimension than the one asked for"
+FUTURE = "the future is hidden, which nobody asked for"
 _LARGER = "the larger of two is taken where they should be put together"
 _LOGARITHMS = "logarithms are added where the numbers that they stand for should be"
-PARAMETER = "what should not train is a parameter"
-#: of calls: other texts with their arguments, and what they do
-_OTHER_CALLS: Mapping[str, tuple[tuple[str, str], ...]] = {
+_ONE_OF_TWO = "one of two is taken where the larger one is asked for"
+MODES = (("", "in training"), ("not ", "in evaluation"))
+_OF_SOFTMAX: Rows = (
+    *((f"torch.softmax({{0}}, {dim})", AXIS) for dim in (-1, -2, -3, 0, 1, 2)),
+    ("torch.nn.functional.softmax({0})", AXIS),
+    ("torch.log_softmax({0}, -1)", "the logarithm of the weights is used"),
+    ("torch.sigmoid({0})", "a sigmoid takes the place of softmax"),
+    ("({0}) / ({0}).sum(-1, keepdim=True)", "scores are divided by their sum, without exponential"),
+    ("torch.exp({0})", "the exponentials are not divided by their sum"),
+    ("torch.exp({0}) / torch.exp({0}).sum(-1, keepdim=True)", OVERFLOWS),
+    ("torch.softmax(({0}).masked_fill(torch.ones_like({0}).triu(1) > 0, -torch.inf), -1)", FUTURE),
+    ("torch.softmax({0}, -1).tril()", "the future is set to 0 after softmax, and nothing follows"),
+    ("torch.softmax(torch.softmax({0}, -1), -1)", "softmax is applied twice"),
+    ("torch.softmax({0}, -1, dtype=torch.float32)", SINGLE),
+    ("torch.softmax(-({0}), -1)", "the scores have the opposite sign"),
+    ("torch.softmax({0}, -1).mT", "rows and columns of the weights are swapped"),
+    ("({0})", "softmax is left out"),
+    ("torch.softmax({l}, -1) / ({r})", "the weights are divided, not the scores"),
+)
+_OF_MASK: Rows = (
+    ("({0})", "the mask has no effect"),
+    *(
+        (f"({{0}}).masked_fill({{1}}, {fill})", FILL)
+        for fill in (0, -1, -2, -3, -4, -5, -10, -20, -50, -100)
+    ),
+    ("({0}).masked_fill({1}, 1e-9)", FILL),
+    ("({0}).masked_fill({1}, -1e-9)", FILL),
+    ("({0}) + ({1}).to(({0}).dtype)", "the mask is added as 0 and 1"),
+    ("({0}) - ({1}).to(({0}).dtype)", "the mask is added as 0 and 1"),
+    ("({0}) * ({1}).to(({0}).dtype)", "the scores are multiplied by the mask"),
+    *((f"({{0}}) - {fill} * ({{1}})", FILL) for fill in (10, 100)),
+    *(
+        (
+            f"({{0}}).masked_fill(({{1}}).{of}(-2, keepdim=True), -torch.inf)",
+            "what is hidden from one token is hidden from all, or from none",
+        )
+        for of in ("any", "all")
+    ),
+    ("({0}).masked_fill({1}, float('nan'))", "masked scores get nan, not minus infinity"),
+    ("({0}).masked_fill({1}, ({0}).min().item())", FILL),
+    ("({0}).masked_fill({1}, float('inf'))", "masked scores get plus infinity, not minus"),
+    ("({0}).masked_fill(~({1}), -torch.inf)", OTHER_WAY_ROUND),
+    ("({0}).masked_fill(({1}).mT, -torch.inf)", "rows and columns of the mask are swapped"),
+    ("({0}) + ({1}).to(({0}).dtype) * -torch.inf", "0 times minus infinity makes nan of scores"),
+    ("({0}) * ({1}) * -torch.inf", "0 times minus infinity makes nan of scores"),
+    ("({0}).masked_fill(({1}) | (torch.ones_like({0}).triu(1) > 0), -torch.inf)", FUTURE),
+    (
+        "({0}).masked_fill(({1}) | torch.eye(({1}).shape[-1], dtype=torch.bool), -torch.inf)",
+        "a token does not see itself",
+    ),
+    (
+        "({0}).masked_fill(({1}) & ~torch.ones_like({1}).triu(1).tril(1), -torch.inf)",
+        "a token sees the next one",
+    ),
+    *(
+        (f"({{all}}) if {when}{{self}}.training else ({{0}})", f"the mask is applied {words} only")
+        for when, words in MODES
+    ),
+)
+_SQUARE = "torch.ones(({0}).shape[-2], ({1}).shape[-2], dtype=torch.bool)"
+_OF_ATTENTION: Rows = (
+    ("{f}({given}, )", "the mask has no effect"),
+    ("{f}({given}, attn_mask=~({attn_mask}))", OTHER_WAY_ROUND),
+    ("{f}({given}, attn_mask=({attn_mask}).mT)", "rows and columns of the mask are swapped"),
+    ("{f}({given}, is_causal=True)", FUTURE),
+    (f"{{f}}({{given}}, attn_mask={_SQUARE}.triu(1))", OTHER_WAY_ROUND),
+    ("{f}({given}, {named}, scale=1.0)", "the scores are not scaled"),
+    (
+        "{f}({given}, {named}, scale=1 / ({0}).shape[-1])",
+        "the scores are divided by a size, not by its root",
+    ),
+)
+#: of several parts that are put together
+_OF_PARTS: Rows = (
+    ("{f}(list({0})[::-1], {rest})", "the parts are put together in the opposite order"),
+    ("({0})[0]", "the first of several parts is used, and no other"),
+    ("({0})[-1]", "the last of several parts is used, and no other"),
+    ("sum({0})", "several parts are added up that should stand side by side"),
+    ("(sum({0}) / len({0}))", "a mean of several parts is taken that should stand side by side"),
+)
+_DIAGONALS: Rows = tuple(
+    (f"torch.{{called}}({{0}}, ({{diagonal}}) + ({step}))", words)
+    for words in ("the mask begins some diagonals too early or too late",)
+    for step in (1, 2, -1, -2)
+)
+#: of calls, by the last part of their name; of layers; of one of a sum
+OF_CALLS: Mapping[str, Rows] = {
+    "softmax": _OF_SOFTMAX,
+    "masked_fill": _OF_MASK,
+    "scaled_dot_product_attention": _OF_ATTENTION,
+    "cat": _OF_PARTS,
+    "stack": _OF_PARTS,
+    "tril": _DIAGONALS,
+    "triu": _DIAGONALS,
+    "dropout": tuple(
+        (f"({{all}}) if {when}{{self}}.training else ({{0}})", f"dropout is applied {words} only")
+        for when, words in MODES
+    ),
+    "relu": (
+        ("torch.nn.functional.gelu({0})", "GELU, not ReLU"),
+        ("torch.nn.functional.leaky_relu({0})", "a leaky ReLU"),
+    ),
     "logaddexp": (
         ("torch.log(torch.exp({0}) + torch.exp({1}))", OVERFLOWS),
         ("({0}) + ({1})", _LOGARITHMS),
@@ -23,13 +130,16 @@ _OTHER_CALLS: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("({0}).sum({rest})", _LOGARITHMS),
         ("({0}).amax({rest})", _LARGER),
     ),
-    "range": (("range({0}, {1} - {2} + 1, {2})", "a last part that is shorter is left out"),),
+    "range": (
+        ("range({0}, {1} - {2} + 1, {2})", "a last part that is shorter is left out"),
+        ("list({all})[:1]", "a loop makes its first round only"),
+        ("list({all})[-1:]", "a loop makes its last round only"),
+        ("list({all})[1:]", "a loop leaves its first round out"),
+        ("list({all})[:-1]", "a loop leaves its last round out"),
+    ),
     "slice": (("slice({0}, {1} + 1)", SLICE), ("slice({0}, {1} - 1)", SLICE)),
     "amax": (("({0}).argmax({rest})", "the place of the largest is taken in place of its value"),),
-    "maximum": (
-        ("{0}", "one of two is taken where the larger one is asked for"),
-        ("{1}", "one of two is taken where the larger one is asked for"),
-    ),
+    "maximum": (("{0}", _ONE_OF_TWO), ("{1}", _ONE_OF_TWO)),
     "split": (
         ("sorted({0}.split({rest}))", "things are put in order that should stay in their places"),
         ("list(dict.fromkeys({0}.split({rest})))", "what stands there twice counts once"),
@@ -37,16 +147,30 @@ _OTHER_CALLS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "repeat_interleave": (
         ("({0}).repeat(1, {1}, 1, 1)", "heads are repeated in turns, not each for its group"),
     ),
+    "register_buffer": (
+        (
+            "self.register_parameter({0}, torch.nn.Parameter({1}, requires_grad=False))",
+            PARAMETER,
+        ),
+    ),
 }
-#: what may be made of several parts: all at once, or one of them
-_TOGETHER: tuple[tuple[str, str], ...] = (
-    ("({0})[0]", "the first of several parts is used, and no other"),
-    ("({0})[-1]", "the last of several parts is used, and no other"),
-    ("sum({0})", "several parts are added up that should stand side by side"),
-    ("(sum({0}) / len({0}))", "a mean of several parts is taken that should stand side by side"),
+#: of layers
+OF_LAYERS: Rows = (
+    ("({0}) @ {f}.weight", "a layer's weight is used without its transpose"),
+    ("torch.nn.functional.linear({0}, {f}.weight)", "a layer's bias is not used"),
 )
-#: of calls: a keyword, other values of it, and what they do
-_KEYWORDS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
+#: of any function of a sum
+OF_SUMS: Rows = tuple(
+    (text, "a function is applied to one part of a sum, not to the whole")
+    for text in ("{f}({l}) + {r}", "{l} + {f}({r})")
+)
+_REDUCTIONS = (
+    *("sum", "mean", "var", "std", "amax", "max", "cat", "stack", "repeat_interleave"),
+    *("logsumexp", "chunk"),
+)
+#: of calls: a keyword, what another value of it does, and such values; those of `dim` count only
+#: where it has one
+KEYWORDS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     "Linear": (
         ("bias", "a layer has no bias that should have one", ("False",)),
         ("bias", "a layer has a bias that nobody asked for", ("True",)),
@@ -58,117 +182,15 @@ _KEYWORDS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     "tensor": (
         ("dtype", "numbers have another dtype than asked for", ("torch.int32", "torch.float32")),
     ),
+    **{
+        called: (
+            ("dim", f"`{called}` runs over all numbers at once", ("",)),
+            (
+                "dim",
+                f"`{called}` runs along another dimension than the one asked for",
+                ("-1", "-2", "0", "1", "2"),
+            ),
+        )
+        for called in _REDUCTIONS
+    },
 }
-_SQUARE = "torch.ones(({q}).shape[-2], ({k}).shape[-2], dtype=torch.bool)"
-#: of torch's attention: other keywords, and what they do; a mask is True where a token is seen
-_OF_ATTENTION: tuple[tuple[str, str], ...] = (
-    ("", "the mask has no effect"),
-    ("attn_mask=~({m})", OTHER_WAY_ROUND),
-    ("attn_mask=({m}).mT", "rows and columns of the mask are swapped"),
-    ("is_causal=True", "the future is hidden, which nobody asked for"),
-    (f"attn_mask={_SQUARE}.triu(1)", OTHER_WAY_ROUND),
-    ("{rest}, scale=1.0", "the scores are not scaled"),
-    ("{rest}, scale=1 / ({q}).shape[-1]", "the scores are divided by a size, not by its root"),
-)
-#: which rounds of a loop are made
-_ROUNDS = {
-    ":1": "a loop makes its first round only",
-    "-1:": "a loop makes its last round only",
-    "1:": "a loop leaves its first round out",
-    ":-1": "a loop leaves its last round out",
-}
-
-
-def of_call(node: ast.Call, called: str) -> Iterator[tuple[str, str]]:
-    """Other keywords, the parts in the opposite order, a diagonal above or below."""
-    yield from _with_keywords(node, called)
-    yield from _others(node, called)
-    if called in ("cat", "stack") and node.args:
-        turned = ast.parse(f"list({ast.unparse(node.args[0])})[::-1]", mode="eval").body
-        text = ast.unparse(ast.Call(node.func, [turned, *node.args[1:]], node.keywords))
-        yield text, "the parts are put together in the opposite order"
-        parts = "" if isinstance(node.args[0], ast.List) else ast.unparse(node.args[0])
-        yield from ((text.format(parts), words) for text, words in _TOGETHER if parts)
-    if called == "register_buffer":
-        name, value = (ast.unparse(arg) for arg in node.args)
-        made = f"torch.nn.Parameter({value}, requires_grad=False)"
-        yield f"self.register_parameter({name}, {made})", PARAMETER
-    for part, words in _ROUNDS.items() if called == "range" else ():
-        yield f"list({ast.unparse(node)})[{part}]", words
-    if called == "scaled_dot_product_attention":
-        yield from _of_attention(node)
-    if called in ("tril", "triu") and isinstance(node.func, ast.Attribute):
-        yield from _diagonals(node, called)
-
-
-def _others(node: ast.Call, called: str) -> Iterator[tuple[str, str]]:
-    """What takes the place of a call: a method's object is its first argument."""
-    arguments = [ast.unparse(part) for part in (*node.args, *node.keywords)]
-    if isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) != "torch":
-        arguments.insert(0, ast.unparse(node.func.value))
-    for text, words in _OTHER_CALLS.get(called, ()):
-        if all(f"{{{index}}}" not in text for index in range(len(arguments), 3)):
-            yield text.format(*arguments, rest=", ".join(arguments[1:])), words
-    if _is_layer(node.func) and len(node.args) == 1:
-        layer, value = ast.unparse(node.func), ast.unparse(node.args[0])
-        yield f"({value}) @ {layer}.weight", "a layer's weight is used without its transpose"
-        yield f"torch.nn.functional.linear({value}, {layer}.weight)", "a layer's bias is not used"
-    if len(node.args) == 1 and isinstance(node.args[0], ast.BinOp):
-        part, function = node.args[0], ast.unparse(node.func)
-        left, right = ast.unparse(part.left), ast.unparse(part.right)
-        if isinstance(part.op, ast.Add):
-            words = "a function is applied to one part of a sum, not to the whole"
-            yield from (
-                (f"{function}({left}) + {right}", words),
-                (f"{left} + {function}({right})", words),
-            )
-
-
-def _of_attention(node: ast.Call) -> Iterator[tuple[str, str]]:
-    """Torch's attention with another mask, scale or dropout."""
-    mask = next((ast.unparse(k.value) for k in node.keywords if k.arg == "attn_mask"), "")
-    rest, given = ", ".join(map(ast.unparse, node.keywords)), ", ".join(map(ast.unparse, node.args))
-    if len(node.args) < 2 or any(isinstance(arg, ast.Starred) for arg in node.args):
-        return
-    parts = {"q": ast.unparse(node.args[0]), "k": ast.unparse(node.args[1]), "m": mask}
-    for text, words in _OF_ATTENTION:
-        if mask or "{m}" not in text:
-            others = text.format(rest=rest, **parts).lstrip(", ")
-            yield f"{ast.unparse(node.func)}({given}, {others})", words
-
-
-def _is_layer(node: ast.expr) -> bool:
-    """Whether it is `self.name`."""
-    return isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self"
-
-
-def of_tuple(value: ast.Tuple) -> Iterator[tuple[str, str]]:
-    """One of several results alone, or all of them in another order."""
-    items = [ast.unparse(item) for item in value.elts]
-    for index, item in enumerate(items):
-        yield item, "less comes back than is asked for"
-        yield f"torch.stack([{', '.join(items)}])", "one tensor comes back in place of several"
-        turned = [*items[index + 1 :], *items[: index + 1]]
-        if turned != items:
-            yield f"({', '.join(turned)})", "the results come back in another order"
-    yield f"({', '.join(reversed(items))})", "the results come back in another order"
-
-
-def _with_keywords(node: ast.Call, called: str) -> Iterator[tuple[str, str]]:
-    for name, words, values in _KEYWORDS.get(called, ()):
-        kept = [keyword for keyword in node.keywords if keyword.arg != name]
-        for value in values:
-            keywords = [*kept, ast.keyword(name, ast.parse(value, mode="eval").body)]
-            yield ast.unparse(ast.Call(node.func, node.args, keywords)), words
-
-
-def _diagonals(node: ast.Call, called: str) -> Iterator[tuple[str, str]]:
-    """The diagonal above, and the one below: of `x.tril()` and of `torch.tril(x)`."""
-    assert isinstance(node.func, ast.Attribute)
-    is_module = isinstance(node.func.value, ast.Name) and node.func.value.id == "torch"
-    matrix, *numbers = node.args if is_module else [node.func.value, *node.args]
-    numbers += [keyword.value for keyword in node.keywords]
-    own = ast.unparse(numbers[0]) if numbers else "0"
-    for step in (1, 2, -1, -2):
-        text = f"torch.{called}({ast.unparse(matrix)}, ({own}) + ({step}))"
-        yield text, "the mask begins some diagonals too early or too late"

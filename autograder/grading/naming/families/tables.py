@@ -1,14 +1,15 @@
-"""What students write at a known step: a table from the step to other ways, each with its words.
+"""What students write in the place of a value or an operation: other ways, each with its words.
 
-A rewriting is a text in which `{e}` stands for the step as it is. What several texts do has the
-same words: a family.
+A row is a text in which `{e}` stands for the step as it is, and other names in braces for its
+parts. What several texts do has the same words: a family.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .calls import OTHER_WAY_ROUND, OVERFLOWS, SLICE
+#: other texts for a step, and what they do
+Rows = tuple[tuple[str, str], ...]
 
 CUT = "the gradient ends on the way: the result can't train what it comes from"
 SINGLE = "something is made float32, whatever dtype is asked for"
@@ -21,12 +22,13 @@ AXES = "two dimensions change places that should stay where they are"
 SCALE = "the scores are divided by the root of another size than the one asked for"
 NO_ROOT = "the scores are divided by a size itself, not by its root"
 LARGER = "the scores are multiplied where they should be divided"
-AXIS = "softmax runs along another dimension than the one asked for"
-FUTURE = "the future is hidden, which nobody asked for"
 RESHAPED = "numbers are reshaped where dimensions should change places"
+#: a fill of the mask
 FILL = "masked scores get a number that still leaves them weight"
 
 OF_FIRST_CALL = "a value of the first call is kept for all later ones"
+OTHER_WAY_ROUND = "the mask is the other way round"
+SLICE = "a slice is too long or too short"
 ORDER = "two operations are done in another order, as with parentheses in another place"
 #: what a module does to keep a value
 KEPT = (
@@ -35,7 +37,7 @@ KEPT = (
 )
 
 #: of anything that is assigned or returned, and is no step of its own
-WRAPPED: tuple[tuple[str, str], ...] = (
+WRAPPED: Rows = (
     ("({e}).detach()", CUT),
     ("({e}).float()", SINGLE),
     *((f"({{e}}).round(decimals={d})", "numbers are rounded on the way") for d in (4, 3, 2)),
@@ -83,70 +85,32 @@ WRAPPED: tuple[tuple[str, str], ...] = (
     ("({e}).transpose(0, 1).reshape(({e}).shape)", RESHAPED),
 )
 #: of what is returned, as well
-RETURNED: tuple[tuple[str, str], ...] = (
+RETURNED: Rows = (
     ("torch.zeros_like({e})", "zeros come back, whatever is asked for"),
     *(
         (f"torch.{function}({{e}})", "a function is applied to the result that is one too many")
         for function in ("cos", "sin", "exp", "log", "tanh", "sigmoid")
     ),
 )
+#: of what is returned, with an argument `{a}`
+WITH_ARGUMENT: Rows = (
+    ("({e}) / {a}.norm(dim=-1)", "the result is divided by the length of a vector"),
+    ("{a}.sum(1)", "a sum runs over dimension 1"),
+    ("{a}.mean(1)", "a mean is taken over dimension 1"),
+    ("({e}) / {a}.shape[-1] ** 0.5", "numbers are scaled by a root that is not asked for"),
+    ("({e}) * (1 - {p})", "the result is multiplied by 1 - p where it should not be"),
+)
+#: of what is returned, with any name `{n}`
+WITH_NAME: Rows = (
+    ("({e}) + {n}", "something is added to the result that does not belong there"),
+    ("({e}), {n}", "more comes back than is asked for"),
+    ("{n}", "a step on the way is returned, not the last one"),
+)
 #: words of what may be done to any step: where a step of its own has others, those are told;
 #: else the first
 _WORDS = (*(words for _, words in (*WRAPPED, *RETURNED)), ORDER, OF_FIRST_CALL)
 ANY_STEP_WORDS = tuple(dict.fromkeys(words for words in _WORDS if words not in (CUT, SINGLE)))
-OF_SOFTMAX: tuple[tuple[str, str], ...] = (
-    *((f"torch.softmax({{a}}, {dim})", AXIS) for dim in (-1, -2, -3, 0, 1, 2)),
-    ("torch.nn.functional.softmax({a})", AXIS),
-    ("torch.log_softmax({a}, -1)", "the logarithm of the weights is used"),
-    ("torch.sigmoid({a})", "a sigmoid takes the place of softmax"),
-    ("({a}) / ({a}).sum(-1, keepdim=True)", "scores are divided by their sum, without exponential"),
-    ("torch.exp({a})", "the exponentials are not divided by their sum"),
-    ("torch.exp({a}) / torch.exp({a}).sum(-1, keepdim=True)", OVERFLOWS),
-    ("torch.softmax(({a}).masked_fill(torch.ones_like({a}).triu(1) > 0, -torch.inf), -1)", FUTURE),
-    ("torch.softmax({a}, -1).tril()", "the future is set to 0 after softmax, and nothing follows"),
-    ("torch.softmax(torch.softmax({a}, -1), -1)", "softmax is applied twice"),
-    ("torch.softmax({a}, -1, dtype=torch.float32)", SINGLE),
-    ("torch.softmax(-({a}), -1)", "the scores have the opposite sign"),
-    ("torch.softmax({a}, -1).mT", "rows and columns of the weights are swapped"),
-    ("({a})", "softmax is left out"),
-)
-OF_MASK: tuple[tuple[str, str], ...] = (
-    ("({s})", "the mask has no effect"),
-    *(
-        (f"({{s}}).masked_fill({{m}}, {fill})", FILL)
-        for fill in (0, -1, -2, -3, -4, -5, -10, -20, -50, -100)
-    ),
-    ("({s}).masked_fill({m}, 1e-9)", FILL),
-    ("({s}).masked_fill({m}, -1e-9)", FILL),
-    ("({s}) + ({m}).to(({s}).dtype)", "the mask is added as 0 and 1"),
-    ("({s}) - ({m}).to(({s}).dtype)", "the mask is added as 0 and 1"),
-    ("({s}) * ({m}).to(({s}).dtype)", "the scores are multiplied by the mask"),
-    *((f"({{s}}) - {fill} * ({{m}})", FILL) for fill in (10, 100)),
-    *(
-        (
-            f"({{s}}).masked_fill(({{m}}).{of}(-2, keepdim=True), -torch.inf)",
-            "what is hidden from one token is hidden from all, or from none",
-        )
-        for of in ("any", "all")
-    ),
-    ("({s}).masked_fill({m}, float('nan'))", "masked scores get nan, not minus infinity"),
-    ("({s}).masked_fill({m}, ({s}).min().item())", FILL),
-    ("({s}).masked_fill({m}, float('inf'))", "masked scores get plus infinity, not minus"),
-    ("({s}).masked_fill(~({m}), -torch.inf)", OTHER_WAY_ROUND),
-    ("({s}).masked_fill(({m}).mT, -torch.inf)", "rows and columns of the mask are swapped"),
-    ("({s}) + ({m}).to(({s}).dtype) * -torch.inf", "0 times minus infinity makes nan of scores"),
-    ("({s}) * ({m}) * -torch.inf", "0 times minus infinity makes nan of scores"),
-    ("({s}).masked_fill(({m}) | (torch.ones_like({s}).triu(1) > 0), -torch.inf)", FUTURE),
-    (
-        "({s}).masked_fill(({m}) | torch.eye(({m}).shape[-1], dtype=torch.bool), -torch.inf)",
-        "a token does not see itself",
-    ),
-    (
-        "({s}).masked_fill(({m}) & ~torch.ones_like({m}).triu(1).tril(1), -torch.inf)",
-        "a token sees the next one",
-    ),
-)
-OF_SCALE: tuple[tuple[str, str], ...] = (
+OF_SCALE: Rows = (
     ("({l}) / ({b}) ** 0.5", SCALE),
     ("({l}) / ({b})", NO_ROOT),
     ("({l}) * ({b}) ** 0.5", LARGER),
@@ -157,6 +121,37 @@ OF_SCALE: tuple[tuple[str, str], ...] = (
     ("({l}) / ({b}) ** 2", "the scores are divided by the square of a size"),
     ("({l}) * ({b})", LARGER),
 )
+_TWICE = "one part of a sum is added twice"
+_ONE_SIDE = "one side of a product is transposed that should not be"
+_ROWS = "rows are taken one too early or too late"
+#: of operations, by their class: `{l}` and `{r}` are the sides, `{0}` what has one side only; of
+#: rows by their numbers `{1}`
+OF_OPERATIONS: Mapping[str, Rows] = {
+    "Add": (("({l}) + ({l}) + ({r})", _TWICE), ("({l}) + ({r}) + ({r})", _TWICE)),
+    "Sub": (("({l}) / ({r})", "one operation is another than the one asked for"),),
+    "MatMult": (
+        ("({l}).mT @ ({r})", _ONE_SIDE),
+        ("({l}) @ ({r}).mT", _ONE_SIDE),
+        ("({r}) @ ({l})", "the two sides of a product change places"),
+        ("(({l}) * ({l})).sum(-1)", "every vector is multiplied with itself"),
+        ("(({l}) * ({r})).sum(0)", "a sum runs over the first dimension"),
+        ("(({l}) - ({r})).square().sum(-1)", "distances take the place of products"),
+        ("torch.ones_like({l}) @ ({r})", "the weights of a sum are left out"),
+        ("({l}).mT @ ({r}).mT", "both sides of a product are transposed"),
+        (
+            "torch.ones_like({l}) @ ({r}) / ({l}).shape[-1]",
+            "a plain mean is taken where a weighted sum is asked for",
+        ),
+    ),
+    "Invert": (("{0}", OTHER_WAY_ROUND),),
+    "Attribute": (("{0}.detach()", CUT),),
+    "Subscript": (
+        ("({0})[({1} + 1).clamp(max=len({0}) - 1)]", _ROWS),
+        ("({0})[({1} + 1) % len({0})]", _ROWS),
+        ("({0})[({1} - 1).clamp(min=0)]", _ROWS),
+        ("({0})[{1} - 1]", _ROWS),
+    ),
+}
 #: words of the small changes that any code may have; of two that do the same, the first is told.
 #: Others are for the mutation run only
 OPERATOR_WORDS: Mapping[str, str] = {
