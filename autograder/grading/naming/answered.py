@@ -24,7 +24,7 @@ _MOST_TENSORS = 100
 _MOST_CHARACTERS = 4000
 #: of what is neither a tensor nor made of tensors
 _LONGEST_VALUE = 200
-_GRADIENTS = ("gradients", "layer_gradients")
+OF_GRADIENTS = ("gradients", "layer_gradients")
 #: errors that an answer raises by itself
 _ON_PURPOSE = ("ValueError", "KeyError")
 #: rounding of a share; draws that say something of others; so few values are no range
@@ -68,7 +68,7 @@ class Call:
 
     def is_wrong(self, solution: Call) -> bool:
         """Whether it says what was meant, and that is wrong: no error, and no gradient alone."""
-        meant = not self.is_failing(solution) and self.operation not in _GRADIENTS
+        meant = not self.is_failing(solution) and self.operation not in OF_GRADIENTS
         return meant and not self.equals(solution)
 
 
@@ -130,24 +130,6 @@ class Answered:
         calls = zip(self.calls, other.calls, solution.calls, strict=True)
         return any(one.is_wrong(right) and one.equals(another) for one, another, right in calls)
 
-    def explained_by(self, mistake: Answered, solution: Answered) -> tuple[int, int] | None:
-        """How many wrong values a mistake explains, and how many calls not; None if it is none.
-
-        It need not explain where the answer fails by itself, as on a device that it does not know,
-        nor gradients: where two are equal, they depend on how the larger one is found.
-        """
-        if not len(self.calls) == len(mistake.calls) == len(solution.calls):
-            return None
-        explained = left = 0
-        for call, own, right in zip(self.calls, mistake.calls, solution.calls, strict=True):
-            if call.equals(own):
-                explained += call.is_wrong(right)
-            elif call.is_failing(right) or call.operation in _GRADIENTS:
-                left += 1
-            elif not (own.raised and call.equals(right)):
-                return None
-        return explained, left
-
     def has_another_value_than(self, solution: Answered) -> bool:
         """Whether a call returned something else, or an error that was meant is another one.
 
@@ -206,7 +188,7 @@ def behaviour_of(tests: Mapping[str, Answered]) -> str:
 def _call(event: Event, with_shares: bool) -> Call:
     tensors: list[torch.Tensor] = []
     form = _form(event.value, tensors, with_sizes=not with_shares)[:_MOST_CHARACTERS]
-    largest = largest_of(tensors[:_MOST_TENSORS]) if event.operation in _GRADIENTS else None
+    largest = largest_of(tensors[:_MOST_TENSORS]) if event.operation in OF_GRADIENTS else None
     pairs = [pair for tensor in tensors[:_MOST_TENSORS] for pair in figures_of(tensor, largest)]
     figures, bounds = tuple(figure for figure, _ in pairs), tuple(bound for _, bound in pairs)
     measured = tensors[:_MOST_TENSORS] if with_shares else []

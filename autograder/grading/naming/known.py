@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from types import FunctionType, MappingProxyType
 from typing import Any
@@ -23,7 +23,8 @@ from ...suite.local import LocalImplementation
 from ...suite.variants import Variant, variants_in
 from ..judging.suites import SuiteRunner
 from .answered import Answered
-from .families import Member, is_of_arguments, members, members_of_another
+from .families import Member, hint_of_words, is_of_arguments, members, members_of_another
+from .families.changes import Change
 from .fingerprint import CODE, Fingerprint
 from .probe import Probe, silence
 from .table import Table, cache_folder
@@ -55,6 +56,22 @@ class Mistake:
     by_chance: bool = True
     has_memory: bool = False
     rank: int = 0
+    words: str = ""
+    change: Change | None = None
+
+    def with_(self, other: Mistake) -> Mistake | None:
+        """Both mistakes at once; None where they can't be made together."""
+        both = self.change and other.change and self.change.with_(other.change)
+        if not both:
+            return None
+        return replace(
+            self,
+            key=f"{self.key} + {other.key}",
+            hint=hint_of_words(f"{self.words}; and {other.words}"),
+            answer=both.answer,
+            rank=max(self.rank, other.rank),
+            change=both,
+        )
 
     def is_spoken_of_in(self, text: str) -> bool:
         """Whether code has one of the words that the mistake speaks of, if it does of any."""
@@ -111,8 +128,10 @@ class KnownMistakes:
                 question,
                 member.name,
                 f"{question} {number}",
-                member.hint,
-                member.answer,
+                hint_of_words(member.words),
+                member.change.answer,
+                words=member.words,
+                change=member.change,
                 by_chance=is_of_arguments(member.rank),
                 rank=member.rank,
             )

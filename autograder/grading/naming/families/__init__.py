@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
+from .changes import Change, Parts
 from .expressions import Scope
 from .functions import moved, of_arguments
 from .names import SIZE
 from .operators import OPERATORS
-from .places import Place, alike, changed, places, solution_lines
+from .places import alike, places, solution_lines
 from .steps import steps
 from .tables import ANY_STEP_WORDS, OPERATOR_WORDS
 
@@ -31,8 +31,6 @@ _OF_ANY_STEP = {
     **{words: rank for rank, words in enumerate(ANY_STEP_WORDS, _ANY_STEP)},
     SIZE: _MOVED - 1,
 }
-#: places, and what comes there; None takes a statement away
-Parts = tuple[tuple[Place, ast.AST | None], ...]
 _NO_NAME = re.compile(r"[^a-z0-9]+")
 
 
@@ -41,12 +39,11 @@ class Member:
     """One member of a family: the name and the words are the family's.
 
     Of those that answer alike the one of the lowest rank is told: 0 is a change of a known step.
-    `answer` executes it, and gives None where that can't be done.
     """
 
     name: str
-    hint: str
-    answer: Callable[[], Callable[..., Any] | None]
+    words: str
+    change: Change
     rank: int
 
 
@@ -80,8 +77,7 @@ def _members(
     namespace: Mapping[str, Any],
 ) -> Iterator[Member]:
     for parts, words, rank in _changes(definition, inside):
-        answer = partial(_executed, definition, parts, namespace)
-        yield Member(name_of(words), hint_of(words), answer, rank)
+        yield Member(name_of(words), words, Change(definition, parts, namespace), rank)
 
 
 def name_of(words: str) -> str:
@@ -99,11 +95,16 @@ def is_small(rank: int) -> bool:
     return rank % _OF_ANOTHER >= _SMALL
 
 
+def is_plain(rank: int) -> bool:
+    """Whether it is a change of a known step, or leaves one out: such come two at a time."""
+    return rank % _OF_ANOTHER in (0, _SMALL)
+
+
 #: the family of what fits some inputs only: errors alone may say it
 OF_SIZES = name_of(SIZE)
 
 
-def hint_of(words: str) -> str:
+def hint_of_words(words: str) -> str:
     """What a student reads."""
     return f"It looks like this: {words}. Compare each step with the docstring."
 
@@ -112,7 +113,7 @@ def _changes(
     definition: ast.FunctionDef | ast.ClassDef, inside: frozenset[int]
 ) -> Iterator[tuple[Parts, str, int]]:
     """Every change: of one node, and the same of all steps that differ in their names only."""
-    seen: set[tuple[Place, str]] = set()
+    seen: set[tuple[object, str]] = set()
     nodes = [
         found
         for found in places(definition)
@@ -167,20 +168,3 @@ def _small(
     for operator in operators:
         words = OPERATOR_WORDS[operator]
         yield from ((other, words, _RANKS[words]) for other in OPERATORS[operator](node, scope))
-
-
-def _executed(
-    definition: ast.FunctionDef | ast.ClassDef, parts: Parts, namespace: Mapping[str, Any]
-) -> Callable[..., Any] | None:
-    """The changed definition, executed next to the rest of the solution; None where it can't be."""
-    own = dict(namespace)
-    whole: ast.AST = definition
-    for place, other in parts:
-        whole = changed(whole, place, other)
-    assert isinstance(whole, ast.stmt)
-    try:
-        exec(compile(ast.Module([whole], []), "<family>", "exec"), own)
-    except (SyntaxError, ValueError, TypeError, NameError):
-        return None
-    answer = own[definition.name]
-    return answer if callable(answer) else None

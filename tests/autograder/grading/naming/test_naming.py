@@ -19,7 +19,8 @@ from autograder.grading.naming import table as table_module
 from autograder.grading.naming.answered import Answered, answered, behaviour_of
 from autograder.grading.naming.diagnosis import Diagnosis
 from autograder.grading.naming.events import Event, events_of
-from autograder.grading.naming.families import members
+from autograder.grading.naming.explained import Explained, explained
+from autograder.grading.naming.families import Member, members
 from autograder.grading.naming.fingerprint import Fingerprint
 from autograder.grading.naming.probe import Replies, replies_of
 from autograder.grading.naming.table import Table
@@ -62,9 +63,25 @@ def _of(value: Any, gradient: Any, raised: str = "") -> Answered:
 
 def test_a_mistake_explains_values_and_leaves_errors_and_gradients() -> None:
     right, mistake = _of(X, X), _of(X * 2, X * 2)
-    assert _of(X * 2, X * 3, "RuntimeError").explained_by(mistake, right) == (1, 2)
-    assert _of(X, X * 3).explained_by(mistake, right) is None
-    assert _of(X * 3, X * 2).explained_by(mistake, right) is None
+    assert explained(_of(X * 2, X * 3, "RuntimeError"), mistake, right) == Explained(1, 2, 0)
+    assert explained(_of(X, X * 3), mistake, right) == Explained(0, 1, 1)
+    assert explained(_of(X * 3, X * 2), mistake, right) == Explained(0, 0, 1)
+
+
+def test_a_mistake_that_fails_itself_contradicts_nothing() -> None:
+    right, fails = answered([Event("call", X)]), answered([Event("call", raised="RuntimeError")])
+    assert explained(answered([Event("call", X * 2)]), fails, right) == Explained(0, 1, 0)
+    assert explained(right, fails, right) == Explained()
+
+
+@pytest.mark.parametrize(
+    ("found", "is_most"),
+    [(Explained(3, 2, 1), True), (Explained(3, 3, 0), False), (Explained(3, 0, 2), False)],
+)
+def test_most_is_more_than_what_is_left_and_twice_what_contradicts(
+    found: Explained, is_most: bool
+) -> None:
+    assert found.is_most is is_most
 
 
 def _dropped(times: int, p: float = 0.3, scale: float = 1 / 0.7, rows: int = 1) -> list[Answered]:
@@ -230,9 +247,35 @@ def test_families_are_changes_of_known_steps(tmp_path: Path) -> None:
     found = list(members(solution, "weights", {"torch": torch}))
     q, k = torch.randn(3, 5), torch.randn(4, 5)
     unscaled = torch.softmax(q @ k.mT, -1)
-    names = {member.name for member in found if _gives(member.answer(), (q, k), unscaled)}
+    names = {member.name for member in found if _gives(member.change.answer(), (q, k), unscaled)}
     assert "one_step_is_left_out" in names and not names & {"the_mask_has_no_effect"}
     assert len({member.name for member in found}) > 20
+
+
+def _both(found: Sequence[Member], one: str, other: str) -> list[Any]:
+    """What answers when both are made at once."""
+    pairs = [
+        first.change.with_(second.change)
+        for first in found
+        for second in found
+        if (first.name, second.name) == (one, other)
+    ]
+    return [pair.answer() for pair in pairs if pair]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_two_changes_may_stand_in_each_other(tmp_path: Path, turned: bool) -> None:
+    solution = tmp_path / "solution.py"
+    solution.write_text(_SOLUTION)
+    found = list(members(solution, "weights", {"torch": torch}))
+    names = [
+        "softmax_runs_along_another_dimension_than_the_one_asked_for",
+        "the_scores_are_divided_by_a_size_itself_not_by_its_root",
+    ]
+    q, k = torch.randn(3, 5), torch.randn(3, 5)
+    expected = torch.softmax(q @ k.mT / 5, 0)
+    both = _both(found, *(reversed(names) if turned else names))
+    assert any(_gives(answer, (q, k), expected) for answer in both)
 
 
 _STEPS = """
@@ -273,7 +316,7 @@ def test_a_step_may_stand_elsewhere_and_an_argument_may_not_count(
     solution.write_text(_STEPS)
     found = list(members(solution, "mixed", {"torch": torch}))
     x = torch.randn(3, 5)
-    assert words in {m.name for m in found if _gives(m.answer(), (x, 2, 5.0), means(x))}
+    assert words in {m.name for m in found if _gives(m.change.answer(), (x, 2, 5.0), means(x))}
 
 
 _ATTENTION = """
@@ -310,7 +353,7 @@ def test_torchs_own_attention_has_families_and_a_module_may_remember(
     solution.write_text(_ATTENTION)
     found = []
     for member in members(solution, "Module", {"torch": torch}):
-        make = member.answer() if member.name == words else None
+        make = member.change.answer() if member.name == words else None
         if make is not None:
             module = make()
             module(x)
@@ -347,7 +390,7 @@ def test_sizes_arguments_and_memories_are_taken_for_others(tmp_path: Path, words
     solution.write_text(_LAYER)
     found = []
     for member in members(solution, "Layer", {"torch": torch}):
-        make = member.answer() if member.name == words else None
+        make = member.change.answer() if member.name == words else None
         if make is not None:
             layer = make()
             with contextlib.suppress(RuntimeError, IndexError):
@@ -362,7 +405,11 @@ def test_a_mask_may_be_a_parameter(tmp_path: Path) -> None:
     solution.write_text(_LAYER)
     found = []
     for member in members(solution, "Layer", {"torch": torch}):
-        make = member.answer() if member.name == "what_should_not_train_is_a_parameter" else None
+        make = (
+            member.change.answer()
+            if member.name == "what_should_not_train_is_a_parameter"
+            else None
+        )
         if make is not None:
             layer = make()
             trained = [name for name, weight in layer.named_parameters() if weight.requires_grad]
@@ -437,6 +484,19 @@ def test_errors_next_to_a_known_mistake_hide_it_only_where_they_are_most(diagnos
     most = diagnosis(lambda inputs, query: (_failing(inputs, len(inputs) != 4) @ query).abs())
     assert some.misconception == diagnosis(lambda i, q: (i @ q).abs()).misconception is not None
     assert most.misconception is None
+
+
+def test_two_mistakes_at_once_are_both_told(diagnosis: Any) -> None:
+    result = diagnosis(lambda inputs, query: (inputs - query).square().sum(-1).float())
+    assert result.misconception is not None
+    assert "distances" in result.hint and "; and " in result.hint
+    assert "made float32" in result.hint
+
+
+def test_a_mistake_that_explains_most_is_told_with_what_is_left(diagnosis: Any) -> None:
+    result = diagnosis(lambda inputs, query: (inputs @ query).abs().clamp(max=4.0))
+    assert result.misconception == diagnosis(lambda i, q: (i @ q).abs()).misconception
+    assert "Something else" in result.hint
 
 
 def test_what_nobody_foresaw_has_a_behaviour_and_no_name(diagnosis: Any) -> None:

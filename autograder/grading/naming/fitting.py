@@ -1,0 +1,174 @@
+"""Which known mistakes explain what was answered: all of it, two at once, or most of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from .answered import Answered
+from .explained import Explained, explained, wrong_values
+from .families import OF_SIZES, is_plain, is_small
+from .known import KnownMistakes, Mistake
+from .pairs import evidence, likely_pairs, wrong_calls
+
+#: of a mistake that does not explain every value
+_NOTE = " Something else is wrong as well."
+#: how often a stochastic misconception is asked the same: a kind of answer that it
+#: gives with probability q is met before with 1 - (1 - q)^n
+_DRAWS = 8
+#: the same before figures are called too far off
+_MORE_DRAWS = 40
+
+
+class Answers(Protocol):
+    """What was answered in each test; `judged` with what is compared of stochastic answers."""
+
+    def answered(self, test: str) -> Answered:
+        """The record of one test."""
+
+    def judged(self, test: str) -> Answered:
+        """The same with what the test says, and shares."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The mistakes that explain an answer, whatever its code says; `note` says what they leave."""
+
+    catalogue: Sequence[Mistake]
+    members: Sequence[Mistake] = ()
+    note: str = ""
+
+
+class Fitting:
+    """Compares answers to one exercise with its known mistakes."""
+
+    def __init__(self, known: KnownMistakes) -> None:
+        self._known = known
+
+    def of_sizes(self, question: str, answers: Answers) -> list[Mistake]:
+        """Sizes that explain errors alone, where nothing else does and some calls are right."""
+        known = self._known
+        tests = known.tests(question)
+        if not any(answers.answered(t).is_partly_right(known.right(question, t)) for t in tests):
+            return []
+        members = known.family_members(question)
+        found = [m for m in members if all(self._equals(m, t, answers, False) for t in tests)]
+        sizes = [mistake for mistake in found if mistake.name == OF_SIZES]
+        return sizes if all(is_small(mistake.rank) for mistake in found) else []
+
+    def fails_alike(self, mistake: Mistake, answers: Answers) -> bool:
+        """Whether tests say the same of a mistake and an answer that is hardly wrong."""
+        return all(
+            self._known.judged(mistake, test).words == answers.judged(test).words
+            for test in self._known.tests(mistake.question)
+        )
+
+    def fitting(
+        self, question: str, mistakes: Sequence[Mistake], answers: Answers
+    ) -> list[Mistake]:
+        """The mistakes that answer alike; where none does, by chance, or but for edges."""
+        right = {
+            test: answers.answered(test).equals(self._known.right(question, test))
+            for test in self._known.tests(question)
+        }
+        # wrong tests first: most mistakes part there
+        tests = sorted(right, key=lambda test: right[test])
+        by_chance = [m for m in mistakes if m.by_chance]
+        return (
+            [m for m in mistakes if all(self._equals(m, t, answers, False) for t in tests)]
+            or [m for m in by_chance if all(self._fits(m, t, answers, False) for t in tests)]
+            or self._closest(tests, mistakes, answers)
+        )
+
+    def _closest(
+        self, tests: Sequence[str], mistakes: Sequence[Mistake], answers: Answers
+    ) -> list[Mistake]:
+        """Of those that answer alike but for edges, those that do so in the most calls."""
+        fitting = [m for m in mistakes if all(self._fits(m, t, answers, True) for t in tests)]
+        calls = [self._alike_calls(mistake, tests, answers) for mistake in fitting]
+        return [m for m, alike in zip(fitting, calls, strict=True) if 0 < alike == max(calls)]
+
+    def _alike_calls(self, mistake: Mistake, tests: Sequence[str], answers: Answers) -> int:
+        """In how many calls a mistake answers alike; 0 where no wrong value says that it does."""
+        known = self._known
+        pairs = {test: (known.answered(mistake, test), answers.answered(test)) for test in tests}
+        if any(
+            known.is_by_chance(mistake, test)
+            or own.shares_a_mistake_with(answer, known.right(mistake.question, test))
+            for test, (own, answer) in pairs.items()
+        ):
+            return sum(own.alike_calls(answer) for own, answer in pairs.values())
+        return 0
+
+    def most(
+        self, catalogue: Sequence[Mistake], members: Sequence[Mistake], answers: Answers
+    ) -> Found:
+        """Two mistakes that explain all together, else those that explain the most."""
+        pairs = self._pairs(members, answers)
+        if pairs:
+            return Found([], pairs)
+        found = {m: self._explained(m, answers) for m in (*catalogue, *members)}
+        best = max((e.margin for e in found.values() if e.is_most), default=0)
+        most = {m for m, e in found.items() if e.is_most and e.margin == best}
+        return Found(
+            [m for m in catalogue if m in most],
+            [m for m in members if m in most],
+            _NOTE if any(found[m].against for m in most) else "",
+        )
+
+    def _pairs(self, members: Sequence[Mistake], answers: Answers) -> list[Mistake]:
+        """Two members that explain all together."""
+        if not members:
+            return []
+        known, question = self._known, members[0].question
+        tests = known.tests(question)
+        came, right = (
+            [answers.answered(t) for t in tests],
+            [known.right(question, t) for t in tests],
+        )
+        found = {
+            m: evidence([known.answered(m, t) for t in tests], came, right)
+            for m in members
+            if is_plain(m.rank)
+        }
+        pairs = likely_pairs(found, wrong_calls(came, right))
+        return [pair for pair in pairs if all(self._equals(pair, t, answers, False) for t in tests)]
+
+    def _explained(self, mistake: Mistake, answers: Answers) -> Explained:
+        """How far a mistake explains what is wrong."""
+        known, whole = self._known, Explained()
+        for test in known.tests(mistake.question):
+            own, right = known.answered(mistake, test), known.right(mistake.question, test)
+            answer = answers.answered(test)
+            if not len(answer.calls) == len(own.calls) == len(right.calls):
+                return Explained()
+            found = explained(answer, own, right)
+            if found.against and self._fits(mistake, test, answers, True):
+                found = Explained(wrong_values(answer, right))
+            whole += found
+        return whole
+
+    def _equals(self, mistake: Mistake, test: str, answers: Answers, edges: bool) -> bool:
+        """Whether a mistake answers so; with `edges`, but for errors."""
+        own, answer = self._known.answered(mistake, test), answers.answered(test)
+        right = self._known.right(mistake.question, test)
+        return own.equals(answer) or (edges and own.is_alike_but_for_edges(answer, right))
+
+    def _fits(self, mistake: Mistake, test: str, answers: Answers, edges: bool) -> bool:
+        """Whether a mistake answers so, or may, where it answers by chance."""
+        return self._equals(mistake, test, answers, edges) or (
+            self._known.may_answer_in_that_form(mistake, test, answers.answered(test))
+            and self._known.is_by_chance(mistake, test)
+            and self._may_be_a_draw(mistake, test, answers.judged(test))
+        )
+
+    def _may_be_a_draw(self, mistake: Mistake, test: str, answer: Answered) -> bool:
+        """Whether a stochastic mistake may have given this answer."""
+        for times in (_DRAWS, _MORE_DRAWS):
+            draws = [self._known.judged(mistake, test, n) for n in range(times)]
+            if all(draw.kind != answer.kind for draw in draws):
+                return False
+            if answer.is_among(draws):
+                return True
+        return False
