@@ -9,7 +9,8 @@ import torch
 
 from ..expect import Expect
 from ..implementation import Step
-from .declaration import CALLS, GRADIENTS, LAYOUT, MOST_WITH_GRADIENTS, SIZE, Traits
+from .asked import MOST_WITH_GRADIENTS, ONE_LARGE, Asked
+from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
 from .inputs import Pair, Sizes, Tensor, arguments_of, normal, positive
 from .layouts import LAYOUTS, Layout, contiguous, shared, turned, with_zeros
 from .numbers import as_drawn, both, falling, level, of_turn, rising, small, whole
@@ -28,8 +29,6 @@ _FROZEN = (
 )
 #: the size of everything, where all is of one size
 _ALIKE = 4
-#: of gradients at the ends of sizes
-_SAMPLES = 3
 _SINGLE = "gradients flow in float32 and for large sizes, too: that is how models are trained"
 
 
@@ -54,22 +53,24 @@ def _all_alike(
 def any_size(expect: Expect, traits: Traits, likely: str) -> None:
     """Every size once 1 and once large, with none to three leading dimensions.
 
-    In turn as models have them and in float64. Calls that are wide come twice.
+    In turn as models have them and in float64.
     """
-    for turn, sizes in enumerate(traits.varied(traits.call_letters(), traits.usual())):
+    asked = Asked(traits)
+    varied = asked.varied(traits.call_letters(), traits.usual(), ONE_LARGE)
+    for turn, sizes in enumerate(varied):
         dtype = (traits.dtype, torch.float64)[turn % 2]
         _same(expect, traits, _plain(expect, traits, sizes, dtype, of_turn(turn)), likely)
-    middle = traits.middling(expect.draw)
+    middle = asked.middling(expect.draw)
     _same(expect, traits, _last_turned(expect, traits, middle, traits.dtype), likely)
-    _same(expect, traits, _last_turned(expect, traits, traits.all_large(), torch.float64), likely)
-    for sizes in (*traits.wide(), *traits.wide()):
+    _same(expect, traits, _last_turned(expect, traits, asked.all_large(), torch.float64), likely)
+    for sizes in (asked.many(), asked.wide()):
         _same(expect, traits, _plain(expect, traits, sizes, torch.float64), likely)
     _same(expect, traits, _any_numbers(expect, traits), _NUMBERS)
 
 
 def _any_numbers(expect: Expect, traits: Traits) -> list[Any]:
     """Large, small and zero ones, in float64, where none of them is lost in a sum."""
-    made = _plain(expect, traits, traits.usual(traits.five()), torch.float64)
+    made = _plain(expect, traits, traits.usual(Asked(traits).five()), torch.float64)
     factors = iter(traits.factors)
     return [
         turned((with_zeros(arg) if item.values in (normal, positive) else arg) * next(factors, 1.0))
@@ -81,7 +82,7 @@ def _any_numbers(expect: Expect, traits: Traits) -> list[Any]:
 
 def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     """The same shapes again with other numbers, in one argument after the other; other shapes."""
-    usual = traits.usual()
+    usual, other = traits.usual(), Asked(traits).other(traits.usual())
     first = _plain(expect, traits, usual)
     second = [
         _rearranged(arg)
@@ -93,7 +94,7 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
         _same(expect, traits, [*first[:kept], *second[kept:]], likely)
     calls = [
         _plain(expect, traits, sizes, torch.float64, numbers)
-        for sizes, numbers in ((usual, rising), (traits.other(usual), falling), (usual, small))
+        for sizes, numbers in ((usual, rising), (other, falling), (usual, small))
     ]
     if traits.after is None:
         expect.steps(traits.question, *(Step(tuple(args)) for args in calls), likely=_HELD)
@@ -127,11 +128,11 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
             after=traits.after,
         )
 
-    plain = _plain(expect, traits, traits.usual(), torch.float64)
-    pull(plain)
+    asked = Asked(traits)
+    pull(_plain(expect, traits, traits.usual(), torch.float64))
     pull(_any_numbers(expect, traits))
     pull(_all_alike(expect, traits, torch.float64, both(whole, turned)), _TWICE)
-    middle = traits.middling(expect.draw, MOST_WITH_GRADIENTS)
+    middle = asked.middling(expect.draw, MOST_WITH_GRADIENTS)
     pull(_small_and_zero(expect, traits, middle), _SINGLE)
     places = [place for place, item in enumerate(traits.inputs) if isinstance(item, Tensor | Pair)]
     for turn, place in enumerate(places):
@@ -141,14 +142,9 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
             pull(held, _FROZEN, [place])
         else:
             pull(held)
-    extremes = traits.extremes(traits.call_letters())
-    first, last = (extremes[n] for n in (0, -1)) if extremes else ({}, {})
-    ends = [
-        traits.extreme(traits.usual(), letters, leading, MOST_WITH_GRADIENTS)
-        for letters, leading in ((first, (_SAMPLES, 1)), (last, (1, 1)))
-    ]
-    for turn, sizes in enumerate([*ends, traits.all_large(most=MOST_WITH_GRADIENTS)]):
-        pull(_plain(expect, traits, sizes, torch.float64, of_turn(turn + 1)))
+    pull(_plain(expect, traits, asked.many(), torch.float64, of_turn(1)))
+    pull(_plain(expect, traits, asked.wide(), torch.float64, both(of_turn(2), turned)))
+    pull(_plain(expect, traits, asked.all_large(), torch.float64, turned))
 
 
 def _small_and_zero(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -11,7 +11,8 @@ from ..compare import difference
 from ..expect import Expect
 from ..implementation import Step
 from ..layers import ExpectLayer
-from .declaration import CALLS, GRADIENTS, LAYOUT, MOST_WITH_GRADIENTS, SIZE, Traits
+from .asked import MOST_WITH_GRADIENTS, ONE_LARGE, Asked
+from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
 from .inputs import Input, Sizes, Tensor, arguments_of
 from .layouts import LAYOUTS, Layout, contiguous, turned, with_zeros
 from .numbers import as_drawn, both, falling, level, of_turn, rising, small
@@ -86,17 +87,24 @@ def any_layout(expect: Expect, traits: Traits, likely: str) -> None:
 
 def any_size(expect: Expect, traits: Traits, likely: str) -> None:
     """Every size once 1 and once large: those that the class is built with, those of a call."""
-    usual = traits.usual()
-    built = traits.built_letters()
-    extremes = [*traits.extremes(built), dict.fromkeys(built, 1)] if built else [{}]
-    builds = [usual.but(extreme) for extreme in extremes]
-    for index, built_with in enumerate(builds):
+
+    def asked(built_with: Sizes, calls: Sequence[Sizes], index: int) -> None:
         layer = _built(expect, traits, built_with).train(index % 2 == 0)
-        calls = traits.varied(traits.call_letters(), built_with)
-        for turn, sizes in enumerate(calls[index % len(calls) :: len(builds)]):
+        for turn, sizes in enumerate(calls):
             numbers = of_turn(turn * (1 + index % 2))  # ordinary ones first
             layer.same(*_arguments(expect, traits, sizes, layout=numbers), likely=likely)
-    sizes = traits.middling(expect.draw)
+
+    usual, chosen = traits.usual(), Asked(traits)
+    letters, built = traits.call_letters(), traits.built_letters()
+    builds = [usual.but(extreme) for extreme in chosen.extremes(built)] if built else [usual]
+    for index, built_with in enumerate(builds):
+        calls = chosen.varied(letters, built_with)
+        asked(built_with, calls[index % len(calls) :: len(builds)], index)
+    # plain loops take the longest call where all else is one
+    small = usual.but(dict.fromkeys(built, 1))
+    longest = chosen.varied(letters, small, ONE_LARGE)[: len(chosen.extremes(letters))]
+    asked(small, longest, len(builds))
+    sizes = chosen.middling(expect.draw)
     layer = _built(expect, traits, sizes).eval()
     layer.same(*_arguments(expect, traits, sizes, layout=_turned_with_zeros), likely=likely)
 
@@ -116,7 +124,7 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     layer.eval()
     for kept in range(len(first), -1, -1):
         layer.same(*first[:kept], *second[kept:], likely=likely)
-    others = _arguments(expect, traits, traits.other(sizes), layout=rising)
+    others = _arguments(expect, traits, Asked(traits).other(sizes), layout=rising)
     third = _arguments(expect, traits, sizes, layout=both(falling, small))
     calls = [Step(tuple(args)) for args in (first, others, third)]
     layer.steps(*calls, likely=_HELD)
@@ -141,7 +149,7 @@ def _with_dropout(expect: Expect, traits: Traits) -> None:
     first = _arguments(expect, traits, sizes)
     layer.train().result(*first, likely=_EVAL)
     right = layer.eval().same(*first, likely=_EVAL)
-    middle = traits.middling(expect.draw)
+    middle = Asked(traits).middling(expect.draw)
     long = sizes.but({x: middle.letters[x] for x in traits.call_letters()})
     for now, numbers in ((long, rising), (sizes.but({"B": 1}), falling)):
         args = _arguments(expect, traits, now, layout=numbers)
@@ -168,10 +176,10 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     layer.gradients(*inputs, likely=likely)
     places = range(len(inputs))
     letters = traits.call_letters()
-    extremes = traits.extremes(letters) if letters else [{}]
+    extremes = Asked(traits).extremes(letters) if letters else [{}]
     for turn, kept in enumerate((*places, -1)):
         frozen = [place for place in places if place != kept]
-        extreme = traits.extreme(
+        extreme = Asked(traits).extreme(
             sizes, extremes[turn % len(extremes)], sizes.leading, MOST_WITH_GRADIENTS
         )
         layer.train(turn % 2 == 0)
@@ -187,16 +195,17 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def _middling_gradients(expect: Expect, traits: Traits, likely: str) -> None:
-    sizes = traits.middling(expect.draw, MOST_WITH_GRADIENTS)
+    sizes = Asked(traits).middling(expect.draw, MOST_WITH_GRADIENTS)
     layer = _built(expect, traits, sizes).move(dtype=torch.float32).train()
     turned_ones = _arguments(expect, traits, sizes, torch.float32, _turned_with_zeros)
     layer.gradients(*turned_ones, likely=likely)
     layer.move(dtype=torch.float64)
     one = sizes.but({x: 1 for x in ("B",) if x in sizes.letters}, (1,))
-    long = traits.all_large(one, MOST_WITH_GRADIENTS) if traits.loops else one
-    layer.eval().gradients(*_arguments(expect, traits, long, torch.float64, turned), likely=likely)
+    long = _arguments(expect, traits, Asked(traits).all_large(one), torch.float64, turned)
+    layer.eval().gradients(*long, likely=likely)
     layer.move(dtype=torch.float32)
-    layer.gradients(*_arguments(expect, traits, sizes, torch.float32), likely=likely)
+    many = Asked(traits).many_of(sizes)
+    layer.gradients(*_arguments(expect, traits, many, torch.float32), likely=likely)
 
 
 def _turned_with_zeros(tensor: torch.Tensor) -> torch.Tensor:

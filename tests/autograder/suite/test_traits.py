@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 import torch
 
 from autograder.suite import Draw, Expect, LocalImplementation
-from autograder.suite.traits import Rate, Row, Size, Tensor, Traits, check_trait, traits_of
+from autograder.suite.traits import (
+    Rate,
+    Row,
+    Size,
+    Sizes,
+    Tensor,
+    Traits,
+    check_trait,
+    declarations,
+    functions,
+    layers,
+    traits_of,
+)
 from autograder.suite.traits.layouts import LAYOUTS
 from autograder.suite.traits.numbers import falling, level, rising, small, whole
 
@@ -62,6 +77,54 @@ def _expect(source: str) -> Expect:
     return Expect(_implementation(source), _implementation(SOLUTION), Draw(0, "traits"))
 
 
+def _asked(traits: Traits, trait: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sizes]:
+    """The sizes of the calls that a generated test makes."""
+    asked: list[Sizes] = []
+
+    def arguments_of(inputs: Any, draw: Draw, sizes: Sizes, *rest: Any) -> list[Any]:
+        if inputs is traits.inputs:
+            asked.append(sizes)
+        return [item.make(draw, traits.usual(), torch.float32) for item in inputs]
+
+    with monkeypatch.context() as patch:
+        for module in (functions, layers):
+            patch.setattr(module, "arguments_of", arguments_of)
+        check_trait(MagicMock(draw=Draw(0, "sizes")), traits, trait)
+    return iter(asked)
+
+
+#: without `loops`: over every letter and each pair of tokens, and over heads
+PAIRS = Traits("pairs", [Tensor("... T d")])
+HEADS = Traits("Heads", [Tensor("B T H*d")], build=[Size("H*d"), Size("H")])
+HIDDEN = sorted(Path(__file__).parents[3].glob("tests/hidden/*/test_*.py"))
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [(PAIRS, HEADS), *map(declarations, HIDDEN)],
+    ids=["none declared", *(path.stem for path in HIDDEN)],
+)
+def test_a_right_answer_in_plain_loops_ends_in_time(
+    declared: tuple[Traits, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for traits in declared:
+        seconds = sum(
+            each * traits.steps(sizes)
+            for trait, each in (("any size", 10e-6), ("gradients", 70e-6))
+            if trait not in traits.without and trait not in traits.own
+            for sizes in _asked(traits, trait, monkeypatch)
+        )
+        assert seconds < 2.5, traits.question  # as the slowest take, and a quarter of their time
+
+
+def test_each_size_is_large_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    for traits in (PAIRS, HEADS):
+        asked = list(_asked(traits, "any size", monkeypatch))
+        assert max(sizes.letters["T"] for sizes in asked) > 100
+        assert max(sizes.letters["d"] for sizes in asked) > 64
+        assert sum(sizes.letters["T"] > 60 for sizes in asked) == 1
+
+
 @pytest.mark.parametrize("traits", [SUMS, SCALED], ids=["function", "class"])
 @pytest.mark.parametrize("trait", FUNCTIONS)
 def test_what_is_right_passes(traits: Traits, trait: str) -> None:
@@ -101,7 +164,7 @@ def test_a_layout_changes_no_number(layout) -> None:  # type: ignore[no-untyped-
 #: wrong in the calls of one kind only: by trait, the condition
 SELDOM = {
     "any memory layout": ["(x > 0).all()", "(x < 0).all()", "(x == x[..., :1]).all()"],
-    "any size": ["x.numel() > 5000 and kept.setdefault(x.shape, x) is not x"],
+    "any size": ["x.numel() > 1000 and x.dtype == torch.float64"],
     "gradients": [
         "x.requires_grad and x.dtype == torch.float32 and not x.is_contiguous()",
         "x.requires_grad and (x == x.round()).all()",
@@ -126,6 +189,14 @@ def test_dropout_that_is_left_out_for_some_inputs_fails(condition: str) -> None:
     wrong = SOLUTION.replace("return self.drop(self.linear(x))", seldom)
     with pytest.raises(Exception, match="dropout works in train mode"):
         check_trait(_expect(wrong), SCALED, "call after call")
+
+
+def test_what_is_kept_by_a_large_shape_fails_in_the_second_trait_that_asks_it() -> None:
+    held = "return (kept.setdefault(x.shape, x) if x.numel() > 1000 else x).sum(-1)"
+    expect = _expect("kept = {}\n" + SOLUTION.replace("return x.sum(-1)", held))
+    check_trait(expect, SUMS, "any size")
+    with pytest.raises(Exception, match=r"sums\(.*\):"):
+        check_trait(expect, SUMS, "gradients")
 
 
 def test_numbers_keep_what_they_are_for() -> None:

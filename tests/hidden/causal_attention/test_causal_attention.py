@@ -243,7 +243,6 @@ CAUSAL = Traits(
     build=[Size("d_in"), Size("d_out"), Size("C"), Rate(), Made(lambda draw, sizes: True)],
     sizes={"C": 128},
     fixed=["C"],
-    loops="B*T*T",
     own={
         "float64": "test_moved_to_double_precision",
         "errors": "test_sequence_longer_than_the_context_raises",

@@ -313,7 +313,7 @@ def test_tokens_that_are_their_own_keys(expect: Expect, draw: Draw) -> None:
 CAUSAL_MASK = Traits(
     "causal_mask",
     [Size("T")],
-    loops="T*T",
+    largest={"T": 128},
     without={
         "any memory layout": "takes a number",
         "gradients": "a mask has none",
@@ -338,7 +338,6 @@ def _even(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tenso
 RENORMALIZE = Traits(
     "mask_and_renormalize",
     [Tensor("... T T", _even)],
-    loops="T*T",
     dtype=torch.float64,  # a row's sum without its future's is right, but in float32 not of 128
     factors=(32,),
     own={"float64": "test_double_precision_of_strided_weights"},
@@ -355,7 +354,6 @@ def test_mask_and_renormalize_in_general(expect: Expect, trait: str) -> None:
 MASK_SCORES = Traits(
     "mask_scores",
     [Tensor("... T T")],
-    loops="T*T",
     after=_softmax,
     factors=(10,),
     own={"float64": "test_double_precision_of_strided_scores"},
@@ -372,7 +370,6 @@ def test_mask_scores_in_general(expect: Expect, trait: str) -> None:
 WEIGHTS = Traits(
     "causal_attention_weights",
     [Tensor("... T d"), Tensor("... T d")],
-    loops="T*T*d",
     factors=(32, 1 / 8),
     own={"float64": "test_double_precision_of_strided_inputs"},
     without={"errors": "none is promised", "chance": "nothing is random"},

@@ -231,6 +231,7 @@ def test_attend_in_general(expect: Expect, trait: str) -> None:
 MERGE_TRAITS = Traits(
     MERGE,
     [Tensor("... T d"), Tensor("... T"), Tensor("... T d"), Tensor("... T")],
+    loops="T*d",
     factors=(32, 32, 32, 32),
     own={"float64": "test_blocks_of_large_scores"},
     without={"errors": "none is promised", "chance": "nothing is random"},

@@ -331,7 +331,6 @@ CROSS = Traits(
     "CrossAttention",
     [Tensor("B T H*d"), Tensor("B S c"), Made(_any_padding, ["B", "S"])],
     build=[Size("H*d"), Size("c"), Size("H")],
-    loops="B*H*T*S",
     own={"float64": "test_cross_attention_moved", "errors": "test_weights_of_four_layers"},
     without={"chance": "nothing is random"},
 )

@@ -123,7 +123,6 @@ BLOCK_TRAITS = Traits(
     weights=_weights,
     dtype=torch.float64,
     largest={"T": 30, "B": 5, "d": 9, "F": 33},
-    loops="B*H*T*T",
     smallest={"d": 2},  # a norm of two entries ends at -1 and 1, whatever they are
     own={"float64": "test_moved_and_far_along"},
     without={"errors": "none is promised", "chance": "nothing is random"},

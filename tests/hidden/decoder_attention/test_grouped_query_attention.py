@@ -118,7 +118,7 @@ GROUPED_TRAITS = Traits(
     GROUPED,
     [Tensor("B G*R T d"), Tensor("B G S d"), Tensor("B G S d_v")],
     loops="B*G*R*T*S*d+B*G*R*T*S*d_v",
-    sizes={"G": 2, "R": 3},
+    sizes={"G": 2, "R": 3, "T": 3, "S": 5},
     largest={"G": 8, "R": 8},
     factors=(32, 1 / 8, 32),
     own={
@@ -224,7 +224,6 @@ LAYER_TRAITS = Traits(
     build=[Size("G*R*d"), Size("G*R"), Size("G"), Made(lambda draw, sizes: True)],
     sizes={"G": 2, "R": 3},
     largest={"G": 8, "R": 8, "d": 17},
-    loops="B*G*R*T*T",
     own={"float64": "test_layer_moved", "errors": "test_layer_with_heads_that_do_not_divide"},
     without={"chance": "nothing is random"},
 )

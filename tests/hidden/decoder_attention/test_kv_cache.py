@@ -292,6 +292,7 @@ def test_another_device(expect: Expect, draw: Draw) -> None:
 DECODING_TRAITS = Traits(
     DECODING,
     [Size("T"), Size("P+T")],
+    loops="T*T+T*P",
     smallest={"P": 0},
     without={
         "any memory layout": "takes numbers",
@@ -312,6 +313,7 @@ def test_decoding_in_general(expect: Expect, trait: str) -> None:
 WINDOW_TRAITS = Traits(
     WINDOW,
     [Size("T"), Size("P+T"), Size("w")],
+    loops="T*T+T*P",
     smallest={"P": 0},
     own={"errors": "test_a_window_below_one_raises"},
     without={
@@ -338,6 +340,7 @@ CACHED_TRAITS = Traits(
         Pair(Tensor("B H P d"), Tensor("B H P d_v")),
     ],
     loops="B*H*T*P*d+B*H*T*T*d_v+B*H*T*P*d_v",
+    sizes={"T": 3, "P": 5},
     factors=(1, 1, 32),
     own={"float64": "test_double_precision_and_how_it_is_built"},
     without={"errors": "none is promised", "chance": "nothing is random"},

@@ -150,6 +150,7 @@ def _places(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Ten
 ANGLES_TRAITS = Traits(
     ANGLES,
     [Tensor("T", _places), Size("2*p")],
+    loops="T*p",
     own={"float64": "test_angles_in_double_precision", "errors": "test_odd_size_raises"},
     without={"chance": "nothing is random"},
 )
@@ -164,6 +165,7 @@ def test_angles_in_general(expect: Expect, trait: str) -> None:
 APPLY_TRAITS = Traits(
     APPLY,
     [Tensor("... T 2*p"), Tensor("T p", _turns)],
+    loops="T*p",
     factors=(32,),
     judged=[0],  # the one into the angles is not
     own={"float64": "test_double_precision"},

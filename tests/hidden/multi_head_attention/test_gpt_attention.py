@@ -233,7 +233,6 @@ GPT_TRAITS = Traits(
     GPT,
     [Tensor("B T H*d")],
     build=[Made(_config, ["H", "d"], rate=True)],
-    loops="B*H*T*T",
     own={"float64": "test_module_in_float64", "chance": "test_dropout_on_every_attention_weight"},
     without={"errors": "none is promised"},
 )

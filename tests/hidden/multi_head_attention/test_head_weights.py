@@ -162,6 +162,7 @@ def test_slices_in_float64(expect: Expect, draw: Draw) -> None:
 PROJECT = Traits(
     "project_heads",
     [Tensor("T d_in"), Tensor("H d_out d_in")],
+    loops="T*d_in*H*d_out",
     factors=(32,),
     own={"float64": "test_project_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},

@@ -191,6 +191,7 @@ def test_attention_in_float64(expect: Expect, draw: Draw) -> None:
 SPLIT = Traits(
     "split_heads",
     [Tensor("B T H*d"), Size("H")],
+    loops="B*T*H*d",
     factors=(32,),
     own={
         "float64": "test_split_keeps_float64",
@@ -209,6 +210,7 @@ def test_split_heads_in_general(expect: Expect, trait: str) -> None:
 MERGE = Traits(
     "merge_heads",
     [Tensor("B H T d")],
+    loops="B*H*T*d",
     factors=(32,),
     own={"float64": "test_merge_keeps_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},
@@ -224,7 +226,6 @@ def test_merge_heads_in_general(expect: Expect, trait: str) -> None:
 ATTENTION = Traits(
     "causal_head_attention",
     [Tensor("B H T d"), Tensor("B H T d"), Tensor("B H T d")],
-    loops="B*H*T*T*d",
     factors=(32, 1 / 8, 32),
     own={"float64": "test_attention_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},

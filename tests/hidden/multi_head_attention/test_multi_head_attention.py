@@ -180,7 +180,6 @@ MHA_TRAITS = Traits(
     build=[Size("d_in"), Size("H*d"), Size("C"), Rate(), Size("H"), Made(lambda draw, sizes: True)],
     sizes={"C": 128},
     fixed=["C"],
-    loops="B*H*T*T",
     own={
         "float64": "test_module_in_float64",
         "errors": "test_size_that_does_not_divide_is_refused",

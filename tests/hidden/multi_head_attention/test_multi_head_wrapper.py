@@ -105,7 +105,6 @@ WRAPPER_TRAITS = Traits(
     build=[Size("d_in"), Size("d"), Size("C"), Rate(), Size("H"), Made(lambda draw, sizes: True)],
     sizes={"C": 128},
     fixed=["C"],
-    loops="B*H*T*T",
     own={"float64": "test_module_in_float64", "chance": "test_dropout_in_every_head"},
     without={"errors": "those of its heads"},
 )

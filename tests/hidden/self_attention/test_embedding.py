@@ -229,6 +229,7 @@ TEXT = {
 BUILD_VOCABULARY = Traits(
     "build_vocabulary",
     [SENTENCE],
+    loops="T*V",
     without={**TEXT, "errors": "none is promised", "chance": "nothing is random"},
 )
 

@@ -198,7 +198,6 @@ def test_context_vectors_in_general(expect: Expect, trait: str) -> None:
 SELF_ATTENTION = Traits(
     "simplified_self_attention",
     [Tensor("... T d")],
-    loops="T*T*d",
     own={"float64": "test_self_attention_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )

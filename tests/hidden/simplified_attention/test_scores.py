@@ -153,6 +153,7 @@ def test_float64_stays_float64_in_batches(expect: Expect, draw: Draw) -> None:
 QUERY_SCORES = Traits(
     "query_scores",
     [Tensor("T d"), Tensor("d")],
+    loops="T*d",
     factors=(32, 1 / 32),
     own={"float64": "test_float64_stays_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},

@@ -278,7 +278,6 @@ ENCODER_BLOCK = Traits(
     "EncoderBlock",
     [Tensor("B T H*d")],
     build=[Size("H*d"), Size("H"), Size("F")],
-    loops="B*H*T*T",
     dtype=torch.float64,
     weights=_block_weights,
     own={"float64": "test_float64"},

@@ -89,7 +89,6 @@ SELF_ATTENTION = Traits(
     "MultiHeadSelfAttention",
     [Tensor("B T H*d")],
     build=[Size("H*d"), Size("H")],
-    loops="B*H*T*T",
     own={"float64": "test_float64"},
     without={
         "errors": "none is promised",

@@ -1,0 +1,185 @@
+"""The sizes that generated tests ask of a question: each large one once, in few steps.
+
+A right answer may loop over every number, and has to end in time. And the whole class pays for it:
+what one question takes in loops is more than all others together. So each size is as large as it
+becomes in one call, with all else as small as it has to be for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..draw import Draw
+from .bounds import shorter, thin
+from .declaration import COUNTS, Traits
+from .inputs import LEADING, Sizes, Tensor
+
+#: the largest that a letter becomes where nothing else is said
+_LARGEST: Mapping[str, int] = {"B": 17, "H": 16, "T": 107, "S": 107}
+_LARGEST_VECTOR = 67
+#: leading dimensions that are tried in turn, with one in every place; of five dimensions; all one
+_LEADS: tuple[tuple[int, ...], ...] = ((), (1, 3), (3, 1))
+_FIVE, _ONES = (2, 1, 3, 2), (1, 1)
+#: steps of a call in loops over every number: each takes 10 us, with gradients 70 us. A right
+#: answer of that kind costs what all the calls of a question take, so few of them may be long
+_MOST, MOST_WITH_GRADIENTS = 3_000, 1_500
+#: of the first call in which a letter is as large as it becomes, which is to be so
+ONE_LARGE = 128 * 128
+#: of the call in which everything is large, and how large that is at least, where it fits
+_ALL_LARGE, _LARGE = 5_000, 17
+#: how many samples, and the largest size, of sizes in the middle
+_SAMPLES, _MIDDLE = 5, 24
+#: long vectors that are more than 1,000 numbers, and some that are not
+_MANY, _FEW = 17, 4
+
+
+class Asked:
+    """Chooses the sizes of calls for a declaration."""
+
+    def __init__(self, traits: Traits) -> None:
+        self._traits = traits
+        self._letters = traits.call_letters()
+        self._is_batched = traits.has_leading
+
+    def extremes(self, letters: Sequence[str]) -> list[dict[str, int]]:
+        """Sizes in which every letter is 1 once, and once as large as it becomes.
+
+        One is small while the next is large: so few calls show both, and none of them is slow.
+        """
+        if len(letters) == 1:
+            return [{x: self._traits.smallest.get(x, 1)} for x in letters] + [
+                {x: self._largest(x)} for x in letters
+            ]
+        following = [*letters[1:], *letters[:1]]
+        return [
+            {one: self._traits.smallest.get(one, 1), other: self._largest(other)}
+            for one, other in zip(letters, following, strict=True)
+        ]
+
+    def varied(self, letters: Sequence[str], base: Sizes, largest: int = _MOST) -> list[Sizes]:
+        """The calls of the trait of sizes: `extremes`, with all numbers of leading dimensions.
+
+        And one with five dimensions, and one in which everything is 1.
+        """
+        extremes = self.extremes(letters) if letters else [{}]
+        leads = self._leads() if self._is_batched else ((),)
+        first = [
+            self.extreme(base, one, leads[i % len(leads)], largest=largest)
+            for i, one in enumerate(extremes)
+        ]
+        again = [
+            self.extreme(base, extremes[(i + 1) % len(extremes)], leads[i])
+            for i in range(len(extremes), len(leads))
+        ]
+        five = [base.but({}, self.five())] if self._is_batched else []
+        return [*first, *again, *five, base.but(self._least(letters), _ONES)]
+
+    def extreme(
+        self,
+        base: Sizes,
+        letters: Mapping[str, int],
+        leading: tuple[int, ...],
+        most: int = _MOST,
+        largest: int = 0,
+    ) -> Sizes:
+        """These sizes and leading dimensions; less of all others, where a call would take too long.
+
+        These letters themselves become less only where it would still take more than `largest`.
+        """
+        sizes = base.but(letters, leading if self._is_batched else ())
+        if self._traits.steps(sizes) > most:
+            sizes = sizes.but({}, (1,) * len(sizes.leading))
+        others = [x for x in self._letters if x not in letters]
+        sizes = self._bounded(sizes, others, most)
+        return self._bounded(sizes, self._letters, largest or most)
+
+    def five(self) -> tuple[int, ...]:
+        """The leading dimensions with which a tensor has five; few where none are allowed."""
+        return _FIVE[: 5 - self._least_dimensions()] if self._is_batched else _FIVE[1:]
+
+    def _leads(self) -> tuple[tuple[int, ...], ...]:
+        """Where one dimension follows, the last leading one is a length."""
+        last = (self._largest("T"),) if self._least_dimensions() == 1 else (2,)
+        return (*_LEADS, last)
+
+    def middling(self, draw: Draw, most: int = _MOST) -> Sizes:
+        """Sizes that nobody can know before: none small, none large, of five samples.
+
+        Where there are no samples they are twice as large.
+        """
+        times = 1 if self._is_batched or "B" in self._traits.usual().letters else 2
+        letters = [*self._letters, *self._traits.built_letters()]
+        drawn = {x: self._drawn(x, draw, times) for x in letters}
+        vectors = self._is_batched and self._least_dimensions() == 1
+        leading = (_SAMPLES, self._drawn("T", draw, 1)) if vectors else (_SAMPLES,)
+        letters, sizes = self._letters, self._traits.usual(leading).but(drawn)
+        sizes = self._bounded(sizes, [x for x in letters if x not in COUNTS], most)
+        return self._bounded(sizes, letters, most)
+
+    def _drawn(self, letter: str, draw: Draw, times: int) -> int:
+        if letter == "B":
+            return _SAMPLES
+        high = max(1, min(_MIDDLE, 3 * self._largest(letter) // 8) * times)
+        return draw.integer(max(1, 3 * high // 4), high)
+
+    def all_large(self, base: Sizes | None = None) -> Sizes:
+        """Everything that may be long is, in one sample; lengths alone where all takes too long."""
+        base, letters = base or self._traits.usual(), self._letters
+        long = {x: n if (n := self._largest(x)) >= _LARGEST_VECTOR else 1 for x in letters}
+        sizes = thin(base.but(long), self._traits.inputs, self._traits.smallest)
+        floor = {x: min(_LARGE, sizes.letters[x]) for x in letters if x in self._traits.looped()}
+        sizes = shorter(sizes, floor, self._traits.steps, MOST_WITH_GRADIENTS)
+        if self._traits.steps(sizes) > _ALL_LARGE:
+            sizes = base.but({x: n for x, n in long.items() if n == 1 or x in ("T", "S")})
+        return self._bounded(sizes, letters, _ALL_LARGE)
+
+    def many(self) -> Sizes:
+        """Many samples of one long vector each: many numbers, and as few steps as can be."""
+        counted = [x for x in ("B", "S", "T") if x in self._letters]
+        samples = [] if self._is_batched else counted[:1]
+        many: dict[str, int] = {"T": 1, **dict.fromkeys(samples, _MANY)}
+        for keys in (2, 1):
+            sizes = self._wide((_MANY,), {"S": keys, **many})
+            if self._traits.steps(sizes) <= _MOST:
+                return sizes
+        return self._bounded(self._wide((1,), {}), self._letters)
+
+    def many_of(self, built: Sizes) -> Sizes:
+        """Many samples of a few tokens for a layer that is built with these sizes."""
+        letters = self._letters
+        many = {"B": _MANY, "T": _FEW, "S": _FEW}
+        chosen = {x: n for x, n in many.items() if x in letters}
+        return self._bounded(built.but(chosen, (_MANY,)), letters)
+
+    def wide(self) -> Sizes:
+        """A few long vectors."""
+        return self._bounded(self._wide((), {"T": _FEW, "S": _FEW}), self._letters)
+
+    def _wide(self, leading: tuple[int, ...], others: Mapping[str, int]) -> Sizes:
+        letters = self._letters
+        vectors = [x for x in letters if x not in (*_LARGEST, *self._traits.largest)]
+        long = dict.fromkeys(vectors or letters, _LARGEST_VECTOR)
+        known = {x: n for x, n in others.items() if x in letters}
+        return self._traits.usual(leading).but({**self._least(letters), **known, **long})
+
+    def _bounded(self, sizes: Sizes, letters: Sequence[str], most: int = _MOST) -> Sizes:
+        """The same, or less of these letters, where a call would take too long in plain loops."""
+        least = self._least([x for x in letters if x in self._traits.looped()])
+        sizes = thin(sizes, self._traits.inputs, self._traits.smallest)
+        return shorter(sizes, least, self._traits.steps, most)
+
+    def _least(self, letters: Sequence[str]) -> dict[str, int]:
+        return {x: self._traits.smallest.get(x, 1) for x in letters}
+
+    def other(self, base: Sizes) -> Sizes:
+        """Other sizes for what may change from call to call: shorter by one, longer by two."""
+        changes = (-1, 2)
+        return base.but({x: base.letters[x] + changes[i % 2] for i, x in enumerate(self._letters)})
+
+    def _least_dimensions(self) -> int:
+        """Of the shapes that begin with `...`, what stands after it in the shortest."""
+        shapes = [item.shape.split() for item in self._traits.inputs if isinstance(item, Tensor)]
+        return min(len(shape) - 1 for shape in shapes if LEADING in shape)
+
+    def _largest(self, letter: str) -> int:
+        return self._traits.largest.get(letter, _LARGEST.get(letter, _LARGEST_VECTOR))
