@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,12 +70,17 @@ def _told(request: Request, value: Any) -> Any:
         found = forms.gradients(value, request[2])
         if not _is_finite(found.value):
             return found.value, _THROUGH_NAN
-        return found.value, list(found.inputs), list(found.weights.items())
+        return found.value, list(found.inputs), _by_name(found.weights)
     if operation in ("steps", "layer_steps"):
         return forms.values(value, len(args))
     if operation == "weights" and forms.is_named_tensors(value):
-        return {name: tuple(weight.shape) for name, weight in value.items()}
+        return {name: tuple(weight.shape) for name, weight in _by_name(value)}
     return None
+
+
+def _by_name(weights: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Weights in one order: the one in which layers are made is nobody's mistake."""
+    return sorted(weights.items(), key=lambda named: named[0])
 
 
 def _is_finite(value: Any) -> bool:

@@ -23,7 +23,7 @@ _LONGEST_NAME = 60
 #: in another place; ranks of a solution's members are below the last one
 _ANY_STEP, _ARGUMENT, _SMALL, _MOVED, _OF_ANOTHER = 1, 100, 200, 300, 1000
 #: small changes that parallel steps may have in common
-_OF_GROUPS = ("call removed", "operand left out", "argument removed")
+_OF_GROUPS = ("call removed", "operand left out")
 _DEFINES = ast.FunctionDef | ast.ClassDef
 #: ranks of small changes, by their words
 _RANKS = {words: rank for rank, words in enumerate(dict.fromkeys(OPERATOR_WORDS.values()), _SMALL)}
@@ -114,6 +114,7 @@ def _changes(
 ) -> Iterator[tuple[Parts, str, int]]:
     """Every change: of one node, and the same of all steps that differ in their names only."""
     seen: set[tuple[object, str]] = set()
+    stored = _first_stored(definition)
     nodes = [
         found
         for found in places(definition)
@@ -122,7 +123,7 @@ def _changes(
     for place, node, scope in nodes:
         for other, words, rank in _others(node, scope):
             key = (place, "" if other is None else ast.dump(other))
-            if key not in seen:
+            if key not in seen and not _is_unbound(node, other, stored):
                 seen.add(key)
                 yield ((place, other),), words, rank
     for group in alike(nodes):
@@ -130,6 +131,22 @@ def _changes(
             if len({words for _, words, _ in together}) == 1:
                 parts = tuple((at[0], new[0]) for at, new in zip(group, together, strict=True))
                 yield parts, together[0][1], together[0][2]
+
+
+def _first_stored(definition: ast.AST) -> Mapping[str, int]:
+    """The line from which each name that is no argument has a value."""
+    parts = list(ast.walk(definition))
+    arguments = {part.arg for part in parts if isinstance(part, ast.arg)}
+    names = [p for p in parts if isinstance(p, ast.Name) and isinstance(p.ctx, ast.Store)]
+    names.sort(key=lambda name: -name.lineno)  # of several lines the first one counts
+    return {name.id: name.lineno for name in names if name.id not in arguments}
+
+
+def _is_unbound(node: ast.AST, other: ast.AST | None, stored: Mapping[str, int]) -> bool:
+    """Whether a name takes the place of another where it has no value yet."""
+    if isinstance(node, ast.Name) and isinstance(other, ast.Name):
+        return stored.get(other.id, 0) >= node.lineno
+    return False
 
 
 def _others(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST | None, str, int]]:

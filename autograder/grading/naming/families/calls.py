@@ -2,7 +2,8 @@
 
 `{0}`, `{1}`, `{2}` are the arguments of a call, of a method the object is the first. `{rest}` are
 those after the first, `{given}` those by position, `{named}` those by name, a keyword in braces its
-value; `{f}` is the function and `{all}` the whole call. Rows with a part that a call does not have
+value; `{l}` and `{r}` are the sides of the first one, `{minus}` what is subtracted there; `{f}` is
+the function and `{all}` the whole call. Rows with a part that a call does not have
 do not count for it.
 """
 
@@ -23,16 +24,14 @@ MODES = (("", "in training"), ("not ", "in evaluation"))
 _OF_SOFTMAX: Rows = (
     *((f"torch.softmax({{0}}, {dim})", AXIS) for dim in (-1, -2, -3, 0, 1, 2)),
     ("torch.nn.functional.softmax({0})", AXIS),
-    ("torch.log_softmax({0}, -1)", "the logarithm of the weights is used"),
+    ("torch.softmax(({0}).clamp(-50, 50), -1)", "large scores are cut off"),
     ("torch.sigmoid({0})", "a sigmoid takes the place of softmax"),
-    ("({0}) / ({0}).sum(-1, keepdim=True)", "scores are divided by their sum, without exponential"),
     ("torch.exp({0})", "the exponentials are not divided by their sum"),
     ("torch.exp({0}) / torch.exp({0}).sum(-1, keepdim=True)", OVERFLOWS),
     ("torch.softmax(({0}).masked_fill(torch.ones_like({0}).triu(1) > 0, -torch.inf), -1)", FUTURE),
-    ("torch.softmax({0}, -1).tril()", "the future is set to 0 after softmax, and nothing follows"),
+    ("torch.softmax(({0}).masked_fill(torch.ones_like({0}).triu(1) > 0, -1e9), -1)", FUTURE),
     ("torch.softmax(torch.softmax({0}, -1), -1)", "softmax is applied twice"),
     ("torch.softmax({0}, -1, dtype=torch.float32)", SINGLE),
-    ("torch.softmax(-({0}), -1)", "the scores have the opposite sign"),
     ("torch.softmax({0}, -1).mT", "rows and columns of the weights are swapped"),
     ("({0})", "softmax is left out"),
     ("torch.softmax({l}, -1) / ({r})", "the weights are divided, not the scores"),
@@ -47,31 +46,14 @@ _OF_MASK: Rows = (
     ("({0}).masked_fill({1}, -1e-9)", FILL),
     ("({0}) + ({1}).to(({0}).dtype)", "the mask is added as 0 and 1"),
     ("({0}) - ({1}).to(({0}).dtype)", "the mask is added as 0 and 1"),
-    ("({0}) * ({1}).to(({0}).dtype)", "the scores are multiplied by the mask"),
     *((f"({{0}}) - {fill} * ({{1}})", FILL) for fill in (10, 100)),
-    *(
-        (
-            f"({{0}}).masked_fill(({{1}}).{of}(-2, keepdim=True), -torch.inf)",
-            "what is hidden from one token is hidden from all, or from none",
-        )
-        for of in ("any", "all")
-    ),
-    ("({0}).masked_fill({1}, float('nan'))", "masked scores get nan, not minus infinity"),
     ("({0}).masked_fill({1}, ({0}).min().item())", FILL),
-    ("({0}).masked_fill({1}, float('inf'))", "masked scores get plus infinity, not minus"),
     ("({0}).masked_fill(~({1}), -torch.inf)", OTHER_WAY_ROUND),
+    ("({0}).masked_fill(~({1}), -1e9)", OTHER_WAY_ROUND),
     ("({0}).masked_fill(({1}).mT, -torch.inf)", "rows and columns of the mask are swapped"),
     ("({0}) + ({1}).to(({0}).dtype) * -torch.inf", "0 times minus infinity makes nan of scores"),
     ("({0}) * ({1}) * -torch.inf", "0 times minus infinity makes nan of scores"),
     ("({0}).masked_fill(({1}) | (torch.ones_like({0}).triu(1) > 0), -torch.inf)", FUTURE),
-    (
-        "({0}).masked_fill(({1}) | torch.eye(({1}).shape[-1], dtype=torch.bool), -torch.inf)",
-        "a token does not see itself",
-    ),
-    (
-        "({0}).masked_fill(({1}) & ~torch.ones_like({1}).triu(1).tril(1), -torch.inf)",
-        "a token sees the next one",
-    ),
     *(
         (f"({{all}}) if {when}{{self}}.training else ({{0}})", f"the mask is applied {words} only")
         for when, words in MODES
@@ -90,9 +72,11 @@ _OF_ATTENTION: Rows = (
         "the scores are divided by a size, not by its root",
     ),
 )
-#: of several parts that are put together
-_OF_PARTS: Rows = (
+_TURNED: Rows = (
     ("{f}(list({0})[::-1], {rest})", "the parts are put together in the opposite order"),
+)
+#: of several parts that are put together, and have no names of their own
+OF_PARTS: Rows = (
     ("({0})[0]", "the first of several parts is used, and no other"),
     ("({0})[-1]", "the last of several parts is used, and no other"),
     ("sum({0})", "several parts are added up that should stand side by side"),
@@ -108,17 +92,33 @@ OF_CALLS: Mapping[str, Rows] = {
     "softmax": _OF_SOFTMAX,
     "masked_fill": _OF_MASK,
     "scaled_dot_product_attention": _OF_ATTENTION,
-    "cat": _OF_PARTS,
-    "stack": _OF_PARTS,
+    "cat": _TURNED,
+    "stack": _TURNED,
     "tril": _DIAGONALS,
     "triu": _DIAGONALS,
-    "dropout": tuple(
-        (f"({{all}}) if {when}{{self}}.training else ({{0}})", f"dropout is applied {words} only")
-        for when, words in MODES
+    "dropout": (
+        *(
+            (
+                f"({{all}}) if {when}{{self}}.training else ({{0}})",
+                f"dropout is applied {words} only",
+            )
+            for when, words in MODES
+        ),
+        (
+            "(kept := {all}) / kept.sum(-1, keepdim=True).clamp(min=1e-9)",
+            "rows are made to sum to one again after dropout",
+        ),
+        ("{f}({given}, )", "dropout is applied in evaluation as well"),
     ),
-    "relu": (
-        ("torch.nn.functional.gelu({0})", "GELU, not ReLU"),
-        ("torch.nn.functional.leaky_relu({0})", "a leaky ReLU"),
+    "exp": (
+        ("torch.exp(({l}).clamp(-50, 50))", "large scores are cut off"),
+        ("torch.exp({l}) / torch.exp({minus})", OVERFLOWS),
+    ),
+    "transpose": (
+        (
+            "({0}).flatten(2).unflatten(2, ({0}).shape[:1:-1]).transpose(2, 3).transpose({rest})",
+            "columns are dealt out to the heads in turn, not in blocks",
+        ),
     ),
     "logaddexp": (
         ("torch.log(torch.exp({0}) + torch.exp({1}))", OVERFLOWS),
@@ -143,9 +143,8 @@ OF_CALLS: Mapping[str, Rows] = {
     "split": (
         ("sorted({0}.split({rest}))", "things are put in order that should stay in their places"),
         ("list(dict.fromkeys({0}.split({rest})))", "what stands there twice counts once"),
-    ),
-    "repeat_interleave": (
-        ("({0}).repeat(1, {1}, 1, 1)", "heads are repeated in turns, not each for its group"),
+        ("{0}.lower().split({rest})", "capital letters are made small"),
+        ("__import__('re').findall(r'\\w+', {0})", "words are split at any sign, not at blanks"),
     ),
     "register_buffer": (
         (

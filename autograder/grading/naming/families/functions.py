@@ -25,6 +25,8 @@ _AROUND: tuple[tuple[str, str, str], ...] = (
         "the samples of a batch are taken for one long sequence",
     ),
 )
+#: what comes in and is the last of what goes out
+_TURNED = ("{a} and {a}[::-1]", "(lambda found: (*found[:-1], found[-1][::-1]))({r})")
 #: of arguments by their annotations: what they count as
 _OF_ARGUMENTS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "float": (
@@ -37,13 +39,22 @@ _OF_ARGUMENTS: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("{a} + 1", "{a} counts as one more"),
         ("{a} - 1", "{a} counts as one less"),
     ),
-    "tuple": (("{a} and {a}[::-1]", "the parts of {a} are taken in the opposite order"),),
+    "tuple": (
+        ("{a}[::-1]", "the parts of {a} are taken in the opposite order"),
+        ("tuple(part.detach() for part in {a})", CUT),
+    ),
     "torch.Tensor": (
         ("{a}.detach()", CUT),
         ("{a}[0]", "one row of {a} is used, whatever is asked for"),
         ("{a}[1]", "one row of {a} is used, whatever is asked for"),
         ("{a}[-1]", "one row of {a} is used, whatever is asked for"),
         ("{a}[:1].expand_as({a})", "the first row of {a} is used for all"),
+        ("{a}.reshape(-1, *{a}.shape[-2:])[0]", "the first sample of {a} is used for all"),
+        (
+            "{a}.sort(-1).values",
+            "what {a} holds is put in order: how many there are counts, not where",
+        ),
+        ("torch.randn_like({a})", "{a} is made anew, with other numbers"),
     ),
 }
 #: functions and methods that are a step of their own, and what they are called in words
@@ -68,8 +79,14 @@ def of_arguments(function: ast.FunctionDef) -> Iterator[Change]:
             yield _beginning(function, name, ast.unparse(default)), f"{name} has no effect"
             if ast.unparse(default) == "None" and _returns_several(function):
                 yield _remembering(function, name), f"the module keeps the {name} from call to call"
+        kind, _, none = kind.partition(" | ")
+        if kind.startswith("tuple") and none:
+            words = f"the parts of {name} are in the opposite order when it comes and when it goes"
+            yield _around(function, [name], *_TURNED), words
         for text, words in _OF_ARGUMENTS.get(kind.partition("[")[0], ()):
-            yield _beginning(function, name, text.format(a=name)), words.format(a=name)
+            value = text.format(a=name)
+            value = f"None if {name} is None else {value}" if none else value
+            yield _beginning(function, name, value), words.format(a=name)
         if _is_method(function) and function.name != "__init__":
             for text in KEPT:
                 words = f"the {name} of the first call counts in all later ones"
@@ -128,7 +145,7 @@ def _step(node: ast.AST) -> tuple[str, Place]:
     if not isinstance(node, ast.Call):
         return "", ()
     called = ast.unparse(node.func)
-    if called.startswith("self.") and len(node.args) == 1:
+    if called.startswith("self.") and called.count(".") == 1 and len(node.args) == 1:
         return called.removeprefix("self."), ("args", 0)
     name = _STEPS.get(called.rpartition(".")[2], "")
     if isinstance(node.func, ast.Attribute) and not called.startswith("torch."):

@@ -23,14 +23,14 @@ def of_whole(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, str]]:
         attributes = [name for name in scope.attributes if name in used]
         for one, other in combinations(attributes, 2):
             names = {f"self.{one}": f"self.{other}", f"self.{other}": f"self.{one}"}
-            yield _renamed(node, names), _LAYERS
+            yield renamed(node, names), _LAYERS
         sizes = _sizes_in(node)
         tensor = next((arg.arg for arg in node.args.args if arg.arg != "self"), "")
         shape = [f"{tensor}.shape[{dim}]" for dim in (0, 1, 2, -1, -2)]
         for size in sizes:
             for other in (*sizes, *shape, *"23468"):
                 if other != size:
-                    yield _renamed(node, {size: other}), SIZE
+                    yield renamed(node, {size: other}), SIZE
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
         yield from _taken_otherwise(node, node.targets[0].elts)
 
@@ -68,10 +68,10 @@ def _trained(owner: ast.ClassDef) -> Iterator[tuple[ast.AST, str]]:
             read = f"self.{ast.literal_eval(name)}"
             made = f"self.register_parameter({ast.unparse(name)}, torch.nn.Parameter("
             made += f"({ast.unparse(value)}).float()))"
-            yield _renamed(owner, {read: f"{read}.bool()", ast.unparse(part): made}), PARAMETER
+            yield renamed(owner, {read: f"{read}.bool()", ast.unparse(part): made}), PARAMETER
 
 
-def _renamed(tree: ast.AST, names: Mapping[str, str]) -> ast.AST:
+def renamed(tree: ast.AST, names: Mapping[str, str]) -> ast.AST:
     """A tree with other expressions in the place of some."""
     other: ast.AST = _Renamed(names).visit(copy.deepcopy(tree))
     return other

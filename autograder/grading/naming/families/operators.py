@@ -12,37 +12,20 @@ from .expressions import Scope, plus
 #: gives the nodes that may take a node's place; None takes a statement away
 Operator = Callable[[ast.AST, Scope], Iterator[ast.AST | None]]
 
-_TWINS = (
-    ("tril", "triu"),
-    ("sum", "mean"),
-    ("amax", "amin"),
-    ("max", "min"),
-    ("zeros", "ones"),
-    ("zeros_like", "ones_like"),
-    ("rand_like", "randn_like"),
-    ("relu", "gelu"),
-    ("softmax", "log_softmax"),
-    ("var", "std"),
-    ("exp", "expm1"),
-    ("mul", "add"),
-    ("stack", "cat"),
-    ("cos", "sin"),
-    ("exp", "exp2"),
+_TWINS = tuple(
+    tuple(pair.split())
+    for pair in (
+        *("tril triu", "sum mean", "amax amin", "max min", "zeros ones", "zeros_like ones_like"),
+        *("rand_like randn_like", "relu gelu", "softmax log_softmax", "var std", "exp expm1"),
+        *("mul add", "stack cat", "cos sin", "exp exp2"),
+    )
 )
 
 #: swapping the arguments of these changes nothing
 _SYMMETRIC = ("transpose", "swapaxes", "swapdims")
 
 _TAKE_SIZES = (
-    "range",
-    "ones",
-    "zeros",
-    "arange",
-    "view",
-    "reshape",
-    "unflatten",
-    "Linear",
-    "expand",
+    *("range", "ones", "zeros", "arange", "view", "reshape", "unflatten", "Linear", "expand"),
 )
 
 _IN_PLACE = {ast.Add: "add_", ast.Sub: "sub_", ast.Mult: "mul_", ast.Div: "div_"}

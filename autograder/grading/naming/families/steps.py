@@ -6,13 +6,14 @@ import ast
 from collections.abc import Iterator, Mapping
 from itertools import permutations
 
-from .calls import KEYWORDS, OF_CALLS, OF_LAYERS, OF_SUMS
+from .calls import KEYWORDS, OF_CALLS, OF_LAYERS, OF_PARTS, OF_SUMS, OVERFLOWS
 from .expressions import Scope
-from .names import of_whole
+from .names import of_whole, renamed
 from .tables import (
     KEPT,
     OF_FIRST_CALL,
     OF_OPERATIONS,
+    OF_OTHER_SIZES,
     OF_SCALE,
     ORDER,
     RETURNED,
@@ -23,8 +24,11 @@ from .tables import (
 )
 
 _MOST_DIMENSIONS = 4
+#: of a function, in a check
+_MOST_COMPARED = 4
 #: what is called by a name of these is a function, and no method
 _MODULES = ("self", "torch", "torch.nn", "torch.nn.functional")
+_ORDERS = ast.Lt | ast.LtE | ast.Gt | ast.GtE
 #: a node that may take another's place, and what it does
 Change = tuple[ast.AST, str]
 #: the same as a text
@@ -40,6 +44,12 @@ def steps(node: ast.AST, scope: Scope) -> Iterator[Change]:
         for text, words in _of_result(node.value, scope):
             yield ast.Return(_parsed(text)), words
     yield from of_whole(node, scope)
+    if isinstance(node, ast.If) and isinstance(node.body[0], ast.Raise):
+        for one, other in permutations(scope.names[:_MOST_COMPARED], 2):
+            refused = _parsed(f"({ast.unparse(node.test)}) or {one} > {other}")
+            yield ast.If(refused, node.body, node.orelse), "what is allowed is refused"
+    if isinstance(node, ast.FunctionDef):
+        yield from _overflowing(node)
     for text, words in _of_step(node, scope):
         yield _parsed(text), words
     if isinstance(node, ast.Slice) and isinstance(node.lower, ast.BinOp):
@@ -80,6 +90,19 @@ def _of_tuple(items: list[str]) -> Iterator[Text]:
     yield f"({', '.join(reversed(items))})", "the results come back in another order"
 
 
+def _overflowing(function: ast.FunctionDef) -> Iterator[Change]:
+    """Plain exponentials in several steps at once."""
+    calls = [part for part in ast.walk(function) if isinstance(part, ast.Call)]
+    texts = {
+        ast.unparse(call): text
+        for call in calls
+        for text, words in _of_call(call, {})
+        if words == OVERFLOWS
+    }
+    if len(texts) > 1:
+        yield renamed(function, texts), OVERFLOWS
+
+
 def _of_step(node: ast.AST, scope: Scope) -> Iterator[Text]:
     """Other texts for a call, or an operation."""
     if isinstance(node, ast.Call):
@@ -93,6 +116,10 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[Text]:
         if isinstance(node.op, ast.MatMult) and isinstance(node.left, ast.Call):
             for text, words in _filled(WRAPPED, e=sides["l"]):  # it has no name of its own
                 yield f"({text}) @ ({sides['r']})", words
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], _ORDERS):
+        left, right = ast.unparse(node.left), ast.unparse(node.comparators[0])
+        operator = ast.unparse(node).removeprefix(left).split()[0]
+        yield from _filled(OF_OPERATIONS["Compare"], l=left, op=operator, r=right)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
         yield from _filled(OF_OPERATIONS["Invert"], ast.unparse(node.operand))
     if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self":
@@ -120,9 +147,12 @@ def _of_call(node: ast.Call, names: Mapping[str, str]) -> Iterator[Text]:
     parts["diagonal"] = arguments[1].rpartition("=")[2] if len(arguments) > 1 else "0"
     if node.args and isinstance(node.args[0], ast.BinOp):
         parts |= {"l": ast.unparse(node.args[0].left), "r": ast.unparse(node.args[0].right)}
+        parts |= {"minus": parts["r"]} if isinstance(node.args[0].op, ast.Sub) else {}
         if isinstance(node.args[0].op, ast.Add) and len(node.args) == 1:
             yield from _filled(OF_SUMS, *arguments, **parts)
     yield from _filled(OF_CALLS.get(called, ()), *arguments, **parts)
+    if called in ("cat", "stack") and not isinstance(node.args[0], ast.List):
+        yield from _filled(OF_PARTS, *arguments, **parts)
     if owner == "self" and len(given) == 1:
         yield from _filled(OF_LAYERS, *arguments, **parts)
     for name, words, values in KEYWORDS.get(called, ()):
@@ -174,10 +204,10 @@ def _scaled(left: str, right: str, scope: Scope) -> Iterator[Text]:
             words = "the divisor is a root or a square of the right one"
             yield f"({left}) / ({right}) ** {power}", words
         return
-    for size in (right.replace(" ** 0.5", ""), *_sizes(scope)):
-        yield from _filled(OF_SCALE, l=left, b=size)
-    for number in ("2", "3", "4", "5", "8", "16", "64"):
-        yield from _filled(OF_SCALE[:2], l=left, b=number)
+    own = right.removesuffix(" ** 0.5").replace("math.sqrt", "")
+    yield from _filled(OF_SCALE, l=left, b=own)
+    for size in (*_sizes(scope), "2", "3", "4", "5", "8", "16", "64"):
+        yield from _filled(OF_OTHER_SIZES, l=left, b=size)
 
 
 def _sizes(scope: Scope) -> Iterator[str]:

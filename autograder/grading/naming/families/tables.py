@@ -14,7 +14,6 @@ Rows = tuple[tuple[str, str], ...]
 CUT = "the gradient ends on the way: the result can't train what it comes from"
 SINGLE = "something is made float32, whatever dtype is asked for"
 FIRST = "what comes first along dimension 0 is used for all"
-HEAD = "what comes first along dimension 1 is used for all"
 ANOTHER = "one tensor or layer is used in the place of another"
 LEFT_OUT = "one step is left out"
 SWAPPED = "two things change places"
@@ -34,58 +33,70 @@ ORDER = "two operations are done in another order, as with parentheses in anothe
 KEPT = (
     'self.__dict__.setdefault("_first", {e})',
     'self.__dict__.setdefault("_first", ({e}).detach())',
+    'self.__dict__.setdefault(("_first", ({e}).shape), {e})',
 )
 
+_TURNED = "numbers come in the opposite order"
+_ROOT = "numbers are scaled by a root that is not asked for"
+_ROUNDED = "numbers are rounded on the way"
 #: of anything that is assigned or returned, and is no step of its own
 WRAPPED: Rows = (
     ("({e}).detach()", CUT),
     ("({e}).float()", SINGLE),
-    *((f"({{e}}).round(decimals={d})", "numbers are rounded on the way") for d in (4, 3, 2)),
+    ("({e}).round(decimals=4)", _ROUNDED),
     ("({e})[:1].expand_as({e})", FIRST),
-    ("({e})[:, :1].expand_as({e})", HEAD),
-    ("({e}).mean(0, keepdim=True).expand_as({e})", "samples are averaged over the batch"),
     ("({e}).mean(1, keepdim=True).expand_as({e})", "numbers are averaged over dimension 1"),
     ("({e}).mT", "rows and columns of one tensor are swapped"),
     ("({e}).transpose(0, 1)", AXES),
     ("({e}).transpose(1, 2)", AXES),
-    ("({e}).squeeze()", "dimensions of size one are dropped"),
     ("({e}).flatten(0, 1)", "two dimensions become one"),
     ("({e}).transpose(1, 2).flatten(2)", "heads are merged that should stay apart"),
     ("({e}).transpose(1, 2).flatten(2)[:, None]", "heads are merged that should stay apart"),
-    ("({e}).flip(-1)", "numbers come in the opposite order"),
-    ("({e}).flip(0)", "numbers come in the opposite order"),
-    ("({e}).flip(1)", "numbers come in the opposite order"),
+    ("({e}).flip(1)", _TURNED),
     ("({e})[:, :1]", "the first one of dimension 1 comes back, and no other"),
     ("torch.softmax({e}, -1)", "a softmax is applied that is one too many"),
-    ("({e}) / ({e}).norm(dim=-1, keepdim=True)", "vectors are brought to length one"),
-    ("({e}) / ({e}).sum(-1, keepdim=True)", "rows are made to sum to one that should not be"),
-    ("({e}) / ({e}).shape[-1]", "a mean is taken where a sum is asked for"),
-    ("({e}) / ({e}).shape[-1] ** 0.5", "numbers are scaled by a root that is not asked for"),
-    ("({e}) / ({e}).shape[-2] ** 0.5", "numbers are scaled by a root that is not asked for"),
-    ("({e}).abs()", "the sign of numbers is lost"),
+    ("({e}) / ({e}).shape[-1] ** 0.5", _ROOT),
     ("-({e})", "numbers have the opposite sign"),
     ("torch.relu({e})", "a ReLU is applied that is one too many"),
     ("({e}).sum(0)", "a sum runs over the first dimension"),
     ("({e}).sum(1)", "a sum runs over dimension 1"),
+    ("({e})[1:]", "the first one is left out"),
+    ("torch.tensor(({e}).tolist())", "numbers leave torch: gradient and dtype are lost"),
+    ("({e}).transpose(1, 2).reshape(({e}).shape)", RESHAPED),
+    ("({e}).mT.reshape(({e}).shape)", RESHAPED),
+)
+#: of what is returned, as well
+RETURNED: Rows = (
+    *((f"({{e}}).round(decimals={d})", _ROUNDED) for d in (3, 2)),
+    ("({e}).mean(0, keepdim=True).expand_as({e})", "samples are averaged over the batch"),
+    ("({e}).squeeze()", "dimensions of size one are dropped"),
+    ("({e}).flip(-1)", _TURNED),
+    ("({e}).flip(0)", _TURNED),
+    ("({e}) / ({e}).norm(dim=-1, keepdim=True)", "vectors are brought to length one"),
+    ("({e}) / ({e}).sum(-1, keepdim=True)", "rows are made to sum to one that should not be"),
+    ("({e}) / ({e}).shape[-1]", "a mean is taken where a sum is asked for"),
+    ("({e}) / ({e}).shape[-2] ** 0.5", _ROOT),
+    ("({e}).abs()", "the sign of numbers is lost"),
     ("({e}).sum(-1)", "a sum runs over the last dimension"),
     ("({e}).mean(1)", "a mean is taken over dimension 1"),
     ("({e}).unsqueeze(-1)", "the result has a dimension of size one too many"),
     ("({e}).unsqueeze(0)", "the result has a dimension of size one too many"),
-    ("({e})[1:]", "the first one is left out"),
     ("({e})[:-1]", "the last one is left out"),
     ("({e}).tolist()", "a list comes back, not a tensor"),
-    ("torch.tensor(({e}).tolist())", "numbers leave torch: gradient and dtype are lost"),
     ("({e}).double()", "something is made float64, whatever dtype is asked for"),
-    ("({e}) + 1", "numbers are one too large or too small"),
-    ("({e}) - 1", "numbers are one too large or too small"),
-    ("({e}) * 2", "numbers are doubled or halved"),
-    ("({e}) / 2", "numbers are doubled or halved"),
-    ("({e}).transpose(1, 2).reshape(({e}).shape)", RESHAPED),
-    ("({e}).mT.reshape(({e}).shape)", RESHAPED),
     ("({e}).transpose(0, 1).reshape(({e}).shape)", RESHAPED),
-)
-#: of what is returned, as well
-RETURNED: Rows = (
+    *(
+        (f"({{e}})[..., {row}, :]", "one row comes back, not one for each token")
+        for row in ("0", "min(1, ({e}).shape[-2] - 1)", "-1")
+    ),
+    *(
+        (
+            f"({{e}}) * (torch.arange(-({{e}}).shape[{dim}], 0) != {place}){new}",
+            "the first or last row or column stays 0",
+        )
+        for dim, new in ((-1, ""), (-2, "[:, None]"))
+        for place in ("-1", f"-({{e}}).shape[{dim}]")
+    ),
     ("torch.zeros_like({e})", "zeros come back, whatever is asked for"),
     *(
         (f"torch.{function}({{e}})", "a function is applied to the result that is one too many")
@@ -97,7 +108,7 @@ WITH_ARGUMENT: Rows = (
     ("({e}) / {a}.norm(dim=-1)", "the result is divided by the length of a vector"),
     ("{a}.sum(1)", "a sum runs over dimension 1"),
     ("{a}.mean(1)", "a mean is taken over dimension 1"),
-    ("({e}) / {a}.shape[-1] ** 0.5", "numbers are scaled by a root that is not asked for"),
+    ("({e}) / {a}.shape[-1] ** 0.5", _ROOT),
     ("({e}) * (1 - {p})", "the result is multiplied by 1 - p where it should not be"),
 )
 #: of what is returned, with any name `{n}`
@@ -110,8 +121,9 @@ WITH_NAME: Rows = (
 #: else the first
 _WORDS = (*(words for _, words in (*WRAPPED, *RETURNED)), ORDER, OF_FIRST_CALL)
 ANY_STEP_WORDS = tuple(dict.fromkeys(words for words in _WORDS if words not in (CUT, SINGLE)))
+#: of scores: of any other size, and of the size itself
+OF_OTHER_SIZES: Rows = (("({l}) / ({b}) ** 0.5", SCALE), ("({l}) / ({b})", NO_ROOT))
 OF_SCALE: Rows = (
-    ("({l}) / ({b}) ** 0.5", SCALE),
     ("({l}) / ({b})", NO_ROOT),
     ("({l}) * ({b}) ** 0.5", LARGER),
     ("({l}) / int(({b}) ** 0.5)", "the root is cut to a whole number"),
@@ -123,6 +135,18 @@ OF_SCALE: Rows = (
 )
 _TWICE = "one part of a sum is added twice"
 _ONE_SIDE = "one side of a product is transposed that should not be"
+_ITEMS = "the first or last item of a sum is left out, or taken twice"
+#: other sums than "...ts,...sd->...td"
+_LETTERS = {
+    _ONE_SIDE: ("...st,...sd->...td", "...ts,...td->...sd"),
+    "a sum runs over another dimension than the one that both sides share": (
+        "...ts,...sd->...sd",
+        "...ts,...sd->...d",
+    ),
+    "each row is mixed of itself alone": ("...ss,...sd->...sd",),
+}
+_BOUND = "a bound is one too high or too low"
+_NUMBERED = "other rows are taken than those that the numbers name"
 _ROWS = "rows are taken one too early or too late"
 #: of operations, by their class: `{l}` and `{r}` are the sides, `{0}` what has one side only; of
 #: rows by their numbers `{1}`
@@ -142,7 +166,16 @@ OF_OPERATIONS: Mapping[str, Rows] = {
             "torch.ones_like({l}) @ ({r}) / ({l}).shape[-1]",
             "a plain mean is taken where a weighted sum is asked for",
         ),
+        ("({l}) @ ({r}) + ({l})[..., :1] @ ({r})[..., :1, :]", _ITEMS),
+        ("({l})[..., 1:] @ ({r})[..., 1:, :]", _ITEMS),
+        ("({l})[..., :-1] @ ({r})[..., :-1, :]", _ITEMS),
+        *(
+            (f"torch.einsum('{letters}', {{l}}, {{r}})", words)
+            for words, several in _LETTERS.items()
+            for letters in several
+        ),
     ),
+    "Compare": (("{l} {op} ({r}) + 1", _BOUND), ("{l} {op} ({r}) - 1", _BOUND)),
     "Invert": (("{0}", OTHER_WAY_ROUND),),
     "Attribute": (("{0}.detach()", CUT),),
     "Subscript": (
@@ -150,6 +183,9 @@ OF_OPERATIONS: Mapping[str, Rows] = {
         ("({0})[({1} + 1) % len({0})]", _ROWS),
         ("({0})[({1} - 1).clamp(min=0)]", _ROWS),
         ("({0})[{1} - 1]", _ROWS),
+        ("({0})[torch.arange(len({1})) % len({0})]", _NUMBERED),
+        ("({0})[{1} % len({0})]", _NUMBERED),
+        ("({0}).setdefault({1}, len({0}))", "what is unknown gets a new number"),
     ),
 }
 #: words of the small changes that any code may have; of two that do the same, the first is told.
@@ -163,7 +199,6 @@ OPERATOR_WORDS: Mapping[str, str] = {
     "arguments swapped": SWAPPED,
     "operands swapped": SWAPPED,
     "slice": SLICE,
-    "size": "a size is one too large or too small",
     "arithmetic": "one operation is another than the one asked for",
     "other function": "another function is called than the one asked for",
     "comparison": "a comparison is another than the one asked for",
@@ -173,6 +208,5 @@ OPERATOR_WORDS: Mapping[str, str] = {
     "other error": "an error of another class is raised than the one asked for",
     "no buffer": "what belongs to the module does not move with it",
     "sign": FILL,
-    "argument removed": "an argument of a call is left out: what it is by default counts",
     "constant": "a number or a switch is another than the one asked for",
 }

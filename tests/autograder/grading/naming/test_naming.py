@@ -221,6 +221,33 @@ def test_a_layer_that_did_not_take_its_weights_tells_nothing_but_what_it_has() -
     assert found[3].value == {"weight": (3, 2), "bias": (3,)}
 
 
+class _Sum(torch.nn.Module):
+    """Two layers, made in the order of their names or the other way round."""
+
+    def __init__(self, names: str) -> None:
+        super().__init__()
+        for name in names:
+            self.add_module(name, torch.nn.Linear(2, 2))
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return self.get_submodule("a")(x) + 2 * self.get_submodule("b")(x)
+
+
+def test_the_order_in_which_layers_are_made_makes_no_other_answer() -> None:
+    weights = {f"{layer}.weight": torch.ones(2, 2) for layer in "ab"}
+    weights |= {f"{layer}.bias": torch.ones(2) for layer in "ab"}
+    told = []
+    for names in ("ab", "ba"):
+        requests: list[tuple[Any, ...]] = [
+            ("build", 0, "f", [names]),
+            ("load_weights", 0, weights),
+            ("weights", 0),
+            ("layer_gradients", 0, [torch.ones(2)], torch.ones(2), []),
+        ]
+        told.append(answered(events_of(requests, _replies({"f": _Sum}, *requests))))
+    assert told[0].equals(told[1]) and not any(call.raised for call in told[0].calls)
+
+
 def test_arguments_count_where_an_answer_changes_them() -> None:
     def changes(x: torch.Tensor) -> torch.Tensor:
         return x.add_(1)
@@ -398,6 +425,65 @@ def test_sizes_arguments_and_memories_are_taken_for_others(tmp_path: Path, words
                 found.append(layer(x, y))
     means = _OTHER_LAYERS[words](x, y).tril()
     assert any(value.shape == means.shape and torch.allclose(value, means) for value in found)
+
+
+_MIXED = """
+import torch
+def mixed(weights: torch.Tensor, values: torch.Tensor):
+    ### BEGIN SOLUTION
+    mixed = weights @ values
+    return mixed
+    ### END SOLUTION
+def merged(a: torch.Tensor, b: torch.Tensor):
+    ### BEGIN SOLUTION
+    both = torch.logaddexp(a, b)
+    return torch.exp(a - both)
+    ### END SOLUTION
+"""
+_OTHER_SUMS = {
+    "the_first_or_last_item_of_a_sum_is_left_out_or_taken_twice": (
+        *("mixed", lambda w, v: w[:, :-1] @ v[:-1]),
+    ),
+    "one_side_of_a_product_is_transposed_that_should_not_be": ("mixed", lambda w, v: w.mT @ v),
+    "a_sum_runs_over_another_dimension_than_the_one_that_both": (
+        *("mixed", lambda w, v: w.sum(0)[:, None] * v),
+    ),
+    "one_row_comes_back_not_one_for_each_token": ("mixed", lambda w, v: w[1] @ v),
+    "the_first_or_last_row_or_column_stays_0": (
+        *("mixed", lambda w, v: (w @ v) * torch.tensor([1, 1, 0])[:, None]),
+    ),
+    "exponentials_are_taken_of_scores_as_they_come_of_large_ones": (
+        *("merged", lambda a, b: (1000 * a).exp() / ((1000 * a).exp() + (1000 * b).exp())),
+    ),
+}
+
+
+@pytest.mark.parametrize("words", _OTHER_SUMS)
+def test_sums_run_over_other_items_and_plain_exponentials_overflow(
+    tmp_path: Path, words: str
+) -> None:
+    solution, (question, means) = tmp_path / "solution.py", _OTHER_SUMS[words]
+    solution.write_text(_MIXED)
+    one, other = torch.rand(3, 3), torch.rand(3, 3)
+    expected, size = means(one, other), 1000 if question == "merged" else 1
+    found = []
+    for member in members(solution, question, {"torch": torch}):
+        answer = member.change.answer() if member.name == words else None
+        if answer is not None:
+            found.append(answer(size * one, size * other))
+    assert any(
+        value.shape == expected.shape and torch.allclose(value, expected, equal_nan=True)
+        for value in found
+    )
+
+
+def test_no_name_is_read_before_it_has_a_value(tmp_path: Path) -> None:
+    solution = tmp_path / "solution.py"
+    solution.write_text(_MIXED)
+    for member in members(solution, "merged", {"torch": torch}):
+        answer = member.change.answer() if "in_the_place_of" in member.name else None
+        if answer is not None:
+            assert isinstance(answer(X, X), torch.Tensor)
 
 
 def test_a_mask_may_be_a_parameter(tmp_path: Path) -> None:
