@@ -29,8 +29,9 @@ OF_GRADIENTS = ("gradients", "layer_gradients")
 _ON_PURPOSE = ("ValueError", "KeyError")
 #: rounding of a share; draws that say something of others; so few values are no range
 _ROUNDING, _ENOUGH, _FEW = 1e-4, 5, 3
-#: the student's own line, below what was raised
-_LINE_OF_CODE = re.compile(r"\nin \w+: [^\n]*")
+#: the student's own words: a line of code, below what was raised, and what the error says
+_OWN_WORDS = re.compile(r"\nin \w+:[^\n]*|(?<=Error): [^\n]*")
+_DTYPE = re.compile(r"torch\.\w+")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf")
 
 
@@ -59,6 +60,18 @@ class Call:
                 for one, another, bound in zip(
                     self.figures, other.figures, self.bounds, strict=True
                 )
+            )
+        )
+
+    def has_equal_numbers(self, other: Call) -> bool:
+        """Whether the same came in another dtype, within what rounding may change in either."""
+        one, another = (_DTYPE.sub("", call.form) for call in (self, other))
+        return (self.operation, self.raised, one) == (
+            *(other.operation, other.raised, another),
+        ) and all(
+            abs(own - its) <= max(bounds)
+            for own, its, *bounds in zip(
+                self.figures, other.figures, self.bounds, other.bounds, strict=True
             )
         )
 
@@ -151,8 +164,8 @@ def answered(events: Iterable[Event], words: str = "", with_shares: bool = False
 
 
 def in_words(message: str) -> str:
-    """A message without numbers, and without the student's own line."""
-    return _NUMBER.sub("#", _LINE_OF_CODE.sub("", message))
+    """A message without numbers, and without the student's own words."""
+    return _NUMBER.sub("#", _OWN_WORDS.sub("", message))
 
 
 def _near(shares: Sequence[float], draws: Sequence[Sequence[float]]) -> bool:

@@ -125,4 +125,4 @@ class Diagnosis:
         members = self._search.fitting(question, known.family_members(question), answers)
         if found or members:
             return Found(found, members)
-        return self._search.most(catalogue, known.family_members(question), answers)
+        return self._search.most(question, catalogue, known.family_members(question), answers)

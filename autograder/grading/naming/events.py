@@ -22,7 +22,7 @@ _MAKING = (*_COPYING, "build", "load_weights")
 _THROUGH_NAN = "gradients of what is not finite"
 _UNCHANGED = "arguments as they were"
 #: a layer that could not be made, or did not take its weights, tells nothing but what it has
-_NOT_ASKED = "not asked"
+NOT_ASKED = "not asked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def events_of(requests: Sequence[Request], replies: Sequence[RawReply]) -> Itera
     for request, reply in zip(requests, replies, strict=True):
         operation, number, *rest = request
         if number in broken and operation not in ("build", "weights"):
-            event = Event(operation, raised=_NOT_ASKED)
+            event = Event(operation, raised=NOT_ASKED)
         else:
             event = _event(request, reply)
         if event.raised and operation in _MAKING:

@@ -40,12 +40,14 @@ def explained(answer: Answered, mistake: Answered, solution: Answered) -> Explai
     """How far a mistake explains what is wrong in one test.
 
     It need not explain where one of both fails by itself, as on a device that it does not know,
-    nor gradients: where two are equal, they depend on how the larger one is found.
+    nor a dtype, nor gradients: where two are equal, they depend on how the larger one is found.
     """
     wrong = left = against = 0
     for call, own, right in zip(answer.calls, mistake.calls, solution.calls, strict=True):
         if call.equals(own):
             wrong += call.is_wrong(right)
+        elif call.has_equal_numbers(own) and not own.has_equal_numbers(right):
+            wrong += 1
         elif own.raised and call.equals(right):
             continue
         elif (

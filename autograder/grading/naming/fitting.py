@@ -9,8 +9,9 @@ from typing import Protocol
 from .answered import Answered
 from .explained import Explained, explained, wrong_values
 from .families import OF_SIZES, is_plain, is_small
-from .known import KnownMistakes, Mistake
+from .known import KnownMistakes, Mistake, found_by_itself
 from .pairs import evidence, likely_pairs, wrong_calls
+from .parameters import of_other_names
 
 #: of a mistake that does not explain every value
 _NOTE = " Something else is wrong as well."
@@ -102,12 +103,19 @@ class Fitting:
         return 0
 
     def most(
-        self, catalogue: Sequence[Mistake], members: Sequence[Mistake], answers: Answers
+        self,
+        question: str,
+        catalogue: Sequence[Mistake],
+        members: Sequence[Mistake],
+        answers: Answers,
     ) -> Found:
         """Two mistakes that explain all together, else those that explain the most."""
-        pairs = self._pairs(members, answers)
+        pairs = self._pairs(question, members, answers)
         if pairs:
             return Found([], pairs)
+        words = of_other_names(*self._all(question, answers))
+        if words:
+            return Found([], [found_by_itself(question, words)])
         found = {m: self._explained(m, answers) for m in (*catalogue, *members)}
         best = max((e.margin for e in found.values() if e.is_most), default=0)
         most = {m for m, e in found.items() if e.is_most and e.margin == best}
@@ -117,16 +125,10 @@ class Fitting:
             _NOTE if any(found[m].against for m in most) else "",
         )
 
-    def _pairs(self, members: Sequence[Mistake], answers: Answers) -> list[Mistake]:
+    def _pairs(self, question: str, members: Sequence[Mistake], answers: Answers) -> list[Mistake]:
         """Two members that explain all together."""
-        if not members:
-            return []
-        known, question = self._known, members[0].question
-        tests = known.tests(question)
-        came, right = (
-            [answers.answered(t) for t in tests],
-            [known.right(question, t) for t in tests],
-        )
+        known, tests = self._known, self._known.tests(question)
+        came, right = self._all(question, answers)
         found = {
             m: evidence([known.answered(m, t) for t in tests], came, right)
             for m in members
@@ -134,6 +136,11 @@ class Fitting:
         }
         pairs = likely_pairs(found, wrong_calls(came, right))
         return [pair for pair in pairs if all(self._equals(pair, t, answers, False) for t in tests)]
+
+    def _all(self, question: str, answers: Answers) -> tuple[list[Answered], list[Answered]]:
+        """What came in every test, and what is right."""
+        tests = self._known.tests(question)
+        return [answers.answered(t) for t in tests], [self._known.right(question, t) for t in tests]
 
     def _explained(self, mistake: Mistake, answers: Answers) -> Explained:
         """How far a mistake explains what is wrong."""

@@ -23,7 +23,14 @@ from ...suite.local import LocalImplementation
 from ...suite.variants import Variant, variants_in
 from ..judging.suites import SuiteRunner
 from .answered import Answered
-from .families import Member, hint_of_words, is_of_arguments, members, members_of_another
+from .families import (
+    Member,
+    hint_of_words,
+    is_of_arguments,
+    members,
+    members_of_another,
+    name_of,
+)
 from .families.changes import Change
 from .fingerprint import CODE, Fingerprint
 from .probe import Probe, silence
@@ -217,6 +224,12 @@ class KnownMistakes:
     def _namespace(self) -> Mapping[str, Any]:
         own = LocalImplementation.from_file(self._exercise.solution).namespace
         return MappingProxyType(dict(own))
+
+
+def found_by_itself(question: str, words: str) -> Mistake:
+    """A mistake that an answer shows by itself, whatever known ones would answer."""
+    name = name_of(words)
+    return Mistake(question, name, name, hint_of_words(words), lambda: None, words=words)
 
 
 def hint_of(variant: Variant) -> str:

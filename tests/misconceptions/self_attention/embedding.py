@@ -270,6 +270,15 @@ def unknown_word_added(sentence, vocabulary):
 
 @misconception(
     "encode",
+    confuses="a vocabulary that is given and one that is written into while it is read",
+    hint="Print the vocabulary before and after a call. Who else may use it?",
+)
+def unknown_word_written_into_the_vocabulary(sentence, vocabulary):
+    return torch.tensor([vocabulary.setdefault(w, len(vocabulary)) for w in _split(sentence)])
+
+
+@misconception(
+    "encode",
     confuses="a key that is missing and a value that is wrong",
     hint="Which error class does a dict raise for a missing key?",
 )
@@ -466,6 +475,15 @@ def letter_by_letter(sentence, vocabulary):
 
 
 # embed
+
+
+@misconception(
+    "embed",
+    confuses="the table that is given and a new one of its size, filled with random numbers",
+    hint="Call it twice with the same arguments. Why does the result change?",
+)
+def new_random_table(token_ids, table):
+    return nn.Embedding(*table.shape)(token_ids).to(table.dtype)
 
 
 @misconception(

@@ -587,6 +587,20 @@ class OutputLayerAdded(_Linears):
 
 @misconception(
     "SelfAttentionV2",
+    confuses="the result with the output projection that multi-head attention applies to it",
+    hint="Which trained layers does the exercise name, and what does it return?",
+)
+class OutputLayerApplied(_Linears):
+    def __init__(self, d_in, d_out, qkv_bias=False):
+        super().__init__(d_in, d_out, qkv_bias)
+        self.out_proj = nn.Linear(d_out, d_out)
+
+    def forward(self, x):
+        return self.out_proj(super().forward(x))
+
+
+@misconception(
+    "SelfAttentionV2",
     confuses="weights from training and a fixed start: the layers are frozen",
     hint="What does `requires_grad_(False)` say to the optimizer?",
 )

@@ -22,6 +22,7 @@ from autograder.grading.naming.events import Event, events_of
 from autograder.grading.naming.explained import Explained, explained
 from autograder.grading.naming.families import Member, members
 from autograder.grading.naming.fingerprint import Fingerprint
+from autograder.grading.naming.parameters import OTHER_LAYERS, OTHER_NAMES, of_other_names
 from autograder.grading.naming.probe import Replies, replies_of
 from autograder.grading.naming.table import Table
 from autograder.records import QuestionResult
@@ -72,6 +73,28 @@ def test_a_mistake_that_fails_itself_contradicts_nothing() -> None:
     right, fails = answered([Event("call", X)]), answered([Event("call", raised="RuntimeError")])
     assert explained(answered([Event("call", X * 2)]), fails, right) == Explained(0, 1, 0)
     assert explained(right, fails, right) == Explained()
+
+
+def test_another_dtype_hides_no_mistake_and_is_none_by_itself() -> None:
+    right, mistake = answered([Event("call", X.double())]), answered([Event("call", X * 2)])
+    twice = answered([Event("call", X.double() * 2)])
+    assert explained(mistake, twice, right) == Explained(1, 0, 0)
+    half = answered([Event("call", X.half())])
+    assert explained(answered([Event("call", X)]), half, right) == Explained(0, 0, 1)
+
+
+def _layer(names: Sequence[str], size: int = 3, raised: str = "LookupError: none") -> Answered:
+    weights = {name: (size, size) for name in names}
+    return answered([Event("load_weights", raised=raised), Event("weights", weights)])
+
+
+def test_parameters_of_other_names_are_told_apart_from_other_layers() -> None:
+    right = [_layer(["W_query", "W_key"], raised="")]
+    assert of_other_names([_layer(["q", "k"])], right) == OTHER_NAMES
+    assert of_other_names([_layer(["q"], 6)], right) == OTHER_LAYERS
+    assert of_other_names([_layer(["W_query", "W_key"])], right) is None
+    assert of_other_names([_layer(["q", "k"], raised="")], right) is None
+    assert of_other_names([answered([Event("call", X)])], [answered([Event("call", X)])]) is None
 
 
 @pytest.mark.parametrize(
