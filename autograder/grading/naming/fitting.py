@@ -9,9 +9,9 @@ from typing import Protocol
 from .answered import Answered
 from .explained import Explained, explained, wrong_values
 from .families import OF_SIZES, is_plain, is_small
-from .known import KnownMistakes, Mistake, found_by_itself
+from .known import KnownMistakes, Mistake
 from .pairs import evidence, likely_pairs, wrong_calls
-from .parameters import of_other_names
+from .parameters import mistake_of
 
 #: of a mistake that does not explain every value
 _NOTE = " Something else is wrong as well."
@@ -113,9 +113,9 @@ class Fitting:
         pairs = self._pairs(question, members, answers)
         if pairs:
             return Found([], pairs)
-        words = of_other_names(*self._all(question, answers))
-        if words:
-            return Found([], [found_by_itself(question, words)])
+        by_itself = mistake_of(question, *self._all(question, answers))
+        if by_itself:
+            return Found([], [by_itself])
         found = {m: self._explained(m, answers) for m in (*catalogue, *members)}
         best = max((e.margin for e in found.values() if e.is_most), default=0)
         most = {m for m, e in found.items() if e.is_most and e.margin == best}

@@ -29,7 +29,6 @@ from .families import (
     is_of_arguments,
     members,
     members_of_another,
-    name_of,
 )
 from .families.changes import Change
 from .fingerprint import CODE, Fingerprint
@@ -224,12 +223,6 @@ class KnownMistakes:
     def _namespace(self) -> Mapping[str, Any]:
         own = LocalImplementation.from_file(self._exercise.solution).namespace
         return MappingProxyType(dict(own))
-
-
-def found_by_itself(question: str, words: str) -> Mistake:
-    """A mistake that an answer shows by itself, whatever known ones would answer."""
-    name = name_of(words)
-    return Mistake(question, name, name, hint_of_words(words), lambda: None, words=words)
 
 
 def hint_of(variant: Variant) -> str:

@@ -7,11 +7,24 @@ from collections.abc import Sequence
 
 from .answered import Answered, Call
 from .events import NOT_ASKED
+from .families import hint_of_words, name_of
+from .known import Mistake
 
 _NO_SUCH_WEIGHT = "LookupError"
 _PARAMETER = re.compile(r"'([\w.]+)': (tuple\([^)]*\))")
 OTHER_NAMES = "the trained parameters have other names than the question gives"
 OTHER_LAYERS = "the trained parameters have other names and sizes than the question gives"
+
+
+def mistake_of(
+    question: str, answer: Sequence[Answered], right: Sequence[Answered]
+) -> Mistake | None:
+    """The mistake that the parameters show by themselves, if there is one."""
+    words = of_other_names(answer, right)
+    if words is None:
+        return None
+    name = name_of(words)
+    return Mistake(question, name, name, hint_of_words(words), lambda: None)
 
 
 def of_other_names(answer: Sequence[Answered], right: Sequence[Answered]) -> str | None:
