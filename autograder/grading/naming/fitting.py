@@ -13,6 +13,8 @@ from .known import KnownMistakes, Mistake
 from .pairs import evidence, likely_pairs, wrong_calls
 from .parameters import mistake_of
 
+#: tests, the shortest ones, that say which pairs are likely; mistakes whose draws are compared
+_SHORT, _LIKELY = 6, 8
 #: of a mistake that does not explain every value
 _NOTE = " Something else is wrong as well."
 #: how often a stochastic misconception is asked the same: a kind of answer that it
@@ -110,50 +112,69 @@ class Fitting:
         answers: Answers,
     ) -> Found:
         """Two mistakes that explain all together, else those that explain the most."""
-        pairs = self._pairs(question, members, answers)
+        plain = [member for member in members if is_plain(member.rank)]
+        pairs = self._pairs(question, plain, answers)
         if pairs:
             return Found([], pairs)
-        by_itself = mistake_of(question, *self._all(question, answers))
+        by_itself = mistake_of(question, *self._all(self._known.tests(question), question, answers))
         if by_itself:
             return Found([], [by_itself])
-        found = {m: self._explained(m, answers) for m in (*catalogue, *members)}
+        hopes = {m: self._explained(m, answers, True) for m in (*catalogue, *plain)}
+        likely = sorted((m for m in hopes if hopes[m].is_most), key=lambda m: -hopes[m].margin)
+        found = {m: self._explained(m, answers, False) for m in likely[:_LIKELY]}
         best = max((e.margin for e in found.values() if e.is_most), default=0)
         most = {m for m, e in found.items() if e.is_most and e.margin == best}
         return Found(
             [m for m in catalogue if m in most],
-            [m for m in members if m in most],
+            [m for m in plain if m in most],
             _NOTE if any(found[m].against for m in most) else "",
         )
 
     def _pairs(self, question: str, members: Sequence[Mistake], answers: Answers) -> list[Mistake]:
-        """Two members that explain all together."""
+        """Two members that explain all together; short tests say which are likely."""
         known, tests = self._known, self._known.tests(question)
-        came, right = self._all(question, answers)
-        found = {
-            m: evidence([known.answered(m, t) for t in tests], came, right)
-            for m in members
-            if is_plain(m.rank)
-        }
+        requests = known.probe(question).requests
+        wrong = [
+            test
+            for test in tests
+            if wrong_values(answers.answered(test), known.right(question, test))
+        ]
+        short = sorted(wrong, key=lambda test: len(requests[test]))[:_SHORT]
+        came, right = self._all(short, question, answers)
+        found = {m: evidence([known.answered(m, t) for t in short], came, right) for m in members}
         pairs = likely_pairs(found, wrong_calls(came, right))
         return [pair for pair in pairs if all(self._equals(pair, t, answers, False) for t in tests)]
 
-    def _all(self, question: str, answers: Answers) -> tuple[list[Answered], list[Answered]]:
-        """What came in every test, and what is right."""
-        tests = self._known.tests(question)
-        return [answers.answered(t) for t in tests], [self._known.right(question, t) for t in tests]
+    def _all(
+        self, tests: Sequence[str], question: str, answers: Answers
+    ) -> tuple[list[Answered], list[Answered]]:
+        """What came in some tests, and what is right."""
+        right = [self._known.right(question, test) for test in tests]
+        return [answers.answered(test) for test in tests], right
 
-    def _explained(self, mistake: Mistake, answers: Answers) -> Explained:
-        """How far a mistake explains what is wrong."""
+    def _explained(self, mistake: Mistake, answers: Answers, hopes: bool) -> Explained:
+        """How far a mistake explains what is wrong; nothing as soon as it can't be most of it.
+
+        With `hopes`, all of a test in which it draws random numbers: draws are compared later.
+        """
         known, whole = self._known, Explained()
-        for test in known.tests(mistake.question):
-            own, right = known.answered(mistake, test), known.right(mistake.question, test)
-            answer = answers.answered(test)
-            if not len(answer.calls) == len(own.calls) == len(right.calls):
+        right = {
+            test: known.right(mistake.question, test) for test in known.tests(mistake.question)
+        }
+        wrong = {test: wrong_values(answers.answered(test), right[test]) for test in right}
+        left = sum(wrong.values())
+        for test in sorted(right, key=lambda test: -wrong[test]):
+            own, answer = known.answered(mistake, test), answers.answered(test)
+            if not len(answer.calls) == len(own.calls) == len(right[test].calls):
                 return Explained()
-            found = explained(answer, own, right)
-            if found.against and self._fits(mistake, test, answers, True):
-                found = Explained(wrong_values(answer, right))
-            whole += found
+            found = explained(answer, own, right[test])
+            if found.against and (
+                known.draws_in(mistake, test) if hopes else self._fits(mistake, test, answers, True)
+            ):
+                found = Explained(wrong[test])
+            whole, left = whole + found, left - wrong[test]
+            if not (whole + Explained(left)).is_most:
+                return Explained()
         return whole
 
     def _equals(self, mistake: Mistake, test: str, answers: Answers, edges: bool) -> bool:

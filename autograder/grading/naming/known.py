@@ -177,6 +177,10 @@ class KnownMistakes:
         own, random = self._asked(mistake, test, 0)
         return mistake.by_chance and (random or own.kind == answer.kind)
 
+    def draws_in(self, mistake: Mistake, test: str) -> bool:
+        """Whether a mistake draws random numbers of its own in a test."""
+        return mistake.by_chance and self._asked(mistake, test, 0)[1]
+
     def is_by_chance(self, mistake: Mistake, test: str) -> bool:
         """Whether chance is part of what a mistake answers in a test."""
         first, random = self._asked(mistake, test, 0)
