@@ -66,12 +66,14 @@ class Call:
     def has_equal_numbers(self, other: Call) -> bool:
         """Whether the same came in another dtype, within what rounding may change in either."""
         one, another = (_DTYPE.sub("", call.form) for call in (self, other))
-        return (self.operation, self.raised, one) == (
-            *(other.operation, other.raised, another),
-        ) and all(
-            abs(own - its) <= max(bounds)
-            for own, its, *bounds in zip(
-                self.figures, other.figures, self.bounds, other.bounds, strict=True
+        return (
+            (self.operation, self.raised, one) == (other.operation, other.raised, another)
+            and len(self.figures) == len(other.figures)  # what is not finite has more of them
+            and all(
+                abs(own - its) <= max(bounds)
+                for own, its, *bounds in zip(
+                    self.figures, other.figures, self.bounds, other.bounds, strict=True
+                )
             )
         )
 

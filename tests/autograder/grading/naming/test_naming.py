@@ -79,6 +79,8 @@ def test_another_dtype_hides_no_mistake_and_is_none_by_itself() -> None:
     right, mistake = answered([Event("call", X.double())]), answered([Event("call", X * 2)])
     twice = answered([Event("call", X.double() * 2)])
     assert explained(mistake, twice, right) == Explained(1, 0, 0)
+    infinite = answered([Event("call", X.double() * torch.inf)])
+    assert explained(mistake, infinite, right) == Explained(0, 0, 1)
     half = answered([Event("call", X.half())])
     assert explained(answered([Event("call", X)]), half, right) == Explained(0, 0, 1)
 
