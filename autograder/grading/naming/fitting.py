@@ -93,16 +93,20 @@ class Fitting:
         return [m for m, alike in zip(fitting, calls, strict=True) if 0 < alike == max(calls)]
 
     def _alike_calls(self, mistake: Mistake, tests: Sequence[str], answers: Answers) -> int:
-        """In how many calls a mistake answers alike; 0 where no wrong value says that it does."""
+        """In how many calls a mistake answers alike; 0 where that is not most of them.
+
+        And where no wrong value says that it does.
+        """
         known = self._known
         pairs = {test: (known.answered(mistake, test), answers.answered(test)) for test in tests}
-        if any(
+        if not any(
             known.is_by_chance(mistake, test)
             or own.shares_a_mistake_with(answer, known.right(mistake.question, test))
             for test, (own, answer) in pairs.items()
         ):
-            return sum(own.alike_calls(answer) for own, answer in pairs.values())
-        return 0
+            return 0
+        alike = sum(own.alike_calls(answer) for own, answer in pairs.values())
+        return alike if 2 * alike > sum(len(own.calls) for own, _ in pairs.values()) else 0
 
     def most(
         self,
