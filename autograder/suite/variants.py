@@ -58,10 +58,7 @@ def alternative(question: str, *, is_usual: bool = False) -> Callable[[T], T]:
 
 
 def combination(question: str, *mistakes: str) -> Callable[[T], T]:
-    """Marks an implementation with several known mistakes at once, which has no name of its own.
-
-    Where all but one of them raise errors only, that one may be told.
-    """
+    """Marks an implementation with several mistakes at once: one of these names may be told."""
 
     def mark(implementation: T) -> T:
         name, both = implementation.__name__, " + ".join(mistakes)

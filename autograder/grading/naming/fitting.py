@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Protocol
 
 from .answered import Answered
@@ -13,10 +14,10 @@ from .known import KnownMistakes, Mistake
 from .pairs import evidence, likely_pairs, wrong_calls
 from .parameters import mistake_of
 
-#: tests, the shortest ones, that say which pairs are likely; mistakes whose draws are compared
-_SHORT, _LIKELY = 6, 8
+#: requests whose answers say which pairs are likely; mistakes whose draws are compared
+_REQUESTS, _LIKELY = 40, 8
 #: of a mistake that does not explain every value
-_NOTE = " Something else is wrong as well."
+_NOTE = " It fits most of your results, not all."
 #: how often a stochastic misconception is asked the same: a kind of answer that it
 #: gives with probability q is met before with 1 - (1 - q)^n
 _DRAWS = 8
@@ -137,17 +138,22 @@ class Fitting:
     def _pairs(self, question: str, members: Sequence[Mistake], answers: Answers) -> list[Mistake]:
         """Two members that explain all together; short tests say which are likely."""
         known, tests = self._known, self._known.tests(question)
-        requests = known.probe(question).requests
-        wrong = [
-            test
-            for test in tests
-            if wrong_values(answers.answered(test), known.right(question, test))
-        ]
-        short = sorted(wrong, key=lambda test: len(requests[test]))[:_SHORT]
+        short = self._short(question, answers)
         came, right = self._all(short, question, answers)
         found = {m: evidence([known.answered(m, t) for t in short], came, right) for m in members}
         pairs = likely_pairs(found, wrong_calls(came, right))
         return [pair for pair in pairs if all(self._equals(pair, t, answers, False) for t in tests)]
+
+    def _short(self, question: str, answers: Answers) -> list[str]:
+        """Wrong tests that many mistakes can be asked: the shortest, up to so many requests."""
+        known, requests = self._known, self._known.probe(question).requests
+        wrong = [
+            test
+            for test in sorted(requests, key=lambda test: len(requests[test]))
+            if wrong_values(answers.answered(test), known.right(question, test))
+        ]
+        ends = accumulate(len(requests[test]) for test in wrong)
+        return [test for test, end in zip(wrong, ends, strict=True) if end <= _REQUESTS]
 
     def _all(
         self, tests: Sequence[str], question: str, answers: Answers

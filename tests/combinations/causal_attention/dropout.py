@@ -227,7 +227,11 @@ def values_dropped(weights, values, p, training=True):
     return weights @ F.dropout(values, p, training)
 
 
-@intended("dropout_attention_weights", "rows made to sum to one afterwards")
+@intended(
+    "dropout_attention_weights",
+    "rows made to sum to one afterwards",
+    "rows_are_made_to_sum_to_one_again_after_dropout",
+)
 def rows_made_one(weights, values, p, training=True):
     kept = F.dropout(weights, p, training)
     return kept / kept.sum(-1, keepdim=True).clamp(min=1e-9) @ values

@@ -255,7 +255,7 @@ ADD_AND_NORM = Traits(
     "add_and_norm",
     [Tensor("... D", wide), Tensor("... D", wide), Tensor("D"), Tensor("D")],
     dtype=torch.float64,
-    smallest={"D": 2},
+    smallest={"D": 4},  # of fewer numbers some tokens hardly vary, as the draw falls
     factors=(32, 32, 1, 32),
     own={"float64": "test_every_token_of_a_batch_is_normalised_alone"},
     without={"errors": "none is promised", "chance": "nothing is random"},

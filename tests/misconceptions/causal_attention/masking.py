@@ -221,7 +221,7 @@ def softmax_of_masked_weights(weights):
 @misconception(
     "mask_and_renormalize",
     confuses="future with past: the lower triangle is taken away",
-    hint="Print the mask: what does row 0 keep?",
+    hint="Print your result: what does row 0 keep?",
 )
 def past_taken_away(weights):
     rest = weights.triu()

@@ -637,7 +637,7 @@ class assertion_error(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="a size that does not divide with one that is cut: columns are lost",
+    confuses="a size that does not divide with one that does: nothing is refused",
     hint="Build it with 6 columns and 4 heads. What should happen?",
 )
 class heads_that_do_not_divide(_Cross):

@@ -442,7 +442,7 @@ class always_a_bias(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="fewer heads of keys with fewer heads in use: the layers are as wide as before",
+    confuses="fewer heads of keys with as many as of queries: the layers are as wide as before",
     hint="How many columns do num_kv_heads heads of the head size have?",
 )
 class keys_as_wide_as_queries(_Grouped):

@@ -273,8 +273,8 @@ def neighbours_in_halves_out(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="a turn with a shear: the minus of the first line is forgotten",
-    hint="A turn keeps the length of every pair. Turn (1, 1) by 90 degrees: what is the length?",
+    confuses="a turn with another change of the pair: the minus of the first line is forgotten",
+    hint="A turn keeps the length of every pair. Turn (1, 1) by 45 degrees: what is the length?",
 )
 def minus_forgotten(x, angles):
     first, second = halves(x)

@@ -159,7 +159,7 @@ class root_rounded_down(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="self-attention with causal self-attention: there is no mask",
+    confuses="self-attention with causal self-attention: nothing is masked",
     hint="Print the attention weights of the first token. How many may be above zero?",
 )
 class no_mask(_Layers):

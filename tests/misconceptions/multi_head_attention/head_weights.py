@@ -216,8 +216,8 @@ def future_hidden(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="the last dimension with dimension 1: softmax runs over the queries",
-    hint="`dim=1` was the keys as long as there was no head dimension. And now?",
+    confuses="queries with keys: softmax runs over the queries",
+    hint="Counted from the end, which dimension of the scores holds the keys?",
 )
 def softmax_over_dimension_1(inputs, W_query, W_key, W_value):
     q, k, v = _qkv(inputs, W_query, W_key, W_value)

@@ -412,7 +412,7 @@ def divided_by_root_of_length(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="a mask that is made with one that is used: every token sees the whole sentence",
+    confuses="causal attention with attention: every token sees the whole sentence",
     hint="Print the attention weights of the first token. How many of them may be above zero?",
 )
 def mask_without_effect(queries, keys, values):
@@ -501,7 +501,7 @@ def softmax_over_queries(queries, keys, values):
 @misconception(
     "causal_head_attention",
     confuses="the last dimension with dimension 1: softmax runs over the heads",
-    hint="`dim=1` was the keys as long as there was no batch and no head dimension. And now?",
+    hint="Counted from the end, which dimension of the scores holds the keys?",
 )
 def softmax_over_heads(queries, keys, values):
     scores = _scores(queries, keys).masked_fill(_future(queries.shape[-2]), -1e9)

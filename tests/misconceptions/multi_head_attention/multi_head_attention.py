@@ -199,7 +199,7 @@ class keys_score_queries(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="a mask that is made with one that is used: every token sees the whole sentence",
+    confuses="causal attention with attention: every token sees the whole sentence",
     hint="Print the attention weights of the first token. How many of them may be above zero?",
 )
 class mask_without_effect(_Layers):
@@ -322,7 +322,7 @@ class mask_of_the_first_call(_Layers):
 @misconception(
     "MultiHeadAttention",
     confuses="the last dimension with dimension 1: softmax runs over the heads",
-    hint="`dim=1` was the keys as long as there was no head dimension. And now?",
+    hint="Counted from the end, which dimension of the scores holds the keys?",
 )
 class softmax_over_heads(_Layers):
     def hide(self, scores):

@@ -49,7 +49,7 @@ def different_words_only(sentence):
 @misconception(
     "build_vocabulary",
     confuses="the first and the last place of a repeated word in the sorted list",
-    hint="`index` stops at the first match. Which of several places is asked for?",
+    hint="A word that occurs twice has two places. Which of them is asked for?",
 )
 def first_place_in_sorted_order(sentence):
     words = sorted(_split(sentence))

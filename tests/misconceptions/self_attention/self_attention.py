@@ -672,8 +672,8 @@ class LayersOfQueryAndKeyExchanged(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="the layers of keys and values: one layer makes both",
-    hint="Read your lines as pairs: which name stands left, which layer right?",
+    confuses="keys and values: what is mixed comes from the layer of the keys",
+    hint="Which of your lines makes the values, and which tensor do the weights mix?",
 )
 class KeyLayerForValues(_Linears):
     def forward(self, x):

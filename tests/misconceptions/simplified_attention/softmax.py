@@ -529,7 +529,7 @@ def largest_size_taken_off(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="subtracting with dividing: the weights become flatter",
+    confuses="subtracting with dividing: the scores no longer differ by what they did",
     hint="Which change of all scores leaves the weights as they are: a shift, or a scale?",
 )
 def divided_by_the_maximum(scores, dim=-1):
