@@ -23,13 +23,7 @@ from ...suite.local import LocalImplementation
 from ...suite.variants import Variant, variants_in
 from ..judging.suites import SuiteRunner
 from .answered import Answered
-from .families import (
-    Member,
-    hint_of_words,
-    is_of_arguments,
-    members,
-    members_of_another,
-)
+from .families import Member, hint_of_words, is_of_arguments, members, members_of_another
 from .families.changes import Change
 from .fingerprint import CODE, Fingerprint
 from .probe import Probe, silence
@@ -70,10 +64,12 @@ class Mistake:
         both = self.change and other.change and self.change.with_(other.change)
         if not both:
             return None
+        second = "the same in another place" if self.words == other.words else other.words
+        told = min(self, other, key=lambda mistake: mistake.rank)
         return replace(
-            self,
+            told,
             key=f"{self.key} + {other.key}",
-            hint=hint_of_words(f"{self.words}; and {other.words}"),
+            hint=hint_of_words(f"{self.words}; and {second}"),
             answer=both.answer,
             rank=max(self.rank, other.rank),
             change=both,

@@ -129,7 +129,7 @@ def rows_of_weights_alone(weights, values, p, training=True):
     return weights * F.dropout(torch.ones_like(weights[..., :1]), p, training)
 
 
-@intended("dropout", "p is the rate that is kept")
+@intended("dropout", "p is the rate that is kept", "p_keeps")
 def p_is_kept(x, p, training=True):
     if not 0 <= p <= 1:
         raise ValueError("p")
@@ -147,7 +147,7 @@ def not_scaled(x, p, training=True):
     return x * (torch.rand_like(x) >= p)
 
 
-@intended("dropout", "kept entries divided by p", "divided_by_p")
+@intended("dropout", "kept entries divided by p", "divided_by_p", "one_step_is_left_out")
 def divided_by_p(x, p, training=True):
     if not 0 <= p <= 1:
         raise ValueError("p")

@@ -10,7 +10,9 @@ def real_tokens_in_columns(lengths, num_keys):
     return torch.arange(num_keys)[:, None] < lengths
 
 
-@combination("masked_attention", "attends_where_forbidden", "not_scaled")
+@combination(
+    "masked_attention", "attends_where_forbidden", "not_scaled", "the_mask_is_the_other_way_round"
+)
 def unscaled_where_forbidden(queries, keys, values, mask):
     scores = (queries @ keys.transpose(-2, -1)).masked_fill(~mask, -torch.inf)
     return torch.softmax(scores, -1) @ values

@@ -14,7 +14,12 @@ def unscaled_in_turns(queries, keys, values):
     return torch.softmax(scores, -1) @ values.repeat(1, group, 1, 1)
 
 
-@combination("grouped_query_attention", "no_check_of_the_groups", "softmax_over_queries")
+@combination(
+    "grouped_query_attention",
+    "no_check_of_the_groups",
+    "softmax_over_queries",
+    "softmax_runs_along_another_dimension_than_the_one_asked_for",
+)
 def unchecked_softmax_over_queries(queries, keys, values):
     group = queries.shape[1] // keys.shape[1]
     keys, values = keys.repeat_interleave(group, 1), values.repeat_interleave(group, 1)

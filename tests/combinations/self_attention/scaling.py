@@ -7,7 +7,12 @@ import torch
 from autograder.suite import combination, intended
 
 
-@combination("attention_weights", "not_scaled", "softmax_over_queries")
+@combination(
+    "attention_weights",
+    "not_scaled",
+    "softmax_over_queries",
+    "softmax_runs_along_another_dimension_than_the_one_asked_for",
+)
 def not_scaled_over_queries(queries, keys):
     return torch.softmax(queries @ keys.mT, dim=-2)
 

@@ -43,7 +43,11 @@ class input_added(_Layers):
         return x + self.linear2(torch.relu(self.linear1(x)))
 
 
-@intended("FeedForward", "layers under other names")
+@intended(
+    "FeedForward",
+    "layers under other names",
+    "the_trained_parameters_have_other_names_than_the_question",
+)
 class other_names(nn.Module):
     def __init__(self, d_model, hidden_dim):
         super().__init__()
