@@ -36,6 +36,16 @@ def never_drops(x, p, training=True):
 
 @misconception(
     "dropout",
+    confuses="training with everything else: nothing is dropped, whatever p is",
+    hint="Call it with ones and p = 0.5, once without the third argument. What do you see?",
+)
+def off_by_default(x, p, training=False):
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x * (torch.rand_like(x) >= p) / (1 - p)
+
+
+@misconception(
+    "dropout",
     confuses="dropping with dropping and scaling: the mean of the result shrinks",
     hint="Take the mean of dropout of many ones. What should it be?",
 )
