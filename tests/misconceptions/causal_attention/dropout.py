@@ -548,8 +548,8 @@ def rows_renormalized(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="weights with scores: softmax is applied to what was kept",
-    hint="These are weights already. What does softmax make of a dropped one?",
+    confuses="weights with scores: softmax is applied to weights that are given",
+    hint="Which step came before this one? Does a softmax of weights keep the weights?",
 )
 def softmax_again(weights, values, p, training=True):
     return torch.softmax(F.dropout(weights, p, training), dim=-1) @ values
