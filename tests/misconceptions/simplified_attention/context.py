@@ -52,7 +52,7 @@ def mean_of_weighted_values(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="a weighted mean with a plain one: the weights are never used",
+    confuses="a weighted mean with a plain one: the weights have no effect",
     hint="Change the weights. Does your result change?",
 )
 def weights_unused(weights, values):
@@ -89,8 +89,8 @@ def largest_weight_only(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="adding to a result with replacing it: only the last token is left",
-    hint="What does the variable hold after the second turn of your loop?",
+    confuses="all tokens with the last one: nothing but its weighted value comes back",
+    hint="Which tokens have a part in your result? If you loop: does each turn add, or replace?",
 )
 def last_value_only(weights, values):
     for weight, value in zip(weights, values):
@@ -100,8 +100,8 @@ def last_value_only(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="the end of a loop with its first turn: it returns too early",
-    hint="How often does your loop run? Look where the `return` stands.",
+    confuses="all tokens with the first one: nothing but its weighted value comes back",
+    hint="Which tokens have a part in your result? If you loop: where does the `return` stand?",
 )
 def returned_in_the_first_turn(weights, values):
     for weight, value in zip(weights, values):
@@ -110,8 +110,8 @@ def returned_in_the_first_turn(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="the end of a range: the last token is not mixed in",
-    hint="Which is the last index of a row, and does your loop reach it?",
+    confuses="the number of tokens with one less: the last token is not mixed in",
+    hint="Which is the last row of the values, and does your code reach it?",
 )
 def last_value_left_out(weights, values):
     return weights[:-1] @ values[:-1]
@@ -119,7 +119,7 @@ def last_value_left_out(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="the start of a sum: it starts with the first value, which then comes twice",
+    confuses="an empty sum with the first value: it is added once more, with a weight of one",
     hint="What should the sum be before anything is added?",
 )
 def sum_starts_with_the_first_value(weights, values):
@@ -176,7 +176,7 @@ def weights_without_sign(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="the default dtype with the dtype of the values",
+    confuses="float32 with the dtype of the values: the result is always float32",
     hint="What is the dtype of your result when the values are float64?",
 )
 def float32_context(weights, values):
@@ -197,7 +197,7 @@ def mixed_in_float32(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="the weights as constants: numbers are taken out of them",
+    confuses="the weights as constants: no gradient flows to them",
     hint="Does the gradient of your result reach the weights?",
 )
 def weights_as_numbers(weights, values):
@@ -253,7 +253,7 @@ def values_turned(weights, values):
 @misconception(
     "context_vectors",
     confuses="matrix product and product entry by entry, which runs when all sizes are equal",
-    hint="What does `*` do with two matrices of the same shape?",
+    hint="Is an entry of your result a sum over the tokens, or one product?",
 )
 def entry_by_entry(weights, values):
     return weights * values
@@ -349,7 +349,7 @@ def weights_of_the_first_item(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="heads: every head of an item mixes its first head's values",
+    confuses="one head with all heads: every head of an item mixes its first head's values",
     hint="Set all values of one head to zero. Which contexts become zero?",
 )
 def values_of_the_first_head(weights, values):
@@ -370,7 +370,7 @@ def batch_added_up(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="one pattern for three dimensions with a pattern for any number of them",
+    confuses="batches with inputs of any number of dimensions: only three dimensions work",
     hint="Try a plain matrix, and then a batch with heads.",
 )
 def needs_a_batch(weights, values):
@@ -417,7 +417,7 @@ def dimension_added(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="the default dtype with the dtype of the values",
+    confuses="float32 with the dtype of the values: the result is always float32",
     hint="What is the dtype of your result when the values are float64?",
 )
 def float32_contexts(weights, values):
@@ -446,7 +446,7 @@ def weights_detached(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="the values as constants: `.data` leaves their history behind",
+    confuses="the values as constants: no gradient flows to them",
     hint="Does the gradient of your result reach the values?",
 )
 def values_detached(weights, values):
@@ -650,8 +650,9 @@ def best_match_only(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="swapping two dimensions with reversing all of them",
-    hint="What does `.T` do to a tensor with three dimensions?",
+    confuses="the last two dimensions with all of them: of a batch, the first dimension is turned "
+    "as well",
+    hint="For a batch, print the shape of what the inputs are multiplied with.",
 )
 def dimensions_reversed(inputs):
     return _attention(inputs @ inputs.permute(*range(inputs.dim() - 1, -1, -1)), inputs)
@@ -707,7 +708,7 @@ def gradient_of_values_only(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="numbers and tensors: no gradient is recorded",
+    confuses="a tensor with its numbers: no gradient flows back through the result",
     hint="Does your result have a `grad_fn` when the inputs require a gradient?",
 )
 def no_gradient(inputs):
@@ -717,7 +718,7 @@ def no_gradient(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="the default dtype with the dtype of the inputs",
+    confuses="float32 with the dtype of the inputs: the result is always float32",
     hint="What is the dtype of your result when the inputs are float64?",
 )
 def result_of_float32(inputs):

@@ -34,7 +34,7 @@ def products_not_summed(inputs, query):
 
 @misconception(
     "query_scores",
-    confuses="sum and mean: the score is divided by the vector length",
+    confuses="sum and mean: the score is divided by the number of entries",
     hint="Does a dot product get smaller when a vector gets a new entry of zero?",
 )
 def mean_of_products(inputs, query):
@@ -88,8 +88,8 @@ def sign_lost(inputs, query):
 
 @misconception(
     "query_scores",
-    confuses="the number of tokens and the length of a vector as the loop's end",
-    hint="How often should the loop run: once per row, or once per entry of the query?",
+    confuses="the number of tokens with the length of a vector: only as many tokens get a score",
+    hint="How many scores are needed: one per row of the inputs, or one per entry of the query?",
 )
 def loop_over_the_vector_length(inputs, query):
     scores = torch.zeros(inputs.shape[0], dtype=inputs.dtype)
@@ -100,8 +100,8 @@ def loop_over_the_vector_length(inputs, query):
 
 @misconception(
     "query_scores",
-    confuses="the end of a range: the last token gets no score",
-    hint="Which is the last index of a row, and does your loop reach it?",
+    confuses="the number of tokens with one less: the last token gets no score",
+    hint="Which is the last row of the inputs, and does your code reach it?",
 )
 def last_token_left_out(inputs, query):
     scores = torch.zeros(inputs.shape[0], dtype=inputs.dtype)
@@ -112,8 +112,9 @@ def last_token_left_out(inputs, query):
 
 @misconception(
     "query_scores",
-    confuses="the running total of a loop and the score of one row",
-    hint="Where should the sum start again at zero: before the loop over tokens, or inside it?",
+    confuses="the score of one row with a running total: each score holds those before it as well",
+    hint="Should a score depend on earlier tokens? If you sum in a loop: where does it start at "
+    "zero?",
 )
 def total_never_reset(inputs, query):
     return torch.cumsum(inputs @ query, dim=0)
@@ -151,7 +152,7 @@ def squeezed(inputs, query):
 
 @misconception(
     "query_scores",
-    confuses="numbers and tensors: results leave torch and come back without a gradient",
+    confuses="a tensor with its numbers: no gradient flows back through the result",
     hint="Does your result have a `grad_fn` when the inputs require a gradient?",
 )
 def gradient_cut_by_item(inputs, query):
@@ -169,7 +170,7 @@ def inputs_detached(inputs, query):
 
 @misconception(
     "query_scores",
-    confuses="the default dtype with the dtype of the inputs",
+    confuses="float32 with the dtype of the inputs: the result is always float32",
     hint="What is the dtype of your result when the inputs are float64?",
 )
 def float32_buffer(inputs, query):
@@ -332,8 +333,9 @@ def last_of_four_dimensions_swapped(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="swapping two dimensions with reversing all of them",
-    hint="What does `.T` do to a tensor with three dimensions?",
+    confuses="the last two dimensions with all of them: of a batch, the first dimension is turned "
+    "as well",
+    hint="For a batch of keys, print the shape of what the queries are multiplied with.",
 )
 def all_dimensions_reversed(queries, keys):
     return queries @ keys.permute(*range(keys.dim() - 1, -1, -1))
@@ -372,7 +374,7 @@ def batch_flattened(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="heads: every head of an item gets the scores of its first head",
+    confuses="one head with all heads: every head of an item gets the scores of its first head",
     hint="Set all entries of one head to zero. Which scores become zero?",
 )
 def scores_of_the_first_head(queries, keys):
@@ -384,7 +386,7 @@ def scores_of_the_first_head(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="one pattern for three dimensions with a pattern for any number of them",
+    confuses="batches with inputs of any number of dimensions: only three dimensions work",
     hint="Try a plain matrix, and then a batch with heads.",
 )
 def batches_only(queries, keys):
@@ -393,8 +395,8 @@ def batches_only(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="a matrix and a batch of matrices: the loop runs over the first dimension only",
-    hint="In a batch, what does `for row in queries` walk over?",
+    confuses="a matrix and a batch of matrices: only two dimensions work",
+    hint="Try a batch of two sentences.",
 )
 def loops_for_one_sequence(queries, keys):
     scores = torch.empty(len(queries), len(keys), dtype=queries.dtype)
@@ -407,7 +409,8 @@ def loops_for_one_sequence(queries, keys):
 @misconception(
     "attention_scores",
     confuses="swapping dimensions with giving numbers a new shape: rows of keys are torn apart",
-    hint="Take keys of shape (2, 3) and print them after your reshape. Is a key still together?",
+    hint="Take keys of shape (2, 3), print what you multiply the queries with. Is a key still "
+    "together?",
 )
 def reshaped_not_transposed(queries, keys):
     return queries @ keys.reshape(*keys.shape[:-2], keys.shape[-1], keys.shape[-2])
@@ -444,7 +447,7 @@ def as_many_keys_as_queries(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="numbers and tensors: results leave torch and come back without a gradient",
+    confuses="a tensor with its numbers: no gradient flows back through the result",
     hint="Does your result have a `grad_fn` when the queries require a gradient?",
 )
 def gradient_cut(queries, keys):
@@ -462,7 +465,7 @@ def keys_detached(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="the default dtype with the dtype of the inputs",
+    confuses="float32 with the dtype of the inputs: the result is always float32",
     hint="What is the dtype of your result when the inputs are float64?",
 )
 def float32_table(queries, keys):
@@ -484,7 +487,7 @@ def table_computed_in_float32(queries, keys):
 @misconception(
     "attention_scores",
     confuses="a new tensor and the caller's: the dimensions of the keys are swapped for good",
-    hint="Print the shape of the keys before and after the call.",
+    hint="Print the keys before and after the call.",
 )
 def keys_turned_in_place(queries, keys):
     return queries @ keys.transpose_(-2, -1)

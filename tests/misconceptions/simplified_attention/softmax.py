@@ -64,7 +64,7 @@ def unit_length(scores):
 @misconception(
     "normalize_by_sum",
     confuses="the sum with the number of entries",
-    hint="What does your result depend on: how large the scores are, or how many?",
+    hint="Do your rows sum to one? Does what you divide by depend on how large the scores are?",
 )
 def divided_by_the_count(scores):
     return scores / scores.shape[-1]
@@ -138,7 +138,7 @@ def sum_detached(scores):
 
 @misconception(
     "normalize_by_sum",
-    confuses="numbers and tensors: results leave torch and come back without a gradient",
+    confuses="a tensor with its numbers: no gradient flows back through the result",
     hint="Does your result have a `grad_fn` when the scores require a gradient?",
 )
 def shares_without_gradient(scores):
@@ -147,7 +147,7 @@ def shares_without_gradient(scores):
 
 @misconception(
     "normalize_by_sum",
-    confuses="the default dtype with the dtype of the scores",
+    confuses="float32 with the dtype of the scores: the result is always float32",
     hint="What is the dtype of your result when the scores are float64?",
 )
 def shares_in_float32(scores):
@@ -216,7 +216,7 @@ def sum_dimension_lost(scores):
 @misconception(
     "naive_softmax",
     confuses="this step with the one before: no exponential is taken",
-    hint="What does your code give for a negative score? Can an exponential give that?",
+    hint="Give it the scores -1 and 3. Is a weight negative? Can an exponential be?",
 )
 def exponential_forgotten(scores):
     return scores / scores.sum(dim=-1, keepdim=True)
@@ -261,7 +261,7 @@ def shares_before_exponentials(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="the largest exponential with the sum of exponentials",
+    confuses="sum and maximum: the largest weight of every row is one",
     hint="Do your rows sum to one, or is their largest entry one?",
 )
 def largest_exponential_is_one(scores):
@@ -271,7 +271,7 @@ def largest_exponential_is_one(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="another base: powers of two in place of powers of e",
+    confuses="the base: powers of two in place of powers of e",
     hint="Which number is raised to the power of the score in the formula?",
 )
 def powers_of_two(scores):
@@ -338,7 +338,7 @@ def scaled_by_a_root(scores):
 @misconception(
     "naive_softmax",
     confuses="a new tensor and the caller's: the scores become their exponentials",
-    hint="Print the scores before and after the call. What does the `_` at the end of a name mean?",
+    hint="Print the scores before and after the call.",
 )
 def exponentials_in_place(scores):
     scores.exp_()
@@ -357,7 +357,7 @@ def sum_of_exponentials_detached(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="numbers and tensors: no gradient is recorded",
+    confuses="a tensor with its numbers: no gradient flows back through the result",
     hint="Does your result have a `grad_fn` when the scores require a gradient?",
 )
 def exponentials_without_gradient(scores):
@@ -368,7 +368,7 @@ def exponentials_without_gradient(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="the default dtype with the dtype of the scores",
+    confuses="float32 with the dtype of the scores: the result is always float32",
     hint="What is the dtype of your result when the scores are float64?",
 )
 def exponentials_in_float32(scores):
@@ -422,7 +422,7 @@ def overflows_in_float64(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="the argument with the last dimension: `dim` is never used",
+    confuses="the argument with the last dimension: `dim` has no effect",
     hint="Call it with `dim=0`. What sums to one?",
 )
 def dim_ignored(scores, dim=-1):
@@ -596,8 +596,8 @@ def minus_infinity_becomes_zero(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="minus infinity with a number: it is multiplied by zero, which gives no number",
-    hint="What is 0 times minus infinity?",
+    confuses="minus infinity with a number to calculate with: its row is not a number any more",
+    hint="Give it a row with -inf and print every step. Where does nan come up first?",
 )
 def minus_infinity_times_zero(scores, dim=-1):
     keep = torch.isfinite(scores)
@@ -628,7 +628,7 @@ def denominator_made_larger(scores, dim=-1):
 @misconception(
     "softmax",
     confuses="a new tensor and the caller's: the maximum is taken off in place",
-    hint="Print the scores before and after the call. What does `-=` do to a tensor?",
+    hint="Print the scores before and after the call.",
 )
 def maximum_taken_off_in_place(scores, dim=-1):
     scores -= scores.amax(dim=dim, keepdim=True).clone()
@@ -648,7 +648,7 @@ def denominator_detached(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="numbers and tensors: results leave torch and come back without a gradient",
+    confuses="a tensor with its numbers: no gradient flows back through the result",
     hint="Does your result have a `grad_fn` when the scores require a gradient?",
 )
 def result_without_gradient(scores, dim=-1):
@@ -657,7 +657,7 @@ def result_without_gradient(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="the default dtype with the dtype of the scores",
+    confuses="float32 with the dtype of the scores: the result is always float32",
     hint="What is the dtype of your result when the scores are float64?",
 )
 def result_in_float32(scores, dim=-1):
