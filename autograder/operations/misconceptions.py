@@ -153,7 +153,7 @@ def _append(folder: Path, results: Sequence[SubmissionResult]) -> None:
 
 
 def _hint_in(path: Path, question: str, name: str) -> str:
-    from ..grading.naming.known import hint_of
+    from ..grading.naming.mistake import hint_of
     from ..suite.variants import variants_in
 
     variants = variants_in(path)

@@ -7,6 +7,7 @@ fits counts; an error that fits none has a text of its own all the same, never o
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
 from ..errors import (
     AnswerCrashed,
@@ -47,77 +48,123 @@ _ALONE = (
     "stub imports, but no other exercise. Copy what you need into this file"
 )
 
-_TABLE: tuple[tuple[str, str], ...] = (
-    (r"__init__\(\) call|has no attribute '_(modules|parameters|buffers)'", _SUPER),
-    (r"return_types\.(max|min)|'(max|min)' object|not tuple", _MAX),
-    (r"No module named|could not be imported", _ALONE),
+#: of what is raised: a pattern, what it shows, and what to do
+_TABLE: tuple[tuple[str, str, str], ...] = (
+    (
+        r"__init__\(\) call|has no attribute '_(modules|parameters|buffers)'",
+        "`super().__init__()` is missing, or comes too late",
+        _SUPER,
+    ),
+    (
+        r"return_types\.(max|min)|'(max|min)' object|not tuple",
+        "two results are taken for one tensor",
+        _MAX,
+    ),
+    (r"No module named|could not be imported", "a module is imported that is not there", _ALONE),
     (
         r"^(NameError|UnboundLocalError): .*'(?P<name>\w+)'",
+        "a name is used that has no value",
         "`{name}` has no value at that line: is it misspelt, or is it defined under another name?",
     ),
     (
         r"NoneType",
+        "None is used where a value is needed",
         "one of the values is None: a function that you call may have no `return`, or an argument "
         "is not given",
     ),
     (
         r"object has no attribute '(?P<name>\w+)'",
+        "an attribute is used that is not there",
         "there is no `{name}` there: compare the name with the one that `__init__` gives, or with "
         "torch's documentation",
     ),
     (
         r"shapes? cannot be multiplied|batch[12]? tensor|must match the size of tensor b.*matmul|"
         r"inconsistent tensor size|size mismatch|must be a (matrix|3D)|[12]D tensors expected",
+        "the sizes of a matrix product do not fit",
         _PRODUCT,
     ),
     (
         r"must match the (size|existing size)|not broadcastable|expand\(|must match except in",
+        "tensors of different sizes meet",
         _SIZES,
     ),
     (
         r"invalid for input of size|shape .* is invalid",
+        "a new shape holds more or fewer numbers than there are",
         "a new shape must hold just as many numbers as the old one: multiply its sizes and compare",
     ),
     (
         r"view size is not compatible",
+        "`view` is used where memory is in another order",
         "after a transpose memory is not in that order: `reshape` copies where `view` can't",
     ),
     (
         r"Dimension out of range|dimension .* out of|number of dims|too many indices",
+        "a dimension is used that the tensor does not have",
         "the tensor has fewer dimensions than this line counts on: dimensions counted from the "
         "right (-1, -2) fit any number of leading ones",
     ),
     (
         r"out of (bounds|range)",
+        "an index is too large",
         "an index is too large: a size that is built in, or a loop that goes one step too far",
     ),
-    (r"does not require grad|Can't call numpy|requires grad\. Use", _LEFT_TORCH),
+    (
+        r"does not require grad|Can't call numpy|requires grad\. Use",
+        "numbers leave torch, and gradients end there",
+        _LEFT_TORCH,
+    ),
     (
         r"in-?place operation|is being used in an in-place",
+        "an operation in place changes what the gradient needs",
         "an operation in place (`x -= ...`, `x[...] = ...`, a name ending in `_`) changes what the "
         "gradient still needs: work on a new tensor",
     ),
-    (r"same dtype|expected scalar type|expected .* dtype|to have the same|Double.*Float", _DTYPE),
+    (
+        r"same dtype|expected scalar type|expected .* dtype|to have the same|Double.*Float",
+        "tensors of different dtypes meet",
+        _DTYPE,
+    ),
     (
         r"[Oo]nly one element tensors|Boolean value of Tensor|only integer tensors|"
         r"can be converted to (Python|a) scalar",
+        "several numbers are used where Python wants one",
         "here Python wants one number (`if`, `int`, `range`, `math.sqrt`), and a tensor with "
         "several came",
     ),
     (
         r"values to unpack",
+        "more or fewer values come than there are names for them",
         "there are more or fewer values than names on the left of `=`: print the shape, or what "
         "the call returns",
     ),
     (
         r"^ValueError",
+        "a call that is right is refused",
         "if it is your own `raise`, its condition refuses a call that is right: compare it with "
         "the docstring; if not, print the shapes just before the line where it stops",
     ),
-    (r"^RecursionError", "the function calls itself and finds no end: does it call its own name?"),
-    (r"^AssertionError", "an `assert` of your own code does not hold for this call"),
-    (r"^ZeroDivisionError", "a divisor is 0 for this call: which size or number may be 0?"),
-    (r"^KeyError", "a dictionary, or a table of layers, has no entry of that name"),
+    (
+        r"^RecursionError",
+        "the function calls itself without an end",
+        "the function calls itself and finds no end: does it call its own name?",
+    ),
+    (
+        r"^AssertionError",
+        "an `assert` does not hold",
+        "an `assert` of your own code does not hold for this call",
+    ),
+    (
+        r"^ZeroDivisionError",
+        "a divisor is 0",
+        "a divisor is 0 for this call: which size or number may be 0?",
+    ),
+    (
+        r"^KeyError",
+        "an entry is asked for that is not there",
+        "a dictionary, or a table of layers, has no entry of that name",
+    ),
 )
 _FAULTS: tuple[tuple[type[AnswerFault], str], ...] = (
     (AnswerTimeout, "a loop that never ends, or one over every single number of a large tensor"),
@@ -147,11 +194,22 @@ def advice(fault: AnswerFault, question: str, signature: str = "") -> str:
 def _about_error(error: str, question: str, signature: str) -> str:
     if _SIGNATURE.search(error):
         return _about_arguments(error, question, signature)
-    for pattern, text in _TABLE:
-        found = re.search(pattern, error, re.DOTALL)
-        if found:
-            return text.format(**found.groupdict())
+    for found, _, text in _found(error):
+        return text.format(**found.groupdict())
     return _OTHERWISE
+
+
+def kind_of(errors: Iterable[str]) -> str:
+    """What several errors show, in words, where all show the same; empty where they do not."""
+    kinds = {next((words for _, words, _ in _found(error)), "") for error in errors}
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
+def _found(error: str) -> Iterator[tuple[re.Match[str], str, str]]:
+    """The rows of the table that fit an error, the most special one first."""
+    for pattern, words, text in _TABLE:
+        if found := re.search(pattern, error, re.DOTALL):
+            yield found, words, text
 
 
 def _about_arguments(error: str, question: str, signature: str) -> str:

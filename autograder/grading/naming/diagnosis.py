@@ -8,7 +8,7 @@ Where none does, two of these together may, or one that explains most of what is
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ...course import Course
@@ -18,7 +18,8 @@ from ...suite.variants import Variant
 from ..judging.suites import SuiteRunner
 from .answered import Answered, behaviour_of
 from .fitting import Answers, Fitting, Found
-from .known import KnownMistakes, Mistake
+from .known import KnownMistakes
+from .mistake import Mistake
 from .probe import Asked, Replies
 
 #: asks a question's worker all of a batch; None where that ends it
@@ -41,6 +42,18 @@ class _Draw:
     def judged(self, test: str) -> Answered:
         return self.known.judged(self.mistake, test, self.time)
 
+    def errors(self, test: str) -> Sequence[str]:
+        return ()
+
+
+@dataclass(slots=True)
+class _Diagnosed:
+    """What explains an answer: entries of the catalogue, and what else, where that was asked."""
+
+    behaviour: str
+    entries: Sequence[Mistake]
+    others: Found | None = None
+
 
 class Diagnosis:
     """Diagnoses the questions of one exercise; equal answers once."""
@@ -49,7 +62,7 @@ class Diagnosis:
         self._exercise = exercise
         self._known = KnownMistakes(runner, course, exercise)
         self._search = Fitting(self._known)
-        self._diagnosed: dict[tuple[str, bytes], tuple[Found, str]] = {}
+        self._diagnosed: dict[tuple[str, bytes], _Diagnosed] = {}
 
     @property
     def variants(self) -> tuple[Variant, ...]:
@@ -70,13 +83,16 @@ class Diagnosis:
         asked = Asked(probe, replies)
         key = result.question, asked.digest
         if key not in self._diagnosed:
-            with self._known.table(result.question):
-                found = self._explaining(result.question, asked)
             tests = {test: asked.answered(test) for test in probe.requests}
-            self._diagnosed[key] = found, behaviour_of(tests)
-        found, behaviour = self._diagnosed[key]
-        name, hint = self._name(found, text)
-        return replace(result, misconception=name, hint=hint, behaviour=behaviour)
+            entries = self._entries(result.question, asked)
+            self._diagnosed[key] = _Diagnosed(behaviour_of(tests), entries)
+        known = self._diagnosed[key]
+        found = Found([m for m in known.entries if m.is_spoken_of_in(text)])
+        if not found.catalogue:
+            known.others = known.others or self._others(result.question, asked, known.entries)
+            found = known.others
+        name, hint = self._name(found)
+        return replace(result, misconception=name, hint=hint, behaviour=known.behaviour)
 
     def alike(self, question: str, name: str) -> tuple[tuple[str, ...], bool]:
         """Names of the misconceptions that answer as this one does; whether all share a hint."""
@@ -87,9 +103,10 @@ class Diagnosis:
 
     def named(self, variant: Variant, draw: int = 0) -> str | None:
         """The name that this misconception gets, as its `draw`-th draw."""
-        with self._known.table(variant.question):
-            own = _Draw(self._known, self._mistake(variant.question, variant.name), draw)
-            return self._name(self._explaining(variant.question, own))[0]
+        own = _Draw(self._known, self._mistake(variant.question, variant.name), draw)
+        entries = self._entries(variant.question, own)
+        found = Found(entries) if entries else self._others(variant.question, own, entries)
+        return self._name(found)[0]
 
     def by_chance(self, variant: Variant) -> bool:
         """Whether a misconception draws random numbers when it answers."""
@@ -101,28 +118,42 @@ class Diagnosis:
     def _mistake(self, question: str, name: str) -> Mistake:
         return next(m for m in self._known.catalogue(question) if m.name == name)
 
-    def _name(self, found: Found, text: str | None = None) -> tuple[str | None, str | None]:
+    def _name(self, found: Found) -> tuple[str | None, str | None]:
         """Name and hint: of one entry of the catalogue, else of one family."""
-        spoken_of = [m for m in found.catalogue if text is None or m.is_spoken_of_in(text)]
         rank = min((m.rank for m in found.members), default=0)
-        mistakes = spoken_of or [m for m in found.members if m.rank == rank]
+        mistakes = found.catalogue or [m for m in found.members if m.rank == rank]
         names, hints = {mistake.name for mistake in mistakes}, {m.hint for m in mistakes}
         name = f"{self._exercise.name}.{names.pop()}" if len(names) == 1 else None
         return name, f"{hints.pop()}{found.note}" if len(hints) == 1 else None
 
-    def _explaining(self, question: str, answers: Answers) -> Found:
-        """The mistakes that explain answers; families where the catalogue may have none."""
-        known, catalogue = self._known, self._known.catalogue(question)
+    def _entries(self, question: str, answers: Answers) -> Sequence[Mistake]:
+        """The entries of the catalogue that explain answers."""
+        with self._known.table(question):
+            found = self._search.fitting(question, self._known.catalogue(question), answers)
+            if not self._is_hardly_wrong(question, answers):
+                return found
+            return [m for m in found if self._search.fails_alike(m, answers)]
+
+    def _others(self, question: str, answers: Answers, entries: Sequence[Mistake]) -> Found:
+        """What else explains answers: families, what is most of it, what they show by themselves.
+
+        It is looked for where no entry is told: code has to have the words that an entry speaks of.
+        """
+        known, search = self._known, self._search
         pairs = [(answers.answered(t), known.right(question, t)) for t in known.tests(question)]
-        found = self._search.fitting(question, catalogue, answers)
-        if all(answer.equals(right) for answer, right in pairs):
-            return Found([m for m in found if self._search.fails_alike(m, answers)])
-        wrong = (answer.has_another_value_than(right) for answer, right in pairs)
-        if not all(mistake.code for mistake in found):
-            return Found(found)
-        if not any(wrong):
-            return Found(found, [] if found else self._search.of_sizes(question, answers))
-        members = self._search.fitting(question, known.family_members(question), answers)
-        if found or members:
-            return Found(found, members)
-        return self._search.most(question, catalogue, known.family_members(question), answers)
+        with known.table(question):
+            if self._is_hardly_wrong(question, answers):
+                return Found([])
+            if any(answer.has_another_value_than(right) for answer, right in pairs):
+                members = search.fitting(question, known.family_members(question), answers)
+                return Found([], members) if entries or members else search.most(question, answers)
+            found = search.of_sizes(question, answers) or search.by_itself(question, answers)
+            return Found([], [] if entries else found)
+
+    def _is_hardly_wrong(self, question: str, answers: Answers) -> bool:
+        """Whether the probe finds nothing wrong: tests do, by what they look at besides."""
+        known = self._known
+        return all(
+            answers.answered(test).equals(known.right(question, test))
+            for test in known.tests(question)
+        )

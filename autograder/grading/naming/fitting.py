@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Protocol
 
+from ...suite.raised import kind_of
 from .answered import Answered
 from .explained import Explained, explained, wrong_values
 from .families import OF_SIZES, is_plain, is_small
-from .known import KnownMistakes, Mistake
+from .known import KnownMistakes
+from .mistake import Mistake, shown
 from .pairs import evidence, likely_pairs, wrong_calls
-from .parameters import mistake_of
+from .parameters import of_parameters
+from .where import Case, where_right
 
 #: requests whose answers say which pairs are likely; mistakes whose draws are compared
 _REQUESTS, _LIKELY = 40, 8
@@ -33,6 +36,9 @@ class Answers(Protocol):
 
     def judged(self, test: str) -> Answered:
         """The same with what the test says, and shares."""
+
+    def errors(self, test: str) -> Sequence[str]:
+        """What each request of a test raised, if that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,31 +115,44 @@ class Fitting:
         alike = sum(own.alike_calls(answer) for own, answer in pairs.values())
         return alike if 2 * alike > sum(len(own.calls) for own, _ in pairs.values()) else 0
 
-    def most(
-        self,
-        question: str,
-        catalogue: Sequence[Mistake],
-        members: Sequence[Mistake],
-        answers: Answers,
-    ) -> Found:
+    def most(self, question: str, answers: Answers) -> Found:
         """Two mistakes that explain all together, else those that explain the most."""
-        plain = [member for member in members if is_plain(member.rank)]
+        catalogue = self._known.catalogue(question)
+        plain = [m for m in self._known.family_members(question) if is_plain(m.rank)]
         pairs = self._pairs(question, plain, answers)
         if pairs:
             return Found([], pairs)
-        by_itself = mistake_of(question, *self._all(self._known.tests(question), question, answers))
-        if by_itself:
-            return Found([], [by_itself])
+        words = of_parameters(*self._all(self._known.tests(question), question, answers))
+        if words:
+            return Found([], [shown(question, words)])
         hopes = {m: self._explained(m, answers, True) for m in (*catalogue, *plain)}
         likely = sorted((m for m in hopes if hopes[m].is_most), key=lambda m: -hopes[m].margin)
         found = {m: self._explained(m, answers, False) for m in likely[:_LIKELY]}
         best = max((e.margin for e in found.values() if e.is_most), default=0)
         most = {m for m, e in found.items() if e.is_most and e.margin == best}
+        if not most:
+            return Found([], self.by_itself(question, answers))
         return Found(
             [m for m in catalogue if m in most],
             [m for m in plain if m in most],
             _NOTE if any(found[m].against for m in most) else "",
         )
+
+    def by_itself(self, question: str, answers: Answers) -> list[Mistake]:
+        """What an answer shows by itself, in words: where it is right; which error it raises."""
+        known = self._known
+        cases: list[Case] = []
+        errors: set[str] = set()
+        calls = known.calls(question)
+        for test, requests in known.probe(question).requests.items():
+            came, right = answers.answered(test).calls, known.right(question, test).calls
+            cases += calls.cases(requests, came, right) if calls else []
+            raised = zip(answers.errors(test), right, strict=False)
+            errors |= {error for error, asked in raised if error and not asked.raised}
+        words = where_right(cases)
+        if not words and all(case.is_right or case.is_raised for case in cases):
+            words = kind_of(errors)
+        return [shown(question, words)] if words else []
 
     def _pairs(self, question: str, members: Sequence[Mistake], answers: Answers) -> list[Mistake]:
         """Two members that explain all together; short tests say which are likely."""

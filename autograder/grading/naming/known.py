@@ -12,7 +12,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from types import FunctionType, MappingProxyType
 from typing import Any
@@ -20,14 +19,16 @@ from typing import Any
 from ...course import Course
 from ...records import Exercise
 from ...suite.local import LocalImplementation
+from ...suite.traits import declarations
 from ...suite.variants import Variant, variants_in
 from ..judging.suites import SuiteRunner
 from .answered import Answered
 from .families import Member, hint_of_words, is_of_arguments, members, members_of_another
-from .families.changes import Change
 from .fingerprint import CODE, Fingerprint
+from .mistake import Mistake, hint_of
 from .probe import Probe, silence
 from .table import Table, cache_folder
+from .where import Calls
 
 #: marks, in a table, what a test says of a mistake
 _JUDGED = " judged"
@@ -36,48 +37,6 @@ _DIGITS = 32
 #: of what can't be executed
 _NOTHING = Answered(())
 _CODE = re.compile(r"`[^`]*?(\w+)[^\w`]*`")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Mistake:
-    """A mistake that can be asked: its name, what a student reads, and what answers.
-
-    One that `has_memory` is asked all tests one after the other, as an answer is, by one function.
-    `code` are the words of code that it speaks of: an answer without them is another mistake. With
-    `by_chance` it may have random numbers of its own. Of those that fit, the lowest rank is told.
-    """
-
-    question: str
-    name: str
-    key: str
-    hint: str
-    answer: Callable[[], Callable[..., Any] | None]
-    code: tuple[str, ...] = ()
-    by_chance: bool = True
-    has_memory: bool = False
-    rank: int = 0
-    words: str = ""
-    change: Change | None = None
-
-    def with_(self, other: Mistake) -> Mistake | None:
-        """Both mistakes at once; None where they can't be made together."""
-        both = self.change and other.change and self.change.with_(other.change)
-        if not both:
-            return None
-        second = "the same in another place" if self.words == other.words else other.words
-        told = min(self, other, key=lambda mistake: mistake.rank)
-        return replace(
-            told,
-            key=f"{self.key} + {other.key}",
-            hint=hint_of_words(f"{self.words}; and {second}"),
-            answer=both.answer,
-            rank=max(self.rank, other.rank),
-            change=both,
-        )
-
-    def is_spoken_of_in(self, text: str) -> bool:
-        """Whether code has one of the words that the mistake speaks of, if it does of any."""
-        return not self.code or any(word in text for word in self.code)
 
 
 class KnownMistakes:
@@ -154,6 +113,14 @@ class KnownMistakes:
         return Probe(self._runner, self._exercise.hidden_suite, question, self.seed)
 
     @cache  # noqa: B019
+    def calls(self, question: str) -> Calls | None:
+        """What a question's suite says of its calls, if it does."""
+        for traits in declarations(self._exercise.hidden_suite):
+            if traits.question == question:
+                return Calls(traits, self._namespace[question])
+        return None
+
+    @cache  # noqa: B019
     def right(self, question: str, test: str) -> Answered:
         """What the solution answers in a test."""
         probe = self.probe(question)
@@ -223,11 +190,6 @@ class KnownMistakes:
     def _namespace(self) -> Mapping[str, Any]:
         own = LocalImplementation.from_file(self._exercise.solution).namespace
         return MappingProxyType(dict(own))
-
-
-def hint_of(variant: Variant) -> str:
-    """What a student reads: what seems to be confused, and a question that leads on."""
-    return f"It looks as if this answer confuses {variant.confuses.rstrip('.')}. {variant.hint}"
 
 
 def _has_memory(answer: Callable[..., Any]) -> bool:

@@ -15,7 +15,7 @@ from operator import itemgetter
 
 from .answered import OF_GRADIENTS, Answered, Call
 from .figures import SUMS
-from .known import Mistake
+from .mistake import Mistake
 
 #: pairs that are asked
 _MOST = 100

@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from ...errors import AnswerFault, AnswerRaised
 from ...sandbox.batch import Batch, RawReply, reply_in
 from ...sandbox.replies import value_of
 from ...submission.bounded import memory_limited
@@ -143,6 +144,10 @@ class Asked:
             self._answered[test] = self._probe.answered(test, self._replies[test])
         return self._answered[test]
 
+    def errors(self, test: str) -> Sequence[str]:
+        """What each request of a test raised, with its class; empty where it did not."""
+        return [_error(reply) for reply in self._replies[test]]
+
     def judged(self, test: str) -> Answered:
         """The same, to be compared with stochastic answers."""
         if test not in self._judged:
@@ -172,6 +177,16 @@ class _Replayed(AskedImplementation):
     def names_used(self, name: str) -> frozenset[str]:
         """Not looked at either."""
         return frozenset()
+
+
+def _error(reply: RawReply) -> str:
+    try:
+        value_of(wire.decode(reply[0], bytearray(reply[1])))
+    except AnswerRaised as error:
+        return str(error)
+    except (AnswerFault, wire.BadFrame):
+        return ""
+    return ""
 
 
 def _not_interrupted(reply: RawReply) -> RawReply:

@@ -19,7 +19,7 @@ def _group(queries, keys):
     return group
 
 
-@alternative("grouped_query_attention")
+@alternative("grouped_query_attention", is_usual=True)
 def group_axis_in_einsum(queries, keys, values):
     queries = queries.unflatten(1, (keys.shape[1], _group(queries, keys)))  # (B, G, H/G, T, d)
     scores = torch.einsum("bghtd,bgsd->bghts", queries, keys) / queries.shape[-1] ** 0.5
@@ -35,7 +35,7 @@ def queries_folded_into_the_tokens(queries, keys, values):
     return (scores.softmax(-1) @ values).reshape(batch, heads, num_tokens, values.shape[-1])
 
 
-@alternative("grouped_query_attention")
+@alternative("grouped_query_attention", is_usual=True)
 def head_by_head(queries, keys, values):
     group = _group(queries, keys)
     results = []
@@ -124,7 +124,7 @@ class torch_function_with_repeated_heads(_Layers):
         return self.out_proj(context.transpose(1, 2).flatten(2))
 
 
-@alternative("GroupedQueryAttention")
+@alternative("GroupedQueryAttention", is_usual=True)
 class einsum_over_groups(_Layers):
     def forward(self, x):
         heads, kv_heads, size = self.sizes

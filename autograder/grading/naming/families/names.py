@@ -12,6 +12,7 @@ from .expressions import Scope
 
 SIZE = "a size is fixed, or taken from another place: it is right for some inputs only"
 _LAYERS = "two layers change places"
+_ONE_LAYER = "one layer does what several should do"
 
 
 def of_whole(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, str]]:
@@ -24,6 +25,7 @@ def of_whole(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, str]]:
         for one, other in combinations(attributes, 2):
             names = {f"self.{one}": f"self.{other}", f"self.{other}": f"self.{one}"}
             yield renamed(node, names), _LAYERS
+        yield from _shared(node)
         sizes = _sizes_in(node)
         tensor = next((arg.arg for arg in node.args.args if arg.arg != "self"), "")
         shape = [f"{tensor}.shape[{dim}]" for dim in (0, 1, 2, -1, -2)]
@@ -33,6 +35,21 @@ def of_whole(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, str]]:
                     yield renamed(node, {size: other}), SIZE
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
         yield from _taken_otherwise(node, node.targets[0].elts)
+
+
+def _shared(function: ast.FunctionDef) -> Iterator[tuple[ast.AST, str]]:
+    """One layer for all that are given the same."""
+    given: dict[str, list[str]] = {}
+    for part in ast.walk(function):
+        if isinstance(part, ast.Call) and len(part.args) == 1:
+            layer = ast.unparse(part.func)
+            given.setdefault(ast.unparse(part.args[0]), []).extend(
+                [layer] if layer.startswith("self.") else []
+            )
+    for layers in given.values():
+        if len(set(layers)) > 2:  # of two one takes the other's place
+            for one in layers:
+                yield renamed(function, dict.fromkeys(layers, one)), _ONE_LAYER
 
 
 def _taken_otherwise(node: ast.Assign, names: list[ast.expr]) -> Iterator[tuple[ast.AST, str]]:

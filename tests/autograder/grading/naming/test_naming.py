@@ -22,7 +22,7 @@ from autograder.grading.naming.events import Event, events_of
 from autograder.grading.naming.explained import Explained, explained
 from autograder.grading.naming.families import Member, members
 from autograder.grading.naming.fingerprint import Fingerprint
-from autograder.grading.naming.parameters import OTHER_LAYERS, OTHER_NAMES, of_other_names
+from autograder.grading.naming.parameters import OTHER_LAYERS, OTHER_NAMES, of_parameters
 from autograder.grading.naming.probe import Replies, replies_of
 from autograder.grading.naming.table import Table
 from autograder.records import QuestionResult
@@ -90,13 +90,15 @@ def _layer(names: Sequence[str], size: int = 3, raised: str = "LookupError: none
     return answered([Event("load_weights", raised=raised), Event("weights", weights)])
 
 
-def test_parameters_of_other_names_are_told_apart_from_other_layers() -> None:
+def test_parameters_of_other_names_are_told_apart_from_other_layers_and_sizes() -> None:
     right = [_layer(["W_query", "W_key"], raised="")]
-    assert of_other_names([_layer(["q", "k"])], right) == OTHER_NAMES
-    assert of_other_names([_layer(["q"], 6)], right) == OTHER_LAYERS
-    assert of_other_names([_layer(["W_query", "W_key"])], right) is None
-    assert of_other_names([_layer(["q", "k"], raised="")], right) is None
-    assert of_other_names([answered([Event("call", X)])], [answered([Event("call", X)])]) is None
+    assert of_parameters([_layer(["q", "k"])], right) == OTHER_NAMES
+    assert of_parameters([_layer(["q"], 6)], right) == OTHER_LAYERS
+    both = "parameters of W_key and W_query have other sizes than the question gives"
+    assert of_parameters([_layer(["W_query", "W_key"], 4)], right) == both
+    assert of_parameters([_layer(["W_query", "W_key"])], right) == ""
+    assert of_parameters([_layer(["q", "k"], raised="")], right) == ""
+    assert of_parameters([answered([Event("call", X)])], [answered([Event("call", X)])]) == ""
 
 
 @pytest.mark.parametrize(

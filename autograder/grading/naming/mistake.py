@@ -1,0 +1,64 @@
+"""A mistake that can be named: what it is called, what a student reads, and what answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...suite.variants import Variant
+from .families import hint_of_words, name_of
+from .families.changes import Change
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mistake:
+    """A mistake that can be asked: its name, what a student reads, and what answers.
+
+    One that `has_memory` is asked all tests one after the other, as an answer is, by one function.
+    `code` are the words of code that it speaks of: an answer without them is another mistake. With
+    `by_chance` it may have random numbers of its own. Of those that fit, the lowest rank is told.
+    """
+
+    question: str
+    name: str
+    key: str
+    hint: str
+    answer: Callable[[], Callable[..., Any] | None]
+    code: tuple[str, ...] = ()
+    by_chance: bool = True
+    has_memory: bool = False
+    rank: int = 0
+    words: str = ""
+    change: Change | None = None
+
+    def with_(self, other: Mistake) -> Mistake | None:
+        """Both mistakes at once; None where they can't be made together."""
+        both = self.change and other.change and self.change.with_(other.change)
+        if not both:
+            return None
+        second = "the same in another place" if self.words == other.words else other.words
+        told = min(self, other, key=lambda mistake: mistake.rank)
+        return replace(
+            told,
+            key=f"{self.key} + {other.key}",
+            hint=hint_of_words(f"{self.words}; and {second}"),
+            answer=both.answer,
+            rank=max(self.rank, other.rank),
+            change=both,
+        )
+
+    def is_spoken_of_in(self, text: str) -> bool:
+        """Whether code has one of the words that the mistake speaks of, if it does of any."""
+        return not self.code or any(word in text for word in self.code)
+
+
+def hint_of(variant: Variant) -> str:
+    """What a student reads: what seems to be confused, and a question that leads on."""
+    return f"It looks as if this answer confuses {variant.confuses.rstrip('.')}. {variant.hint}"
+
+
+def shown(question: str, words: str) -> Mistake:
+    """A mistake that an answer shows by itself, in words; there is no code of it."""
+    name = name_of(words)
+    return Mistake(question, name, name, hint_of_words(words), lambda: None)

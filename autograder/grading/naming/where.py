@@ -1,0 +1,208 @@
+"""Where an answer is wrong: what its right calls have in common, and its wrong ones have not.
+
+It is said of the calls themselves, so it is true of any code that answers them so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any
+
+import torch
+
+from ...suite.traits import Ids, Input, Pair, Size, Sizes, Tensor, Traits
+from ...suite.traits.inputs import LEADING, letters_of
+from .answered import OF_GRADIENTS, Call
+from .events import Request
+
+#: calls of as many different sizes say it, right ones and wrong ones
+_RIGHT, _WRONG = 2, 3
+_CALLS = ("call", "forward")
+#: what letters count; of others to be 1 says little
+_COUNTED: Mapping[str, str] = {
+    "B": "sample",
+    "H": "head",
+    "G": "head of keys and values",
+    "R": "query head for each head of keys and values",
+    "T": "token",
+    "S": "key",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One call: its sizes by letter, what else is known of it, and whether the answer is right.
+
+    A call of gradients may be right by chance where values are not.
+    """
+
+    sizes: Mapping[str, int]
+    facts: Mapping[str, bool]
+    is_right: bool
+    is_value: bool
+    is_raised: bool
+
+    @property
+    def key(self) -> object:
+        """Equal for calls that are alike."""
+        return tuple(sorted(self.sizes.items())), tuple(sorted(self.facts.items()))
+
+
+def where_right(cases: Sequence[Case]) -> str:
+    """What holds of the calls that are answered right, and of no other, in words.
+
+    Nothing where several things would do: each would be a guess.
+    """
+    right = {case.key for case in cases if case.is_right}
+    wrong = {case.key for case in cases if not case.is_right and case.is_value}
+    if len(right) < _RIGHT or len(wrong) < _WRONG:
+        return ""
+    found = [
+        words
+        for words, holds in _conditions(cases)
+        if all(
+            case.is_right if held else not (case.is_right and case.is_value)
+            for case, held in zip(cases, holds, strict=True)
+        )
+    ]
+    if len(found) != 1:
+        return ""
+    errors = all(case.is_right or case.is_raised for case in cases)
+    return f"{'it works' if errors else 'it is right'} {found[0]} only"
+
+
+def _conditions(cases: Sequence[Case]) -> Iterator[tuple[str, list[bool]]]:
+    """What may hold of some calls, in words, and of which it does."""
+    for fact in dict.fromkeys(fact for case in cases for fact in case.facts):
+        yield fact, [case.facts.get(fact, False) for case in cases]
+    for x in (x for x in cases[0].sizes if all(x in case.sizes for case in cases)):
+        sizes = [case.sizes[x] for case in cases]
+        yield f"where {x} is even", [size % 2 == 0 for size in sizes]
+        yield f"where {x} is 0", [size == 0 for size in sizes]
+        yield f"where {x} is not 0", [size != 0 for size in sizes]
+        if x in _COUNTED:
+            yield f"with one {_COUNTED[x]}", [size == 1 for size in sizes]
+            yield f"with more than one {_COUNTED[x]}", [size > 1 for size in sizes]
+        for y in (y for y in cases[0].sizes if y != x and all(y in case.sizes for case in cases)):
+            pairs = [(case.sizes[x], case.sizes[y]) for case in cases]
+            if x < y:
+                yield f"where {x} and {y} are equal", [one == other for one, other in pairs]
+                yield f"where {x} and {y} differ", [one != other for one, other in pairs]
+            yield f"where {x} is at most {y}", [one <= other for one, other in pairs]
+            multiple = [other > 0 and one % other == 0 for one, other in pairs]
+            yield f"where {x} is a multiple of {y}", multiple
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """What a question says of its calls: shapes in letters, and what may be left out or set."""
+
+    traits: Traits
+    solution: Any
+
+    def cases(
+        self, requests: Sequence[Request], answer: Sequence[Call], right: Sequence[Call]
+    ) -> Iterator[Case]:
+        """The calls of one test."""
+        built: dict[Any, Sequence[Any]] = {}
+        for request, came, asked in zip(requests, answer, right, strict=True):
+            operation, number, *rest = request
+            if operation == "build":
+                built[number] = rest[1]
+            elif operation in ("copy", "restore"):
+                built[rest[0]] = built.get(number, ())
+            elif operation in (*_CALLS, *OF_GRADIENTS) and not _is_refused(came, asked):
+                sizes, facts = self._told(built.get(number, ()), rest[0])
+                is_value = operation in _CALLS
+                yield Case(sizes, facts, came.equals(asked), is_value, came.is_failing(asked))
+
+    def _told(
+        self, given: Sequence[Any], args: Sequence[Any]
+    ) -> tuple[Mapping[str, int], Mapping[str, bool]]:
+        """Sizes and facts of one call; `given` is what a layer was built with."""
+        pairs = [*_paired(self.traits.build or (), given), *_paired(self.traits.inputs, args)]
+        return _sizes(pairs), {**_facts(pairs), **dict(self._switches(given, args))}
+
+    def _switches(self, given: Sequence[Any], args: Sequence[Any]) -> Iterator[tuple[str, bool]]:
+        """What is left out of a call, and how a layer was built."""
+        is_layer = isinstance(self.solution, type)
+        called = self.solution.forward if is_layer else self.solution
+        for function, values in ((called, args), (self.solution, given if is_layer else ())):
+            parameters = [p for p in signature(function).parameters.values() if p.name != "self"]
+            for at, parameter in enumerate(parameters if values else ()):
+                name, default = parameter.name, parameter.default
+                value = values[at] if at < len(values) else default
+                if default is None:
+                    yield f"where `{name}` is given", value is not None
+                    yield f"where `{name}` is left out", value is None
+                elif isinstance(default, bool):
+                    yield f"with `{name}={default}`", value is default
+                    yield f"with `{name}={not default}`", value is not default
+
+
+def _is_refused(came: Call, asked: Call) -> bool:
+    """Whether an error came that is asked for."""
+    return bool(asked.raised) and came.equals(asked)
+
+
+def _paired(inputs: Sequence[Input], args: Sequence[Any]) -> Iterator[tuple[Input, Any]]:
+    for item, arg in zip(inputs, args, strict=False):
+        if isinstance(item, Pair) and isinstance(arg, tuple | list) and len(arg) == 2:
+            yield from zip((item.first, item.second), arg, strict=True)
+        else:
+            yield item, arg
+
+
+def _facts(pairs: Sequence[tuple[Input, Any]]) -> Mapping[str, bool]:
+    """What holds of the tensors of a call."""
+    tensors = [arg for _, arg in pairs if isinstance(arg, torch.Tensor)]
+    if not tensors:
+        return {}
+    dtypes = {tensor.dtype for tensor in tensors if tensor.is_floating_point()}
+    found = {
+        "for tensors that are contiguous": all(tensor.is_contiguous() for tensor in tensors),
+        "in float32": dtypes == {torch.float32},
+        "in float64": dtypes == {torch.float64},
+        "on the CPU": all(tensor.device.type == "cpu" for tensor in tensors),
+    }
+    leading = [
+        arg.dim() - len(item.shape.split()) + 1
+        for item, arg in pairs
+        if isinstance(item, Tensor) and LEADING in item.shape and isinstance(arg, torch.Tensor)
+    ]
+    if leading:
+        found |= {
+            "without a batch": leading[0] == 0,
+            "with a batch": leading[0] > 0,
+            "with at most one leading dimension": leading[0] <= 1,
+            "with exactly one leading dimension": leading[0] == 1,
+        }
+    return found
+
+
+def _sizes(pairs: Sequence[tuple[Input, Any]]) -> dict[str, int]:
+    """What each letter is in one call, as far as its arguments tell."""
+    equations = [found for item, arg in pairs for found in _equations(item, arg)]
+    known: dict[str, int] = {}
+    while True:
+        before = len(known)
+        for text, letters, value in equations:
+            unknown = [x for x in letters if x not in known]
+            if len(unknown) == 1:
+                base, one = (Sizes({**known, unknown[0]: n}).of(text) for n in (0, 1))
+                if one > base:
+                    known[unknown[0]] = (value - base) // (one - base)
+        if len(known) == before:
+            return known
+
+
+def _equations(item: Input, arg: Any) -> Iterator[tuple[str, list[str], int]]:
+    """Texts in letters and what they are: of a tensor one for each dimension."""
+    if isinstance(item, Size) and isinstance(arg, int):
+        yield item.text, item.letters, arg
+    if isinstance(item, Tensor | Ids) and isinstance(arg, torch.Tensor):
+        parts = [part for part in item.shape.split() if part != LEADING]
+        for part, size in zip(reversed(parts), reversed(arg.shape), strict=False):
+            yield part, letters_of(part), size

@@ -1,0 +1,103 @@
+"""What is said of the calls that an answer gets right, where no known mistake explains it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from autograder.grading.naming.answered import answered
+from autograder.grading.naming.events import Event, Request
+from autograder.grading.naming.where import Calls, Case, where_right
+from autograder.suite.traits import Pair, Size, Tensor, Traits
+
+_ATTENTION = Traits("attend", [Tensor("... T d"), Tensor("... S d"), Tensor("... S d_v")])
+_LAYER = Traits(
+    "Layer",
+    [Tensor("B T H*d"), Pair(Tensor("B P H*d"), Tensor("B P H*d"))],
+    build=[Size("H*d"), Size("H")],
+)
+
+
+def _attend(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    return queries @ keys.mT @ values
+
+
+class _Layer:
+    def __init__(self, size: int, heads: int, bias: bool = False) -> None:
+        self.sizes = size, heads, bias
+
+    def forward(self, x: torch.Tensor, past: Any = None) -> torch.Tensor:
+        return x
+
+
+def _cases(
+    traits: Traits, calls: Sequence[Sequence[Any]], is_right: Callable[..., bool]
+) -> list[Case]:
+    """The calls of a function that is right on some of them."""
+    requests: list[Request] = [("call", "attend", args) for args in calls]
+    right = answered([Event("call", torch.ones(1)) for _ in calls]).calls
+    own = answered([Event("call", torch.ones(1) * (2 - is_right(*args))) for args in calls]).calls
+    return list(Calls(traits, _attend).cases(requests, own, right))
+
+
+def _of_sizes(*sizes: tuple[int, int, int]) -> list[list[torch.Tensor]]:
+    """Queries, keys and values of so many queries, keys, and numbers in a value."""
+    return [[torch.ones(2, t, 11), torch.ones(2, s, 11), torch.ones(2, s, v)] for t, s, v in sizes]
+
+
+_SIZES = _of_sizes((3, 5, 2), (5, 3, 2), (4, 4, 7), (2, 2, 3), (6, 3, 4), (1, 6, 2), (4, 7, 3))
+
+
+def test_what_the_right_calls_have_in_common_is_told() -> None:
+    square = _cases(_ATTENTION, _SIZES, lambda q, k, v: q.shape[1] == k.shape[1])
+    assert where_right(square) == "it is right where S and T are equal only"
+    short = _cases(_ATTENTION, _SIZES, lambda q, k, v: k.shape[1] <= q.shape[1])
+    assert where_right(short) == "it is right where S is at most T only"
+
+
+def test_what_is_not_in_all_right_calls_is_not_told() -> None:
+    calls = _of_sizes((4, 4, 2), (3, 3, 2), (3, 5, 2), (2, 5, 4), (2, 6, 3), (5, 5, 5))
+    assert where_right(_cases(_ATTENTION, calls, lambda q, k, v: v.shape[2] == 2)) == ""
+    assert where_right(_cases(_ATTENTION, calls, lambda *args: False)) == ""
+    assert where_right(_cases(_ATTENTION, calls, lambda *args: True)) == ""
+
+
+def test_of_two_things_that_would_do_none_is_told() -> None:
+    calls = _of_sizes((1, 5, 1), (1, 6, 1), (2, 5, 2), (3, 5, 3), (4, 7, 4))
+    assert where_right(_cases(_ATTENTION, calls, lambda q, k, v: q.shape[1] == 1)) == ""
+
+
+def test_memory_order_is_told_of_errors() -> None:
+    tensors = [torch.ones(2, 3 + n, 4) for n in range(3)]
+    turned = [torch.ones(2, 4, 3 + n).mT for n in range(3)]
+    requests: list[Request] = [("call", "f", [tensor]) for tensor in (*tensors, *turned)]
+    right = answered([Event("call", torch.ones(1)) for _ in requests]).calls
+    failing = [Event("call", torch.ones(1)) for _ in tensors]
+    failing += [Event("call", raised="RuntimeError") for _ in turned]
+    calls = Calls(Traits("f", [Tensor("B T d")]), _attend)
+    cases = list(calls.cases(requests, answered(failing).calls, right))
+    assert where_right(cases) == "it works for tensors that are contiguous only"
+
+
+def test_sizes_of_a_layer_come_from_how_it_is_built_and_called() -> None:
+    past = (torch.ones(2, 6, 8), torch.ones(2, 6, 8))
+    requests: list[Request] = [
+        ("build", 0, "Layer", [8, 2]),
+        ("copy", 0, 1),
+        ("forward", 1, [torch.ones(2, 5, 8), past]),
+    ]
+    calls = answered([Event(request[0]) for request in requests]).calls
+    (case,) = Calls(_LAYER, _Layer).cases(requests, calls, calls)
+    assert case.sizes == {"H": 2, "d": 4, "B": 2, "T": 5, "P": 6}
+    assert case.is_right and case.is_value
+    assert case.facts["where `past` is given"] and not case.facts["where `past` is left out"]
+    assert case.facts["with `bias=False`"] and not case.facts["with `bias=True`"]
+
+
+def test_an_error_that_is_asked_for_says_nothing() -> None:
+    raised = answered([Event("call", raised="ValueError")]).calls
+    assert not list(
+        Calls(_ATTENTION, _attend).cases([("call", "attend", _SIZES[0])], raised, raised)
+    )
