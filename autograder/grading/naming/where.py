@@ -20,6 +20,15 @@ from .events import Request
 #: calls of as many different sizes say it, right ones and wrong ones
 _RIGHT, _WRONG = 2, 3
 _CALLS = ("call", "forward")
+#: letters that no docstring has
+_CALLED: Mapping[str, str] = {
+    "R": "H / G",
+    "F": "the hidden size",
+    "c": "the size of the context's tokens",
+    "n": "the size of a block",
+    "p": "half the size of a head",
+    "w": "the window",
+}
 #: what letters count; of others to be 1 says little
 _COUNTED: Mapping[str, str] = {
     "B": "sample",
@@ -78,21 +87,21 @@ def _conditions(cases: Sequence[Case]) -> Iterator[tuple[str, list[bool]]]:
     for fact in dict.fromkeys(fact for case in cases for fact in case.facts):
         yield fact, [case.facts.get(fact, False) for case in cases]
     for x in (x for x in cases[0].sizes if all(x in case.sizes for case in cases)):
-        sizes = [case.sizes[x] for case in cases]
-        yield f"where {x} is even", [size % 2 == 0 for size in sizes]
-        yield f"where {x} is 0", [size == 0 for size in sizes]
-        yield f"where {x} is not 0", [size != 0 for size in sizes]
+        sizes, one = [case.sizes[x] for case in cases], _CALLED.get(x, x)
+        yield f"where {one} is even", [size % 2 == 0 for size in sizes]
+        yield f"where {one} is 0", [size == 0 for size in sizes]
+        yield f"where {one} is not 0", [size != 0 for size in sizes]
         if x in _COUNTED:
             yield f"with one {_COUNTED[x]}", [size == 1 for size in sizes]
             yield f"with more than one {_COUNTED[x]}", [size > 1 for size in sizes]
         for y in (y for y in cases[0].sizes if y != x and all(y in case.sizes for case in cases)):
-            pairs = [(case.sizes[x], case.sizes[y]) for case in cases]
+            pairs, other = [(case.sizes[x], case.sizes[y]) for case in cases], _CALLED.get(y, y)
             if x < y:
-                yield f"where {x} and {y} are equal", [one == other for one, other in pairs]
-                yield f"where {x} and {y} differ", [one != other for one, other in pairs]
-            yield f"where {x} is at most {y}", [one <= other for one, other in pairs]
-            multiple = [other > 0 and one % other == 0 for one, other in pairs]
-            yield f"where {x} is a multiple of {y}", multiple
+                yield f"where {one} and {other} are equal", [a == b for a, b in pairs]
+                yield f"where {one} and {other} differ", [a != b for a, b in pairs]
+            yield f"where {one} is at most {other}", [a <= b for a, b in pairs]
+            multiple = [b > 0 and a % b == 0 for a, b in pairs]
+            yield f"where {one} is a multiple of {other}", multiple
 
 
 @dataclass(frozen=True, slots=True)
