@@ -20,6 +20,7 @@ from .events import Request
 #: calls of as many different sizes say it, right ones and wrong ones
 _RIGHT, _WRONG = 2, 3
 _CALLS = ("call", "forward")
+_ON_CPU = "on the CPU"
 #: letters that no docstring has
 _CALLED: Mapping[str, str] = {
     "R": "H / G",
@@ -44,13 +45,14 @@ _COUNTED: Mapping[str, str] = {
 class Case:
     """One call: its sizes by letter, what else is known of it, and whether the answer is right.
 
-    A call of gradients may be right by chance where values are not.
+    One that tells nothing may be right where others are wrong: of gradients, of numbers that no
+    memory holds, or where every size is 1.
     """
 
     sizes: Mapping[str, int]
     facts: Mapping[str, bool]
     is_right: bool
-    is_value: bool
+    is_telling: bool
     is_raised: bool
 
     @property
@@ -65,14 +67,14 @@ def where_right(cases: Sequence[Case]) -> str:
     Nothing where several things would do: each would be a guess.
     """
     right = {case.key for case in cases if case.is_right}
-    wrong = {case.key for case in cases if not case.is_right and case.is_value}
+    wrong = {case.key for case in cases if not case.is_right}
     if len(right) < _RIGHT or len(wrong) < _WRONG:
         return ""
     found = [
         words
         for words, holds in _conditions(cases)
         if all(
-            case.is_right if held else not (case.is_right and case.is_value)
+            case.is_right if held else not (case.is_right and case.is_telling)
             for case, held in zip(cases, holds, strict=True)
         )
     ]
@@ -124,8 +126,9 @@ class Calls:
                 built[rest[0]] = built.get(number, ())
             elif operation in (*_CALLS, *OF_GRADIENTS) and not _is_refused(came, asked):
                 sizes, facts = self._told(built.get(number, ()), rest[0])
-                is_value = operation in _CALLS
-                yield Case(sizes, facts, came.equals(asked), is_value, came.is_failing(asked))
+                is_telling = operation in _CALLS and facts.get(_ON_CPU, True)
+                is_telling &= any(size > 1 for size in sizes.values())
+                yield Case(sizes, facts, came.equals(asked), is_telling, came.is_failing(asked))
 
     def _told(
         self, given: Sequence[Any], args: Sequence[Any]
@@ -174,7 +177,7 @@ def _facts(pairs: Sequence[tuple[Input, Any]]) -> Mapping[str, bool]:
         "for tensors that are contiguous": all(tensor.is_contiguous() for tensor in tensors),
         "in float32": dtypes == {torch.float32},
         "in float64": dtypes == {torch.float64},
-        "on the CPU": all(tensor.device.type == "cpu" for tensor in tensors),
+        _ON_CPU: all(tensor.device.type == "cpu" for tensor in tensors),
     }
     leading = [
         arg.dim() - len(item.shape.split()) + 1

@@ -91,7 +91,7 @@ def test_sizes_of_a_layer_come_from_how_it_is_built_and_called() -> None:
     calls = answered([Event(request[0]) for request in requests]).calls
     (case,) = Calls(_LAYER, _Layer).cases(requests, calls, calls)
     assert case.sizes == {"H": 2, "d": 4, "B": 2, "T": 5, "P": 6}
-    assert case.is_right and case.is_value
+    assert case.is_right and case.is_telling
     assert case.facts["where `past` is given"] and not case.facts["where `past` is left out"]
     assert case.facts["with `bias=False`"] and not case.facts["with `bias=True`"]
 
