@@ -37,7 +37,6 @@ _COUNTED: Mapping[str, str] = {
     "G": "head of keys and values",
     "R": "query head for each head of keys and values",
     "T": "token",
-    "S": "key",
 }
 
 

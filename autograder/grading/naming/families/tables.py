@@ -125,6 +125,7 @@ ANY_STEP_WORDS = tuple(dict.fromkeys(words for words in _WORDS if words not in (
 OF_OTHER_SIZES: Rows = (("({l}) / ({b}) ** 0.5", SCALE), ("({l}) / ({b})", NO_ROOT))
 OF_SCALE: Rows = (
     ("({l}) / ({b})", NO_ROOT),
+    ("({l}) / (({l}).shape[1] * ({b})) ** 0.5", SCALE),
     ("({l}) * ({b}) ** 0.5", LARGER),
     ("({l}) / int(({b}) ** 0.5)", "the root is cut to a whole number"),
     ("({l}) / round(({b}) ** 0.5)", "the root is rounded to a whole number"),
