@@ -137,7 +137,8 @@ def sorted_without_regard_to_case(sentence):
 @misconception(
     "build_vocabulary",
     confuses="alphabetical order and order by length",
-    hint="What does the `key` of `sorted` compare?",
+    hint="Which of two words comes first for your code: the shorter one, or the one before it in "
+    "a book?",
 )
 def sorted_by_length(sentence):
     return {word: place for place, word in enumerate(sorted(_split(sentence), key=len))}
@@ -243,7 +244,7 @@ def unknown_word_skipped(sentence, vocabulary):
 @misconception(
     "encode",
     confuses="an unknown word and the word with id 0",
-    hint="Which word has the id that `get` gives to an unknown one?",
+    hint="Which word has the id that an unknown one gets in your result?",
 )
 def unknown_word_is_zero(sentence, vocabulary):
     return torch.tensor([vocabulary.get(word, 0) for word in _split(sentence)])
@@ -305,7 +306,7 @@ def unknown_word_not_named(sentence, vocabulary):
 @misconception(
     "encode",
     confuses="integers that index a table and floating point numbers",
-    hint="What dtype does `torch.Tensor(...)` give, and can it index a table?",
+    hint="Print the dtype of your result. Can it index a table?",
 )
 def ids_as_floats(sentence, vocabulary):
     return torch.Tensor([vocabulary[word] for word in _split(sentence)])
@@ -354,7 +355,7 @@ def place_in_the_vocabulary(sentence, vocabulary):
 @misconception(
     "encode",
     confuses="the vocabulary given and a new one made of this sentence",
-    hint="Does your code use its second argument?",
+    hint="Change the ids that the vocabulary holds. Does your result change?",
 )
 def vocabulary_made_anew(sentence, vocabulary):
     own = {word: place for place, word in enumerate(sorted(_split(sentence)))}
@@ -373,7 +374,7 @@ def ids_sorted(sentence, vocabulary):
 @misconception(
     "encode",
     confuses="the order of the sentence and the order of the vocabulary",
-    hint="Over what does the loop run: over words of the sentence, or over known words?",
+    hint="Do two sentences with the same words in another order give the same ids?",
 )
 def order_of_the_vocabulary(sentence, vocabulary):
     words = _split(sentence)
@@ -448,7 +449,8 @@ def batch_of_one(sentence, vocabulary):
 
 @misconception(
     "encode",
-    confuses="one word and no dimension: `squeeze` removes the dimension of size 1",
+    confuses="one word with no dimension: a sentence of one word gives a tensor without a "
+    "dimension",
     hint="Which shape has the result of a sentence with one word?",
 )
 def dimension_squeezed_away(sentence, vocabulary):
@@ -506,8 +508,8 @@ def table_transposed(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="the numbers of the table and the table that is trained",
-    hint="Call backward on the sum of your result. Does `table.grad` get a value?",
+    confuses="the numbers of the table with the table that is trained: no gradient flows to it",
+    hint="Does the gradient of your result reach the table?",
 )
 def detached_table(token_ids, table):
     return table.detach()[token_ids]
@@ -598,7 +600,7 @@ def each_id_once(token_ids, table):
 @misconception(
     "embed",
     confuses="the largest id that occurs with the number of rows",
-    hint="How does `one_hot` know how many classes there are?",
+    hint="How many rows does the table have, and from what does your code take that number?",
 )
 def one_hot_without_the_number_of_rows(token_ids, table):
     return F.one_hot(token_ids).to(table.dtype) @ table
@@ -607,7 +609,7 @@ def one_hot_without_the_number_of_rows(token_ids, table):
 @misconception(
     "embed",
     confuses="float32 and the dtype of the table",
-    hint="Which dtype does `.float()` give, whatever the table has?",
+    hint="Try a float64 table. Which of the tensors that you make has another dtype?",
 )
 def one_hot_in_float32(token_ids, table):
     return F.one_hot(token_ids, len(table)).float() @ table
@@ -652,7 +654,7 @@ def rows_normalised(token_ids, table):
 @misconception(
     "embed",
     confuses="one vector per token and one vector for the sentence",
-    hint="How many rows does the result have for T tokens?",
+    hint="Are the rows of your result different from each other?",
 )
 def mean_of_the_rows(token_ids, table):
     return table[token_ids].mean(dim=0, keepdim=True).expand(len(token_ids), -1)
@@ -669,9 +671,9 @@ def numbers_instead_of_rows(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="picking rows and picking one number of each column: `gather` needs an index per "
-    "number",
-    hint="Which shape does the result of `gather` have?",
+    confuses="a row of the table with one number of it: each id gives its entry of the first "
+    "column",
+    hint="Which shape does your result have, and which one is asked for?",
 )
 def first_column_gathered(token_ids, table):
     return table.gather(0, token_ids[:, None])
@@ -679,7 +681,8 @@ def first_column_gathered(token_ids, table):
 
 @misconception(
     "embed",
-    confuses="one token and no dimension: `squeeze` removes the dimension of size 1",
+    confuses="sizes of one with dimensions that are not needed: one token comes back without its "
+    "dimension",
     hint="Which shape does the result have for a single token?",
 )
 def single_token_squeezed(token_ids, table):

@@ -57,8 +57,8 @@ def values_in_the_middle(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="the weights of queries and keys: one of them is used twice",
-    hint="Read your lines as pairs: which name stands left, which weight right?",
+    confuses="queries and keys: both are made with the queries' weight",
+    hint="Which weight makes the queries in your code, which one the keys, which one the values?",
 )
 def query_weight_for_keys(inputs, W_query, W_key, W_value):
     return inputs @ W_query, inputs @ W_query, inputs @ W_value
@@ -67,7 +67,7 @@ def query_weight_for_keys(inputs, W_query, W_key, W_value):
 @misconception(
     "project_qkv",
     confuses="the weights of keys and values: the values are made with the keys' weights",
-    hint="Read your lines as pairs: which name stands left, which weight right?",
+    hint="Which weight makes the queries in your code, which one the keys, which one the values?",
 )
 def key_weight_for_values(inputs, W_query, W_key, W_value):
     return inputs @ W_query, inputs @ W_key, inputs @ W_key
@@ -76,7 +76,7 @@ def key_weight_for_values(inputs, W_query, W_key, W_value):
 @misconception(
     "project_qkv",
     confuses="one weight for all and a weight for each role",
-    hint="Does your code use all four arguments?",
+    hint="Change the weights of keys and values. Does your result change?",
 )
 def query_weight_for_all(inputs, W_query, W_key, W_value):
     queries = inputs @ W_query
@@ -142,7 +142,7 @@ def queries_only(inputs, W_query, W_key, W_value):
 @misconception(
     "project_qkv",
     confuses="a product of matrices and a product of numbers",
-    hint="What does `*` do with two tensors?",
+    hint="Is a number of your result a sum of products, or one product?",
 )
 def elementwise_product(inputs, W_query, W_key, W_value):
     return inputs * W_query, inputs * W_key, inputs * W_value
@@ -150,8 +150,8 @@ def elementwise_product(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="two dimensions and any number: the formula names three letters",
-    hint="What does your formula say about a single sentence without a batch?",
+    confuses="batches with inputs of any number of dimensions: only three dimensions work",
+    hint="Try a single sentence without a batch, and two dimensions in front.",
 )
 def einsum_for_batches_only(inputs, W_query, W_key, W_value):
     return tuple(torch.einsum("btd,dk->btk", inputs, w) for w in (W_query, W_key, W_value))
@@ -159,8 +159,8 @@ def einsum_for_batches_only(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="two dimensions and any number: `mm` knows matrices only",
-    hint="Which product of torch works with a batch in front?",
+    confuses="one sentence with inputs of any number of dimensions: only two dimensions work",
+    hint="Try a batch of two sentences. Which product works with a batch in front?",
 )
 def matrices_only(inputs, W_query, W_key, W_value):
     return torch.mm(inputs, W_query), torch.mm(inputs, W_key), torch.mm(inputs, W_value)
@@ -207,8 +207,8 @@ def squeezed(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="the weights given and new parameters with the same numbers: no gradient flows",
-    hint="Which tensor is trained: the argument, or the one that your code makes?",
+    confuses="the weights given with their numbers: no gradient flows to them",
+    hint="Does the gradient of your results reach the weights?",
 )
 def parameters_made_of_the_weights(inputs, W_query, W_key, W_value):
     weights = [nn.Parameter(w.detach().clone()) for w in (W_query, W_key, W_value)]
@@ -227,8 +227,8 @@ def random_weights(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
-    confuses="the dtype of the inputs and float32",
-    hint="Which dtype does your result have for float64 inputs?",
+    confuses="the dtype of a result with the precision that it was computed in",
+    hint="Where are digits lost when float64 goes through your code?",
 )
 def computed_in_float32(inputs, W_query, W_key, W_value):
     return tuple((inputs.float() @ w.float()).to(inputs.dtype) for w in (W_query, W_key, W_value))
@@ -289,7 +289,7 @@ def result_not_turned_back(inputs, W_query, W_key, W_value):
 @misconception(
     "project_qkv_left",
     confuses="turning a matrix and giving it another shape",
-    hint="Does `reshape` move numbers to the other side of the diagonal?",
+    hint="Does a new shape move numbers to the other side of the diagonal?",
 )
 def reshaped_instead_of_turned(inputs, W_query, W_key, W_value):
     turned = inputs.transpose(-2, -1)
@@ -301,7 +301,7 @@ def reshaped_instead_of_turned(inputs, W_query, W_key, W_value):
 @misconception(
     "project_qkv_left",
     confuses="transposing the weight and giving it another shape",
-    hint="Compare the first row of `w.reshape(...)` with the first column of `w`.",
+    hint="Compare the first row of what you multiply with and the first column of the weight.",
 )
 def weight_reshaped_instead_of_turned(inputs, W_query, W_key, W_value):
     return tuple(inputs @ w.reshape(w.shape[1], w.shape[0]) for w in (W_query, W_key, W_value))
@@ -318,8 +318,9 @@ def weight_times_rows(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="the last two dimensions and all of them: `.T` turns a batch around as well",
-    hint="Which shape has `inputs.T` for a batch of two sentences?",
+    confuses="the last two dimensions with all of them: of a batch, the first dimension is turned "
+    "as well",
+    hint="For a batch of two sentences, which shape has what the weight is multiplied with?",
 )
 def all_dimensions_turned(inputs, W_query, W_key, W_value):
     dims = tuple(reversed(range(inputs.dim())))
@@ -357,8 +358,8 @@ def left_values_first(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="the weights of queries and keys: one of them is used twice",
-    hint="Read your lines as pairs: which name stands left, which weight right?",
+    confuses="queries and keys: both are made with the keys' weight",
+    hint="Which weight makes the queries in your code, which one the keys, which one the values?",
 )
 def left_key_weight_for_queries(inputs, W_query, W_key, W_value):
     return inputs @ W_key.T, inputs @ W_key.T, inputs @ W_value.T
@@ -404,8 +405,8 @@ def cut_into_equal_parts(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="two dimensions and any number: the formula names three letters",
-    hint="What does your formula say about a single sentence without a batch?",
+    confuses="batches with inputs of any number of dimensions: only three dimensions work",
+    hint="Try a single sentence without a batch, and two dimensions in front.",
 )
 def left_einsum_for_batches_only(inputs, W_query, W_key, W_value):
     return tuple(torch.einsum("btd,kd->btk", inputs, w) for w in (W_query, W_key, W_value))
@@ -413,8 +414,8 @@ def left_einsum_for_batches_only(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="two dimensions and any number: `mm` knows matrices only",
-    hint="Which product of torch works with a batch in front?",
+    confuses="one sentence with inputs of any number of dimensions: only two dimensions work",
+    hint="Try a batch of two sentences. Which product works with a batch in front?",
 )
 def left_matrices_only(inputs, W_query, W_key, W_value):
     return tuple(torch.mm(w, inputs.t()).t() for w in (W_query, W_key, W_value))
@@ -451,8 +452,8 @@ def left_squeezed(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="the weights given and a layer that copies them: no gradient flows",
-    hint="Which tensor is trained: the argument, or the one inside the layer?",
+    confuses="the weights given with their numbers: no gradient flows to them",
+    hint="Does the gradient of your results reach the weights?",
 )
 def layers_with_copied_weights(inputs, W_query, W_key, W_value):
     results = []
@@ -479,7 +480,7 @@ def layers_with_a_bias(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="the dtype of the inputs and float32",
+    confuses="float32 with the dtype of the inputs: the results are always float32",
     hint="Which dtype does your result have for float64 inputs?",
 )
 def left_result_in_float32(inputs, W_query, W_key, W_value):
@@ -489,7 +490,7 @@ def left_result_in_float32(inputs, W_query, W_key, W_value):
 @misconception(
     "project_qkv_left",
     confuses="a transposed view and transposing the caller's tensor in place",
-    hint="What does a name that ends in `_` do to the tensor?",
+    hint="Print the weights before and after the call.",
 )
 def weights_turned_in_place(inputs, W_query, W_key, W_value):
     return inputs @ W_query.t_(), inputs @ W_key.t_(), inputs @ W_value.t_()

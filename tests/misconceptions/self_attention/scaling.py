@@ -66,8 +66,8 @@ def root_rounded(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="`d_k ** 1/2` and `d_k ** (1/2)`: half of d_k and its root agree for 4 only",
-    hint="What does Python compute first, `**` or `/`?",
+    confuses="the square root of d_k with half of it: they agree for 4 only",
+    hint="By which number do you divide for d_k = 9? Python takes a power before a division.",
 )
 def divided_by_half(scores, d_k):
     return scores / (d_k / 2)
@@ -75,8 +75,8 @@ def divided_by_half(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="an exponent of one half and `1/2` without brackets: two divisions arise",
-    hint="Read your line from left to right: which operators have equal rank?",
+    confuses="the square root of d_k with twice d_k",
+    hint="By which number do you divide for d_k = 9? Python divides from left to right.",
 )
 def exponent_without_brackets(scores, d_k):
     return scores / d_k**1 / 2
@@ -85,7 +85,7 @@ def exponent_without_brackets(scores, d_k):
 @misconception(
     "scale_scores",
     confuses="division and division with a whole result",
-    hint="What does `//` do to 2.7?",
+    hint="Are all your results whole numbers? Should they be?",
 )
 def whole_division(scores, d_k):
     return scores // d_k**0.5
@@ -94,7 +94,7 @@ def whole_division(scores, d_k):
 @misconception(
     "scale_scores",
     confuses="the size of a key and the number of keys",
-    hint="Which of its two arguments does your code not use?",
+    hint="Change d_k. Does your result change?",
 )
 def divided_by_the_root_of_the_number_of_keys(scores, d_k):
     return scores / scores.shape[-1] ** 0.5
@@ -103,7 +103,7 @@ def divided_by_the_root_of_the_number_of_keys(scores, d_k):
 @misconception(
     "scale_scores",
     confuses="the size of a key and the number of queries",
-    hint="Which of its two arguments does your code not use?",
+    hint="Change d_k. Does your result change?",
 )
 def divided_by_the_root_of_the_number_of_queries(scores, d_k):
     return scores / scores.shape[-2] ** 0.5
@@ -130,7 +130,7 @@ def softmax_taken_too(scores, d_k):
 @misconception(
     "scale_scores",
     confuses="the natural logarithm and the square root",
-    hint="Which function gives 4 for 16?",
+    hint="Which function gives 3 for 9? What does yours give?",
 )
 def divided_by_the_logarithm(scores, d_k):
     return scores / math.log(d_k + 1)
@@ -147,7 +147,7 @@ def divided_by_the_square(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="one division and two: the root is applied twice",
+    confuses="one root with two: the root of the root is taken",
     hint="By what are the scores divided in the end?",
 )
 def fourth_root(scores, d_k):
@@ -157,7 +157,7 @@ def fourth_root(scores, d_k):
 @misconception(
     "scale_scores",
     confuses="d_k with one size that the code was written for",
-    hint="Does your code use its second argument?",
+    hint="Change d_k. Does your result change?",
 )
 def written_for_size_64(scores, d_k):
     return scores / 8
@@ -203,7 +203,7 @@ def divided_in_place(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="the dtype of the scores and float32",
+    confuses="float32 with the dtype of the scores: the result is always float32",
     hint="Which dtype does your result have for float64 scores?",
 )
 def always_float32(scores, d_k):
@@ -212,7 +212,7 @@ def always_float32(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="the dtype of the scores and float64, which a tensor with one entry brings in",
+    confuses="float64 with the dtype of the scores: the result is always float64",
     hint="Which dtype does your result have for float32 scores?",
 )
 def always_float64(scores, d_k):
@@ -439,7 +439,7 @@ def mirrored(queries, keys):
 @misconception(
     "attention_weights",
     confuses="queries and keys: the queries score themselves",
-    hint="Does your code use both arguments?",
+    hint="Change the keys. Does your result change?",
 )
 def queries_score_themselves(queries, keys):
     return _weights(queries, queries)
@@ -447,8 +447,9 @@ def queries_score_themselves(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="the last two dimensions and all of them: `.T` turns a batch around as well",
-    hint="Which shape has `keys.T` for a batch of two sentences?",
+    confuses="the last two dimensions with all of them: of a batch, the first dimension is turned "
+    "as well",
+    hint="For a batch of two sentences, which shape has what the queries are multiplied with?",
 )
 def all_dimensions_of_the_keys_turned(queries, keys):
     turned = keys.permute(tuple(reversed(range(keys.dim()))))
@@ -468,7 +469,7 @@ def dimensions_one_and_two_turned(queries, keys):
 @misconception(
     "attention_weights",
     confuses="turning a matrix and giving it another shape",
-    hint="Does `reshape` move numbers to the other side of the diagonal?",
+    hint="Does a new shape move numbers to the other side of the diagonal?",
 )
 def keys_reshaped(queries, keys):
     turned = keys.reshape(*keys.shape[:-2], keys.shape[-1], keys.shape[-2])
@@ -536,7 +537,7 @@ def weights_detached(queries, keys):
 @misconception(
     "attention_weights",
     confuses="the dtype of the inputs and float32: precision is lost on the way",
-    hint="Do you convert your inputs, and why?",
+    hint="Where are digits lost when float64 goes through your code?",
 )
 def weights_through_float32(queries, keys):
     return _weights(queries.float(), keys.float()).to(queries.dtype)
@@ -553,7 +554,7 @@ def weights_rounded(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="stable and unstable ways to the softmax: scores are cut off to keep them small",
+    confuses="scores with scores that are cut off: below and above a bound, all count the same",
     hint="What becomes of two large scores that differ?",
 )
 def scores_clamped(queries, keys):
@@ -571,8 +572,8 @@ def elementwise_scores(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="any number of dimensions and two: `.T` of matrices",
-    hint="Does your code run for a batch?",
+    confuses="one sentence with inputs of any number of dimensions: only two dimensions work",
+    hint="Try a batch of two sentences. Which product works with a batch in front?",
 )
 def matrices_only(queries, keys):
     return torch.softmax(torch.mm(queries, keys.t()) / keys.shape[-1] ** 0.5, dim=-1)
@@ -580,7 +581,7 @@ def matrices_only(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="large scores and small distances: near vectors get small weights",
+    confuses="high and low scores: keys that fit well get small weights",
     hint="Which of two keys gets more weight, the one that fits better or worse?",
 )
 def sign_turned(queries, keys):
@@ -691,8 +692,8 @@ def context_without_softmax(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="weights and context vectors: the values are not used",
-    hint="Which of its three arguments does your code not use?",
+    confuses="weights and context vectors: no values are mixed",
+    hint="Change the values. Does your result change?",
 )
 def weights_returned(queries, keys, values):
     return _weights(queries, keys)
@@ -796,8 +797,9 @@ def best_value_only(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="the last two dimensions and all of them: `.T` turns a batch around as well",
-    hint="Which shape has `keys.T` for a batch of two sentences?",
+    confuses="the last two dimensions with all of them: of a batch, the first dimension is turned "
+    "as well",
+    hint="For a batch of two sentences, which shape has what the queries are multiplied with?",
 )
 def context_with_all_dimensions_turned(queries, keys, values):
     turned = keys.permute(tuple(reversed(range(keys.dim()))))
@@ -816,7 +818,7 @@ def context_with_dimensions_one_and_two_turned(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="batches of sentences and any number of dimensions: `bmm` wants exactly three",
+    confuses="batches with inputs of any number of dimensions: only three dimensions work",
     hint="How many dimensions has a single sentence?",
 )
 def batches_only(queries, keys, values):
@@ -865,7 +867,7 @@ def gradient_through_values_only(queries, keys, values):
 @misconception(
     "scaled_dot_product_attention",
     confuses="the dtype of the inputs and float32: precision is lost on the way",
-    hint="Do you convert your inputs, and why?",
+    hint="Where are digits lost when float64 goes through your code?",
 )
 def context_through_float32(queries, keys, values):
     weights = _weights(queries.float(), keys.float())

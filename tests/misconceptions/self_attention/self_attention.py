@@ -49,7 +49,7 @@ class _Linears(nn.Module):
 @misconception(
     "SelfAttentionV1",
     confuses="weights of an example that are not trained with weights of a layer that is",
-    hint="What does `requires_grad=False` say to the optimizer?",
+    hint="Print `requires_grad` of your weights. What does it say to the optimizer?",
 )
 class WeightsNotTrained(nn.Module):
     def __init__(self, d_in, d_out):
@@ -150,8 +150,8 @@ class BiasAdded(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="the roles of queries and keys: their weights are exchanged",
-    hint="Read your lines as pairs: which name stands left, which weight right?",
+    confuses="who looks at whom: keys score queries",
+    hint="Row t of the scores belongs to the token that looks. Is it made with W_query?",
 )
 class QueryAndKeyExchanged(_Parameters):
     def forward(self, x):
@@ -160,8 +160,8 @@ class QueryAndKeyExchanged(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="the weights of keys and values: one pair of weights makes both",
-    hint="Read your lines as pairs: which name stands left, which weight right?",
+    confuses="keys and values: what is mixed is made with the weight of the keys",
+    hint="Which of your lines makes the values, and which tensor do the weights mix?",
 )
 class KeysAsValues(_Parameters):
     def forward(self, x):
@@ -261,8 +261,9 @@ class ScaledByRoundedRoot(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="two dimensions and any number: `.T` turns a batch around as well",
-    hint="Which shape has `keys.T` for a batch of two sentences?",
+    confuses="the last two dimensions with all of them: of a batch, the first dimension is turned "
+    "as well",
+    hint="For a batch of two sentences, which shape has what the queries are multiplied with?",
 )
 class AllDimensionsTurned(_Parameters):
     def forward(self, x):
@@ -381,7 +382,7 @@ class AttentionWeightsDetached(_Parameters):
 @misconception(
     "SelfAttentionV1",
     confuses="training and inference: no gradient is recorded",
-    hint="What does `torch.no_grad()` switch off?",
+    hint="Does your result have a `grad_fn` in train mode?",
 )
 class NothingRecorded(_Parameters):
     def forward(self, x):
@@ -402,7 +403,7 @@ class Squeezed(_Parameters):
 @misconception(
     "SelfAttentionV1",
     confuses="each sentence and the first one: all tokens meet the keys of sentence 0",
-    hint="Change the second sentence only: does your first result change, does your second?",
+    hint="Change the first sentence only: does the result of the second one change?",
 )
 class KeysOfTheFirstSentence(_Parameters):
     def forward(self, x):
@@ -441,7 +442,7 @@ class KeysOfEarlierCallsKept(_Parameters):
 @misconception(
     "SelfAttentionV1",
     confuses="the dtype of the layer and float32: precision is lost on the way",
-    hint="Do you convert your input, and why?",
+    hint="Where are digits lost when float64 goes through your code?",
 )
 class ThroughFloat32(_Parameters):
     def forward(self, x):
@@ -479,8 +480,8 @@ class DropoutInTrainMode(_Parameters):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="the default of `nn.Linear` and the default of this class: a bias is always there",
-    hint="What does `nn.Linear` add if you do not say otherwise?",
+    confuses="a bias that is asked for with one that is always there",
+    hint="Build it without `qkv_bias`. Has `W_query` a bias?",
 )
 class BiasAlways(_Linears):
     def __init__(self, d_in, d_out, qkv_bias=False):
@@ -541,8 +542,8 @@ class SizesExchanged(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="attributes of a module with items of a plain list",
-    hint="Does a module find layers inside a Python list?",
+    confuses="layers that the module knows with layers that it does not find",
+    hint="What does `list(layer.parameters())` show? A module looks into no list and no dict.",
 )
 class LayersInAList(nn.Module):
     def __init__(self, d_in, d_out, qkv_bias=False):
@@ -602,7 +603,7 @@ class OutputLayerApplied(_Linears):
 @misconception(
     "SelfAttentionV2",
     confuses="weights from training and a fixed start: the layers are frozen",
-    hint="What does `requires_grad_(False)` say to the optimizer?",
+    hint="Print `requires_grad` of the weights of your layers. What does it say to the optimizer?",
 )
 class LayersFrozen(_Linears):
     def __init__(self, d_in, d_out, qkv_bias=False):
@@ -662,8 +663,8 @@ class ActivationAdded(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="the roles of queries and keys: their layers are exchanged",
-    hint="Read your lines as pairs: which name stands left, which layer right?",
+    confuses="who looks at whom: keys score queries",
+    hint="Row t of the scores belongs to the token that looks. Is it made with W_query?",
 )
 class LayersOfQueryAndKeyExchanged(_Linears):
     def forward(self, x):
@@ -752,8 +753,9 @@ class RootRoundedDown(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="two dimensions and any number: `.T` turns a batch around as well",
-    hint="Which shape has `keys.T` for a batch of two sentences?",
+    confuses="the last two dimensions with all of them: of a batch, the first dimension is turned "
+    "as well",
+    hint="For a batch of two sentences, which shape has what the queries are multiplied with?",
 )
 class EveryDimensionTurned(_Linears):
     def forward(self, x):
@@ -764,7 +766,7 @@ class EveryDimensionTurned(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="batches of sentences and any number of dimensions: `bmm` wants exactly three",
+    confuses="batches with inputs of any number of dimensions: only three dimensions work",
     hint="How many dimensions has a single sentence?",
 )
 class BatchesOnly(_Linears):
@@ -888,7 +890,7 @@ class BatchAsOneSentence(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="the dtype of the layer and float32",
+    confuses="float32 with the dtype of the layer: the result is always float32",
     hint="Which dtype does your result have after `layer.double()`?",
 )
 class AlwaysFloat32(_Linears):
@@ -923,7 +925,7 @@ class InputCentredInPlace(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="one word-to-word score and one per pair: query t meets key t only",
+    confuses="one score for each pair with one for each token: query t meets key t only",
     hint="How many pairs of two tokens are there?",
 )
 class OwnKeyOnly(_Linears):
@@ -935,8 +937,8 @@ class OwnKeyOnly(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="training and inference: forward is decorated so that no gradient is recorded",
-    hint="What does `torch.no_grad()` switch off?",
+    confuses="training and inference: no gradient is recorded",
+    hint="Does your result have a `grad_fn` in train mode?",
 )
 class ForwardWithoutGradient(_Linears):
     @torch.no_grad()
