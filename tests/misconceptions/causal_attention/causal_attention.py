@@ -91,8 +91,8 @@ class past_masked(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="what True says in the mask: here it marks what is allowed, which is then masked",
-    hint="Does True in your mask mean look, or do not look?",
+    confuses="what may be seen with what is masked: a token sees later ones alone",
+    hint="Does your code mask what a token may see, or what it may not see?",
 )
 class allowed_masked(_Right):
     def make_mask(self, size):
@@ -215,8 +215,8 @@ class mask_is_trained(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the CPU with every device: the mask stays there when the module moves",
-    hint="Which tensors does `module.to(device)` move? Where does `torch.ones` make its tensor?",
+    confuses="the CPU with every device: the mask is there, wherever the module is",
+    hint="Which tensors does `module.to(device)` move? On which device is a tensor that you make?",
 )
 class mask_is_plain_attribute(_Right):
     def make_mask(self, size):
@@ -258,7 +258,7 @@ class too_long_is_cut(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="a mask that grows with a limit: any length is taken",
+    confuses="a length with a limit and one without: any length is taken",
     hint="Call it with more tokens than context_length: what should happen?",
 )
 class any_length(_Right):
@@ -307,7 +307,7 @@ class batch_checked(_Right):
 @misconception(
     "CausalAttention",
     confuses="scores with scaled scores: the division is left out",
-    hint="Which step stands between the mask and softmax?",
+    hint="By what are scores divided before softmax?",
 )
 class not_scaled(_Right):
     def scaled(self, scores, keys):
@@ -388,8 +388,8 @@ class roles_swapped(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="keys with values: W_key makes both",
-    hint="Which layers does your forward call?",
+    confuses="keys with values: what is mixed is made by W_key",
+    hint="Which of your lines makes the values, and which tensor do the weights mix?",
 )
 class keys_as_values(_Right):
     def attend(self, queries, keys, values):
@@ -420,7 +420,7 @@ class weights_returned(_Right):
 @misconception(
     "CausalAttention",
     confuses="tokens with items of the batch: the first two dimensions are swapped",
-    hint="Which two dimensions of the keys must change places?",
+    hint="Change the second sequence of x only: does the result of the first one change?",
 )
 class first_dimensions_swapped(_Right):
     def weights(self, queries, keys):
@@ -436,7 +436,7 @@ class first_dimensions_swapped(_Right):
 @misconception(
     "CausalAttention",
     confuses="each item of a batch with the first: all queries meet its keys",
-    hint="Change the second sequence of x only: how does its result change?",
+    hint="Change the first sequence of x only: does the result of the second one change?",
 )
 class keys_of_the_first_item(_Right):
     def weights(self, queries, keys):
@@ -485,7 +485,7 @@ class remembers_earlier_keys(_Right):
 @misconception(
     "CausalAttention",
     confuses="an option with a rule: the projections always have a bias",
-    hint="Which argument of the class does your code not use?",
+    hint="Build it with qkv_bias=False. Has W_query a bias?",
 )
 class always_biased(_Right):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
@@ -495,7 +495,7 @@ class always_biased(_Right):
 @misconception(
     "CausalAttention",
     confuses="an option with a rule: the projections never have a bias",
-    hint="Which argument of the class does your code not use?",
+    hint="Build it with qkv_bias=True. Has W_query a bias?",
 )
 class never_biased(_Right):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
@@ -540,7 +540,7 @@ class one_layer_for_all(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="a list of layers with layers of the module: they are not registered",
+    confuses="layers that the module knows with layers that it does not find: none is registered",
     hint="Print `list(module.named_parameters())`.",
 )
 class layers_in_a_list(nn.Module):
@@ -574,7 +574,7 @@ class layers_made_in_forward(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the names of the layers: W_q in place of W_query",
+    confuses="the names that the layers should have with other names",
     hint="Compare the names of your attributes with the docstring, letter by letter.",
 )
 class short_names(nn.Module):
@@ -598,7 +598,7 @@ class short_names(nn.Module):
 
 @misconception(
     "CausalAttention",
-    confuses="an attribute with a step: the dropout layer is never used and nothing replaces it",
+    confuses="an attribute with a step: nothing is dropped in training",
     hint="In train mode with dropout 0.5, are two calls alike?",
 )
 class dropout_not_used(_Right):
@@ -608,7 +608,7 @@ class dropout_not_used(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="training with always: the function drops in evaluation, too",
+    confuses="training with always: weights are dropped in evaluation, too",
     hint="Switch the module to eval mode and call it twice. Do you get the same?",
 )
 class drops_in_evaluation(_Right):
@@ -715,7 +715,7 @@ class same_pattern_in_every_call(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="dropping with dropping and scaling",
+    confuses="dropping with dropping and scaling: what is kept isn't made larger",
     hint="What becomes of the mean of many calls?",
 )
 class kept_not_scaled(_Right):
@@ -740,7 +740,7 @@ class p_keeps(_Right):
 @misconception(
     "CausalAttention",
     confuses="any probability with one half",
-    hint="Which argument of the class does your code not use?",
+    hint="With dropout 0.1, how many weights of 1000 are left?",
 )
 class always_one_half(_Right):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):

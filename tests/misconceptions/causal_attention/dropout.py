@@ -26,7 +26,7 @@ def _plain(x, p, training):
 
 @misconception(
     "dropout",
-    confuses="training with everything else: nothing is ever dropped",
+    confuses="training with evaluation: nothing is ever dropped",
     hint="Call it twice with ones and p = 0.5: what do you see?",
 )
 def never_drops(x, p, training=True):
@@ -36,7 +36,7 @@ def never_drops(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="training with everything else: nothing is dropped, whatever p is",
+    confuses="training with evaluation: without the third argument nothing is dropped",
     hint="Call it with ones and p = 0.5, once without the third argument. What do you see?",
 )
 def off_by_default(x, p, training=False):
@@ -86,7 +86,7 @@ def kept_where_to_drop(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="p as the probability to keep, as the first paper had it",
+    confuses="the probability to drop with the probability to keep, as the first paper had p",
     hint="With p = 0.1, how many of 1000 ones become zero?",
 )
 def p_keeps(x, p, training=True):
@@ -154,7 +154,7 @@ def all_or_nothing(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="repeatable with right: a seed makes all calls alike",
+    confuses="repeatable with right: every call drops the same entries",
     hint="Call it twice in a row: are the zeros in the same places?",
 )
 def seed_set_inside(x, p, training=True):
@@ -167,7 +167,7 @@ def seed_set_inside(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="one pattern for each shape with one for each call",
+    confuses="one draw with a draw for each call: the same shape always loses the same entries",
     hint="Call it twice in a row: are the zeros in the same places?",
 )
 def pattern_kept(x, p, training=True, patterns={}):
@@ -254,8 +254,8 @@ def scaled_in_both_modes(x, p, training=True):
 
 @misconception(
     "dropout",
-    confuses="zero divided by zero with zero",
-    hint="Call it with p = 1: what is 0 / 0?",
+    confuses="the scale at p = 1 with any other: the result is not a number there",
+    hint="Call it with p = 1. What is 1 / (1 - p) there?",
 )
 def not_a_number_at_one(x, p, training=True):
     _checked(p)
@@ -390,7 +390,7 @@ def always_doubled(x, p, training=True):
 @misconception(
     "dropout",
     confuses="random numbers between 0 and 1 with normal ones",
-    hint="How often is a number from `randn` below 0.5? And one from `rand`?",
+    hint="How often is a normal number below 0.5? And one drawn evenly between 0 and 1?",
 )
 def normal_numbers(x, p, training=True):
     plain = _plain(x, p, training)
@@ -492,8 +492,8 @@ def dropped_are_cut_out(x, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="training with everything else: no weight is ever dropped",
-    hint="Where does p enter?",
+    confuses="training with evaluation: no weight is ever dropped",
+    hint="Change p. Does the result ever change?",
 )
 def no_dropout(weights, values, p, training=True):
     return weights @ values
@@ -528,7 +528,7 @@ def both_dropped(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="dropping with dropping and scaling",
+    confuses="dropping with dropping and scaling: what is kept isn't made larger",
     hint="What becomes of the mean of many calls?",
 )
 def weights_not_scaled(weights, values, p, training=True):
@@ -557,7 +557,7 @@ def softmax_again(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="weights that sum to one with any weights: rows are divided by their sum first",
+    confuses="weights that sum to one with any weights: rows are divided by their sum",
     hint="The docstring says nothing of a sum. Try weights whose rows sum to 3.",
 )
 def rows_made_to_sum_to_one(weights, values, p, training=True):
@@ -568,7 +568,7 @@ def rows_made_to_sum_to_one(weights, values, p, training=True):
 @misconception(
     "dropout_attention_weights",
     confuses="evaluation with training: weights are dropped always",
-    hint="What does torch's dropout take `training` for, if it isn't given?",
+    hint="Call it with training=False. Is the result weights @ values?",
 )
 def mode_not_passed_on(weights, values, p, training=True):
     return F.dropout(weights, p) @ values
@@ -613,7 +613,7 @@ def batch_shares_a_pattern(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="repeatable with right: a seed makes all calls alike",
+    confuses="repeatable with right: every call drops the same weights",
     hint="Call it twice in a row: is the result the same?",
 )
 def seeded(weights, values, p, training=True):
@@ -635,7 +635,7 @@ def p_keeps_weights(weights, values, p, training=True):
 @misconception(
     "dropout_attention_weights",
     confuses="any probability with one half",
-    hint="Which argument is never used?",
+    hint="With p = 0.1, how many weights of 1000 are left?",
 )
 def half_of_the_weights(weights, values, p, training=True):
     return F.dropout(weights, 0.5, training and p > 0) @ values
@@ -661,8 +661,8 @@ def values_not_used(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="all probabilities with those below one",
-    hint="Call it with p = 1: what is 0 / 0?",
+    confuses="all probabilities with those below one: at p = 1 the result is not a number",
+    hint="Call it with p = 1. What is 1 / (1 - p) there?",
 )
 def weights_not_a_number_at_one(weights, values, p, training=True):
     if not training:
@@ -701,8 +701,8 @@ def values_of_the_first_item(weights, values, p, training=True):
 
 @misconception(
     "dropout_attention_weights",
-    confuses="zeros with scores: what torch's `alpha_dropout` leaves is no zero",
-    hint="Which dropped weights are exactly zero?",
+    confuses="zero with another number: a weight that is dropped is not zero",
+    hint="Which dropped weights are exactly zero? Which kind of dropout do you call?",
 )
 def dropped_are_no_zeros(weights, values, p, training=True):
     return F.alpha_dropout(weights, p, training) @ values

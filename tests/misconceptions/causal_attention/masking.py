@@ -121,7 +121,7 @@ def one_row_only(num_tokens):
 
 @misconception(
     "causal_mask",
-    confuses="the size of the mask with the last index plus two",
+    confuses="the number of tokens with one more: the mask is too large",
     hint="Count the rows for 3 tokens.",
 )
 def one_token_too_many(num_tokens):
@@ -163,7 +163,7 @@ def only_near_future_forbidden(num_tokens):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="masked with finished: rows are left with a sum below one",
+    confuses="masked with finished: rows are not made to sum to one",
     hint="Add up each row of your result.",
 )
 def not_renormalized(weights):
@@ -210,7 +210,7 @@ def softmax_of_zeroed_weights(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="weights with scores: minus infinity and softmax belong before, not after, softmax",
+    confuses="weights with scores: what is left goes through a softmax",
     hint="These are weights already. If two weights are 0.4 and 0.2, their ratio must stay 2.",
 )
 def softmax_of_masked_weights(weights):
@@ -351,7 +351,7 @@ def sum_cut_off(weights):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="values with a graph: the result is built from plain numbers",
+    confuses="a tensor with its numbers: no gradient flows back through the result",
     hint="Does your result have a `grad_fn` when the weights require gradients?",
 )
 def built_from_numbers(weights):
@@ -425,7 +425,7 @@ def lowered_by_a_hundred(scores):
 
 @misconception(
     "mask_scores",
-    confuses="the sign of infinity: the future gets all the weight",
+    confuses="the sign of infinity: rows with a future are not numbers after softmax",
     hint="What does softmax make of plus infinity?",
 )
 def plus_infinity(scores):
@@ -465,8 +465,8 @@ def next_token_keeps_its_score(scores):
 
 @misconception(
     "mask_scores",
-    confuses="`masked_fill` with `masked_fill_`: the new tensor is thrown away",
-    hint="What does `masked_fill` return, and who keeps it?",
+    confuses="scores with masked scores: they come back as they went in",
+    hint="Compare the scores and your result. `masked_fill` returns a new tensor: who keeps it?",
 )
 def result_thrown_away(scores):
     future = torch.ones_like(scores, dtype=torch.bool).triu(diagonal=1)
@@ -559,8 +559,8 @@ def first_matrix_only(scores):
 
 @misconception(
     "mask_scores",
-    confuses="rows with columns: the mask is turned over before it is used",
-    hint="Print your result: which scores does row 0 keep?",
+    confuses="rows with columns: the scores are turned over",
+    hint="Compare row 1 of your result with row 1 of the scores.",
 )
 def scores_turned(scores):
     future = torch.ones_like(scores, dtype=torch.bool).triu(diagonal=1)
@@ -617,7 +617,7 @@ def no_mask(queries, keys):
 @misconception(
     "causal_attention_weights",
     confuses="scores with scaled scores: the division is left out",
-    hint="Which step stands between the mask and softmax?",
+    hint="By what are scores divided before softmax?",
 )
 def not_scaled(queries, keys):
     return torch.softmax(_causal(queries @ keys.transpose(-2, -1)), dim=-1)
@@ -724,7 +724,7 @@ def softmax_over_dimension_one(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="the last dimension with dimension 2: right for one batch dimension only",
+    confuses="the last dimension with dimension 2: wrong as soon as two dimensions stand in front",
     hint="Try inputs with two leading dimensions.",
 )
 def softmax_over_dimension_two(queries, keys):
@@ -754,7 +754,7 @@ def keys_not_used(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="future with past: a token sees what comes after it only",
+    confuses="future with past: a token sees itself and what comes after it",
     hint="Where are the zeros of your result?",
 )
 def looks_at_the_future(queries, keys):
@@ -829,7 +829,7 @@ def first_dimensions_swapped(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="a batch with a list of matrices: heads are not thought of",
+    confuses="one dimension in front with any number of them: heads do not work",
     hint="Try inputs of shape (2, 3, 5, 6).",
 )
 def one_batch_dimension_only(queries, keys):
@@ -902,8 +902,9 @@ def ones_squeezed(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="a step of its own with `reshape`: keys are re-cut in place of turned",
-    hint="Is `keys.reshape(d, T)` the same as its transpose? Try a 2 x 3 matrix.",
+    confuses="turning the keys with giving them another shape: a key is torn apart",
+    hint="Take keys of shape (2, 3), print what you multiply the queries with. Is a key still "
+    "together?",
 )
 def keys_reshaped(queries, keys):
     turned = keys.reshape(*keys.shape[:-2], keys.shape[-1], keys.shape[-2])
