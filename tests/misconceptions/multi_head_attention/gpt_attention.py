@@ -169,8 +169,8 @@ class no_mask(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="1 for allowed with 1 for forbidden: the mask of the past is used to hide",
-    hint="What do the ones in your mask mean, and which entries do you fill?",
+    confuses="what may be seen with what is hidden: the past and the token itself are hidden",
+    hint="Does your code hide what a token may see, or what it may not see?",
 )
 class mask_upside_down(_Layers):
     def hide(self, scores):
@@ -257,9 +257,8 @@ class mask_not_cut(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="a plain tensor with a buffer: the mask stays where it was made",
-    hint="What does `module.to(device)` move: every tensor attribute, or only those that torch "
-    "was told of?",
+    confuses="the CPU with every device: the mask is there, wherever the module is",
+    hint="Which tensors does `module.to(device)` move? On which device is a tensor that you make?",
 )
 class mask_is_a_plain_tensor(_Layers):
     def make_mask(self, size):
@@ -301,7 +300,7 @@ class softmax_over_queries(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="an argument that is taken with one that is used: attn_drop is never called",
+    confuses="an argument that is taken with one that is used: attention weights are never dropped",
     hint="In train mode with attn_pdrop 0.5 and resid_pdrop 0, do two calls give the same result?",
 )
 class attention_dropout_forgotten(_Layers):
@@ -311,7 +310,7 @@ class attention_dropout_forgotten(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="an argument that is taken with one that is used: resid_drop is never called",
+    confuses="an argument that is taken with one that is used: outputs are never dropped",
     hint="In train mode with attn_pdrop 0 and resid_pdrop 0.5, do two calls give the same result?",
 )
 class residual_dropout_forgotten(_Layers):
@@ -334,7 +333,7 @@ class dropouts_exchanged(_Layers):
 @misconception(
     "CausalSelfAttention",
     confuses="one probability with two: attn_pdrop is used in both places",
-    hint="Where does your code read resid_pdrop?",
+    hint="In train mode with attn_pdrop 0 and resid_pdrop 0.5, do two calls give the same result?",
 )
 class attn_pdrop_used_twice(_Layers):
     def __init__(self, config):
@@ -479,7 +478,7 @@ class one_fused_layer(_Layers):
 @misconception(
     "CausalSelfAttention",
     confuses="queries and keys: keys score queries",
-    hint="Row t of the scores belongs to the token that looks. Is it a query?",
+    hint="Row t of the scores belongs to the token that looks. Is it made by `query`?",
 )
 class queries_and_keys_exchanged(_Layers):
     def project(self, x):
@@ -489,7 +488,7 @@ class queries_and_keys_exchanged(_Layers):
 @misconception(
     "CausalSelfAttention",
     confuses="the order of three projections: keys, queries and values change their roles",
-    hint="Three results are assigned to three names. Is the order the same on both sides?",
+    hint="Which layer makes the queries in your code, which one the keys, which one the values?",
 )
 class roles_shifted(_Layers):
     def project(self, x):
@@ -498,7 +497,7 @@ class roles_shifted(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="copy and paste with thinking: values are projected with the key layer",
+    confuses="keys with values: what is mixed is made by the key layer",
     hint="Change the weights of `value`. Does the output change?",
 )
 class values_from_key(_Layers):
@@ -520,7 +519,7 @@ class input_added(_Layers):
 @misconception(
     "CausalSelfAttention",
     confuses="one sample with the batch: every sample uses the keys of sample 0",
-    hint="Change sample 1 of a batch. Does only its own output change?",
+    hint="Change sample 0 of a batch. Does the output of sample 1 change?",
 )
 class keys_of_sample_0(_Layers):
     def scores(self, q, k):

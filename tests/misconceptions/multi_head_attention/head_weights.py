@@ -104,8 +104,8 @@ def tokens_repeated(inputs, weights):
 
 @misconception(
     "project_heads",
-    confuses="values with a place in the graph: the weights' `.data` can't learn",
-    hint="Call backward on the sum of the result. Do the weights get a gradient?",
+    confuses="values with a place in the graph: no gradient flows to the weights",
+    hint="Does the gradient of the result reach the weights?",
 )
 def data_of_weights(inputs, weights):
     return inputs @ weights.data.transpose(1, 2)
@@ -113,7 +113,7 @@ def data_of_weights(inputs, weights):
 
 @misconception(
     "project_heads",
-    confuses="the default dtype with the dtype of the inputs: the new tensor is float32",
+    confuses="float32 with the dtype of the inputs: the result is always float32",
     hint="Pass float64 tensors and print the dtype of the result.",
 )
 def projected_into_float32(inputs, weights):
@@ -525,8 +525,8 @@ def list_of_contexts(weights, values, num_heads):
 
 @misconception(
     "slice_value_heads",
-    confuses="values with a place in the graph: the slices are detached",
-    hint="Call backward on the sum of the result. Do the values get a gradient?",
+    confuses="numbers with a place in the graph: no gradient flows to the values",
+    hint="Does the gradient of the result reach the values?",
 )
 def slices_detached(weights, values, num_heads):
     kept = values.shape[1] // num_heads * num_heads
@@ -535,7 +535,7 @@ def slices_detached(weights, values, num_heads):
 
 @misconception(
     "slice_value_heads",
-    confuses="the default dtype with the dtype of the values: the new tensor is float32",
+    confuses="float32 with the dtype of the values: the result is always float32",
     hint="Pass float64 tensors and print the dtype of the result.",
 )
 def sliced_into_float32(weights, values, num_heads):

@@ -90,8 +90,7 @@ def leftover_columns_dropped(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="an assertion with an error for the caller: `assert` raises AssertionError, and "
-    "`python -O` leaves it out",
+    confuses="an assertion with an error for the caller: `assert` raises AssertionError",
     hint="Read which error the task promises, and raise exactly that one.",
 )
 def assertion_in_place_of_error(x, num_heads):
@@ -142,7 +141,7 @@ def list_of_heads(x, num_heads):
 @misconception(
     "split_heads",
     confuses="one sample with the batch: only the first sample is used",
-    hint="Try a batch of 2 and compare the second sample of your result with the second input.",
+    hint="Try a batch of 2. How many samples come back?",
 )
 def first_sample_only(x, num_heads):
     _, tokens, size = x.shape
@@ -188,8 +187,8 @@ def dimensions_of_one_squeezed(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="values with a place in the graph: detaching the result stops learning",
-    hint="Call backward on the sum of your result. Does `x.grad` get a value?",
+    confuses="values with a place in the graph: no gradient flows back to x",
+    hint="Does your result have a `grad_fn` when `x` requires a gradient?",
 )
 def gradient_cut(x, num_heads):
     batch, tokens, size = x.shape
@@ -320,8 +319,8 @@ def merged_and_squeezed(x):
 
 @misconception(
     "merge_heads",
-    confuses="values with a place in the graph: copying `.data` stops learning",
-    hint="Call backward on the sum of your result. Does `x.grad` get a value?",
+    confuses="values with a place in the graph: no gradient flows back to x",
+    hint="Does your result have a `grad_fn` when `x` requires a gradient?",
 )
 def gradient_cut_by_data(x):
     batch, heads, tokens, head_dim = x.shape
@@ -330,7 +329,7 @@ def gradient_cut_by_data(x):
 
 @misconception(
     "merge_heads",
-    confuses="the default dtype with the dtype of the input: the new tensor is float32",
+    confuses="float32 with the dtype of the input: the result is always float32",
     hint="Pass a float64 tensor and print the dtype of the result.",
 )
 def new_tensor_in_float32(x):

@@ -190,7 +190,7 @@ class root_rounded_down(_Layers):
 @misconception(
     "MultiHeadAttention",
     confuses="who looks at whom: keys score queries",
-    hint="Row t of the scores belongs to the token that looks. Is it a query?",
+    hint="Row t of the scores belongs to the token that looks. Is it made by W_query?",
 )
 class keys_score_queries(_Layers):
     def scores(self, queries, keys):
@@ -253,7 +253,7 @@ class scores_times_zero(_Layers):
 @misconception(
     "MultiHeadAttention",
     confuses="a low score with an impossible one: masked scores get -10",
-    hint="What is left of the future when its scores are 20 above those of the past?",
+    hint="What happens to your mask when every real score is -20?",
 )
 class mask_not_low_enough(_Layers):
     def hide(self, scores):
@@ -286,9 +286,8 @@ class mask_not_cut(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="a plain tensor with a buffer: the mask stays where it was made",
-    hint="What does `module.to(device)` move: every tensor attribute, or only those that torch "
-    "was told of?",
+    confuses="the CPU with every device: the mask is there, wherever the module is",
+    hint="Which tensors does `module.to(device)` move? On which device is a tensor that you make?",
 )
 class mask_is_a_plain_tensor(_Layers):
     def make_mask(self, context_length):
@@ -344,7 +343,7 @@ class softmax_over_queries(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="an argument that is taken with one that is used: dropout is never applied",
+    confuses="an argument that is taken with one that is used: nothing is ever dropped",
     hint="In train mode with dropout 0.5, do two calls give the same result?",
 )
 class dropout_forgotten(_Layers):
@@ -446,7 +445,7 @@ class dropout_of_whole_rows(_Layers):
 @misconception(
     "MultiHeadAttention",
     confuses="every entry with every head: whole heads are dropped",
-    hint="Which shape did dropout get: that of the weights, or that of the heads?",
+    hint="Does a head lose all of its weights at once in your module?",
 )
 class dropout_of_whole_heads(_Layers):
     def weigh(self, scores):
@@ -519,7 +518,8 @@ class out_proj_not_called(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="the projections before attention with the one after it: out_proj has no bias",
+    confuses="the projections before attention with the one after it: its bias comes with "
+    "qkv_bias only",
     hint="Does qkv_bias speak of out_proj, too?",
 )
 class out_proj_without_bias(_Layers):
@@ -561,7 +561,7 @@ class one_layer_for_queries_and_keys(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="copy and paste with thinking: keys are projected with W_query",
+    confuses="keys with queries: both are made by W_query",
     hint="Change the weights of W_key. Does the output change?",
 )
 class keys_from_w_query(_Layers):
@@ -593,7 +593,7 @@ class keys_of_head_0(_Layers):
 @misconception(
     "MultiHeadAttention",
     confuses="one sample with the batch: every sample uses the keys of sample 0",
-    hint="Change sample 1 of a batch. Does only its own output change?",
+    hint="Change sample 0 of a batch. Does the output of sample 1 change?",
 )
 class keys_of_sample_0(_Layers):
     def scores(self, queries, keys):
@@ -658,7 +658,7 @@ class input_changed_in_place(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="attention with a block around it: the input is added to the output",
+    confuses="attention with a block around it: a mean of the input is added to the output",
     hint="Set all weights and biases to zero. What should the output be?",
 )
 class input_added(_Layers):
@@ -700,7 +700,7 @@ class out_proj_built_in_forward(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="a Python list with registered layers: torch doesn't find what stands in a list",
+    confuses="layers that the module knows with layers that it does not find",
     hint="List the module's parameters. Which layers are missing?",
 )
 class layers_in_a_list(nn.Module):

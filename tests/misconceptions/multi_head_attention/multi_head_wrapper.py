@@ -61,7 +61,7 @@ class heads_in_a_plain_list(nn.Module):
 @misconception(
     "MultiHeadAttentionWrapper",
     confuses="several heads with several names of one head: all share their weights",
-    hint="How often is `CausalAttention(...)` called in your code when there are three heads?",
+    hint="How many different heads does your code build when three are asked for?",
 )
 class one_head_many_times(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
@@ -176,7 +176,7 @@ class output_size_shared(nn.Module):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="an argument that is taken with one that is used: qkv_bias isn't handed on",
+    confuses="an argument that is taken with one that is used: qkv_bias has no effect",
     hint="Build it with qkv_bias=True. Is there a `heads.0.W_query.bias`?",
 )
 class bias_forgotten(nn.Module):
@@ -192,7 +192,7 @@ class bias_forgotten(nn.Module):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="an argument that is taken with one that is used: every head gets dropout 0",
+    confuses="an argument that is taken with one that is used: nothing is ever dropped",
     hint="In train mode with dropout 0.5, do two calls give the same result?",
 )
 class dropout_forgotten(nn.Module):
@@ -276,8 +276,8 @@ class heads_built_in_forward(_Built):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="the numbers of the heads with the heads: their results are detached",
-    hint="Call backward on the sum of the result. Does every weight get a gradient?",
+    confuses="the numbers of the heads with the heads: no gradient goes through the result",
+    hint="Does the result have a `grad_fn`?",
 )
 class heads_detached(_Built):
     def forward(self, x):
@@ -286,7 +286,7 @@ class heads_detached(_Built):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="a tensor of the default kind with one like the input: it is float32 on the CPU",
+    confuses="float32 with the dtype of the input: the result is always float32",
     hint="Call `module.double()` and print the dtype of the result.",
 )
 class result_allocated_in_float32(_Built):
@@ -300,7 +300,7 @@ class result_allocated_in_float32(_Built):
 @misconception(
     "MultiHeadAttentionWrapper",
     confuses="the batch with its first sample",
-    hint="Try a batch of two different samples. Are the results different?",
+    hint="Try a batch of two samples. How many come back?",
 )
 class first_sample_only(_Built):
     def forward(self, x):
@@ -310,7 +310,7 @@ class first_sample_only(_Built):
 @misconception(
     "MultiHeadAttentionWrapper",
     confuses="the number of heads with the largest number of tokens",
-    hint="Read the order of the arguments of `CausalAttention` again.",
+    hint="Build it for 3 heads and 6 tokens. How many heads does it have?",
 )
 class arguments_in_wrong_order(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
@@ -326,7 +326,7 @@ class arguments_in_wrong_order(nn.Module):
 
 @misconception(
     "MultiHeadAttentionWrapper",
-    confuses="a residual connection with attention: the input is added to every head",
+    confuses="a residual connection with attention: a mean of the input is added",
     hint="Set all weights to zero. What should the result be?",
 )
 class input_added(_Built):
