@@ -65,7 +65,7 @@ def difference_instead_of_sum(x, sublayer_output, weight, bias, eps=1e-5):
 @misconception(
     "add_and_norm",
     confuses="a new tensor with the caller's: the sum is written into x",
-    hint="Look at x after the call. What did += do to it?",
+    hint="Look at x before and after the call.",
 )
 def sum_written_into_x(x, sublayer_output, weight, bias, eps=1e-5):
     x.data += sublayer_output
@@ -89,7 +89,7 @@ def variance_of_the_input(x, sublayer_output, weight, bias, eps=1e-5):
 @misconception(
     "add_and_norm",
     confuses="the unbiased variance (divided by D - 1) with the biased one",
-    hint="What does torch's var divide by when it is not told otherwise?",
+    hint="Do you divide by D or by D - 1? Without being told otherwise, torch's var takes D - 1.",
 )
 def unbiased_variance(x, sublayer_output, weight, bias, eps=1e-5):
     total = x + sublayer_output
@@ -120,7 +120,7 @@ def no_eps(x, sublayer_output, weight, bias, eps=1e-5):
 @misconception(
     "add_and_norm",
     confuses="the usual eps with the one that is given",
-    hint="Where does your code use its last argument?",
+    hint="Change eps. Does your result change?",
 )
 def eps_always_the_same(x, sublayer_output, weight, bias, eps=1e-5):
     return _norm(x + sublayer_output, weight, bias, 1e-5)
@@ -230,7 +230,7 @@ def normalised_over_the_sequence(x, sublayer_output, weight, bias, eps=1e-5):
 @misconception(
     "add_and_norm",
     confuses="dimension 2, the last of a batch of sequences, with the last dimension",
-    hint="Your result is right for (B, T, D). What about a matrix, or four dimensions?",
+    hint="Your result is right for (B, T, D). What about four dimensions?",
 )
 def normalised_over_dimension_two(x, sublayer_output, weight, bias, eps=1e-5):
     return _norm(x + sublayer_output, weight, bias, eps, dim=min(2, x.dim() - 1))
@@ -287,7 +287,7 @@ def one_added_to_the_weight(x, sublayer_output, weight, bias, eps=1e-5):
 @misconception(
     "add_and_norm",
     confuses="weight with bias",
-    hint="Which of the two stands third in the signature?",
+    hint="Which of the two scales, and which one shifts? Which does so in your code?",
 )
 def weight_and_bias_swapped(x, sublayer_output, weight, bias, eps=1e-5):
     return _norm(x + sublayer_output, bias, weight, eps)
@@ -542,7 +542,7 @@ class input_added_at_the_end(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="one head with several: the number of heads is not handed on",
+    confuses="one head with several: the number of heads has no effect",
     hint="How does your attention know how many heads there are?",
 )
 class always_one_head(_Parts):
@@ -631,7 +631,7 @@ class _UnbiasedNorm(nn.LayerNorm):
 @misconception(
     "EncoderBlock",
     confuses="the unbiased variance (divided by D - 1) with the biased one in own norms",
-    hint="What does torch's var divide by when it is not told otherwise?",
+    hint="Do you divide by D or by D - 1? Without being told otherwise, torch's var takes D - 1.",
 )
 class own_norms_with_unbiased_variance(_Parts):
     def __init__(self, d_model, num_heads, hidden_dim):
@@ -668,7 +668,7 @@ class dropout_on_the_sublayers(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="a list of layers with layers that the module knows by name",
+    confuses="layers that the module knows with layers that it does not find",
     hint="Look at named_parameters(). Under which names are your weights?",
 )
 class submodules_in_a_list(nn.Module):
@@ -703,7 +703,7 @@ class a_norm_too_many(_Parts):
 @misconception(
     "EncoderBlock",
     confuses="a new tensor with the caller's: the sum is written into the input",
-    hint="Look at the input after the call. What did += do to it?",
+    hint="Look at the input before and after the call.",
 )
 class sum_written_into_the_input(_Parts):
     def forward(self, x):

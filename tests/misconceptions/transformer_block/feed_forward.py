@@ -293,7 +293,7 @@ class squeezed_result(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="the same weights for every token with a copy for the first call",
+    confuses="the hidden entries of this call with those of the first one",
     hint="Call the network twice with different inputs. What is kept from the first call?",
 )
 class hidden_entries_kept(_TwoLayers):

@@ -120,7 +120,7 @@ class heads_attend_to_each_other(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="one wide head with several narrow ones: num_heads is never used",
+    confuses="one wide head with several narrow ones: num_heads has no effect",
     hint="How would your result change if the number of heads changed?",
 )
 class one_wide_head(_FourLayers):
@@ -131,7 +131,7 @@ class one_wide_head(_FourLayers):
 @misconception(
     "MultiHeadSelfAttention",
     confuses="the axes of batch and heads while merging",
-    hint="Write the meaning of each axis beside every step. Which one is first after your permute?",
+    hint="Write the meaning of each axis next to every step of the merge. Which one comes first?",
 )
 class batch_and_heads_swapped(_FourLayers):
     def split(self, x):
@@ -155,8 +155,8 @@ class heads_averaged(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="the batch with a dimension that can be dropped",
-    hint="Try a batch of one sequence, or heads of size one. What does squeeze() do there?",
+    confuses="dimensions of size one with dimensions that can be dropped",
+    hint="Try a batch of one sequence, or one token. How many dimensions does the result have?",
 )
 class squeezed_context(_FourLayers):
     def merge(self, context):
@@ -166,7 +166,7 @@ class squeezed_context(_FourLayers):
 @misconception(
     "MultiHeadSelfAttention",
     confuses="the first sequence with all of them: everybody attends to its keys",
-    hint="Change the second sequence only. Which results should change?",
+    hint="Change the first sequence only. Does the result of the second one change?",
 )
 class keys_of_the_first_sequence(_FourLayers):
     def scores(self, queries, keys):
@@ -189,7 +189,7 @@ class scaled_by_model_size(_FourLayers):
 @misconception(
     "MultiHeadSelfAttention",
     confuses="the head size with its square root in the scaling",
-    hint="Read the formula of the scaling again, character by character.",
+    hint="By what does the formula divide a score: by the head size, or by its root?",
 )
 class scaled_without_root(_FourLayers):
     def scores(self, queries, keys):
@@ -239,7 +239,7 @@ class multiplied_by_the_root(_FourLayers):
 @misconception(
     "MultiHeadSelfAttention",
     confuses="rows and columns: keys ask and queries are asked",
-    hint="Row t of the scores belongs to one token. Is it the one that asks?",
+    hint="Row t of the scores belongs to the token that asks. Is it made by W_query?",
 )
 class keys_score_queries(_FourLayers):
     def scores(self, queries, keys):
@@ -259,7 +259,7 @@ class softmax_over_queries(_FourLayers):
 @misconception(
     "MultiHeadSelfAttention",
     confuses="the axis of heads with the axis of keys in softmax",
-    hint="Counted from the front, what is axis 1 of four?",
+    hint="Which axis of the scores holds the keys?",
 )
 class softmax_over_heads(_FourLayers):
     def normalize(self, scores):
@@ -309,8 +309,8 @@ class dropout_on_the_weights(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="numbers with a result that carries gradients",
-    hint="Which of your steps hands on a number without telling where it came from?",
+    confuses="numbers with a result that carries gradients: W_query and W_key get none",
+    hint="Which gradients do W_query and W_key have after a backward pass?",
 )
 class weights_detached(_FourLayers):
     def normalize(self, scores):
@@ -332,8 +332,8 @@ class weights_turned_round(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="the layer of the keys with that of the queries",
-    hint="Three layers are built. Is each of them used once?",
+    confuses="the keys with the queries: W_key has no effect",
+    hint="Change the weights of W_key. Does the result change?",
 )
 class keys_from_the_query_layer(_FourLayers):
     def forward(self, x):
@@ -344,8 +344,8 @@ class keys_from_the_query_layer(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="the layer of the values with that of the keys",
-    hint="Three layers are built. Is each of them used once?",
+    confuses="the values with the keys: W_value has no effect",
+    hint="Change the weights of W_value. Does the result change?",
 )
 class values_from_the_key_layer(_FourLayers):
     def forward(self, x):
@@ -369,7 +369,7 @@ class values_not_projected(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="the merged heads with the result: out_proj is built but not used",
+    confuses="the merged heads with the result: out_proj is built but has no effect",
     hint="What is the last step, after the heads stand side by side?",
 )
 class out_proj_not_used(_FourLayers):
@@ -415,7 +415,7 @@ class one_layer_three_times(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="a Python dict of layers with layers that the module knows",
+    confuses="layers that the module knows with layers that it does not find",
     hint="Look at list(module.parameters()). Are all the weights there?",
 )
 class layers_in_a_dict(nn.Module):
@@ -432,7 +432,7 @@ class layers_in_a_dict(nn.Module):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="layers that a forward uses with layers that it leaves lying about",
+    confuses="constants with weights that are trained: there is a parameter too many",
     hint="Which trainable parameters does the module have beyond those of the question?",
 )
 class trainable_scale(_FourLayers):
@@ -479,7 +479,7 @@ class weights_of_the_layer_scaled_in_place(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="float32 with the dtype of the input in a tensor made by hand",
+    confuses="float32 with the dtype of the input, on the way to out_proj",
     hint="Give a float64 module a float64 input. Which of your tensors has another dtype?",
 )
 class result_allocated_in_float32(_FourLayers):
