@@ -31,8 +31,8 @@ def overflows_for_large_scores(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="a stable softmax with a stable logarithm: the output is right, the log-sum-exp is "
-    "typed in by its definition",
+    confuses="a stable output with a stable logarithm: for large scores the log-sum-exp is "
+    "infinite",
     hint="The output stays finite for large scores. Does the second result?",
 )
 def log_sum_exp_by_definition(queries, keys, values):
@@ -159,7 +159,7 @@ def masked_like_causal(queries, keys, values):
 @misconception(
     "attend_block",
     confuses="the shifted sum with the whole: the largest score is not added back to the logarithm",
-    hint="You subtract the largest score before exp. What must be added after log?",
+    hint="For one key with the score 1, the log-sum-exp is 1. What is yours?",
 )
 def shift_not_added_back(queries, keys, values):
     scores = scores_of(queries, keys)
@@ -497,8 +497,8 @@ def divided_in_every_block(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="the shift of this block with the largest so far: a lower block shrinks nothing, but "
-    "moves the shift down",
+    confuses="the largest score so far with that of each block: each is shifted by an amount of "
+    "its own",
     hint="The second block has lower scores than the first. What is the largest score so far?",
 )
 def maximum_of_this_block_alone(queries, keys, values, block_size):
@@ -527,7 +527,7 @@ def plain_exponentials(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="all blocks with the last one: what came before is overwritten",
+    confuses="all blocks with the last one: nothing else counts",
     hint="Change the first key. Does your result change?",
 )
 def last_block_only(queries, keys, values, block_size):
@@ -565,7 +565,7 @@ def shares_of_blocks_detached(queries, keys, values, block_size):
 
 @misconception(
     "blockwise_attention",
-    confuses="every query with the first: one running maximum, but the sum of one query for all",
+    confuses="every query with the first one: all are divided by its sum",
     hint="Each query has a sum of its own. Which shape does yours have?",
 )
 def one_sum_for_all_queries(queries, keys, values, block_size):

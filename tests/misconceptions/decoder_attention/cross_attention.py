@@ -155,7 +155,7 @@ def divided_by_the_root_of_the_value_size(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="a score of 0 (or 1e-9, which is meant to be -1e9) with a very low one",
+    confuses="a score of 0, or near it, with a very low one",
     hint="Which weight does softmax give to a score of 0, if all others are negative?",
 )
 def filled_with_zero(queries, keys, values, mask):
@@ -280,8 +280,8 @@ def causal_as_well(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="float32 with the dtype of the inputs",
-    hint="Give float64 tensors. Which dtype comes out, and how many digits are right?",
+    confuses="float32 with the dtype of the inputs: digits are lost on the way",
+    hint="Where are digits lost when float64 goes through your code?",
 )
 def float32_before_softmax(queries, keys, values, mask):
     scores = _scores(queries, keys).float().masked_fill(mask, -torch.inf)
@@ -301,7 +301,7 @@ def weights_without_gradient(queries, keys, values, mask):
 @misconception(
     "masked_attention",
     confuses="a new tensor with the caller's: the queries are scaled in place",
-    hint="Look at the queries after the call. What did /= do to them?",
+    hint="Look at the queries before and after the call.",
 )
 def queries_scaled_in_place(queries, keys, values, mask):
     queries.data /= math.sqrt(queries.shape[-1])
@@ -320,7 +320,7 @@ def dimensions_of_one_dropped(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="the number of queries with the number of keys: the mask is turned around",
+    confuses="the rows of a mask with its columns: it is turned around",
     hint="In the mask (T, S), does a row belong to a query or to a key?",
 )
 def mask_turned_around(queries, keys, values, mask):
@@ -444,7 +444,7 @@ class merged_without_transpose(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="a layer that was built with a layer that is used: out_proj is never called",
+    confuses="a layer that was built with a layer that is used: out_proj has no effect",
     hint="What happens after the heads stand side by side?",
 )
 class out_proj_never_called(_Cross):
@@ -685,8 +685,8 @@ class mask_of_the_first_sample(_Cross):
 
 @misconception(
     "CrossAttention",
-    confuses="float32 with the dtype of the input",
-    hint="Give a float64 module float64 inputs. Which dtype comes out?",
+    confuses="float32 with the dtype of the input: digits are lost on the way",
+    hint="Where are digits lost when float64 goes through your code?",
 )
 class float32_attention(_Cross):
     def weights(self, scores):

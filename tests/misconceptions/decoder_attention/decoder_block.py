@@ -204,7 +204,7 @@ class network_first(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="an argument that is there with one that is used: past is not handed on",
+    confuses="an argument that is there with one that is used: past has no effect",
     hint="Call the block with a past. How many positions has the present that comes back?",
 )
 class past_not_handed_on(_Block):
@@ -247,7 +247,7 @@ class present_first(_Block):
 @misconception(
     "DecoderBlock",
     confuses="a present with one that does not learn: it is detached",
-    hint="Look at the gradient to the past after a backward pass through the present.",
+    hint="Do the tensors of the present require a gradient, when the block is trained?",
 )
 class present_detached(_Block):
     def forward(self, x, past=None):
@@ -285,7 +285,7 @@ class past_kept_in_the_module(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="an empty past with the end of a text: only the last token's result is returned",
+    confuses="all tokens with the last one: only its result is returned",
     hint="How many tokens go in, and how many come out?",
 )
 class last_token_only(_Block):
@@ -344,7 +344,7 @@ class smaller_eps(_Block):
 @misconception(
     "DecoderBlock",
     confuses="the unbiased variance (divided by D - 1) with the biased one",
-    hint="By what does torch's var divide when it is not told otherwise?",
+    hint="Do you divide by D or by D - 1? Without being told otherwise, torch's var takes D - 1.",
 )
 class unbiased_variance(_Block):
     def norm(self, size):
@@ -409,7 +409,7 @@ class hidden_layer_of_four_times(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="a list of layers with layers that the module knows by name",
+    confuses="layers that the module knows with layers that it does not find",
     hint="Look at named_parameters(). Under which names are your weights?",
 )
 class submodules_in_a_list(nn.Module):
@@ -446,7 +446,7 @@ class dropout_on_the_sublayers(_Block):
 @misconception(
     "DecoderBlock",
     confuses="a new tensor with the caller's: the sum is written into the input",
-    hint="Look at x after the call. What did += do to it?",
+    hint="Look at x before and after the call.",
 )
 class sum_written_into_the_input(_Block):
     def forward(self, x, past=None):

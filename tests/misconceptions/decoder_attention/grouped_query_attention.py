@@ -31,7 +31,7 @@ def _shared(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="two lines that belong together: keys are shared in groups, values in turns",
+    confuses="what belongs together: keys are shared in groups, values in turns",
     hint="Which value head does query head 1 read, and which head of keys?",
 )
 def values_in_turns(queries, keys, values):
@@ -42,7 +42,7 @@ def values_in_turns(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="two lines that belong together: values are shared in groups, keys in turns",
+    confuses="what belongs together: values are shared in groups, keys in turns",
     hint="Which head of keys does query head 1 read, and which value head?",
 )
 def keys_in_turns(queries, keys, values):
@@ -63,7 +63,7 @@ def heads_in_turns(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="repeating heads with repeating samples: dimension 0 is repeated, and cut anew",
+    confuses="repeating heads with repeating samples: a sample reads keys of other samples",
     hint="Give two different samples. Does the first one read keys of the second?",
 )
 def repeated_along_the_batch(queries, keys, values):
@@ -209,7 +209,7 @@ def causal_too(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="float32 with the dtype of the inputs",
+    confuses="float32 with the dtype of the inputs: digits are lost on the way",
     hint="Give float64 tensors. How many digits of the result are right?",
 )
 def float32_softmax(queries, keys, values):
@@ -220,7 +220,7 @@ def float32_softmax(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
-    confuses="shared keys with copies that do not learn",
+    confuses="the keys with constants: no gradient flows to them",
     hint="Do the keys learn? Look at their gradient after a backward pass.",
 )
 def copies_without_gradient(queries, keys, values):
@@ -432,7 +432,7 @@ class qkv_bias_ignored(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="torch's own default with that of the layer: there always is a bias",
+    confuses="an argument with a constant: there always is a bias",
     hint="Build it without qkv_bias. Which weights have a bias?",
 )
 class always_a_bias(_Grouped):
@@ -508,7 +508,7 @@ class heads_interleaved(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="a layer that was built with a layer that is used: out_proj is never called",
+    confuses="a layer that was built with a layer that is used: out_proj has no effect",
     hint="What happens after the heads stand side by side?",
 )
 class out_proj_never_called(_Grouped):
@@ -553,8 +553,8 @@ class mask_as_a_parameter(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="a plain attribute with something that moves with the module",
-    hint="Move the module to another device. Which of its tensors stay behind?",
+    confuses="the CPU with every device: the mask is there, wherever the module is",
+    hint="Which tensors does `module.to(device)` move? On which device is a tensor that you make?",
 )
 class mask_left_behind(_Grouped):
     def __init__(self, d_model, num_heads, num_kv_heads, qkv_bias=False):

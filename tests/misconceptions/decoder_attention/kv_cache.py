@@ -136,7 +136,7 @@ def looks_ahead_as_well(num_queries, num_keys, window):
 
 @misconception(
     "sliding_window_mask",
-    confuses="a window with all of the past: the argument is not used",
+    confuses="a window with all of the past: how large the window is has no effect",
     hint="Call it with window 1 and with window 3. What changes?",
 )
 def window_never_used(num_queries, num_keys, window):
@@ -170,7 +170,7 @@ def blocks_instead_of_a_window(num_queries, num_keys, window):
 @misconception(
     "sliding_window_mask",
     confuses="a window that slides with the last keys for every query: right for one query",
-    hint="Two queries see windows that are shifted by one. Are your two rows different?",
+    hint="Take 2 queries, 6 keys and window 3. How many positions does the first query see?",
 )
 def the_last_keys_for_all(num_queries, num_keys, window):
     needs_a_window(window)
@@ -773,7 +773,7 @@ class HeadsInterleaved(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="a layer that is built with a layer that is used: out_proj is never called",
+    confuses="a layer that is built with a layer that is used: out_proj has no effect",
     hint="Change the weights of out_proj. Does the output change?",
 )
 class OutProjNeverCalled(Cached):

@@ -108,7 +108,8 @@ def pairs_counted_from_one(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="steps of 2 / d with steps from 0 to 1 inclusive: linspace ends at its end",
+    confuses="steps of 2 / d with larger ones: the powers of the base go from 0 to -1, both "
+    "included",
     hint="Which power of the base does the last of three pairs have: -2/3 or -1?",
 )
 def exponents_up_to_one(positions, head_dim, base=10000.0):
@@ -202,7 +203,7 @@ def positions_made_whole(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="the dtype of the positions with torch's default",
+    confuses="float32 with the dtype of the positions: the result is always float32",
     hint="Give it positions in float64, and print the dtype of the result.",
 )
 def always_float32(positions, head_dim, base=10000.0):
@@ -273,7 +274,7 @@ def neighbours_in_halves_out(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="a turn with another change of the pair: the minus of the first line is forgotten",
+    confuses="a turn with another change of the pair: both terms are added, no minus is there",
     hint="A turn keeps the length of every pair. Turn (1, 1) by 45 degrees: what is the length?",
 )
 def minus_forgotten(x, angles):
@@ -284,7 +285,7 @@ def minus_forgotten(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="one sense of rotation with the other: the minus stands in the second line",
+    confuses="one sense of rotation with the other: (1, 0) turns down, not up",
     hint="Turn (1, 0) by a small angle. Is the second coordinate above or below zero?",
 )
 def turned_the_other_way(x, angles):
@@ -435,7 +436,7 @@ def angles_of_neighbours_for_halves(x, angles):
 @misconception(
     "apply_rotary",
     confuses="a new tensor with the caller's: the halves are written into the input",
-    hint="Is `x` still the same after the call? An assignment to a slice of it changes it.",
+    hint="Is `x` still the same after the call?",
 )
 def written_into_the_input(x, angles):
     first, second = (part.clone() for part in halves(x))
