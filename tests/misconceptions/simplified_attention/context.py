@@ -197,7 +197,7 @@ def mixed_in_float32(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="the weights as constants: no gradient flows to them",
+    confuses="the weights with constants: no gradient flows to them",
     hint="Does the gradient of your result reach the weights?",
 )
 def weights_as_numbers(weights, values):
@@ -206,7 +206,7 @@ def weights_as_numbers(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="the values as constants: no gradient flows to them",
+    confuses="the values with constants: no gradient flows to them",
     hint="Does the gradient of your result reach the values?",
 )
 def values_as_constants(weights, values):
@@ -437,7 +437,7 @@ def all_mixed_in_float32(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="the weights as constants: no gradient flows to them",
+    confuses="the weights with constants: no gradient flows to them",
     hint="Does the gradient of your result reach the weights?",
 )
 def weights_detached(weights, values):
@@ -446,7 +446,7 @@ def weights_detached(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="the values as constants: no gradient flows to them",
+    confuses="the values with constants: no gradient flows to them",
     hint="Does the gradient of your result reach the values?",
 )
 def values_detached(weights, values):
@@ -698,7 +698,7 @@ def attention_squeezed(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="the weights as constants: gradients reach the values only",
+    confuses="the weights with constants: gradients reach the values only",
     hint="On which three ways do the inputs reach the result?",
 )
 def gradient_of_values_only(inputs):

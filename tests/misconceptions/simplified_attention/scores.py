@@ -161,7 +161,7 @@ def gradient_cut_by_item(inputs, query):
 
 @misconception(
     "query_scores",
-    confuses="the inputs as constants: no gradient flows to them",
+    confuses="the inputs with constants: no gradient flows to them",
     hint="Which of the two arguments could be learned? Could it be both?",
 )
 def inputs_detached(inputs, query):
@@ -210,7 +210,7 @@ def transposed(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="which matrix is turned: multiplies without a transpose, which runs when sizes allow",
+    confuses="which matrix is turned: none is, which runs when sizes allow",
     hint="Write the shapes of both factors down. Which two sizes must be equal, and are they d?",
 )
 def no_transpose(queries, keys):
@@ -456,7 +456,7 @@ def gradient_cut(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="the keys as constants: no gradient flows to them",
+    confuses="the keys with constants: no gradient flows to them",
     hint="Which of the two arguments comes from weights that are learned later?",
 )
 def keys_detached(queries, keys):

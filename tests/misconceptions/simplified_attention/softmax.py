@@ -129,7 +129,7 @@ def divided_in_place(scores):
 
 @misconception(
     "normalize_by_sum",
-    confuses="the sum as a constant: part of the gradient is missing",
+    confuses="the sum with a constant: part of the gradient is missing",
     hint="Does the sum change when one score changes? Then the gradient must know it.",
 )
 def sum_detached(scores):
@@ -347,7 +347,7 @@ def exponentials_in_place(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="the sum as a constant: part of the gradient is missing",
+    confuses="the sum with a constant: part of the gradient is missing",
     hint="Does the sum change when one score changes? Then the gradient must know it.",
 )
 def sum_of_exponentials_detached(scores):
@@ -638,7 +638,7 @@ def maximum_taken_off_in_place(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="the sum as a constant: part of the gradient is missing",
+    confuses="the sum with a constant: part of the gradient is missing",
     hint="Does the sum change when one score changes? Then the gradient must know it.",
 )
 def denominator_detached(scores, dim=-1):
