@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import shutil
 from pathlib import Path
 from types import ModuleType
@@ -11,7 +12,7 @@ from types import ModuleType
 import pytest
 import torch
 
-from autograder.course import Course, load_course
+from autograder.course import Course, load_course, mistake_sentences
 from autograder.course.manifest import MISTAKES
 from autograder.student import as_text, check_folder
 from autograder.student.known_mistakes import sealed, sentence_of, told
@@ -96,3 +97,10 @@ def test_what_the_bundle_says_is_of_the_checks_and_the_catalogue_as_they_are(
 ) -> None:
     old = [a.name for a in course.assignments if not tool.is_current(course, a)]
     assert old == [], "make student-mistakes, then make release"
+
+
+def test_code_that_a_sentence_speaks_of_is_a_word_that_other_answers_lack(course: Course) -> None:
+    """A name is told of answers that have its last word: a letter alone is in all of them."""
+    code = re.findall("`([^`]+)`", " ".join(mistake_sentences(course).values()))
+    assert code
+    assert [text for text in code if len(re.findall(r"\w+", text)[-1]) < 3] == []
