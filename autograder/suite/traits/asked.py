@@ -20,9 +20,11 @@ _LARGEST_VECTOR = 67
 #: leading dimensions that are tried in turn, with one in every place; of five dimensions; all one
 _LEADS: tuple[tuple[int, ...], ...] = ((), (1, 3), (3, 1))
 _FIVE, _ONES = (2, 1, 3, 2), (1, 1)
-#: steps of a call in loops over every number: each takes 10 us, with gradients 70 us. A right
+#: steps of a call in loops over every number: each takes 10 us, with gradients 100 us. A right
 #: answer of that kind costs what all the calls of a question take, so few of them may be long
 _MOST, MOST_WITH_GRADIENTS = 3_000, 1_500
+#: the same of a function, of which gradients are asked more often
+FEW_WITH_GRADIENTS = 400
 #: of the first call in which a letter is as large as it becomes, which is to be so
 ONE_LARGE = 128 * 128
 #: of the call in which everything is large, and how large that is at least, where it fits
@@ -31,6 +33,8 @@ _ALL_LARGE, _LARGE = 5_000, 17
 _SAMPLES, _MIDDLE = 5, 24
 #: long vectors that are more than 1,000 numbers, and some that are not
 _MANY, _FEW = 17, 4
+#: the same of vectors that come in pairs
+_PAIRS = 8
 
 
 class Asked:
@@ -133,16 +137,32 @@ class Asked:
             sizes = base.but({x: n for x, n in long.items() if n == 1 or x in ("T", "S")})
         return self._bounded(sizes, letters, _ALL_LARGE)
 
-    def many(self) -> Sizes:
+    def with_gradients(self, sizes: Sizes) -> Sizes:
+        """These sizes, or less of what is longest."""
+        return self._bounded(sizes, self._letters, FEW_WITH_GRADIENTS)
+
+    def long(self) -> Sizes:
+        """All lengths large at once, in one sample, and all else as small as it can be."""
+        long = {x: self._largest(x) for x in self._letters if x in ("T", "S")}
+        sizes = self._traits.usual().but({**self._least(self._letters), **long})
+        floor = {x: _LARGE for x in long if x in self._traits.looped()}
+        return shorter(sizes, floor, self._traits.steps, FEW_WITH_GRADIENTS)
+
+    def many(self, samples: int = _MANY) -> Sizes:
         """Many samples of one long vector each: many numbers, and as few steps as can be."""
         counted = [x for x in ("B", "S", "T") if x in self._letters]
-        samples = [] if self._is_batched else counted[:1]
-        many: dict[str, int] = {"T": 1, **dict.fromkeys(samples, _MANY)}
+        places = [] if self._is_batched else counted[:1]
+        many: dict[str, int] = {"T": 1, **dict.fromkeys(places, samples)}
         for keys in (2, 1):
-            sizes = self._wide((_MANY,), {"S": keys, **many})
+            sizes = self._wide((samples,), {"S": keys, **many})
             if self._traits.steps(sizes) <= _MOST:
                 return sizes
         return self._bounded(self._wide((1,), {}), self._letters)
+
+    def many_with_gradients(self) -> Sizes:
+        """The same of as few samples as are more than 1,000 numbers."""
+        in_pairs = self._is_batched and {"T", "S"} <= set(self._letters)
+        return self.many(_PAIRS if in_pairs else _MANY)
 
     def many_of(self, built: Sizes) -> Sizes:
         """Many samples of a few tokens for a layer that is built with these sizes."""
@@ -160,7 +180,8 @@ class Asked:
         vectors = [x for x in letters if x not in (*_LARGEST, *self._traits.largest)]
         long = dict.fromkeys(vectors or letters, _LARGEST_VECTOR)
         known = {x: n for x, n in others.items() if x in letters}
-        return self._traits.usual(leading).but({**self._least(letters), **known, **long})
+        free = {x: _MANY for x in letters if x not in self._traits.looped()}
+        return self._traits.usual(leading).but({**self._least(letters), **free, **known, **long})
 
     def _bounded(self, sizes: Sizes, letters: Sequence[str], most: int = _MOST) -> Sizes:
         """The same, or less of these letters, where a call would take too long in plain loops."""

@@ -9,10 +9,10 @@ import torch
 
 from ..expect import Expect
 from ..implementation import Step
-from .asked import MOST_WITH_GRADIENTS, ONE_LARGE, Asked
+from .asked import FEW_WITH_GRADIENTS, ONE_LARGE, Asked
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
 from .inputs import Pair, Sizes, Tensor, arguments_of, normal, positive
-from .layouts import LAYOUTS, Layout, contiguous, shared, turned, with_zeros
+from .layouts import LAYOUTS, Layout, contiguous, shared, sliced, turned, with_zeros
 from .numbers import as_drawn, both, falling, level, of_turn, rising, small, whole
 
 _TWICE = "one tensor may stand in several places: what writes into one of them writes into all"
@@ -27,8 +27,8 @@ _FROZEN = (
     "each argument may be the only one that wants a gradient, as weights do and data do not: what "
     "one of them needs does not hang on another's `requires_grad`"
 )
-#: the size of everything, where all is of one size
-_ALIKE = 4
+#: the size of everything, where all is of one size; with gradients, which take longer
+_ALIKE, _FEW_ALIKE = 4, 3
 _SINGLE = "gradients flow in float32 and for large sizes, too: that is how models are trained"
 
 
@@ -43,10 +43,14 @@ def any_layout(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def _all_alike(
-    expect: Expect, traits: Traits, dtype: torch.dtype, numbers: Layout = contiguous
+    expect: Expect,
+    traits: Traits,
+    dtype: torch.dtype,
+    numbers: Layout = contiguous,
+    size: int = _ALIKE,
 ) -> list[Any]:
     """Arguments of equal sizes, with one tensor for all that have the same shape."""
-    sizes = traits.usual((_ALIKE,)).but(dict.fromkeys(traits.call_letters(), _ALIKE))
+    sizes = traits.usual((size,)).but(dict.fromkeys(traits.call_letters(), size))
     return shared(_plain(expect, traits, sizes, dtype, numbers))
 
 
@@ -63,14 +67,14 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
     middle = asked.middling(expect.draw)
     _same(expect, traits, _last_turned(expect, traits, middle, traits.dtype), likely)
     _same(expect, traits, _last_turned(expect, traits, asked.all_large(), torch.float64), likely)
-    for sizes in (asked.many(), asked.wide()):
+    for sizes in (asked.many(), asked.wide(), asked.many()):  # nothing is kept by a large shape
         _same(expect, traits, _plain(expect, traits, sizes, torch.float64), likely)
-    _same(expect, traits, _any_numbers(expect, traits), _NUMBERS)
+    _same(expect, traits, _any_numbers(expect, traits, traits.usual(asked.five())), _NUMBERS)
 
 
-def _any_numbers(expect: Expect, traits: Traits) -> list[Any]:
+def _any_numbers(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
     """Large, small and zero ones, in float64, where none of them is lost in a sum."""
-    made = _plain(expect, traits, traits.usual(Asked(traits).five()), torch.float64)
+    made = _plain(expect, traits, sizes, torch.float64)
     factors = iter(traits.factors)
     return [
         turned((with_zeros(arg) if item.values in (normal, positive) else arg) * next(factors, 1.0))
@@ -129,22 +133,23 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
         )
 
     asked = Asked(traits)
-    pull(_plain(expect, traits, traits.usual(), torch.float64))
-    pull(_any_numbers(expect, traits))
-    pull(_all_alike(expect, traits, torch.float64, both(whole, turned)), _TWICE)
-    middle = asked.middling(expect.draw, MOST_WITH_GRADIENTS)
+    usual = asked.with_gradients(traits.usual())
+    pull(_plain(expect, traits, usual, torch.float64))
+    pull(_any_numbers(expect, traits, asked.with_gradients(traits.usual(asked.five()))))
+    alike = _all_alike(expect, traits, torch.float64, both(whole, turned), _FEW_ALIKE)
+    pull(alike, _TWICE)
+    middle = asked.middling(expect.draw, FEW_WITH_GRADIENTS)
     pull(_small_and_zero(expect, traits, middle), _SINGLE)
     places = [place for place, item in enumerate(traits.inputs) if isinstance(item, Tensor | Pair)]
     for turn, place in enumerate(places):
         numbers = both((rising, small, as_drawn)[turn % 3], turned)
-        held = _plain(expect, traits, traits.usual(), torch.float64, numbers)
+        held = _plain(expect, traits, usual, torch.float64, numbers)
         if len(places) > 1:
             pull(held, _FROZEN, [place])
         else:
             pull(held)
-    pull(_plain(expect, traits, asked.many(), torch.float64, of_turn(1)))
-    pull(_plain(expect, traits, asked.wide(), torch.float64, both(of_turn(2), turned)))
-    pull(_plain(expect, traits, asked.all_large(), torch.float64, turned))
+    for turn, sizes in enumerate((asked.many_with_gradients(), asked.long()), 1):
+        pull(_plain(expect, traits, sizes, torch.float64, both(of_turn(turn), sliced)))
 
 
 def _small_and_zero(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:

@@ -8,9 +8,19 @@ from autograder.suite.compare import describe
 from autograder.suite.low_scores import low_queries_and_keys
 from autograder.suite.traits import Size, Tensor, Traits, check_trait
 
+DIGITS = (
+    "the result has the dtype of the weights and is computed in it; a tensor made with its own "
+    "dtype, or `.float()`, loses digits"
+)
+
 
 def _softmax(scores: torch.Tensor) -> torch.Tensor:
     return torch.softmax(scores, dim=-1)
+
+
+def _first_less_second(weights: torch.Tensor) -> torch.Tensor:
+    """How far the weights of the first two tokens are apart, in every row that has both."""
+    return 1000.0 * (weights[..., 1:, 0] - weights[..., 1:, 1])
 
 
 # causal_mask: 8 points
@@ -126,9 +136,10 @@ def test_double_precision_of_strided_weights(expect: Expect, draw: Draw) -> None
     expect.same(
         "mask_and_renormalize",
         _weights(draw, 2, 5, 5, dtype=torch.float64).transpose(-2, -1),
-        likely="the result has the dtype of the weights and is computed in it; a tensor made with "
-        "its own dtype, or `.float()`, loses digits",
+        likely=DIGITS,
     )
+    alike = draw.uniform(2, 5, 5, low=0.999, high=1.001, dtype=torch.float64)
+    expect.same("mask_and_renormalize", alike, likely=DIGITS, after=_first_less_second)
 
 
 # mask_scores: 10 points. What counts is what softmax makes of the scores.
