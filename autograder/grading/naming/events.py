@@ -37,14 +37,19 @@ class Event:
 def events_of(requests: Sequence[Request], replies: Sequence[RawReply]) -> Iterator[Event]:
     """One event for each request; the replies are hostile."""
     broken: set[Any] = set()
+    missing: set[Any] = set()
     for request, reply in zip(requests, replies, strict=True):
         operation, number, *rest = request
-        if number in broken and operation not in ("build", "weights"):
+        if (number in broken and operation not in ("build", "weights")) or (
+            number in missing and operation == "weights"
+        ):
             event = Event(operation, raised=NOT_ASKED)
         else:
             event = _event(request, reply)
         if event.raised and operation in _MAKING:
-            broken.add(rest[0] if operation in _COPYING else number)
+            made = rest[0] if operation in _COPYING else number
+            broken.add(made)
+            missing |= set() if operation == "load_weights" else {made}
         yield event
 
 

@@ -18,7 +18,7 @@ from .answered import OF_GRADIENTS, Call
 from .events import Request
 
 #: calls of as many different sizes say it, right ones and wrong ones
-_RIGHT, _WRONG = 2, 3
+_RIGHT, _WRONG = 3, 4
 _CALLS = ("call", "forward")
 _ON_CPU = "on the CPU"
 #: letters that no docstring has
@@ -30,13 +30,14 @@ _CALLED: Mapping[str, str] = {
     "p": "half the size of a head",
     "w": "the window",
 }
-#: what letters count; of others to be 1 says little
+#: what letters count
 _COUNTED: Mapping[str, str] = {
     "B": "sample",
     "H": "head",
     "G": "head of keys and values",
     "R": "query head for each head of keys and values",
     "T": "token",
+    "S": "key",
 }
 
 
@@ -44,8 +45,10 @@ _COUNTED: Mapping[str, str] = {
 class Case:
     """One call: its sizes by letter, what else is known of it, and whether the answer is right.
 
+    It `is_raised` where an error came in the place of a value, `is_accepted` where it had to come.
+
     One that tells nothing may be right where others are wrong: of gradients, of numbers that no
-    memory holds, or where every size is 1.
+    memory holds, or where a size is 1, as with one key, which has all the weight.
     """
 
     sizes: Mapping[str, int]
@@ -53,6 +56,7 @@ class Case:
     is_right: bool
     is_telling: bool
     is_raised: bool
+    is_accepted: bool
 
     @property
     def key(self) -> object:
@@ -61,26 +65,35 @@ class Case:
 
 
 def where_right(cases: Sequence[Case]) -> str:
-    """What holds of the calls that are answered right, and of no other, in words.
+    """What holds of the calls that are answered right, and of no other that tells, in words.
 
-    Nothing where several things would do: each would be a guess.
+    What holds of the most. Nothing where several things would do, each would be a guess, and where
+    what has to be refused was not: that is another mistake.
     """
-    right = {case.key for case in cases if case.is_right}
-    wrong = {case.key for case in cases if not case.is_right}
-    if len(right) < _RIGHT or len(wrong) < _WRONG:
+    if any(case.is_accepted for case in cases):
         return ""
-    found = [
-        words
-        for words, holds in _conditions(cases)
-        if all(
-            case.is_right if held else not (case.is_right and case.is_telling)
-            for case, held in zip(cases, holds, strict=True)
-        )
-    ]
-    if len(found) != 1:
+    if len({case.key for case in cases if not case.is_right}) < _WRONG:
+        return ""
+    found = {words: _explained(cases, holds) for words, holds in _conditions(cases)}
+    most = max(found.values(), default=0)
+    likely = [words for words, right in found.items() if right == most]
+    if most < _RIGHT or len(likely) != 1:
         return ""
     errors = all(case.is_right or case.is_raised for case in cases)
-    return f"{'it works' if errors else 'it is right'} {found[0]} only"
+    return f"{'it works' if errors else 'it is right'} {likely[0]} only"
+
+
+def _explained(cases: Sequence[Case], holds: Sequence[bool]) -> int:
+    """Of how many right calls, all different, something holds; 0 where it does of a wrong one.
+
+    Or where one is right without it that tells.
+    """
+    pairs = list(zip(cases, holds, strict=True))
+    if any(
+        held > case.is_right or (case.is_right and case.is_telling) > held for case, held in pairs
+    ):
+        return 0
+    return len({case.key for case, held in pairs if held})
 
 
 def _conditions(cases: Sequence[Case]) -> Iterator[tuple[str, list[bool]]]:
@@ -92,9 +105,9 @@ def _conditions(cases: Sequence[Case]) -> Iterator[tuple[str, list[bool]]]:
         yield f"where {one} is even", [size % 2 == 0 for size in sizes]
         yield f"where {one} is 0", [size == 0 for size in sizes]
         yield f"where {one} is not 0", [size != 0 for size in sizes]
-        if x in _COUNTED:
-            yield f"with one {_COUNTED[x]}", [size == 1 for size in sizes]
-            yield f"with more than one {_COUNTED[x]}", [size > 1 for size in sizes]
+        counted = _COUNTED.get(x)
+        yield f"with one {counted}" if counted else f"where {one} is 1", [n == 1 for n in sizes]
+        yield f"with more than one {counted or one}", [n > 1 for n in sizes]
         for y in (y for y in cases[0].sizes if y != x and all(y in case.sizes for case in cases)):
             pairs, other = [(case.sizes[x], case.sizes[y]) for case in cases], _CALLED.get(y, y)
             if x < y:
@@ -126,8 +139,10 @@ class Calls:
             elif operation in (*_CALLS, *OF_GRADIENTS) and not _is_refused(came, asked):
                 sizes, facts = self._told(built.get(number, ()), rest[0])
                 is_telling = operation in _CALLS and facts.get(_ON_CPU, True)
-                is_telling &= any(size > 1 for size in sizes.values())
-                yield Case(sizes, facts, came.equals(asked), is_telling, came.is_failing(asked))
+                is_telling &= all(size != 1 for size in sizes.values())
+                is_right, is_accepted = came.equals(asked), bool(asked.raised)
+                is_raised = came.is_failing(asked)
+                yield Case(sizes, facts, is_right, is_telling, is_raised, is_accepted)
 
     def _told(
         self, given: Sequence[Any], args: Sequence[Any]

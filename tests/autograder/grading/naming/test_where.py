@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -47,7 +48,17 @@ def _of_sizes(*sizes: tuple[int, int, int]) -> list[list[torch.Tensor]]:
     return [[torch.ones(2, t, 11), torch.ones(2, s, 11), torch.ones(2, s, v)] for t, s, v in sizes]
 
 
-_SIZES = _of_sizes((3, 5, 2), (5, 3, 2), (4, 4, 7), (2, 2, 3), (6, 3, 4), (1, 6, 2), (4, 7, 3))
+_SIZES = _of_sizes(
+    (3, 5, 2),
+    (5, 3, 2),
+    (4, 4, 7),
+    (2, 2, 3),
+    (6, 3, 4),
+    (2, 6, 2),
+    (4, 7, 3),
+    (9, 9, 5),
+    (3, 8, 2),
+)
 
 
 def test_what_the_right_calls_have_in_common_is_told() -> None:
@@ -65,13 +76,27 @@ def test_what_is_not_in_all_right_calls_is_not_told() -> None:
 
 
 def test_of_two_things_that_would_do_none_is_told() -> None:
-    calls = _of_sizes((1, 5, 1), (1, 6, 1), (2, 5, 2), (3, 5, 3), (4, 7, 4))
-    assert where_right(_cases(_ATTENTION, calls, lambda q, k, v: q.shape[1] == 1)) == ""
+    calls = _of_sizes((4, 5, 2), (4, 6, 2), (4, 9, 2), (2, 5, 3), (3, 5, 5), (5, 7, 4), (6, 8, 3))
+    assert where_right(_cases(_ATTENTION, calls, lambda q, k, v: q.shape[1] == 4)) == ""
+    even = [(2 * n, 5, 2) for n in range(1, 5)] + [(2 * n + 1, 5, 3) for n in range(1, 5)]
+    # T is even where d_v is 2, which is even: both would do
+    assert where_right(_cases(_ATTENTION, _of_sizes(*even), lambda q, k, v: v.shape[2] == 2)) == ""
+
+
+def test_a_size_of_one_may_make_any_answer_right() -> None:
+    calls = _of_sizes((4, 4, 2), (6, 6, 3), (9, 9, 5), (5, 8, 1), *((t, 7, 3) for t in range(2, 6)))
+    found = _cases(_ATTENTION, calls, lambda q, k, v: 1 in v.shape or q.shape[1] == k.shape[1])
+    assert where_right(found) == "it is right where S and T are equal only"
+
+
+def test_where_an_error_should_have_come_is_another_mistake() -> None:
+    found = _cases(_ATTENTION, _SIZES, lambda q, k, v: q.shape[1] == k.shape[1])
+    assert where_right([*found, replace(found[0], is_right=False, is_accepted=True)]) == ""
 
 
 def test_memory_order_is_told_of_errors() -> None:
-    tensors = [torch.ones(2, 3 + n, 4) for n in range(3)]
-    turned = [torch.ones(2, 4, 3 + n).mT for n in range(3)]
+    tensors = [torch.ones(2, 3 + n, 4) for n in range(4)]
+    turned = [torch.ones(2, 4, 3 + n).mT for n in range(4)]
     requests: list[Request] = [("call", "f", [tensor]) for tensor in (*tensors, *turned)]
     right = answered([Event("call", torch.ones(1)) for _ in requests]).calls
     failing = [Event("call", torch.ones(1)) for _ in tensors]
