@@ -165,8 +165,8 @@ class running_mean(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="any sequence with the longest: the mask is used whole",
-    hint="Which shapes do mask and scores have when x has fewer tokens than context_length?",
+    confuses="any sequence with the longest: only sequences of context_length tokens work",
+    hint="Try fewer tokens. Which sizes in your code come from context_length, which ones from x?",
 )
 class mask_not_cut(_Right):
     def masked(self, scores):
@@ -175,7 +175,7 @@ class mask_not_cut(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="this call's length with the first one's: its mask is kept",
+    confuses="this call's length with the first one's: what was made for that one is kept",
     hint="Call the layer with 3 tokens, then with 5.",
 )
 class mask_of_the_first_call(_Right):

@@ -460,8 +460,8 @@ class keys_as_wide_as_queries(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="the mask of the first call with that of every call",
-    hint="Call it with 4 tokens, then with 7. Is the mask a new one?",
+    confuses="one length with all: what was made for the first call is kept",
+    hint="Call it with 4 tokens, then with 7. What is kept from the first call?",
 )
 class mask_of_the_first_call(_Grouped):
     kept = None

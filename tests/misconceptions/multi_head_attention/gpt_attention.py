@@ -247,8 +247,8 @@ class future_zeroed_after_softmax(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="block_size with the length of the input: the mask isn't cut",
-    hint="Try an input with fewer tokens than block_size.",
+    confuses="block_size with the length of the input: only inputs of block_size tokens work",
+    hint="Try fewer tokens. Which sizes in your code come from block_size, which ones from x?",
 )
 class mask_not_cut(_Layers):
     def hide(self, scores):
@@ -528,7 +528,7 @@ class keys_of_sample_0(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="one length with all: the mask of the first call is kept",
+    confuses="one length with all: what was made for the first call is kept",
     hint="Call it twice, first with a short input, then with a longer one.",
 )
 class mask_of_the_first_call(_Layers):

@@ -276,8 +276,9 @@ class future_zeroed_after_softmax(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="the largest length with the length of the input: the mask isn't cut",
-    hint="Try an input with fewer tokens than context_length.",
+    confuses="the largest length with the length of the input: only inputs of context_length "
+    "tokens work",
+    hint="Try fewer tokens. Which sizes in your code come from context_length, which ones from x?",
 )
 class mask_not_cut(_Layers):
     def hide(self, scores):
@@ -306,7 +307,7 @@ class mask_is_a_parameter(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="one length with all: the mask of the first call is kept",
+    confuses="one length with all: what was made for the first call is kept",
     hint="Call it twice, first with a short input, then with a longer one.",
 )
 class mask_of_the_first_call(_Layers):
