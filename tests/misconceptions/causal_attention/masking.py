@@ -683,8 +683,8 @@ def zeroed_after_softmax(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="a score of zero with a weight of zero",
-    hint="What does softmax make of a score of 0?",
+    confuses="a score of zero, or near it, with a weight of zero",
+    hint="What does softmax make of a score of 0? And of -1e-9?",
 )
 def zeroed_before_softmax(queries, keys):
     scores = (queries @ keys.transpose(-2, -1)).tril()

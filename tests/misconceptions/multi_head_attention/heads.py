@@ -254,7 +254,7 @@ def heads_averaged(x):
 @misconception(
     "merge_heads",
     confuses="a swap of dimensions with a new memory order: `view` follows a swap",
-    hint="Read the error message of torch to its end: it names two ways out.",
+    hint="Read the error message of torch to its end: it names a way out.",
 )
 def view_after_swapping(x):
     batch, heads, tokens, head_dim = x.shape

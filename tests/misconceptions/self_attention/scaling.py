@@ -602,7 +602,7 @@ def context_not_scaled(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="the size of a key and its square root",
+    confuses="scores divided by the root of the size of a key with scores divided by the size",
     hint="How does the spread of a dot product grow with the size?",
 )
 def context_scaled_by_size(queries, keys, values):

@@ -84,7 +84,9 @@ def test_of_two_things_that_would_do_none_is_told() -> None:
 
 
 def test_a_size_of_one_may_make_any_answer_right() -> None:
-    calls = _of_sizes((4, 4, 2), (6, 6, 3), (9, 9, 5), (5, 8, 1), *((t, 7, 3) for t in range(2, 6)))
+    calls = _of_sizes(
+        (4, 4, 2), (6, 6, 3), (9, 9, 5), (5, 8, 1), (2, 7, 3), (8, 7, 3), (14, 7, 3), (7, 14, 3)
+    )
     found = _cases(_ATTENTION, calls, lambda q, k, v: 1 in v.shape or q.shape[1] == k.shape[1])
     assert where_right(found) == "it is right where S and T are equal only"
 
