@@ -65,9 +65,9 @@ def wrong_calls(answer: Sequence[Answered], right: Sequence[Answered]) -> int:
 
 
 def likely_pairs(found: Mapping[Mistake, Evidence], wrong: int) -> Iterator[Mistake]:
-    """Two mistakes as one, the likeliest first; of those that answer alike the first counts."""
+    """Two mistakes as one, the likeliest first; of equal ones the lowest rank is told."""
     different: defaultdict[int, dict[Hashable, Mistake]] = defaultdict(dict)
-    for mistake, own in found.items():
+    for mistake, own in sorted(found.items(), key=lambda item: item[0].rank):
         if mistake.change:
             different[id(mistake.change.definition)].setdefault(own.behaviour, mistake)
     pairs = [

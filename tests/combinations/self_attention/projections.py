@@ -56,7 +56,11 @@ def values_by_key_weights(inputs, W_query, W_key, W_value):
     return inputs @ W_query.T, inputs @ W_key.T, inputs @ W_key.T
 
 
-@intended("project_qkv_left", "one query for all: summed over the tokens")
+@intended(
+    "project_qkv_left",
+    "one query for all: summed over the tokens",
+    "it_is_right_with_one_token_only",
+)
 def summed_over_tokens(inputs, W_query, W_key, W_value):
     total = inputs.sum(-2, keepdim=True)
     return total @ W_query.T, inputs @ W_key.T, inputs @ W_value.T

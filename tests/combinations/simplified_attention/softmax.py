@@ -111,7 +111,7 @@ def temperature(scores, dim=-1):
     return powers / powers.sum(dim, keepdim=True)
 
 
-@intended("softmax", "the tuple that max returns")
+@intended("softmax", "the tuple that max returns", "two_results_are_taken_for_one_tensor")
 def tuple_of_max(scores, dim=-1):
     powers = torch.exp(scores - scores.max(dim, keepdim=True))
     return powers / powers.sum(dim, keepdim=True)

@@ -15,6 +15,7 @@ from .tables import (
     OF_OPERATIONS,
     OF_OTHER_SIZES,
     OF_SCALE,
+    OF_THE_REST,
     ORDER,
     RETURNED,
     WITH_ARGUMENT,
@@ -112,6 +113,8 @@ def _of_step(node: ast.AST, scope: Scope) -> Iterator[Text]:
         sides = {"l": ast.unparse(node.left), "r": ast.unparse(node.right)}
         yield from _filled(OF_OPERATIONS.get(type(node.op).__name__, ()), **sides)
         yield from _in_another_order(node)
+        if isinstance(node.op, ast.Sub) and sides["l"] == "1":
+            yield from _filled(OF_THE_REST, **sides)
         if isinstance(node.op, ast.Div):
             yield from _scaled(sides["l"], sides["r"], scope)
         if isinstance(node.op, ast.MatMult) and isinstance(node.left, ast.Call):

@@ -124,6 +124,7 @@ ANY_STEP_WORDS = tuple(dict.fromkeys(words for words in _WORDS if words not in (
 #: of scores: of any other size, and of the size itself
 OF_OTHER_SIZES: Rows = (("({l}) / ({b}) ** 0.5", SCALE), ("({l}) / ({b})", NO_ROOT))
 OF_SCALE: Rows = (
+    ("({l})", "the division by a root is left out"),
     ("({l}) / ({b})", NO_ROOT),
     ("({l}) / (({l}).shape[1] * ({b})) ** 0.5", SCALE),
     ("({l}) * ({b}) ** 0.5", LARGER),
@@ -146,6 +147,8 @@ _LETTERS = {
     ),
     "each row is mixed of itself alone": ("...ss,...sd->...sd",),
 }
+#: of `1 - {r}`
+OF_THE_REST: Rows = (("({r})", "a share stands where what is left of it belongs: one minus it"),)
 _BOUND = "a bound is one too high or too low"
 _NUMBERED = "other rows are taken than those that the numbers name"
 _ROWS = "rows are taken one too early or too late"

@@ -302,7 +302,7 @@ def test_families_are_changes_of_known_steps(tmp_path: Path) -> None:
     q, k = torch.randn(3, 5), torch.randn(4, 5)
     unscaled = torch.softmax(q @ k.mT, -1)
     names = {member.name for member in found if _gives(member.change.answer(), (q, k), unscaled)}
-    assert "one_step_is_left_out" in names and not names & {"the_mask_has_no_effect"}
+    assert "the_division_by_a_root_is_left_out" in names and not names & {"the_mask_has_no_effect"}
     assert len({member.name for member in found}) > 20
 
 
