@@ -572,7 +572,7 @@ class output_squeezed(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="an object with a dictionary: the config is read with brackets",
+    confuses="what config is with something else: the module can't be built from it",
     hint="Read the error message. How does one read an attribute of an object?",
 )
 class config_as_a_dictionary(_Layers):
