@@ -101,7 +101,7 @@ class allowed_masked(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="a score of zero with a weight of zero",
+    confuses="a score of zero, or near it, with a weight of zero",
     hint="What does softmax make of a score of 0?",
 )
 class scores_of_zero(_Right):

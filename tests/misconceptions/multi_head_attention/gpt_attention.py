@@ -212,7 +212,7 @@ class present_hidden(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="a score of 0 with a weight of 0: masked scores are 0 before softmax",
+    confuses="a score of 0 with a weight of 0: masked scores are 0, or near it, before softmax",
     hint="What does softmax make of a score of 0?",
 )
 class scores_times_zero(_Layers):

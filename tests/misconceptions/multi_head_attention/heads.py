@@ -456,7 +456,7 @@ def past_masked(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="a score of 0 with a weight of 0: masked scores are 0 before softmax",
+    confuses="a score of 0 with a weight of 0: masked scores are 0, or near it, before softmax",
     hint="What does softmax make of a score of 0?",
 )
 def scores_times_mask(queries, keys, values):

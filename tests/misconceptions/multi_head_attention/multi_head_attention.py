@@ -241,7 +241,7 @@ class next_token_seen(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="a score of 0 with a weight of 0: masked scores are 0 before softmax",
+    confuses="a score of 0 with a weight of 0: masked scores are 0, or near it, before softmax",
     hint="What does softmax make of a score of 0?",
 )
 class scores_times_zero(_Layers):
