@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ...suite.compare import FLOAT32, FLOAT64
 
@@ -24,8 +27,8 @@ def _is_plain(tensor: torch.Tensor) -> bool:
 
 def largest_of(tensors: Iterable[torch.Tensor]) -> float:
     """The largest finite number."""
-    plain = (t.detach().double().nan_to_num(0.0, 0.0, 0.0) for t in tensors if _is_plain(t))
-    return max((float(tensor.abs().max()) for tensor in plain), default=0.0)
+    plain = (np.nan_to_num(_numbers(t), posinf=0.0, neginf=0.0) for t in tensors if _is_plain(t))
+    return max((float(np.abs(values).max()) for values in plain), default=0.0)
 
 
 def figures_of(tensor: torch.Tensor, of_gradients: float | None) -> Iterator[tuple[float, float]]:
@@ -36,21 +39,28 @@ def figures_of(tensor: torch.Tensor, of_gradients: float | None) -> Iterator[tup
     """
     if not _is_plain(tensor):
         return
-    values = tensor.detach().flatten().double()
-    finite = values.isfinite()
-    if not bool(finite.all()):
-        odd = torch.stack([values.isnan(), values == torch.inf, values == -torch.inf]).double()
-        yield from ((figure, 1e-6) for figure in (odd @ _directions(len(values))[0]).tolist())
-        values = values.where(finite, torch.zeros_like(values))
+    values = _numbers(tensor)
+    directions = _directions(len(values))
+    size = float(np.abs(values).max())
+    if not math.isfinite(size):
+        odd = np.stack([np.isnan(values), values == np.inf, values == -np.inf]).astype(np.float64)
+        yield from ((figure, 1e-6) for figure in (odd @ directions[0]).tolist())
+        values = np.where(np.isfinite(values), values, 0.0)
+        size = float(np.abs(values).max())
     is_double = tensor.dtype == torch.float64
     bound = FLOAT64 if is_double else FLOAT32
     more = 1.0 if is_double or of_gradients is None else _OF_GRADIENTS
-    size = max(1.0, float(values.abs().max()), of_gradients or 0.0)
-    far = more * (bound.atol * size + bound.rtol * values.abs())
+    size = max(1.0, size, of_gradients or 0.0)
+    far = more * (bound.atol * size + bound.rtol * np.abs(values))
     places = _places(len(values))
     yield from zip(values[places].tolist(), far[places].tolist(), strict=True)
-    for direction in _directions(len(values)):
-        yield float(values @ direction), 3 * float((far * direction).norm()) + 1e-9
+    moved = np.sqrt(np.square(directions * far).sum(axis=1))
+    yield from zip((directions @ values).tolist(), (3 * moved + 1e-9).tolist(), strict=True)
+
+
+def _numbers(tensor: torch.Tensor) -> NDArray[np.float64]:
+    """All numbers of a tensor in a row: numpy takes a third of torch's time for so few."""
+    return tensor.detach().flatten().double().numpy()
 
 
 def shares_of(tensor: torch.Tensor) -> Iterator[float]:
@@ -69,14 +79,14 @@ def shares_of(tensor: torch.Tensor) -> Iterator[float]:
 
 
 @lru_cache(maxsize=64)
-def _directions(size: int) -> tuple[torch.Tensor, ...]:
+def _directions(size: int) -> NDArray[np.float64]:
     draws = torch.Generator().manual_seed(size)
-    return tuple(torch.randn(SUMS, size, generator=draws, dtype=torch.float64))
+    return torch.randn(SUMS, size, generator=draws, dtype=torch.float64).numpy()
 
 
 @lru_cache(maxsize=64)
-def _places(size: int) -> torch.Tensor:
+def _places(size: int) -> NDArray[np.int64]:
     if size <= _PLACES:
-        return torch.arange(size)
+        return np.arange(size)
     draws = torch.Generator().manual_seed(size)
-    return torch.randint(size, (_PLACES,), generator=draws)
+    return torch.randint(size, (_PLACES,), generator=draws).numpy()
