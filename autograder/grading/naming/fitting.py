@@ -21,6 +21,10 @@ from .where import Case, where_right
 _REQUESTS, _LIKELY = 40, 8
 #: of a mistake that does not explain every value
 _NOTE = " It fits most of your results, not all."
+#: what leads on from what an answer shows by itself
+_PARAMETERS = "Compare `named_parameters()` of your layer with the names and sizes of the question."
+_ELSEWHERE = "What is different in the other calls? Follow one of them through your code."
+_ERRORS = "The line that stops stands in the message, with what to do about it."
 #: how often a stochastic misconception is asked the same: a kind of answer that it
 #: gives with probability q is met before with 1 - (1 - q)^n
 _DRAWS = 8
@@ -124,7 +128,7 @@ class Fitting:
             return Found([], pairs)
         words = of_parameters(*self._all(self._known.tests(question), question, answers))
         if words:
-            return Found([], [shown(question, words)])
+            return Found([], [shown(question, words, _PARAMETERS)])
         hopes = {m: self._explained(m, answers, True) for m in (*catalogue, *plain)}
         likely = sorted((m for m in hopes if hopes[m].is_most), key=lambda m: -hopes[m].margin)
         found = {m: self._explained(m, answers, False) for m in likely[:_LIKELY]}
@@ -149,10 +153,11 @@ class Fitting:
             cases += calls.cases(requests, came, right) if calls else []
             raised = zip(answers.errors(test), right, strict=False)
             errors |= {error for error, asked in raised if error and not asked.raised}
-        words = where_right(cases)
-        if not words and all(case.is_right or case.is_raised for case in cases):
-            words = kind_of(errors)
-        return [shown(question, words)] if words else []
+        if words := where_right(cases):
+            return [shown(question, words, _ELSEWHERE)]
+        if words := kind_of(errors) if all(c.is_right or c.is_raised for c in cases) else "":
+            return [shown(question, words, _ERRORS)]
+        return []
 
     def _pairs(self, question: str, members: Sequence[Mistake], answers: Answers) -> list[Mistake]:
         """Two members that explain all together; short tests say which are likely."""

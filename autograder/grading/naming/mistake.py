@@ -58,7 +58,7 @@ def hint_of(variant: Variant) -> str:
     return f"It looks as if this answer confuses {variant.confuses.rstrip('.')}. {variant.hint}"
 
 
-def shown(question: str, words: str) -> Mistake:
+def shown(question: str, words: str, leads_on: str) -> Mistake:
     """A mistake that an answer shows by itself, in words; there is no code of it."""
-    name = name_of(words)
-    return Mistake(question, name, name, hint_of_words(words), lambda: None)
+    name, hint = name_of(words), f"{words[0].upper()}{words[1:]}. {leads_on}"
+    return Mistake(question, name, name, hint, lambda: None)

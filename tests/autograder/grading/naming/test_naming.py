@@ -612,6 +612,22 @@ def test_a_mistake_that_explains_most_is_told_with_what_is_left(diagnosis: Any) 
     assert "not all" in result.hint
 
 
+def test_where_an_answer_is_right_is_told_where_no_mistake_explains_it(diagnosis: Any) -> None:
+    def of_contiguous_rows(inputs: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+        scores = inputs @ query
+        return scores if inputs.is_contiguous() and query.is_contiguous() else scores.sin() + 1
+
+    result = diagnosis(of_contiguous_rows)
+    assert result.misconception == "scores.it_is_right_for_tensors_that_are_contiguous_only"
+    assert result.hint.startswith("It is right for tensors that are contiguous only. What is")
+
+
+def test_errors_that_all_say_the_same_have_a_name(diagnosis: Any) -> None:
+    result = diagnosis(lambda inputs, query: queries @ inputs)  # type: ignore[name-defined] # noqa: F821
+    assert result.misconception == "scores.a_name_is_used_that_has_no_value"
+    assert result.hint.startswith("A name is used that has no value. The line")
+
+
 def test_what_nobody_foresaw_has_a_behaviour_and_no_name(diagnosis: Any) -> None:
     result = diagnosis(lambda inputs, query: (inputs @ query).sin() * 3 + 1)
     assert result.misconception is None and result.hint is None
