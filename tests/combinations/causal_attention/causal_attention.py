@@ -48,7 +48,9 @@ class no_mask_and_scores_dropped(_Layers):
         return self.dropout(self.scores(x) / self.root()).softmax(-1) @ self.W_value(x)
 
 
-@combination("CausalAttention", "softmax_over_queries", "not_scaled")
+@combination(
+    "CausalAttention", "softmax_over_queries", "not_scaled", "it_is_right_with_one_token_only"
+)
 class softmax_over_queries_not_scaled(_Layers):
     def forward(self, x):
         weights = self.masked(self.scores(x)).softmax(-2)

@@ -12,7 +12,12 @@ def cut_and_leftover_dropped(x, num_heads):
     return x[..., : head_dim * num_heads].reshape(batch, num_heads, tokens, head_dim)
 
 
-@combination("causal_head_attention", "not_scaled", "mask_without_effect", "one_step_is_left_out")
+@combination(
+    "causal_head_attention",
+    "not_scaled",
+    "mask_without_effect",
+    "the_division_by_a_root_is_left_out",
+)
 def not_scaled_not_masked(queries, keys, values):
     return torch.softmax(queries @ keys.mT, dim=-1) @ values
 

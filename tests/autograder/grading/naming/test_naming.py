@@ -623,7 +623,7 @@ def test_where_an_answer_is_right_is_told_where_no_mistake_explains_it(diagnosis
 
 
 def test_errors_that_all_say_the_same_have_a_name(diagnosis: Any) -> None:
-    result = diagnosis(lambda inputs, query: queries @ inputs)  # type: ignore[name-defined] # noqa: F821
+    result = diagnosis(lambda inputs, query: eval("queries @ inputs"))
     assert result.misconception == "scores.a_name_is_used_that_has_no_value"
     assert result.hint.startswith("A name is used that has no value. The line")
 
