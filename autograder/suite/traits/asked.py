@@ -25,6 +25,8 @@ _FIVE, _ONES = (2, 1, 3, 2), (1, 1)
 _MOST, MOST_WITH_GRADIENTS = 3_000, 1_500
 #: the same of a function, of which gradients are asked more often
 FEW_WITH_GRADIENTS = 400
+#: of the call in which all lengths are large
+LONG = 1_500
 #: of the first call in which a letter is as large as it becomes, which is to be so
 ONE_LARGE = 128 * 128
 #: of the call in which everything is large, and how large that is at least, where it fits
@@ -71,10 +73,7 @@ class Asked:
             self.extreme(base, one, leads[i % len(leads)], largest=largest)
             for i, one in enumerate(extremes)
         ]
-        again = [
-            self.extreme(base, extremes[(i + 1) % len(extremes)], leads[i])
-            for i in range(len(extremes), len(leads))
-        ]
+        again = [self.extreme(base, {}, lead) for lead in leads[len(extremes) :]]
         five = [base.but({}, self.five())] if self._is_batched else []
         return [*first, *again, *five, base.but(self._least(letters), _ONES)]
 
@@ -141,12 +140,12 @@ class Asked:
         """These sizes, or less of what is longest."""
         return self._bounded(sizes, self._letters, FEW_WITH_GRADIENTS)
 
-    def long(self) -> Sizes:
+    def long(self, most: int = FEW_WITH_GRADIENTS) -> Sizes:
         """All lengths large at once, in one sample, and all else as small as it can be."""
         long = {x: self._largest(x) for x in self._letters if x in ("T", "S")}
         sizes = self._traits.usual().but({**self._least(self._letters), **long})
         floor = {x: _LARGE for x in long if x in self._traits.looped()}
-        return shorter(sizes, floor, self._traits.steps, FEW_WITH_GRADIENTS)
+        return shorter(sizes, floor, self._traits.steps, most)
 
     def many(self, samples: int = _MANY) -> Sizes:
         """Many samples of one long vector each: many numbers, and as few steps as can be."""

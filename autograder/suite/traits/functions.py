@@ -9,7 +9,7 @@ import torch
 
 from ..expect import Expect
 from ..implementation import Step
-from .asked import FEW_WITH_GRADIENTS, ONE_LARGE, Asked
+from .asked import FEW_WITH_GRADIENTS, LONG, ONE_LARGE, Asked
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
 from .inputs import Pair, Sizes, Tensor, arguments_of, normal, positive
 from .layouts import LAYOUTS, Layout, contiguous, shared, sliced, turned, with_zeros
@@ -66,7 +66,7 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
         _same(expect, traits, _plain(expect, traits, sizes, dtype, of_turn(turn)), likely)
     middle = asked.middling(expect.draw)
     _same(expect, traits, _last_turned(expect, traits, middle, traits.dtype), likely)
-    _same(expect, traits, _last_turned(expect, traits, asked.all_large(), torch.float64), likely)
+    _same(expect, traits, _last_turned(expect, traits, asked.long(LONG), torch.float64), likely)
     for sizes in (asked.many(), asked.wide(), asked.many()):  # nothing is kept by a large shape
         _same(expect, traits, _plain(expect, traits, sizes, torch.float64), likely)
     _same(expect, traits, _any_numbers(expect, traits, traits.usual(asked.five())), _NUMBERS)
