@@ -109,13 +109,26 @@ def _conditions(cases: Sequence[Case]) -> Iterator[tuple[str, list[bool]]]:
         yield f"with one {counted}" if counted else f"where {one} is 1", [n == 1 for n in sizes]
         yield f"with more than one {counted or one}", [n > 1 for n in sizes]
         for y in (y for y in cases[0].sizes if y != x and all(y in case.sizes for case in cases)):
-            pairs, other = [(case.sizes[x], case.sizes[y]) for case in cases], _CALLED.get(y, y)
-            if x < y:
-                yield f"where {one} and {other} are equal", [a == b for a, b in pairs]
-                yield f"where {one} and {other} differ", [a != b for a, b in pairs]
-            yield f"where {one} is at most {other}", [a <= b for a, b in pairs]
-            multiple = [b > 0 and a % b == 0 for a, b in pairs]
-            yield f"where {one} is a multiple of {other}", multiple
+            yield from _of_two(cases, x, y)
+
+
+def _of_two(cases: Sequence[Case], x: str, y: str) -> Iterator[tuple[str, list[bool]]]:
+    """What may hold of two sizes.
+
+    Who is right where they are equal need not be right where one is less, or twice the other: so a
+    right call has to show it.
+    """
+    one, other = _CALLED.get(x, x), _CALLED.get(y, y)
+    pairs = [(case.sizes[x], case.sizes[y]) for case in cases]
+    right = {pair for case, pair in zip(cases, pairs, strict=True) if case.is_right}
+    if x < y:
+        yield f"where {one} and {other} are equal", [a == b for a, b in pairs]
+        yield f"where {one} and {other} differ", [a != b for a, b in pairs]
+    if any(a < b for a, b in right):
+        yield f"where {one} is at most {other}", [a <= b for a, b in pairs]
+    if any(1 < b < a and a % b == 0 for a, b in right):
+        multiple = [b > 0 and a % b == 0 for a, b in pairs]
+        yield f"where {one} is a multiple of {other}", multiple
 
 
 @dataclass(frozen=True, slots=True)
