@@ -37,7 +37,7 @@ test: setup-test ## set up, lint, and run all tests (PYTEST passes options, as P
 	@lint=0; $(MAKE) lint || lint=$$?; \
 	[ $$lint -eq 0 ] || printf '==> %s\n' "Lint found something (above); the tests run all the same"; \
 	printf '==> %s\n' "Running the tests"; \
-	$(PY) -m pytest --implementation solutions --numprocesses 2 --dist loadfile --no-loadscope-reorder \
+	$(PY) -m pytest --implementation solutions --numprocesses 3 --dist loadfile --no-loadscope-reorder \
 		$(or $(PYTEST),$(COVERAGE)); tests=$$?; \
 	exit $$((tests ? tests : lint))
 

@@ -54,8 +54,10 @@ def figures_of(tensor: torch.Tensor, of_gradients: float | None) -> Iterator[tup
     far = more * (bound.atol * size + bound.rtol * np.abs(values))
     places = _places(len(values))
     yield from zip(values[places].tolist(), far[places].tolist(), strict=True)
-    moved = np.sqrt(np.square(directions * far).sum(axis=1))
-    yield from zip((directions @ values).tolist(), (3 * moved + 1e-9).tolist(), strict=True)
+    with np.errstate(over="ignore", invalid="ignore"):  # sums of huge numbers are infinite
+        moved = np.sqrt(np.square(directions * far).sum(axis=1))
+        sums = directions @ values
+    yield from zip(sums.tolist(), (3 * moved + 1e-9).tolist(), strict=True)
 
 
 def _numbers(tensor: torch.Tensor) -> NDArray[np.float64]:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import time
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from autograder.grading.naming.diagnosis import Diagnosis
 from autograder.grading.naming.events import Event, events_of
 from autograder.grading.naming.explained import Explained, explained
 from autograder.grading.naming.families import Member, members
+from autograder.grading.naming.figures import figures_of
 from autograder.grading.naming.fingerprint import Fingerprint
 from autograder.grading.naming.parameters import OTHER_LAYERS, OTHER_NAMES, of_parameters
 from autograder.grading.naming.probe import Replies, replies_of
@@ -537,6 +539,13 @@ def test_an_error_for_a_value_is_no_mistake_that_both_share() -> None:
     assert not both_fail.shares_a_mistake_with(fails, right)
     assert both_fail.shares_a_mistake_with(both_fail, right)
     assert not fails.shares_a_mistake_with(fails, right)
+
+
+def test_of_huge_numbers_nothing_is_warned() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figures = list(figures_of(torch.full((4,), 1e308, dtype=torch.float64), None))
+    assert figures[0][0] == 1e308
 
 
 def test_a_mistake_gets_no_gigabytes() -> None:
