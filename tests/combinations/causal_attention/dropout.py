@@ -147,7 +147,13 @@ def not_scaled(x, p, training=True):
     return x * (torch.rand_like(x) >= p)
 
 
-@intended("dropout", "kept entries divided by p", "divided_by_p", "one_step_is_left_out")
+@intended(
+    "dropout",
+    "kept entries divided by p",
+    "divided_by_p",
+    "one_step_is_left_out",
+    "a_share_stands_where_what_is_left_of_it_belongs_one_minus",
+)
 def divided_by_p(x, p, training=True):
     if not 0 <= p <= 1:
         raise ValueError("p")

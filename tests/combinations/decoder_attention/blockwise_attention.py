@@ -14,7 +14,12 @@ def not_divided_and_a_column(queries, keys, values):
     return torch.exp(scores - lse) @ values, lse
 
 
-@combination("blockwise_attention", "blocks_averaged", "last_short_block_dropped")
+@combination(
+    "blockwise_attention",
+    "blocks_averaged",
+    "last_short_block_dropped",
+    "it_is_right_where_s_is_at_most_the_size_of_a_block_only",
+)
 def averaged_without_the_rest(queries, keys, values, block_size):
     num_blocks = max(keys.shape[-2] // block_size, 1)
     outputs = []

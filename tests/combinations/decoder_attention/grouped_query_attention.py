@@ -19,6 +19,7 @@ def unscaled_in_turns(queries, keys, values):
     "no_check_of_the_groups",
     "softmax_over_queries",
     "softmax_runs_along_another_dimension_than_the_one_asked_for",
+    "a_check_is_left_out_the_error_that_is_asked_for_does_not",
 )
 def unchecked_softmax_over_queries(queries, keys, values):
     group = queries.shape[1] // keys.shape[1]

@@ -154,7 +154,7 @@ class no_mask(_Heads):
         return self.out_proj(self.merge(self.heads(x)))
 
 
-@intended("MultiHeadAttention", "the heads' mean for all")
+@intended("MultiHeadAttention", "the heads' mean for all", "it_is_right_with_one_head_only")
 class mean_of_heads(_Heads):
     def forward(self, x):
         return self.out_proj(self.heads(x).mean(1).repeat(1, 1, self.num_heads))

@@ -12,12 +12,18 @@ from autograder.suite import combination, intended
     "not_scaled",
     "softmax_over_queries",
     "softmax_runs_along_another_dimension_than_the_one_asked_for",
+    "the_division_by_a_root_is_left_out",
 )
 def not_scaled_over_queries(queries, keys):
     return torch.softmax(queries @ keys.mT, dim=-2)
 
 
-@combination("scaled_dot_product_attention", "scaled_by_the_size_of_values", "context_causal")
+@combination(
+    "scaled_dot_product_attention",
+    "scaled_by_the_size_of_values",
+    "context_causal",
+    "it_is_right_with_one_key_only",
+)
 def size_of_values_and_masked(queries, keys, values):
     scores = queries @ keys.mT / values.shape[-1] ** 0.5
     future = torch.ones_like(scores, dtype=torch.bool).triu(1)

@@ -86,6 +86,6 @@ def through_numpy(queries, keys):
     return torch.from_numpy(queries.detach().numpy() @ keys.detach().mT.numpy())
 
 
-@intended("attention_scores", "the mean of the products")
+@intended("attention_scores", "the mean of the products", "it_is_right_where_d_is_1_only")
 def mean_of_products_of_all(queries, keys):
     return queries @ keys.mT / keys.shape[-1]
