@@ -23,10 +23,11 @@ NOT_FROM_TORCH = Forbidden(
 
 @pytest.mark.question("dropout", points=0)
 def test_entries_are_zero_or_larger(expect: Expect) -> None:
-    got = expect.result("dropout", torch.full((50, 20), 3.0), 0.25)
+    # three quarters of 1050 is no whole number: who scales by what is left can't hit 4 by chance
+    got = expect.result("dropout", torch.full((50, 21), 3.0), 0.25)
     shape = tuple(got.shape) if isinstance(got, torch.Tensor) else type(got).__name__
     expect.that(
-        shape == (50, 20), got=str(shape), expected="(50, 20)", likely="the shape stays as it is"
+        shape == (50, 21), got=str(shape), expected="(50, 21)", likely="the shape stays as it is"
     )
     found = sorted({round(value, 4) for value in got.flatten().tolist()})
     expect.that(
@@ -37,9 +38,9 @@ def test_entries_are_zero_or_larger(expect: Expect) -> None:
     )
     zeros = int((got == 0).sum())
     expect.that(
-        150 <= zeros <= 350,
-        got=f"{zeros} of 1000 entries dropped",
-        expected="about 250, a quarter of them",
+        160 <= zeros <= 365,
+        got=f"{zeros} of 1050 entries dropped",
+        expected="about 260, a quarter of them",
         likely="p is the probability to drop an entry, not to keep it",
     )
 
