@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from .events import Event
+from .events import NOT_ASKED, Event
 from .figures import SUMS, figures_of, largest_of, shares_of
 
 #: tensors of one call that are looked at: a reply may name one many times
@@ -76,6 +76,11 @@ class Call:
                 )
             )
         )
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether there was a layer to be asked."""
+        return self.raised != NOT_ASKED
 
     def is_failing(self, solution: Call) -> bool:
         """Whether an error came where a value is asked for."""

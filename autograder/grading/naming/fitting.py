@@ -151,8 +151,10 @@ class Fitting:
         for test, requests in known.probe(question).requests.items():
             came, right = answers.answered(test).calls, known.right(question, test).calls
             cases += calls.cases(requests, came, right) if calls else []
-            raised = zip(answers.errors(test), right, strict=False)
-            errors |= {error for error, asked in raised if error and not asked.raised}
+            raised = zip(answers.errors(test), came, right, strict=False)
+            errors |= {
+                e for e, own, asked in raised if own.is_failing(asked) and own.is_asked and e
+            }
         if words := where_right(cases):
             return [shown(question, words, _ELSEWHERE)]
         if words := kind_of(errors) if all(c.is_right or c.is_raised for c in cases) else "":

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 
 from .answered import Answered, Call
-from .events import NOT_ASKED
 
 _PARAMETER = re.compile(r"'([\w.]+)': (tuple\([^)]*\))")
 OTHER_NAMES = "the trained parameters have other names than the question gives"
@@ -24,7 +23,7 @@ def of_parameters(answer: Sequence[Answered], right: Sequence[Answered]) -> str:
         for came, asked in zip(answer, right, strict=True)
         for pair in zip(came.calls, asked.calls, strict=False)
     ]
-    loads = [c.raised for c, _ in calls if c.operation == "load_weights" and c.raised != NOT_ASKED]
+    loads = [c.raised for c, _ in calls if c.operation == "load_weights" and c.is_asked]
     found = [
         (_parameters(came), _parameters(asked))
         for came, asked in calls

@@ -11,7 +11,7 @@ import pytest
 from autograder.course import Course
 from autograder.errors import ContentError
 from autograder.grading.judging.suites import collect_suites
-from autograder.grading.validation.unseen import Namer, unseen_of
+from autograder.grading.validation.unseen import Namer, Unseen, unseen_of
 from autograder.records import QuestionResult, Verdict
 from tools.messages import told_in
 
@@ -82,3 +82,21 @@ def test_a_change_of_what_is_not_there_is_told(course: Course, tmp_path: Path) -
     )
     with pytest.raises(ContentError, match="'y' does not stand in the answer"):
         list(unseen_of(exercise, tmp_path))
+
+
+_NEVER_MADE = """
+class FeedForward(nn.Module):
+    def __init__(self, d_model, hidden_dim):
+        self.linear1 = nn.Linear(d_model, hidden_dim)
+        self.linear2 = nn.Linear(hidden_dim, d_model)
+
+    def forward(self, x):
+        return self.linear2(torch.relu(self.linear1(x)))
+"""
+
+
+def test_a_layer_that_can_not_be_made_says_why(course: Course) -> None:
+    exercise = course.assignment("transformer_block").exercise("feed_forward")
+    namer = Namer(collect_suites(course.root, [exercise.hidden_suite]), course, exercise)
+    result = namer.named(Unseen("FeedForward", "no super().__init__()", _NEVER_MADE))
+    assert result.misconception == "feed_forward.super_init_is_missing_or_comes_too_late"
