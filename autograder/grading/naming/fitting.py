@@ -126,9 +126,9 @@ class Fitting:
         pairs = self._pairs(question, plain, answers)
         if pairs:
             return Found([], pairs)
-        words = of_parameters(*self._all(self._known.tests(question), question, answers))
-        if words:
-            return Found([], [shown(question, words, _PARAMETERS)])
+        parameters = self._of_parameters(question, answers)
+        if parameters:
+            return Found([], parameters)
         hopes = {m: self._explained(m, answers, True) for m in (*catalogue, *plain)}
         likely = sorted((m for m in hopes if hopes[m].is_most), key=lambda m: -hopes[m].margin)
         found = {m: self._explained(m, answers, False) for m in likely[:_LIKELY]}
@@ -143,8 +143,10 @@ class Fitting:
         )
 
     def by_itself(self, question: str, answers: Answers) -> list[Mistake]:
-        """What an answer shows by itself, in words: where it is right; which error it raises."""
-        known = self._known
+        """What an answer shows by itself: its parameters, where it is right, what it raises."""
+        parameters, known = self._of_parameters(question, answers), self._known
+        if parameters:
+            return parameters
         cases: list[Case] = []
         errors: set[str] = set()
         calls = known.calls(question)
@@ -160,6 +162,10 @@ class Fitting:
         if words := kind_of(errors) if all(c.is_right or c.is_raised for c in cases) else "":
             return [shown(question, words, _ERRORS)]
         return []
+
+    def _of_parameters(self, question: str, answers: Answers) -> list[Mistake]:
+        words = of_parameters(*self._all(self._known.tests(question), question, answers))
+        return [shown(question, words, _PARAMETERS)] if words else []
 
     def _pairs(self, question: str, members: Sequence[Mistake], answers: Answers) -> list[Mistake]:
         """Two members that explain all together; short tests say which are likely."""

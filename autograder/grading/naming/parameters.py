@@ -16,7 +16,7 @@ OTHER_LAYERS = "the trained parameters have other names and sizes than the quest
 def of_parameters(answer: Sequence[Answered], right: Sequence[Answered]) -> str:
     """What is wrong with the parameters of a layer that did not take the weights, in words.
 
-    Nothing where one took them.
+    Nothing where all took them; sizes may be right where two of them are equal.
     """
     calls = [
         pair
@@ -29,12 +29,12 @@ def of_parameters(answer: Sequence[Answered], right: Sequence[Answered]) -> str:
         for came, asked in calls
         if came.operation == "weights" and not came.raised
     ]
-    if not found or not loads or not all(loads):
+    if not found or not any(loads):
         return ""
     if all(own.keys() == others.keys() for own, others in found):
         layers = {name.partition(".")[0] for own, others in found for name in _unequal(own, others)}
         return OTHER_SIZES.format(" and ".join(sorted(layers))) if layers else ""
-    if any(own.keys() == others.keys() for own, others in found):
+    if not all(loads) or any(own.keys() == others.keys() for own, others in found):
         return ""
     same = all(sorted(own.values()) == sorted(others.values()) for own, others in found)
     return OTHER_NAMES if same else OTHER_LAYERS

@@ -58,7 +58,12 @@ class other_names(nn.Module):
         return self.fc2(torch.relu(self.fc1(x)))
 
 
-@intended("FeedForward", "sizes turned round", "two_things_change_places")
+@intended(
+    "FeedForward",
+    "sizes turned round",
+    "two_things_change_places",
+    "parameters_of_linear1_and_linear2_have_other_sizes_than_the",
+)
 class sizes_turned(nn.Module):
     def __init__(self, d_model, hidden_dim):
         super().__init__()
