@@ -54,7 +54,12 @@ class softmax_along_zero(_V1):
         return torch.softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, 0) @ values
 
 
-@intended("SelfAttentionV1", "super().__init__() forgotten", "one_step_is_left_out")
+@intended(
+    "SelfAttentionV1",
+    "super().__init__() forgotten",
+    "one_step_is_left_out",
+    "super_init_is_missing_or_comes_too_late",
+)
 class super_forgotten(nn.Module):
     def __init__(self, d_in, d_out):
         self.W_query = nn.Parameter(torch.rand(d_in, d_out))
