@@ -32,6 +32,7 @@ $(COURSE)/submitted:
 	$(SAY) "No class in $@ yet: taking the made-up one of examples/submitted"
 	@mkdir -p $(COURSE) && rm -rf $@.part && cp -R examples/submitted $@.part && mv $@.part $@
 
+# three processes on two cores: many tests wait for a limit, a kernel or a browser
 .PHONY: test
 test: setup-test ## set up, lint, and run all tests (PYTEST passes options, as PYTEST="tests/hidden -x")
 	@lint=0; $(MAKE) lint || lint=$$?; \

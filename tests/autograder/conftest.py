@@ -32,7 +32,7 @@ from autograder.records import (
 ROOT = Path(__file__).resolve().parents[2]
 
 
-#: files that take minutes begin first, so that two processes end at the same time
+#: files that take minutes begin first, so that the processes end at the same time
 _LONG = (
     *("test_matrix.py", "test_instructors_page.py", "test_attacks.py"),
     *("test_same_scores.py", "test_nbgrader_commands.py", "test_notebooks.py"),
