@@ -15,7 +15,7 @@ from ..escaping import for_terminal
 from ..grading.costs import Stage
 from ..operations import grade as grading
 from ..records import SubmissionResult, Tier
-from ..worker import device_kernels
+from ..worker import late
 from .course_option import in_course
 from .loading import begin_loading
 from .output import as_json, console, emit, errors
@@ -101,7 +101,7 @@ def grade(
     if submitted == STANDARD_INPUT:
         return stream(context, context.params)
     begin_loading()
-    device_kernels.defer()
+    late.defer()
     with progress_bar() as progress, (run := RunProgress(progress)).may_be_stopped():
         report = grading.grade(
             submitted,

@@ -13,7 +13,7 @@ import click
 from ..escaping import for_json
 from ..operations.stream import grade_stream
 from ..records import SubmissionResult, Tier
-from ..worker import device_kernels
+from ..worker import late
 from .loading import begin_loading, end_loading
 from .output import errors
 
@@ -32,7 +32,7 @@ def stream(context: click.Context, chosen: Mapping[str, Any]) -> int:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name.removeprefix('as_')} is for a whole class, not for -")
     begin_loading()
-    device_kernels.defer()
+    late.defer()
     try:
         report = grade_stream(
             sys.stdin,

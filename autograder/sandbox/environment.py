@@ -32,8 +32,9 @@ class Libraries:
 class Ahead:
     """What the fork server does ahead, because its workers would do it again and again.
 
-    Without `second_device` the first use of one costs each worker a third of a second; without
-    `many_workers` each costs ten milliseconds more, and the start a third of a second less.
+    Without `second_device`, a layer whose operators have no kernel of the meta device in C++ costs
+    its worker a third of a second; without `many_workers` this is so in any case, and each worker
+    costs ten milliseconds more, and the start half a second less.
     """
 
     second_device: bool = True

@@ -38,8 +38,8 @@ main()
 """
 #: before any package keeps an `open` of its own
 _FILES_FIRST = "from worker.data_files import DATA_FILES; DATA_FILES.install()"
-#: before torch is imported, where no layer is moved
-_KERNELS_LATER = "from worker import device_kernels; device_kernels.defer()"
+#: before torch is imported, where not many layers will be moved
+_KERNELS_LATER = "from worker import late; late.defer()"
 _ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "HOME": "/",
@@ -227,7 +227,7 @@ def _before_torch(settings: Mapping[str, object]) -> Iterator[str]:
     """What is done before any package is imported."""
     if settings["notebooks"]:
         yield _FILES_FIRST
-    if not settings["second_device"]:
+    if not (settings["second_device"] and settings["many_workers"]):
         yield _KERNELS_LATER
 
 

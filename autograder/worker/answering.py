@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from . import absent, device_kernels, execution, given_parts, substitution, watching, wire
+from . import absent, execution, given_parts, late, substitution, watching, wire
 
 _OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "Cannot allocate memory")
 _TRACEBACK_LINES = 6
@@ -81,7 +81,7 @@ class Worker:
 
         What fails in a cell of a notebook, and an import that fails, hurts the answers that use it.
         """
-        device_kernels.load_if_named(source)
+        late.load_if_named(source)
         if parts:
             given_parts.install(parts)
         # not `torch.manual_seed`, which looks for accelerators first

@@ -14,8 +14,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
-from . import compiler
-from .device_kernels import load_kernels as load_kernels
+from . import compiler, late
 
 #: stands in the message of every error that a mix of devices causes
 MIXED_DEVICES = "tensors on two devices"
@@ -37,7 +36,6 @@ def second_device(tensors: Iterable[torch.Tensor]) -> contextlib.AbstractContext
     """The rules of a second device where one of these is on the meta device, else nothing."""
     if any(tensor.is_meta for tensor in tensors):
         compiler.defer()
-        load_kernels()
         return _SecondDevice()  # type: ignore[no-untyped-call]  # torch's own __init__
     return contextlib.nullcontext()
 
@@ -71,8 +69,8 @@ class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
                     "was moved"
                 )
         if name in _INDEXING:
-            return func(*args, **kwargs)
-        return func(*tree_map(_moved, args), **tree_map(_moved, kwargs))
+            return late.on_device(func, *args, **kwargs)
+        return late.on_device(func, *tree_map(_moved, args), **tree_map(_moved, kwargs))
 
 
 def _copied(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

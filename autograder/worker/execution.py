@@ -13,7 +13,8 @@ import torch
 from torch import nn
 from torch.autograd.graph import _engine_run_backward
 
-from .devices import load_kernels, second_device
+from . import late
+from .devices import second_device
 from .layout import memory_of
 
 
@@ -226,8 +227,7 @@ def move(layer: nn.Module, dtype: torch.dtype | None, device: str | None) -> Non
     if dtype is not None:
         layer.to(dtype)
     if device is not None:
-        load_kernels()
-        layer.to(device)
+        late.on_device(layer.to, device)
 
 
 def restored(layer: nn.Module, build: Callable[[], nn.Module]) -> nn.Module:

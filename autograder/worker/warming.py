@@ -67,6 +67,8 @@ def warm(modules: Sequence[str], second_device: bool, many_workers: bool) -> Non
             importlib.import_module(name)
     watching.hear_threads()
     _use_torch()
+    if many_workers:
+        torch.vmap(torch.sum)(torch.ones(2, 3))  # loads what few answers need
     if second_device:
         _use_second_device()
     for _ in range(_TIMES if many_workers else 1):
@@ -110,7 +112,6 @@ def _use_torch() -> None:
     nn.functional.dropout(nn.functional.layer_norm(inputs, (4,)), 0.5)
     nn.functional.scaled_dot_product_attention(inputs, inputs, inputs)
     torch.einsum("btd,bsd->bts", inputs, inputs)
-    torch.vmap(torch.sum)(inputs)
     repr(inputs)
 
 
