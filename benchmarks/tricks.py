@@ -57,6 +57,7 @@ TRICKS = (
     Trick("the batch sent to each worker, not held", held=False),
     Trick("the heap not moved into huge pages", _no("heap", "gather")),
     Trick("the heap's holes left open", _no("heap", "close_holes")),
+    Trick("torch's code not moved into huge pages", _no("code_pages", "gather")),
     Trick("the compiler imported", _no("compiler", "defer")),
     Trick("Python's own allocator", without=("PYTHONMALLOC",)),
     Trick("the worker's code not warmed", _no("warming", "_answer_all")),

@@ -177,20 +177,22 @@ def _elsewhere(got: torch.Tensor, expected: torch.Tensor) -> str:
 def _of_some(got: torch.Tensor, expected: torch.Tensor) -> str:
     if expected.dim() < 2:
         return ""
-    items = [_near(one, other) for one, other in zip(got, expected, strict=True)]
-    if expected.dim() > 2 and len(items) > 1:
-        if items == [True] + [False] * (len(items) - 1):
+    if expected.dim() > 2 and len(expected) > 1:
+        if _is_first_only(got, expected, 0):
             return "right for the first sample only"
         if all(_near(item, got[0]) for item in got) and not _near(expected[0], expected[1]):
             return "every sample gets the same result"
-    if expected.dim() == 4 and expected.shape[1] > 1:
-        heads = [_near(got[:, n], expected[:, n]) for n in range(expected.shape[1])]
-        if heads == [True] + [False] * (len(heads) - 1):
-            return "right for the first head only"
-    rows = [_near(got[..., n, :], expected[..., n, :]) for n in range(expected.shape[-2])]
-    if len(rows) > 2 and rows == [True] + [False] * (len(rows) - 1):
+    if expected.dim() == 4 and expected.shape[1] > 1 and _is_first_only(got, expected, 1):
+        return "right for the first head only"
+    if expected.shape[-2] > 2 and _is_first_only(got, expected, -2):
         return "right for the first token only"
     return ""
+
+
+def _is_first_only(got: torch.Tensor, expected: torch.Tensor, dim: int) -> bool:
+    """Whether of the parts along a dimension the first one is right, and no other."""
+    first, *others = zip(got.unbind(dim), expected.unbind(dim), strict=True)
+    return _near(*first) and not any(_near(*other) for other in others)
 
 
 def _of_weights(got: torch.Tensor, expected: torch.Tensor) -> str:
@@ -239,6 +241,7 @@ def _near(one: Any, other: Any) -> bool:
     if one.shape != other.shape or not _is_plain(one) or not _is_plain(other):
         return False
     one, other = one.detach().double(), other.detach().double()
-    size = float(other[other.isfinite()].abs().max()) if bool(other.isfinite().any()) else 1.0
+    finite = other[other.isfinite()]
+    size = float(finite.abs().max()) if finite.numel() else 1.0
     bound = _NEAR * 0.1 * (size if math.isfinite(size) and size else 1.0)
     return bool(torch.isclose(one, other, atol=bound, rtol=_NEAR * 0.1, equal_nan=True).all())

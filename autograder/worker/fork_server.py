@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 import torch
 
-from . import confine, heap, landlock, seccomp, warming
+from . import code_pages, confine, heap, landlock, seccomp, warming
 from .forking import CHANNEL, Forking, Operations
 
 
@@ -30,6 +30,8 @@ def main() -> None:
     torch.set_num_threads(1)
     if not settings["notebooks"] or "torch" in settings["modules"]:
         warming.warm(settings["modules"], settings["second_device"], settings["many_workers"])
+        if settings["many_workers"]:
+            code_pages.gather(lambda: warming.use(settings["second_device"], True))
     others = _notebook(settings["modules"]) if settings["notebooks"] else {}
     # as the user who started all this: nobody may not even look at some of these paths
     rules = _above_channel(
@@ -45,7 +47,6 @@ def main() -> None:
     gc.freeze()
     if settings["many_workers"]:
         heap.gather()
-    heap.close_holes()
     gc.enable()
     if len(os.listdir("/proc/self/task")) != 1:
         raise RuntimeError("the fork server must have one thread: forks of more may hang")

@@ -19,7 +19,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from . import answering, confine
+from . import answering, confine, heap
 from .answering import Request
 
 _REQUEST_BYTES = 1 << 16
@@ -52,7 +52,9 @@ class Forking:
         self._kept = kept
         self._others = others
         self._pid = os.getpid()
-        self._in_use = confine.memory_in_use()
+        #: whether memory is as a fork should find it
+        self._is_ready = False
+        self._in_use = 0, 0
         self._poll = select.poll()
         #: pid and status socket of each worker, by its pidfd
         self._workers: dict[int, tuple[int, socket.socket]] = {}
@@ -80,6 +82,7 @@ class Forking:
         channel, status_descriptor, output = descriptors
         status = socket.socket(fileno=status_descriptor)
         try:
+            self._ready_memory()
             if self._namespaces is not None:
                 confine.next_child_apart(self._namespaces)
             pid = _fork()
@@ -105,8 +108,15 @@ class Forking:
         with open(descriptor, "rb") as file:
             file.seek(0)
             self._batches[digest] = answering.requests_in(file.read())
-        gc.freeze()  # or a worker that looks for garbage writes to all of it
-        self._in_use = confine.memory_in_use()
+        self._is_ready = False
+
+    def _ready_memory(self) -> None:
+        """Before the first fork, and the first one after something was kept."""
+        if not self._is_ready:
+            gc.freeze()  # or a worker that looks for garbage writes to all of it
+            heap.close_holes()
+            self._in_use = confine.memory_in_use()
+            self._is_ready = True
 
     def _report(self, pidfd: int) -> None:
         pid, status = self._workers.pop(pidfd)

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import ctypes
 
-_MADV_COLLAPSE, _HUGE_PAGE = 25, 2 << 20
+HUGE_PAGE = 2 << 20
+MADV_HUGEPAGE, MADV_COLLAPSE = 14, 25
 _M_MMAP_THRESHOLD = -3
 _LARGEST_THRESHOLD = 32 << 20
 _BEYOND_ANY_HOLE = 16 << 20
@@ -26,10 +27,15 @@ def gather() -> None:
         mappings = [line.split() for line in file]
     for addresses, rights, *_, name in mappings:
         if rights == "rw-p" and not name.startswith("/"):
-            start, end = (int(address, 16) for address in addresses.split("-"))
-            start, end = -(-start // _HUGE_PAGE) * _HUGE_PAGE, end // _HUGE_PAGE * _HUGE_PAGE
+            start, end = whole_huge_pages(addresses)
             if start < end:
-                c.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), _MADV_COLLAPSE)
+                c.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), MADV_COLLAPSE)
+
+
+def whole_huge_pages(addresses: str) -> tuple[int, int]:
+    """Start and end of the huge pages within a mapping's addresses, `7f0000000000-7f0000400000`."""
+    start, end = (int(address, 16) for address in addresses.split("-"))
+    return -(-start // HUGE_PAGE) * HUGE_PAGE, end // HUGE_PAGE * HUGE_PAGE
 
 
 def close_holes() -> None:

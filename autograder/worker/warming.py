@@ -66,13 +66,19 @@ def warm(modules: Sequence[str], second_device: bool, many_workers: bool) -> Non
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     watching.hear_threads()
+    use(second_device, many_workers)
+    for _ in range(_TIMES if many_workers else 0):
+        _answer_all()
+
+
+def use(second_device: bool, many_workers: bool) -> None:
+    """All that answers use as a rule, once."""
     _use_torch()
     if many_workers:
         torch.vmap(torch.sum)(torch.ones(2, 3))  # loads what few answers need
     if second_device:
         _use_second_device()
-    for _ in range(_TIMES if many_workers else 1):
-        _answer_all()
+    _answer_all()
 
 
 def _answer_all() -> None:

@@ -1,0 +1,83 @@
+"""Moves the code of torch that answers use into huge pages of this process.
+
+A fork does not inherit the entries of its page table for code that lies in a file: each worker
+would ask for it page by page, and the kernel would take thousands of entries away when it ends. A
+process's own memory is inherited, with one entry for 2 MiB. `benchmarks/tricks.py` prints what this
+is worth.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+
+from .heap import HUGE_PAGE, MADV_COLLAPSE, MADV_HUGEPAGE, whole_huge_pages
+
+_PAGE = 4 << 10
+_READ, _WRITE, _EXECUTE = 1, 2, 4
+_PRIVATE, _ANONYMOUS = 2, 0x20
+_MAY_MOVE, _FIXED = 1, 2
+_MADV_DONTNEED = 4
+_FAILED = ctypes.c_void_p(-1).value
+#: in the last of the eight bytes that the kernel has of a page
+_PRESENT = 0x80
+
+
+def gather(use: Callable[[], None]) -> None:
+    """Copies the code that `use` runs; where the kernel says no, it stays in its files."""
+    c = ctypes.CDLL(None)
+    for name in ("mmap", "mremap"):
+        getattr(c, name).restype = ctypes.c_void_p
+    code = list(_code())
+    for start, end in code:
+        c.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), _MADV_DONTNEED)
+    use()  # brings back what it needs, and no more
+    try:
+        used = [run for start, end in code for run in _used(start, end)]
+    except OSError:  # nobody may look at pages here
+        return
+    all(_is_moved(c, start, end) for start, end in used)  # up to the first that can't be
+
+
+def _code() -> Iterator[tuple[int, int]]:
+    """Start and end of the whole huge pages in the code of torch's libraries."""
+    with open("/proc/self/maps") as file:
+        for addresses, rights, *_, name in map(str.split, file):
+            start, end = whole_huge_pages(addresses)
+            if rights == "r-xp" and "/torch/lib/" in name and start < end:
+                yield start, end
+
+
+def _used(start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Start and end of each run of huge pages of which something is present."""
+    with open("/proc/self/pagemap", "rb", buffering=0) as file:
+        file.seek(start // _PAGE * 8)
+        pages = file.read((end - start) // _PAGE * 8)[7::8]
+    each = HUGE_PAGE // _PAGE
+    first = start
+    for at in range(start, end + HUGE_PAGE, HUGE_PAGE):
+        number = (at - start) // _PAGE
+        if not any(page & _PRESENT for page in pages[number : number + each]):
+            if first < at:
+                yield first, at
+            first = at + HUGE_PAGE
+
+
+def _is_moved(c: ctypes.CDLL, start: int, end: int) -> bool:
+    """Puts a copy of these pages in their place, in one step, if it could be made of huge pages."""
+    size = ctypes.c_size_t(end - start)
+    rights, kind = _READ | _WRITE, _PRIVATE | _ANONYMOUS
+    room = end - start + HUGE_PAGE
+    place = c.mmap(None, ctypes.c_size_t(room), rights, kind, -1, ctypes.c_long(0))
+    if place == _FAILED:
+        return False
+    copy = ctypes.c_void_p(-(-place // HUGE_PAGE) * HUGE_PAGE)
+    c.madvise(copy, size, MADV_HUGEPAGE)
+    ctypes.memmove(copy, start, end - start)
+    # small pages would cost each fork more than the file does
+    is_huge: bool = c.madvise(copy, size, MADV_COLLAPSE) == 0
+    is_ready: bool = is_huge and c.mprotect(copy, size, _READ | _EXECUTE) == 0
+    if is_ready:
+        c.mremap(copy, size, size, _MAY_MOVE | _FIXED, ctypes.c_void_p(start))
+    c.munmap(ctypes.c_void_p(place), ctypes.c_size_t(room))  # what is left of it
+    return is_ready

@@ -1,0 +1,81 @@
+"""What the fork server does to its memory, so that a fork finds it ready, in another process."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+_KERNEL = tuple(int(part) for part in platform.release().split("-")[0].split(".")[:2])
+_MAPS = """
+def executable(of_torch):
+    pages = set()
+    for line in open("/proc/self/maps"):
+        addresses, rights, *_, name = line.split()
+        if rights == "r-xp" and (not of_torch or "/torch/lib/" in name):
+            start, end = (int(address, 16) for address in addresses.split("-"))
+            pages.update(range(start >> 12, end >> 12))
+    return pages
+"""
+
+
+def _printed(code: str) -> Any:
+    environment = {**os.environ, "PYTHONMALLOC": "malloc"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True
+    )
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def moved() -> dict[str, Any]:
+    """A process that moved the code of one function of torch, and then used more of it."""
+    found: dict[str, Any] = _printed(
+        f"{_MAPS}\n"
+        "import json, torch\n"
+        "from autograder.worker import code_pages\n"
+        "torch.set_num_threads(1)\n"
+        "x = torch.arange(12.0).view(3, 4)\n"
+        "def use(): return torch.softmax(x @ x.T, -1).tolist()\n"
+        "before, of_torch, right = executable(False), executable(True), use()\n"
+        "code_pages.gather(use)\n"
+        "print(json.dumps(dict(is_right=use() == right, kept=before <= executable(False),\n"
+        "    moved=len(of_torch - executable(True)) // 512, all=len(of_torch) // 512,\n"
+        "    other=torch.linalg.det(torch.eye(3)).item())))\n"
+    )
+    return found
+
+
+def test_code_that_moved_computes_the_same_and_the_rest_is_where_it_was(
+    moved: dict[str, Any],
+) -> None:
+    assert moved["is_right"] and moved["kept"]
+    assert moved["other"] == 1.0
+
+
+@pytest.mark.skipif(_KERNEL < (6, 1), reason="Linux makes huge pages on request since 6.1")
+def test_only_the_code_that_is_used_moves(moved: dict[str, Any]) -> None:
+    assert 0 < moved["moved"] < moved["all"] / 2
+
+
+def test_what_a_fork_allocates_lies_side_by_side() -> None:
+    spread = _printed(
+        "import asyncio, ctypes, json\n"
+        "from autograder.worker import heap\n"
+        "c = ctypes.CDLL(None)\n"
+        "c.malloc.restype = ctypes.c_void_p\n"
+        "def blocks(): return [c.malloc(size) for size in range(40, 4000, 20)]\n"
+        "def spread(found): return max(found) - min(found)\n"
+        "before = spread(blocks())\n"
+        "heap.close_holes()\n"
+        "print(json.dumps([before, spread(blocks()[60:])]))\n"
+    )
+    assert spread[1] < 1 << 20 < spread[0]
