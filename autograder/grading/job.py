@@ -65,16 +65,20 @@ class Lost(str):
 
 @dataclass(slots=True)
 class Job:
-    """A process that grades, and the submission that it is at."""
+    """A process that grades, and the submission that it is at.
+
+    `prepared` are the assignments that its grader was prepared for.
+    """
 
     process: BaseProcess
     pipe: Connection
     watch: Watch
     patience: Patience
+    prepared: frozenset[str]
     task: JobTask | None = None
 
     @classmethod
-    def start(cls, grader: Grader, others: Sequence[Job]) -> Job:
+    def start(cls, grader: Grader, prepared: frozenset[str], others: Sequence[Job]) -> Job:
         """Forks one; `others` are those that run already."""
         near, far = _fork.Pipe()
         watch = Watch()
@@ -82,7 +86,7 @@ class Job:
         process = _fork.Process(target=_work, args=args, daemon=True)
         process.start()
         far.close()
-        return cls(process, near, watch, Patience(watch, process.pid or 0))
+        return cls(process, near, watch, Patience(watch, process.pid or 0), prepared)
 
     def give(self, task: JobTask) -> None:
         """Has it grade a submission; the answer, or its end, is at the pipe."""

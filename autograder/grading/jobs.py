@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 
-from ..records import SubmissionResult
+from ..records import Assignment, SubmissionResult
 from ..submission import Submission
 from .costs import Costs, together
 from .job import Grader, Job, JobTask, Lost
@@ -53,12 +53,17 @@ class _Waiting:
 
 @dataclass(slots=True)
 class ClassGrader:
-    """Runs up to `jobs` processes over submissions and hands on each result as it comes."""
+    """Runs up to `jobs` processes over submissions and hands on each result as it comes.
+
+    `prepared` are the assignments that the grader is prepared for; for others it is prepared when
+    the first submission comes, and processes that were forked before are replaced.
+    """
 
     grader: Grader
     failed: Failed
     on_result: OnResult
     jobs: int
+    prepared: frozenset[str] = frozenset()
     #: what all jobs that have ended cost
     costs: Costs = field(default_factory=dict)
     _running: list[Job] = field(default_factory=list)
@@ -81,12 +86,31 @@ class ClassGrader:
         self.costs = together(self.costs, job.watch.costs)
 
     def _feed(self, waiting: _Waiting) -> None:
-        for job in self._running:
+        for job in list(self._running):
             if job.task is None and (task := waiting.take()):
+                self._prepare_for(task.assignment)
+                if task.assignment.name not in job.prepared:
+                    self._end(job)
+                    job = self._begin()
                 job.give(task)
         while len(self._running) < self.jobs and (task := waiting.take()):
-            self._running.append(Job.start(self.grader, self._running))
-            self._running[-1].give(task)
+            self._prepare_for(task.assignment)
+            self._begin().give(task)
+
+    def _prepare_for(self, assignment: Assignment) -> None:
+        if assignment.name not in self.prepared:
+            self.grader.prepare([assignment])
+            self.prepared |= {assignment.name}
+
+    def _begin(self) -> Job:
+        """A process more."""
+        job = Job.start(self.grader, self.prepared, self._running)
+        self._running.append(job)
+        return job
+
+    def _end(self, job: Job) -> None:
+        self._stop(job)
+        self._running.remove(job)
 
     def _collect(self, waiting: _Waiting) -> None:
         busy = [job for job in self._running if job.task]
@@ -124,9 +148,8 @@ class ClassGrader:
     def _replace(self, job: Job, waiting: _Waiting, reason: str) -> None:
         task = job.task
         assert task is not None
-        self._stop(job)
-        self._running.remove(job)
-        self._running.append(Job.start(self.grader, self._running))
+        self._end(job)
+        self._begin()
         out_of_time = job.process.exitcode == -signal.SIGXCPU
         if task.ends.count(job.watch.place(), out_of_time):
             waiting.append(task)
@@ -146,7 +169,7 @@ class ClassGrader:
             self._again(task, waiting, reason)
         self.grader.parent.restart()
         for _ in range(count):
-            self._running.append(Job.start(self.grader, self._running))
+            self._begin()
 
     def _again(self, task: JobTask, waiting: _Waiting, reason: str) -> None:
         if task.tries < _TRIES:

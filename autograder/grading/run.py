@@ -155,7 +155,8 @@ def grade_submissions(
     planned = time.process_time()
     fork_server.wait_until_ready()
     started = fork_server.cpu_seconds()
-    of_jobs = run_jobs(grader, assignments, Listed(tasks), suite_digests, jobs, on_result)
+    source = Listed(tasks)
+    of_jobs = run_jobs(grader, assignments, assignments, source, suite_digests, jobs, on_result)
     return {
         Stage.START: started,
         Stage.PLAN: planned - collected,
@@ -176,18 +177,23 @@ def _submitted_part(assignment: Assignment, tasks: Sequence[Task]) -> Assignment
 def run_jobs(
     grader: Grader,
     assignments: Sequence[Assignment],
+    prepared: Sequence[Assignment],
     source: Source,
     suite_digests: Mapping[str, str],
     jobs: int,
     on_result: Callable[[SubmissionResult], None],
 ) -> Costs:
-    """Grades what a source gives of these assignments, to its end; returns what the jobs cost."""
+    """Grades what a source gives of these assignments, to its end; returns what the jobs cost.
+
+    `prepared` are those that the grader is prepared for.
+    """
     by_name = {assignment.name: assignment for assignment in assignments}
 
     def on_failed(submission: Submission, reason: str) -> SubmissionResult:
         name = submission.assignment
         return failed(submission, by_name[name], suite_digests[name], grader.parent.tier, reason)
 
-    class_grader = ClassGrader(grader, on_failed, on_result, jobs)
+    names = frozenset(assignment.name for assignment in prepared)
+    class_grader = ClassGrader(grader, on_failed, on_result, jobs, names)
     class_grader.run(source)
     return class_grader.costs

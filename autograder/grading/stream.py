@@ -98,12 +98,14 @@ def _grade(
     digests = {assignment.name: engine.suite_digest(assignment) for assignment in assignments}
     with engine.start_sandbox(options.tier, assignments) as fork_server:
         grader = engine.grader(fork_server, assignments, digests, class_secret(options.secret))
-        # ahead even for one job: who waits for an answer is to wait for nothing else
-        grader.prepare(assignments)
+        # the only one ahead: who waits for an answer is to wait for nothing else. Of several, each
+        # when it is needed: all take as long as hundreds of submissions
+        prepared = assignments if options.assignment else []
+        grader.prepare(prepared)
         fork_server.wait_until_ready()
         ready(fork_server.tier)
         source = Streamed(descriptor, desk.task_of)
-        run_jobs(grader, assignments, source, digests, options.jobs, desk.take)
+        run_jobs(grader, assignments, prepared, source, digests, options.jobs, desk.take)
     return desk.report
 
 

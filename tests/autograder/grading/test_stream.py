@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import multiprocessing
+import shutil
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ import pytest
 
 from autograder.course import Course
 from autograder.grading.stream import Refused, StreamOptions, StreamReport, grade_lines
+from autograder.grading.submissions import SubmissionGrader
 from autograder.grading.suite_engine import SuiteEngine
-from autograder.records import SubmissionResult
+from autograder.records import Assignment, SubmissionResult
 from autograder.results.file import read_results
 from autograder.sandbox import ForkServer
 
@@ -101,6 +103,39 @@ def test_an_answer_is_there_before_the_next_line_and_a_job_that_ended_meanwhile_
     stream.write(right)
     stream.grade(next_one)
     assert [(r.attempt, r.score) for r in stream.results] == [(1, 100), (7, 100)]
+
+
+def test_of_several_assignments_each_is_planned_when_its_first_submission_comes(
+    a_class: ClassFolder, stream: Stream, course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned: list[str] = []
+    prepare = SubmissionGrader.prepare
+
+    def noted(self: SubmissionGrader, assignments: Sequence[Assignment]) -> None:
+        planned.extend(assignment.name for assignment in assignments)
+        prepare(self, assignments)
+
+    monkeypatch.setattr(SubmissionGrader, "prepare", noted)
+    solutions = {a.name: a.exercises[0].solution for a in course.assignments}
+    places: list[Path] = []
+    for name in (ASSIGNMENT, "self_attention", ASSIGNMENT):
+        places.append(a_class.submitted / f"s{len(places)}" / name)
+        places[-1].mkdir(parents=True)
+        shutil.copy(solutions[name], places[-1])
+    when_answered: list[list[str]] = []
+
+    def next_one() -> None:
+        when_answered.append(list(planned))
+        if len(stream.answers) < len(places):
+            stream.write(places[len(stream.answers)])
+        else:
+            stream.end()
+
+    stream.write(places[0])
+    stream.grade(next_one, assignment=None)
+    both = [ASSIGNMENT, "self_attention"]
+    assert when_answered == [[ASSIGNMENT], both, both]
+    assert all(result.exercises[0].score > 0 for result in stream.results)
 
 
 def test_with_a_results_file_lines_are_kept_and_attempts_counted(
