@@ -15,6 +15,7 @@ import traceback
 import click
 
 from ..errors import AutograderError, GraderError, UserError
+from .loading import QuickEnd
 
 #: every command: its module, and its line in the help; a module is loaded when it is called
 _SECTIONS = {
@@ -110,6 +111,7 @@ def cli() -> None:
 
 def main() -> None:
     """The console script."""
+    end = QuickEnd()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # what a stream can't show is replaced: a student's umlaut is no reason to fail
@@ -131,7 +133,8 @@ def main() -> None:
     except (AutograderError, Exception):
         _say(f"the grader failed, and not as it expected to:\n{traceback.format_exc()}")
         sys.exit(2)
-    sys.exit(code if isinstance(code, int) else 0)
+    end.code = code if isinstance(code, int) else 0
+    sys.exit(end.code)
 
 
 def _say(text: str) -> None:
