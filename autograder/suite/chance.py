@@ -33,7 +33,7 @@ _FACTORS: Mapping[Callable[[float], float], str] = {
     lambda p: 1.0: "as they were",
     lambda p: 1 / p: "divided by p",
     lambda p: 1 - p: "multiplied by 1 - p",
-    lambda p: 2.0: "doubled, whatever p is",
+    lambda p: 2.0: "doubled",
 }
 
 
@@ -55,7 +55,7 @@ def rate_problem(
     elif zeros in (0, total):
         meant = "all or nothing"
     elif abs(zeros - total / 2) <= _FAR * total**0.5 / 2:
-        meant = "one half, whatever p is"
+        meant = "one half"
     else:
         meant = "too few" if zeros < total * p else "too many"
     return f"{zeros} of {total} entries were dropped, {zeros / total:.1%}: {meant}"

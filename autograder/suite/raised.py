@@ -36,8 +36,8 @@ _SIZES = (
     "the shape next to each tensor; `keepdim=True` or `unsqueeze` may be missing"
 )
 _LEFT_TORCH = (
-    "`.item()`, `.numpy()`, `.tolist()` and `float(...)` leave torch, and gradients end there: "
-    "compute with tensors"
+    "`.item()`, `.numpy()`, `.tolist()` and `float(...)` leave torch, and gradients end there, as "
+    "with `.detach()` and `torch.no_grad()`: compute with tensors"
 )
 _DTYPE = (
     "tensors of different dtypes meet: give what you make yourself the dtype of the input, such "
@@ -56,9 +56,15 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
         _SUPER,
     ),
     (
-        r"return_types\.(max|min)|'(max|min)' object|not tuple",
+        r"return_types\.(max|min)|'(max|min)' object",
         "two results are taken for one tensor",
         _MAX,
+    ),
+    (
+        r"not tuple",
+        "several results are taken for one tensor",
+        "one tensor is needed here, and a tuple came: what does the call return whose result this "
+        "is? `max` and `min` with a dimension return two tensors, and a layer may return several",
     ),
     (r"No module named|could not be imported", "a module is imported that is not there", _ALONE),
     (
@@ -85,7 +91,13 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
         _PRODUCT,
     ),
     (
-        r"must match the (size|existing size)|not broadcastable|expand\(|must match except in",
+        r"must match except in|expects each tensor to be equal size",
+        "parts of different sizes are put together",
+        "`cat` needs parts whose sizes are equal but for the dimension that it runs along, `stack` "
+        "needs equal ones: print their shapes",
+    ),
+    (
+        r"must match the (size|existing size)|not broadcastable|expand\(",
         "tensors of different sizes meet",
         _SIZES,
     ),
@@ -102,17 +114,18 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     (
         r"Dimension out of range|dimension .* out of|number of dims|too many indices",
         "a dimension is used that the tensor does not have",
-        "the tensor has fewer dimensions than this line counts on: dimensions counted from the "
-        "right (-1, -2) fit any number of leading ones",
+        "the tensor has another number of dimensions than this line counts on: dimensions counted "
+        "from the right (-1, -2) fit any number of leading ones",
     ),
     (
         r"out of (bounds|range)",
         "an index is too large",
-        "an index is too large: a size that is built in, or a loop that goes one step too far",
+        "an index is too large: is it a size that is built in, does a loop go one step too far, "
+        "or has the tensor fewer dimensions?",
     ),
     (
         r"does not require grad|Can't call numpy|requires grad\. Use",
-        "numbers leave torch, and gradients end there",
+        "gradients end before the result",
         _LEFT_TORCH,
     ),
     (

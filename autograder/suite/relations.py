@@ -16,6 +16,8 @@ from .kinds import of_kind
 #: relative and absolute: two computations of one number
 _NEAR = 1e-3
 _NEARLY_RIGHT = 3e-3
+#: what gives nan
+_NAN = "0/0, infinity minus or over infinity, 0 times infinity"
 #: of a tensor that relations are looked for in
 _MOST_NUMBERS = 1 << 18
 
@@ -120,12 +122,12 @@ def _of_values(got: torch.Tensor, expected: torch.Tensor) -> Iterator[str]:
 def _not_finite(got: torch.Tensor, expected: torch.Tensor) -> str:
     nan = got.isnan() & ~expected.isnan()
     if bool(nan.all()):
-        return "every value is nan: look for 0/0, infinity over infinity, 0 times infinity"
+        return f"every value is nan: look for {_NAN}"
     if bool(nan.any()):
         of = f"{int(nan.sum())} of {nan.numel()}"
-        return f"{of} values are nan: 0/0, infinity over infinity, 0 times infinity"
+        return f"{of} values are nan: look for {_NAN}"
     if bool((got.isinf() & expected.isfinite()).any()):
-        return "some values are infinite: a number became too large, or was divided by 0"
+        return "some values are infinite: too large, divided by 0, or the minus infinity of a mask"
     return ""
 
 
@@ -179,11 +181,11 @@ def _of_some(got: torch.Tensor, expected: torch.Tensor) -> str:
         return ""
     if expected.dim() > 2 and len(expected) > 1:
         if _is_first_only(got, expected, 0):
-            return "right for the first sample only"
+            return "right for the first one of dimension 0 only"
         if all(_near(item, got[0]) for item in got) and not _near(expected[0], expected[1]):
-            return "every sample gets the same result"
+            return "all along dimension 0 get the same result"
     if expected.dim() == 4 and expected.shape[1] > 1 and _is_first_only(got, expected, 1):
-        return "right for the first head only"
+        return "right for the first one of dimension 1 only"
     if expected.shape[-2] > 2 and _is_first_only(got, expected, -2):
         return "right for the first token only"
     return ""

@@ -123,6 +123,8 @@ class Diagnosis:
         rank = min((m.rank for m in found.members), default=0)
         mistakes = found.catalogue or [m for m in found.members if m.rank == rank]
         names, hints = {mistake.name for mistake in mistakes}, {m.hint for m in mistakes}
+        if len(hints) == 1:  # what one says of itself is true of all that answer alike
+            hints = {next((m.precise for m in mistakes if m.told), *hints)}
         name = f"{self._exercise.name}.{names.pop()}" if len(names) == 1 else None
         return name, f"{hints.pop()}{found.note}" if len(hints) == 1 else None
 

@@ -12,10 +12,11 @@ from .answered import Answered
 from .explained import Explained, explained, wrong_values
 from .families import OF_SIZES, is_plain, is_small
 from .known import KnownMistakes
+from .meeting import sizes_that_meet
 from .mistake import Mistake, shown
 from .pairs import evidence, likely_pairs, wrong_calls
 from .parameters import of_parameters
-from .where import Case, where_right
+from .where import Case, told_of, where_right
 
 #: requests whose answers say which pairs are likely; mistakes whose draws are compared
 _REQUESTS, _LIKELY = 40, 8
@@ -23,7 +24,6 @@ _REQUESTS, _LIKELY = 40, 8
 _NOTE = " It fits most of your results, not all."
 #: what leads on from what an answer shows by itself
 _PARAMETERS = "Compare `named_parameters()` of your layer with the names and sizes of the question."
-_ELSEWHERE = "What is different in the other calls? Follow one of them through your code."
 _ERRORS = "The line that stops stands in the message, with what to do about it."
 #: how often a stochastic misconception is asked the same: a kind of answer that it
 #: gives with probability q is met before with 1 - (1 - q)^n
@@ -139,7 +139,7 @@ class Fitting:
         return Found(
             [m for m in catalogue if m in most],
             [m for m in plain if m in most],
-            _NOTE if any(found[m].against for m in most) else "",
+            _NOTE if any(found[m].against or found[m].left for m in most) else "",
         )
 
     def by_itself(self, question: str, answers: Answers) -> list[Mistake]:
@@ -152,20 +152,23 @@ class Fitting:
         calls = known.calls(question)
         for test, requests in known.probe(question).requests.items():
             came, right = answers.answered(test).calls, known.right(question, test).calls
-            cases += calls.cases(requests, came, right) if calls else []
             raised = zip(answers.errors(test), came, right, strict=False)
+            cases += calls.cases(requests, came, right, answers.errors(test)) if calls else []
             errors |= {
                 e for e, own, asked in raised if own.is_failing(asked) and own.is_asked and e
             }
         if words := where_right(cases):
-            return [shown(question, words, _ELSEWHERE)]
+            told, lead = told_of(words, cases)
+            return [shown(question, words, lead, told)]
         if words := kind_of(errors) if all(c.is_right or c.is_raised for c in cases) else "":
-            return [shown(question, words, _ERRORS)]
+            meet = sizes_that_meet([(c.sizes, c.error) for c in cases if c.is_raised])
+            told = f"{words}: {meet[0]} in one, {meet[1]} in the other" if meet else words
+            return [shown(question, words, _ERRORS, told)]
         return []
 
     def _of_parameters(self, question: str, answers: Answers) -> list[Mistake]:
-        words = of_parameters(*self._all(self._known.tests(question), question, answers))
-        return [shown(question, words, _PARAMETERS)] if words else []
+        words, told = of_parameters(*self._all(self._known.tests(question), question, answers))
+        return [shown(question, words, _PARAMETERS, told)] if words else []
 
     def _pairs(self, question: str, members: Sequence[Mistake], answers: Answers) -> list[Mistake]:
         """Two members that explain all together; short tests say which are likely."""

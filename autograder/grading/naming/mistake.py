@@ -18,6 +18,7 @@ class Mistake:
     One that `has_memory` is asked all tests one after the other, as an answer is, by one function.
     `code` are the words of code that it speaks of: an answer without them is another mistake. With
     `by_chance` it may have random numbers of its own. Of those that fit, the lowest rank is told.
+    `told` is what a family's member says of itself, the `words` are the family's.
     """
 
     question: str
@@ -30,19 +31,27 @@ class Mistake:
     has_memory: bool = False
     rank: int = 0
     words: str = ""
+    told: str = ""
     change: Change | None = None
+
+    @property
+    def precise(self) -> str:
+        """What a student reads where all that fit say the same of themselves."""
+        return hint_of_words(self.words, self.told) if self.told else self.hint
 
     def with_(self, other: Mistake) -> Mistake | None:
         """Both mistakes at once; None where they can't be made together."""
         both = self.change and other.change and self.change.with_(other.change)
         if not both:
             return None
-        second = "the same in another place" if self.words == other.words else other.words
+        words = _both(self.words, other.words)
         told = min(self, other, key=lambda mistake: mistake.rank)
         return replace(
             told,
             key=f"{self.key} + {other.key}",
-            hint=hint_of_words(f"{self.words}; and {second}"),
+            hint=hint_of_words(words),
+            words=words,
+            told=_both(self.told or self.words, other.told or other.words),
             answer=both.answer,
             rank=max(self.rank, other.rank),
             change=both,
@@ -53,12 +62,20 @@ class Mistake:
         return not self.code or any(word in text for word in self.code)
 
 
+def _both(one: str, other: str) -> str:
+    return f"{one}, in two places" if one == other else f"{one}; and {other}"
+
+
 def hint_of(variant: Variant) -> str:
     """What a student reads: what seems to be confused, and a question that leads on."""
     return f"It looks as if this answer confuses {variant.confuses.rstrip('.')}. {variant.hint}"
 
 
-def shown(question: str, words: str, leads_on: str) -> Mistake:
-    """A mistake that an answer shows by itself, in words; there is no code of it."""
-    name, hint = name_of(words), f"{words[0].upper()}{words[1:]}. {leads_on}"
+def shown(question: str, words: str, leads_on: str, told: str = "") -> Mistake:
+    """A mistake that an answer shows by itself, in words; there is no code of it.
+
+    Its name is that of the `words`; `told` is what a student reads, where that is more.
+    """
+    told = told or words
+    name, hint = name_of(words), f"{told[0].upper()}{told[1:]}. {leads_on}"
     return Mistake(question, name, name, hint, lambda: None)

@@ -10,13 +10,18 @@ from .answered import Answered, Call
 _PARAMETER = re.compile(r"'([\w.]+)': (tuple\([^)]*\))")
 OTHER_NAMES = "the trained parameters have other names than the question gives"
 OTHER_SIZES = "parameters of {} have other sizes than the question gives"
+MISSING = "trained parameters are missing that the question gives"
+TOO_MANY = "there are trained parameters that the question does not give"
 OTHER_LAYERS = "the trained parameters have other names and sizes than the question gives"
+#: parameters that are told by their names
+_MOST = 4
 
 
-def of_parameters(answer: Sequence[Answered], right: Sequence[Answered]) -> str:
+def of_parameters(answer: Sequence[Answered], right: Sequence[Answered]) -> tuple[str, str]:
     """What is wrong with the parameters of a layer that did not take the weights, in words.
 
-    Nothing where all took them; sizes may be right where two of them are equal.
+    The second text says it with names. Nothing where all took them; sizes may be right where two of
+    them are equal.
     """
     calls = [
         pair
@@ -30,14 +35,28 @@ def of_parameters(answer: Sequence[Answered], right: Sequence[Answered]) -> str:
         if came.operation == "weights" and not came.raised
     ]
     if not found or not any(loads):
-        return ""
+        return "", ""
     if all(own.keys() == others.keys() for own, others in found):
         layers = {name.partition(".")[0] for own, others in found for name in _unequal(own, others)}
-        return OTHER_SIZES.format(" and ".join(sorted(layers))) if layers else ""
+        words = OTHER_SIZES.format(" and ".join(sorted(layers))) if layers else ""
+        return words, words
     if not all(loads) or any(own.keys() == others.keys() for own, others in found):
-        return ""
+        return "", ""
+    missing = sorted({name for own, others in found for name in others.keys() - own.keys()})
+    too_many = sorted({name for own, others in found for name in own.keys() - others.keys()})
+    if not too_many:
+        return MISSING, f"{MISSING}: {_told(missing)}"
+    if not missing:
+        return TOO_MANY, f"{TOO_MANY}: {_told(too_many)}"
     same = all(sorted(own.values()) == sorted(others.values()) for own, others in found)
-    return OTHER_NAMES if same else OTHER_LAYERS
+    words = OTHER_NAMES if same else OTHER_LAYERS
+    return words, f"{words}: there is {_told(too_many)}, there is no {_told(missing)}"
+
+
+def _told(names: Sequence[str]) -> str:
+    """Some of the names."""
+    some = [f"`{name}`" for name in names[:_MOST]]
+    return f"{', '.join(some)}{', ...' if len(names) > _MOST else ''}"
 
 
 def _unequal(own: Mapping[str, str], others: Mapping[str, str]) -> list[str]:

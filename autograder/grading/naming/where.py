@@ -5,9 +5,11 @@ It is said of the calls themselves, so it is true of any code that answers them 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
+from itertools import chain, repeat
 from typing import Any
 
 import torch
@@ -41,11 +43,39 @@ _COUNTED: Mapping[str, str] = {
 }
 
 
+_NO_OTHER = "in no other call that was made"
+_ELSEWHERE = "What is different in the other calls? Follow one of them through your code."
+#: what leads on from what holds of the right calls
+_LEADS: tuple[tuple[str, str], ...] = (
+    (
+        r"with one (token|key)$",
+        "Take two of them, and follow each row through your code, and what is hidden from it.",
+    ),
+    (
+        r"with one (head|query head|head of)\b",
+        "Take two of them, and print the shape of each step.",
+    ),
+    (r"with one sample$", "Take a batch of two: is each result the one of that sample alone?"),
+    (r"where .* is 1$", "Take 2 for it: which step sums, divides or sorts along it?"),
+    (
+        r"without a batch|leading dimension",
+        "Which step counts dimensions from the left, or runs over the first one?",
+    ),
+    (r"`past` is left out", "Compare it, step by step, with one call on the whole sequence."),
+    (r"` is left out", "What happens to it where it is given?"),
+    (r"` is given", "What happens where it is left out?"),
+    (r" are equal$", "Take two that differ: at which step is one taken for the other?"),
+    (r"float(32|64)$|on the CPU", "What do you make yourself? Print its dtype and its device."),
+    (r"contiguous", "Give it a transposed tensor: which step depends on the order of memory?"),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """One call: its sizes by letter, what else is known of it, and whether the answer is right.
 
-    It `is_raised` where an error came in the place of a value, `is_accepted` where it had to come.
+    It `is_raised` where an error came in the place of a value - the `error`, if its text is known -
+    and `is_accepted` where it had to come.
 
     One that tells nothing may be right where others are wrong: of gradients, of numbers that no
     memory holds, or where a size is 1, as with one key, which has all the weight.
@@ -57,6 +87,7 @@ class Case:
     is_telling: bool
     is_raised: bool
     is_accepted: bool
+    error: str = ""
 
     @property
     def key(self) -> object:
@@ -81,6 +112,19 @@ def where_right(cases: Sequence[Case]) -> str:
         return ""
     errors = all(case.is_right or case.is_raised for case in cases)
     return f"{'it works' if errors else 'it is right'} {likely[0]} only"
+
+
+def told_of(words: str, cases: Sequence[Case]) -> tuple[str, str]:
+    """What a student reads of `where_right`: the sentence, and what leads on from it.
+
+    Calls that tell little may be right as well.
+    """
+    what = words.removesuffix(" only")
+    holds = next(held for found, held in _conditions(cases) if what.endswith(f" {found}"))
+    others = any(case.is_right > held for case, held in zip(cases, holds, strict=True))
+    rest = "else only in calls that tell little, as where a size is 1" if others else _NO_OTHER
+    lead = next((lead for pattern, lead in _LEADS if re.search(pattern, what)), _ELSEWHERE)
+    return f"{what}, and {rest}", lead
 
 
 def _explained(cases: Sequence[Case], holds: Sequence[bool]) -> int:
@@ -139,11 +183,17 @@ class Calls:
     solution: Any
 
     def cases(
-        self, requests: Sequence[Request], answer: Sequence[Call], right: Sequence[Call]
+        self,
+        requests: Sequence[Request],
+        answer: Sequence[Call],
+        right: Sequence[Call],
+        errors: Sequence[str] = (),
     ) -> Iterator[Case]:
-        """The calls of one test."""
+        """The calls of one test, and what each one raised, if that is known."""
         built: dict[Any, Sequence[Any]] = {}
+        texts = chain(errors, repeat(""))
         for request, came, asked in zip(requests, answer, right, strict=True):
+            error = next(texts)
             operation, number, *rest = request
             if operation == "build":
                 built[number] = rest[1]
@@ -155,7 +205,7 @@ class Calls:
                 is_telling &= all(size != 1 for size in sizes.values())
                 is_right, is_accepted = came.equals(asked), bool(asked.raised)
                 is_raised = came.is_failing(asked)
-                yield Case(sizes, facts, is_right, is_telling, is_raised, is_accepted)
+                yield Case(sizes, facts, is_right, is_telling, is_raised, is_accepted, error)
 
     def _told(
         self, given: Sequence[Any], args: Sequence[Any]

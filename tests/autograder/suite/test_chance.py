@@ -39,7 +39,7 @@ def test_another_rate_is_told(generator: torch.Generator) -> None:
         (1.0, "as they were"),
         (1 / P, "divided by p"),
         (1 - P, "multiplied by 1 - p"),
-        (2.0, "doubled, whatever p is"),
+        (2.0, "doubled"),
         (3.0, "multiplied by 3"),
         (torch.arange(1.0, 6.0), "multiplied by different numbers, from 1 to 5"),
         (torch.nan, "not finite"),

@@ -24,7 +24,7 @@ _CAUSAL = torch.tensor([[1.0, 0.0, 0.0], [0.4, 0.6, 0.0], [0.2, 0.3, 0.5]])
         (_RIGHT * 2, _RIGHT, "times 2"),
         (-_RIGHT, _RIGHT, "other sign"),
         (_RIGHT * 1.001, _RIGHT, "within 0.3%"),
-        (torch.cat([_RIGHT[:1], _RIGHT[1:].flip(-1)]), _RIGHT, "first sample only"),
+        (torch.cat([_RIGHT[:1], _RIGHT[1:].flip(-1)]), _RIGHT, "first one of dimension 0 only"),
         (_CAUSAL.mT, _CAUSAL, "rows and columns are swapped"),
         (_CAUSAL[2:].mT, _CAUSAL[2:], "rows and columns are swapped"),
         (torch.full((3, 3), 1 / 3), _CAUSAL, "the future has weight"),

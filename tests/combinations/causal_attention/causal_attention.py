@@ -118,7 +118,7 @@ class root_of_input_size(_Parts):
 @intended(
     "CausalAttention",
     "the root of the context length",
-    "the_scores_are_divided_by_the_root_of_another_size_than_the",
+    "the_division_is_by_the_root_of_another_number_than_the_one",
 )
 class root_of_context_length(_Parts):
     def attend(self, queries, keys, values, x):

@@ -79,7 +79,7 @@ def zero_for_the_future(scores):
 @intended(
     "mask_scores",
     "minus one for the future",
-    "masked_scores_get_a_number_that_still_leaves_them_weight",
+    "masked_scores_are_not_made_minus_infinity_and_can_keep",
 )
 def minus_one(scores):
     future = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)

@@ -72,7 +72,9 @@ def mean_of_heads(x):
     return x.mean(1)
 
 
-@intended("merge_heads", "the sum of the heads", "a_sum_runs_over_dimension_1")
+@intended(
+    "merge_heads", "the sum of the heads", "a_sum_runs_over_dimension_1_which_nobody_asked_for"
+)
 def sum_of_heads(x):
     return x.sum(1)
 
@@ -112,7 +114,7 @@ def scale_left_out(queries, keys, values):
 @intended(
     "causal_head_attention",
     "the root of the number of heads",
-    "the_scores_are_divided_by_the_root_of_another_size_than_the",
+    "the_division_is_by_the_root_of_another_number_than_the_one",
 )
 def root_of_heads(queries, keys, values):
     return _weights(queries, keys, keys.shape[1] ** 0.5) @ values

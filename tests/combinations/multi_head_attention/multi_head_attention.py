@@ -40,7 +40,7 @@ class _Heads(nn.Module):
     "out_proj is never applied",
     "out_proj_not_called",
     "one_step_is_left_out",
-    "a_step_on_the_way_is_returned_not_the_last_one",
+    "another_value_comes_back_than_the_one_that_the_last_step",
 )
 class out_proj_not_applied(_Heads):
     def forward(self, x):
@@ -68,7 +68,7 @@ class by_the_size(_Heads):
 @intended(
     "MultiHeadAttention",
     "the root of the number of heads",
-    "the_scores_are_divided_by_the_root_of_another_size_than_the",
+    "the_division_is_by_the_root_of_another_number_than_the_one",
 )
 class root_of_heads(_Heads):
     def forward(self, x):

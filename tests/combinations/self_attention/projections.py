@@ -50,7 +50,7 @@ def as_they_are(inputs, W_query, W_key, W_value):
 @intended(
     "project_qkv_left",
     "values with the keys' weights",
-    "a_tensor_a_step_on_the_way_a_layer_or_a_setting_takes_the",
+    "one_thing_takes_the_place_of_another",
 )
 def values_by_key_weights(inputs, W_query, W_key, W_value):
     return inputs @ W_query.T, inputs @ W_key.T, inputs @ W_key.T

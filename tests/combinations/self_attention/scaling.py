@@ -34,7 +34,7 @@ def size_of_values_and_masked(queries, keys, values):
     "scaled_dot_product_attention",
     "context_not_scaled",
     "gradient_through_values_only",
-    "the_gradient_ends_on_the_way_the_result_can_t_train_what_it",
+    "the_gradient_ends_on_its_way_back_nothing_is_trained",
 )
 def not_scaled_and_detached(queries, keys, values):
     return torch.softmax((queries @ keys.mT).detach(), dim=-1) @ values

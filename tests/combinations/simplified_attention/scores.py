@@ -20,7 +20,9 @@ def distances(inputs, query):
     return -((inputs - query) ** 2).sum(-1)
 
 
-@intended("query_scores", "sums over the tokens", "a_sum_runs_over_the_first_dimension")
+@intended(
+    "query_scores", "sums over the tokens", "a_sum_runs_over_dimension_0_which_nobody_asked_for"
+)
 def sums_over_tokens(inputs, query):
     return (inputs * query).sum(0)
 

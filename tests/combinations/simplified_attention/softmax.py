@@ -69,7 +69,7 @@ def summed_down(scores):
 @intended(
     "naive_softmax",
     "exponentials that are not divided",
-    "a_step_on_the_way_is_returned_not_the_last_one",
+    "another_value_comes_back_than_the_one_that_the_last_step",
 )
 def exponentials(scores):
     return torch.exp(scores)

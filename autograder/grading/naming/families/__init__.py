@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from .changes import Change, Parts
+from .details import Details
 from .expressions import Scope
 from .functions import moved, of_arguments
+from .leads import leads_on
 from .names import SIZE
 from .operators import OPERATORS
 from .places import alike, places, solution_lines
@@ -38,11 +40,13 @@ _NO_NAME = re.compile(r"[^a-z0-9]+")
 class Member:
     """One member of a family: the name and the words are the family's.
 
-    Of those that answer alike the one of the lowest rank is told: 0 is a change of a known step.
+    `detail` says more, of this member: which step it is, or which tensor; it may be empty. Of those
+    that answer alike the one of the lowest rank is told: 0 is a change of a known step.
     """
 
     name: str
     words: str
+    detail: str
     change: Change
     rank: int
 
@@ -76,8 +80,11 @@ def _members(
     inside: frozenset[int],
     namespace: Mapping[str, Any],
 ) -> Iterator[Member]:
-    for parts, words, rank in _changes(definition, inside):
-        yield Member(name_of(words), words, Change(definition, parts, namespace), rank)
+    details = Details.of(definition)
+    for nodes, parts, words, rank in _changes(definition, inside):
+        others = [other for _, other in parts]
+        detail = details.of_change(words, list(zip(nodes, others, strict=True)))
+        yield Member(name_of(words), words, detail, Change(definition, parts, namespace), rank)
 
 
 def name_of(words: str) -> str:
@@ -104,15 +111,18 @@ def is_plain(rank: int) -> bool:
 OF_SIZES = name_of(SIZE)
 
 
-def hint_of_words(words: str) -> str:
-    """What a student reads."""
-    return f"It looks like this: {words}. Compare each step with the docstring."
+def hint_of_words(words: str, told: str = "") -> str:
+    """What a student reads: what an answer behaves like, `told` or the family's words, and a lead.
+
+    It speaks of behaviour: code that does the same in another way has no such step or tensor.
+    """
+    return f"This answer behaves as if {told or words}. {leads_on(words)}"
 
 
 def _changes(
     definition: ast.FunctionDef | ast.ClassDef, inside: frozenset[int]
-) -> Iterator[tuple[Parts, str, int]]:
-    """Every change: of one node, and the same of all steps that differ in their names only."""
+) -> Iterator[tuple[list[ast.AST], Parts, str, int]]:
+    """Every change of nodes: of one, and the same of all steps that differ in their names only."""
     seen: set[tuple[object, str]] = set()
     stored = _first_stored(definition)
     nodes = [
@@ -125,12 +135,12 @@ def _changes(
             key = (place, "" if other is None else ast.dump(other))
             if key not in seen and not _is_unbound(node, other, stored):
                 seen.add(key)
-                yield ((place, other),), words, rank
+                yield [node], ((place, other),), words, rank
     for group in alike(nodes):
         for together in zip(*(_of_groups(node, scope) for _, node, scope in group), strict=False):
             if len({words for _, words, _ in together}) == 1:
                 parts = tuple((at[0], new[0]) for at, new in zip(group, together, strict=True))
-                yield parts, together[0][1], together[0][2]
+                yield [at[1] for at in group], parts, together[0][1], together[0][2]
 
 
 def _first_stored(definition: ast.AST) -> Mapping[str, int]:

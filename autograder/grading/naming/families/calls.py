@@ -14,6 +14,10 @@ from collections.abc import Mapping
 from .tables import FILL, OTHER_WAY_ROUND, SINGLE, SLICE, Rows
 
 OVERFLOWS = "exponentials are taken of scores as they come: of large ones they are infinite"
+DIAGONAL = "the border of a mask lies some diagonals too far to one side"
+BIAS_LEFT_OUT = "a layer has no bias that should have one"
+BIAS_TOO_MANY = "a layer has a bias that nobody asked for"
+OF_PART_OF_SUM = "a function is applied to one part of a sum, not to the whole"
 PARAMETER = "what should not train is a parameter"
 AXIS = "softmax runs along another dimension than the one asked for"
 FUTURE = "the future is hidden, which nobody asked for"
@@ -44,8 +48,8 @@ _OF_MASK: Rows = (
     ),
     ("({0}).masked_fill({1}, 1e-9)", FILL),
     ("({0}).masked_fill({1}, -1e-9)", FILL),
-    ("({0}) + ({1}).to(({0}).dtype)", "the mask is added as 0 and 1"),
-    ("({0}) - ({1}).to(({0}).dtype)", "the mask is added as 0 and 1"),
+    ("({0}) + ({1}).to(({0}).dtype)", "the mask is added or subtracted as 0 and 1"),
+    ("({0}) - ({1}).to(({0}).dtype)", "the mask is added or subtracted as 0 and 1"),
     *((f"({{0}}) - {fill} * ({{1}})", FILL) for fill in (10, 100)),
     ("({0}).masked_fill({1}, ({0}).min().item())", FILL),
     ("({0}).masked_fill(~({1}), -torch.inf)", OTHER_WAY_ROUND),
@@ -80,11 +84,11 @@ OF_PARTS: Rows = (
     ("({0})[0]", "the first of several parts is used, and no other"),
     ("({0})[-1]", "the last of several parts is used, and no other"),
     ("sum({0})", "several parts are added up that should stand side by side"),
-    ("(sum({0}) / len({0}))", "a mean of several parts is taken that should stand side by side"),
+    ("(sum({0}) / len({0}))", "a mean is taken of several parts that should stand side by side"),
 )
 _DIAGONALS: Rows = tuple(
     (f"torch.{{called}}({{0}}, ({{diagonal}}) + ({step}))", words)
-    for words in ("the mask begins some diagonals too early or too late",)
+    for words in (DIAGONAL,)
     for step in (1, 2, -1, -2)
 )
 #: of calls, by the last part of their name; of layers; of one of a sum
@@ -159,20 +163,25 @@ OF_LAYERS: Rows = (
     ("torch.nn.functional.linear({0}, {f}.weight)", "a layer's bias is not used"),
 )
 #: of any function of a sum
-OF_SUMS: Rows = tuple(
-    (text, "a function is applied to one part of a sum, not to the whole")
-    for text in ("{f}({l}) + {r}", "{l} + {f}({r})")
-)
-_REDUCTIONS = (
-    *("sum", "mean", "var", "std", "amax", "max", "cat", "stack", "repeat_interleave"),
-    *("logsumexp", "chunk"),
-)
+OF_SUMS: Rows = tuple((text, OF_PART_OF_SUM) for text in ("{f}({l}) + {r}", "{l} + {f}({r})"))
+#: what runs along a dimension
+_RUNNING: Mapping[str, str] = {
+    **{"sum": "a sum runs", "mean": "a mean runs", "var": "a variance runs"},
+    **{"std": "a standard deviation runs", "amax": "a maximum runs", "max": "a maximum runs"},
+    **{"cat": "parts are put together", "stack": "parts are put together"},
+    **{"repeat_interleave": "parts are repeated", "chunk": "numbers are cut into parts"},
+    "logsumexp": "a sum of exponentials runs",
+}
+_OVER_ALL = "over all numbers at once"
+_ALONG_ANOTHER = "along another dimension than the one asked for"
+#: what runs along dimension 0 where none is given
+_WITHOUT_DIMENSION: Mapping[str, str] = dict.fromkeys(("cat", "stack", "chunk"), _ALONG_ANOTHER)
 #: of calls: a keyword, what another value of it does, and such values; those of `dim` count only
 #: where it has one
 KEYWORDS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     "Linear": (
-        ("bias", "a layer has no bias that should have one", ("False",)),
-        ("bias", "a layer has a bias that nobody asked for", ("True",)),
+        ("bias", BIAS_LEFT_OUT, ("False",)),
+        ("bias", BIAS_TOO_MANY, ("True",)),
         ("bias", "a switch for other layers decides on the bias of one", ("qkv_bias",)),
     ),
     "LayerNorm": (
@@ -183,13 +192,13 @@ KEYWORDS: Mapping[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     ),
     **{
         called: (
-            ("dim", f"`{called}` runs over all numbers at once", ("",)),
+            ("dim", f"{running} {_WITHOUT_DIMENSION.get(called, _OVER_ALL)}", ("",)),
             (
                 "dim",
-                f"`{called}` runs along another dimension than the one asked for",
+                f"{running} {_ALONG_ANOTHER}",
                 ("-1", "-2", "0", "1", "2"),
             ),
         )
-        for called in _REDUCTIONS
+        for called, running in _RUNNING.items()
     },
 }

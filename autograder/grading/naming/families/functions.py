@@ -30,31 +30,32 @@ _TURNED = ("{a} and {a}[::-1]", "(lambda found: (*found[:-1], found[-1][::-1]))(
 #: of arguments by their annotations: what they count as
 _OF_ARGUMENTS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "float": (
-        ("0.0", "{a} has no effect"),
-        *((n, f"{{a}} counts as {n}, whatever it is") for n in ("0.1", "0.5", "1.0")),
-        *((n, f"{{a}} counts as {n}, whatever it is") for n in ("1e-5", "1e-6", "1e-8")),
+        ("0.0", "`{a}` counts as 0, whatever it is"),
+        *((n, f"`{{a}}` counts as {n}, whatever it is") for n in ("0.1", "0.5", "1.0")),
+        *((n, f"`{{a}}` counts as {n}, whatever it is") for n in ("1e-5", "1e-6", "1e-8")),
     ),
     "int": (
-        *((n, f"{{a}} counts as {n}, whatever it is") for n in "123468"),
-        ("{a} + 1", "{a} counts as one more"),
-        ("{a} - 1", "{a} counts as one less"),
+        *((n, f"`{{a}}` counts as {n}, whatever it is") for n in "123468"),
+        ("{a} + 1", "`{a}` counts as one more"),
+        ("{a} - 1", "`{a}` counts as one less"),
     ),
+    "bool": tuple((n, f"`{{a}}` counts as {n}, whatever it is") for n in ("True", "False")),
     "tuple": (
-        ("{a}[::-1]", "the parts of {a} are taken in the opposite order"),
+        ("{a}[::-1]", "the parts of `{a}` are taken in the opposite order"),
         ("tuple(part.detach() for part in {a})", CUT),
     ),
     "torch.Tensor": (
         ("{a}.detach()", CUT),
-        ("{a}[0]", "one row of {a} is used, whatever is asked for"),
-        ("{a}[1]", "one row of {a} is used, whatever is asked for"),
-        ("{a}[-1]", "one row of {a} is used, whatever is asked for"),
-        ("{a}[:1].expand_as({a})", "the first row of {a} is used for all"),
-        ("{a}.reshape(-1, *{a}.shape[-2:])[0]", "the first sample of {a} is used for all"),
+        ("{a}[0]", "of `{a}` the first one along dimension 0 is used for all"),
+        ("{a}[1]", "of `{a}` the second one along dimension 0 is used for all"),
+        ("{a}[-1]", "of `{a}` the last one along dimension 0 is used for all"),
+        ("{a}[:1].expand_as({a})", "of `{a}` the first one along dimension 0 is used for all"),
+        ("{a}.reshape(-1, *{a}.shape[-2:])[0]", "of `{a}` the first sample is used for all"),
         (
             "{a}.sort(-1).values",
-            "what {a} holds is put in order: how many there are counts, not where",
+            "what `{a}` holds is put in order: how many there are counts, not where",
         ),
-        ("torch.randn_like({a})", "{a} is made anew, with other numbers"),
+        ("torch.randn_like({a})", "`{a}` is made anew, with other numbers"),
     ),
 }
 #: functions and methods that are a step of their own, and what they are called in words
@@ -76,12 +77,12 @@ def of_arguments(function: ast.FunctionDef) -> Iterator[Change]:
     for argument, default in zip(arguments, defaults, strict=False):
         name, kind = argument.arg, _kind(argument)
         if default is not None:
-            yield _beginning(function, name, ast.unparse(default)), f"{name} has no effect"
+            yield _beginning(function, name, ast.unparse(default)), f"`{name}` has no effect"
             if ast.unparse(default) == "None" and _returns_several(function):
-                yield _remembering(function, name), f"the module keeps the {name} from call to call"
+                yield _remembering(function, name), f"the module keeps `{name}` from call to call"
         kind, _, none = kind.partition(" | ")
         if kind.startswith("tuple") and none:
-            words = f"the parts of {name} are in the opposite order when it comes and when it goes"
+            words = f"the parts of `{name}` come in, and go out, in the opposite order"
             yield _around(function, [name], *_TURNED), words
         for text, words in _OF_ARGUMENTS.get(kind.partition("[")[0], ()):
             value = text.format(a=name)
@@ -89,11 +90,11 @@ def of_arguments(function: ast.FunctionDef) -> Iterator[Change]:
             yield _beginning(function, name, value), words.format(a=name)
         if _is_method(function) and function.name != "__init__":
             for text in KEPT:
-                words = f"the {name} of the first call counts in all later ones"
+                words = f"`{name}` of the first call counts in all later ones"
                 yield _beginning(function, name, text.format(e=name)), words
     tensors = [argument.arg for argument in arguments if _kind(argument) == "torch.Tensor"]
     for one, other in combinations(tensors, 2):
-        both = f"{one} and {other} are taken for each other"
+        both = f"`{one}` and `{other}` are taken for each other"
         yield _beginning(function, f"{one}, {other}", f"{other}, {one}"), both
     for before, after, words in _AROUND if tensors else ():
         yield _around(function, tensors, before, after), words

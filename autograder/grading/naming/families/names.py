@@ -10,9 +10,9 @@ from itertools import combinations
 from .calls import PARAMETER
 from .expressions import Scope
 
-SIZE = "a size is fixed, or taken from another place: it is right for some inputs only"
+SIZE = "a size is fixed, or taken from another place, so only some inputs can come out right"
 _LAYERS = "two layers change places"
-_ONE_LAYER = "one layer does what several should do"
+ONE_LAYER = "one layer does what several should do"
 
 
 def of_whole(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, str]]:
@@ -49,7 +49,7 @@ def _shared(function: ast.FunctionDef) -> Iterator[tuple[ast.AST, str]]:
     for layers in given.values():
         if len(set(layers)) > 2:  # of two one takes the other's place
             for one in layers:
-                yield renamed(function, dict.fromkeys(layers, one)), _ONE_LAYER
+                yield renamed(function, dict.fromkeys(layers, one)), ONE_LAYER
 
 
 def _taken_otherwise(node: ast.Assign, names: list[ast.expr]) -> Iterator[tuple[ast.AST, str]]:

@@ -10,6 +10,7 @@ from .calls import KEYWORDS, OF_CALLS, OF_LAYERS, OF_PARTS, OF_SUMS, OVERFLOWS
 from .expressions import Scope
 from .names import of_whole, renamed
 from .tables import (
+    CHECK,
     KEPT,
     OF_FIRST_CALL,
     OF_OPERATIONS,
@@ -46,7 +47,7 @@ def steps(node: ast.AST, scope: Scope) -> Iterator[Change]:
             yield ast.Return(_parsed(text)), words
     yield from of_whole(node, scope)
     if isinstance(node, ast.If) and isinstance(node.body[0], ast.Raise):
-        yield ast.Pass(), "a check is left out: the error that is asked for does not come"
+        yield ast.Pass(), CHECK
         for one, other in permutations(scope.names[:_MOST_COMPARED], 2):
             refused = _parsed(f"({ast.unparse(node.test)}) or {one} > {other}")
             yield ast.If(refused, node.body, node.orelse), "what is allowed is refused"

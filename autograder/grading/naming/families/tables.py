@@ -11,19 +11,30 @@ from collections.abc import Mapping
 #: other texts for a step, and what they do
 Rows = tuple[tuple[str, str], ...]
 
-CUT = "the gradient ends on the way: the result can't train what it comes from"
+CUT = "the gradient ends on its way back: nothing is trained through one of the steps"
 SINGLE = "something is made float32, whatever dtype is asked for"
 FIRST = "what comes first along dimension 0 is used for all"
-ANOTHER = "a tensor, a step on the way, a layer or a setting takes the place of another"
+ANOTHER = "one thing takes the place of another"
 LEFT_OUT = "one step is left out"
 SWAPPED = "two things change places"
+OPERATION = "one operation is another than the one asked for"
+FUNCTION = "another function is called than the one asked for"
+COMPARISON = "a comparison is another than the one asked for"
+CONDITION = "a condition is another than the one asked for, or none"
+NUMBER = "a number or a switch is another than the one asked for"
+ADDED = "something is added to the result that does not belong there"
+APPLIED = "a function is applied to the result that is one too many"
+ON_THE_WAY = "another value comes back than the one that the last step makes"
+CHECK = "a check is left out: the error that is asked for does not come"
 AXES = "two dimensions change places that should stay where they are"
-SCALE = "the scores are divided by the root of another size than the one asked for"
-NO_ROOT = "the scores are divided by a size itself, not by its root"
-LARGER = "the scores are multiplied where they should be divided"
+OF_ANOTHER_SIZE = "the division is by the root of another number than the one asked for"
+NO_ROOT = "the division is by a number itself, not by its root"
+LARGER = "numbers are multiplied where they should be divided by a root"
 RESHAPED = "numbers are reshaped where dimensions should change places"
 #: a fill of the mask
-FILL = "masked scores get a number that still leaves them weight"
+FILL = "masked scores are not made minus infinity, and can keep weight"
+#: in other places than the mask
+INFINITY = "another number stands where minus infinity is asked for"
 
 OF_FIRST_CALL = "a value of the first call is kept for all later ones"
 OTHER_WAY_ROUND = "the mask is the other way round"
@@ -53,14 +64,14 @@ WRAPPED: Rows = (
     ("({e}).transpose(1, 2).flatten(2)", "heads are merged that should stay apart"),
     ("({e}).transpose(1, 2).flatten(2)[:, None]", "heads are merged that should stay apart"),
     ("({e}).flip(1)", _TURNED),
-    ("({e})[:, :1]", "the first one of dimension 1 comes back, and no other"),
+    ("({e})[:, :1]", "of dimension 1 the first one is used, and no other"),
     ("torch.softmax({e}, -1)", "a softmax is applied that is one too many"),
     ("({e}) / ({e}).shape[-1] ** 0.5", _ROOT),
     ("-({e})", "numbers have the opposite sign"),
     ("torch.relu({e})", "a ReLU is applied that is one too many"),
-    ("({e}).sum(0)", "a sum runs over the first dimension"),
-    ("({e}).sum(1)", "a sum runs over dimension 1"),
-    ("({e})[1:]", "the first one is left out"),
+    ("({e}).sum(0)", "a sum runs over dimension 0, which nobody asked for"),
+    ("({e}).sum(1)", "a sum runs over dimension 1, which nobody asked for"),
+    ("({e})[1:]", "of dimension 0 the first one is left out"),
     ("torch.tensor(({e}).tolist())", "numbers leave torch: gradient and dtype are lost"),
     ("({e}).transpose(1, 2).reshape(({e}).shape)", RESHAPED),
     ("({e}).mT.reshape(({e}).shape)", RESHAPED),
@@ -68,71 +79,74 @@ WRAPPED: Rows = (
 #: of what is returned, as well
 RETURNED: Rows = (
     *((f"({{e}}).round(decimals={d})", _ROUNDED) for d in (3, 2)),
-    ("({e}).mean(0, keepdim=True).expand_as({e})", "samples are averaged over the batch"),
+    ("({e}).mean(0, keepdim=True).expand_as({e})", "numbers are averaged over dimension 0"),
     ("({e}).squeeze()", "dimensions of size one are dropped"),
     ("({e}).flip(-1)", _TURNED),
     ("({e}).flip(0)", _TURNED),
     ("({e}) / ({e}).norm(dim=-1, keepdim=True)", "vectors are brought to length one"),
-    ("({e}) / ({e}).sum(-1, keepdim=True)", "rows are made to sum to one that should not be"),
-    ("({e}) / ({e}).shape[-1]", "a mean is taken where a sum is asked for"),
+    ("({e}) / ({e}).sum(-1, keepdim=True)", "rows are made to sum to one, unasked for"),
+    (
+        "({e}) / ({e}).shape[-1]",
+        "the result is divided by its number of columns, as for a mean",
+    ),
     ("({e}) / ({e}).shape[-2] ** 0.5", _ROOT),
     ("({e}).abs()", "the sign of numbers is lost"),
-    ("({e}).sum(-1)", "a sum runs over the last dimension"),
+    ("({e}).sum(-1)", "a sum runs over the last dimension, which nobody asked for"),
     ("({e}).mean(1)", "a mean is taken over dimension 1"),
     ("({e}).unsqueeze(-1)", "the result has a dimension of size one too many"),
     ("({e}).unsqueeze(0)", "the result has a dimension of size one too many"),
-    ("({e})[:-1]", "the last one is left out"),
+    ("({e})[:-1]", "of dimension 0 the last one is left out"),
     ("({e}).tolist()", "a list comes back, not a tensor"),
     ("({e}).double()", "something is made float64, whatever dtype is asked for"),
     ("({e}).transpose(0, 1).reshape(({e}).shape)", RESHAPED),
     *(
-        (f"({{e}})[..., {row}, :]", "one row comes back, not one for each token")
+        (f"({{e}})[..., {row}, :]", "one row comes back, not all of them")
         for row in ("0", "min(1, ({e}).shape[-2] - 1)", "-1")
     ),
     *(
         (
             f"({{e}}) * (torch.arange(-({{e}}).shape[{dim}], 0) != {place}){new}",
-            "the first or last row or column stays 0",
+            "the first or last row or column is 0",
         )
         for dim, new in ((-1, ""), (-2, "[:, None]"))
         for place in ("-1", f"-({{e}}).shape[{dim}]")
     ),
-    ("torch.zeros_like({e})", "zeros come back, whatever is asked for"),
+    ("torch.zeros_like({e})", "only zeros (or False) come back"),
     *(
-        (f"torch.{function}({{e}})", "a function is applied to the result that is one too many")
+        (f"torch.{function}({{e}})", APPLIED)
         for function in ("cos", "sin", "exp", "log", "tanh", "sigmoid")
     ),
 )
 #: of what is returned, with an argument `{a}`
 WITH_ARGUMENT: Rows = (
     ("({e}) / {a}.norm(dim=-1)", "the result is divided by the length of a vector"),
-    ("{a}.sum(1)", "a sum runs over dimension 1"),
+    ("{a}.sum(1)", "a sum runs over dimension 1, which nobody asked for"),
     ("{a}.mean(1)", "a mean is taken over dimension 1"),
     ("({e}) / {a}.shape[-1] ** 0.5", _ROOT),
-    ("({e}) * (1 - {p})", "the result is multiplied by 1 - p where it should not be"),
+    ("({e}) * (1 - {p})", "the result is 1 - p times what it should be"),
 )
 #: of what is returned, with any name `{n}`
 WITH_NAME: Rows = (
-    ("({e}) + {n}", "something is added to the result that does not belong there"),
+    ("({e}) + {n}", ADDED),
     ("({e}), {n}", "more comes back than is asked for"),
-    ("{n}", "a step on the way is returned, not the last one"),
+    ("{n}", ON_THE_WAY),
 )
 #: words of what may be done to any step: where a step of its own has others, those are told;
 #: else the first
 _WORDS = (*(words for _, words in (*WRAPPED, *RETURNED)), ORDER, OF_FIRST_CALL)
 ANY_STEP_WORDS = tuple(dict.fromkeys(words for words in _WORDS if words not in (CUT, SINGLE)))
 #: of scores: of any other size, and of the size itself
-OF_OTHER_SIZES: Rows = (("({l}) / ({b}) ** 0.5", SCALE), ("({l}) / ({b})", NO_ROOT))
+OF_OTHER_SIZES: Rows = (("({l}) / ({b}) ** 0.5", OF_ANOTHER_SIZE), ("({l}) / ({b})", NO_ROOT))
 OF_SCALE: Rows = (
     ("({l})", "the division by a root is left out"),
     ("({l}) / ({b})", NO_ROOT),
-    ("({l}) / (({l}).shape[1] * ({b})) ** 0.5", SCALE),
+    ("({l}) / (({l}).shape[1] * ({b})) ** 0.5", OF_ANOTHER_SIZE),
     ("({l}) * ({b}) ** 0.5", LARGER),
     ("({l}) / int(({b}) ** 0.5)", "the root is cut to a whole number"),
     ("({l}) / round(({b}) ** 0.5)", "the root is rounded to a whole number"),
-    ("({l}) / (({b}) / 2)", "the scores are divided by half of a size"),
+    ("({l}) / (({b}) / 2)", "the division is by half of a number, not by its root"),
     ("(({l}) / ({b})) ** 0.5", ORDER),
-    ("({l}) / ({b}) ** 2", "the scores are divided by the square of a size"),
+    ("({l}) / ({b}) ** 2", "the division is by the square of a number, not by its root"),
     ("({l}) * ({b})", LARGER),
 )
 _TWICE = "one part of a sum is added twice"
@@ -145,7 +159,7 @@ _LETTERS = {
         "...ts,...sd->...sd",
         "...ts,...sd->...d",
     ),
-    "each row is mixed of itself alone": ("...ss,...sd->...sd",),
+    "each row is made of itself alone": ("...ss,...sd->...sd",),
 }
 #: of `1 - {r}`
 OF_THE_REST: Rows = (("({r})", "a share stands where what is left of it belongs: one minus it"),)
@@ -156,15 +170,15 @@ _ROWS = "rows are taken one too early or too late"
 #: rows by their numbers `{1}`
 OF_OPERATIONS: Mapping[str, Rows] = {
     "Add": (("({l}) + ({l}) + ({r})", _TWICE), ("({l}) + ({r}) + ({r})", _TWICE)),
-    "Sub": (("({l}) / ({r})", "one operation is another than the one asked for"),),
+    "Sub": (("({l}) / ({r})", OPERATION),),
     "MatMult": (
         ("({l}).mT @ ({r})", _ONE_SIDE),
         ("({l}) @ ({r}).mT", _ONE_SIDE),
         ("({r}) @ ({l})", "the two sides of a product change places"),
         ("(({l}) * ({l})).sum(-1)", "every vector is multiplied with itself"),
-        ("(({l}) * ({r})).sum(0)", "a sum runs over the first dimension"),
+        ("(({l}) * ({r})).sum(0)", "a sum runs over dimension 0, which nobody asked for"),
         ("(({l}) - ({r})).square().sum(-1)", "distances take the place of products"),
-        ("torch.ones_like({l}) @ ({r})", "the weights of a sum are left out"),
+        ("torch.ones_like({l}) @ ({r})", "a plain sum is taken where a weighted one is asked for"),
         ("({l}).mT @ ({r}).mT", "both sides of a product are transposed"),
         (
             "torch.ones_like({l}) @ ({r}) / ({l}).shape[-1]",
@@ -203,14 +217,14 @@ OPERATOR_WORDS: Mapping[str, str] = {
     "arguments swapped": SWAPPED,
     "operands swapped": SWAPPED,
     "slice": SLICE,
-    "arithmetic": "one operation is another than the one asked for",
-    "other function": "another function is called than the one asked for",
-    "comparison": "a comparison is another than the one asked for",
-    "condition": "a condition is another than the one asked for, or none",
+    "arithmetic": OPERATION,
+    "other function": FUNCTION,
+    "comparison": COMPARISON,
+    "condition": CONDITION,
     "in place": "an operation writes into the caller's tensor",
     "detached": CUT,
     "other error": "an error of another class is raised than the one asked for",
     "no buffer": "what belongs to the module does not move with it",
-    "sign": FILL,
-    "constant": "a number or a switch is another than the one asked for",
+    "sign": INFINITY,
+    "constant": NUMBER,
 }

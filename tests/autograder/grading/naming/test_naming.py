@@ -24,7 +24,13 @@ from autograder.grading.naming.explained import Explained, explained
 from autograder.grading.naming.families import Member, members
 from autograder.grading.naming.figures import figures_of
 from autograder.grading.naming.fingerprint import Fingerprint
-from autograder.grading.naming.parameters import OTHER_LAYERS, OTHER_NAMES, of_parameters
+from autograder.grading.naming.parameters import (
+    MISSING,
+    OTHER_LAYERS,
+    OTHER_NAMES,
+    TOO_MANY,
+    of_parameters,
+)
 from autograder.grading.naming.probe import Replies, replies_of
 from autograder.grading.naming.table import Table
 from autograder.records import QuestionResult
@@ -94,13 +100,18 @@ def _layer(names: Sequence[str], size: int = 3, raised: str = "LookupError: none
 
 def test_parameters_of_other_names_are_told_apart_from_other_layers_and_sizes() -> None:
     right = [_layer(["W_query", "W_key"], raised="")]
-    assert of_parameters([_layer(["q", "k"])], right) == OTHER_NAMES
-    assert of_parameters([_layer(["q"], 6)], right) == OTHER_LAYERS
+    words, told = of_parameters([_layer(["q", "k"])], right)
+    assert words == OTHER_NAMES
+    assert told.endswith("there is `k`, `q`, there is no `W_key`, `W_query`")
+    assert of_parameters([_layer(["q"], 6)], right)[0] == OTHER_LAYERS
+    assert of_parameters([_layer(["W_key"])], right) == (MISSING, f"{MISSING}: `W_query`")
+    more = _layer(["W_key", "W_query", "W_out"])
+    assert of_parameters([more], right) == (TOO_MANY, f"{TOO_MANY}: `W_out`")
     both = "parameters of W_key and W_query have other sizes than the question gives"
-    assert of_parameters([_layer(["W_query", "W_key"], 4)], right) == both
-    assert of_parameters([_layer(["W_query", "W_key"])], right) == ""
-    assert of_parameters([_layer(["q", "k"], raised="")], right) == ""
-    assert of_parameters([answered([Event("call", X)])], [answered([Event("call", X)])]) == ""
+    assert of_parameters([_layer(["W_query", "W_key"], 4)], right) == (both, both)
+    assert of_parameters([_layer(["W_query", "W_key"])], right) == ("", "")
+    assert of_parameters([_layer(["q", "k"], raised="")], right) == ("", "")
+    assert of_parameters([answered([Event("call", X)])], [answered([Event("call", X)])])[0] == ""
 
 
 @pytest.mark.parametrize(
@@ -326,7 +337,7 @@ def test_two_changes_may_stand_in_each_other(tmp_path: Path, turned: bool) -> No
     found = list(members(solution, "weights", {"torch": torch}))
     names = [
         "softmax_runs_along_another_dimension_than_the_one_asked_for",
-        "the_scores_are_divided_by_a_size_itself_not_by_its_root",
+        "the_division_is_by_a_number_itself_not_by_its_root",
     ]
     q, k = torch.randn(3, 5), torch.randn(3, 5)
     expected = torch.softmax(q @ k.mT / 5, 0)
@@ -399,7 +410,7 @@ _ATTEND = torch.nn.functional.scaled_dot_product_attention
         ),
         ("the_mask_has_no_effect", lambda x: _ATTEND(x, x, x)),
         ("the_scores_are_not_scaled", lambda x: _ATTEND(x * 5**0.5, x, x, is_causal=True)),
-        ("the_module_keeps_the_past_from_call_to_call", lambda x: x + x),
+        ("the_module_keeps_past_from_call_to_call", lambda x: x + x),
     ],
 )
 def test_torchs_own_attention_has_families_and_a_module_may_remember(
@@ -433,10 +444,10 @@ class Layer(torch.nn.Module):
         ### END SOLUTION
 """
 _OTHER_LAYERS = {
-    "a_size_is_fixed_or_taken_from_another_place_it_is_right_for": lambda x, y: x + 2 * y,
+    "a_size_is_fixed_or_taken_from_another_place_so_only_some": lambda x, y: x + 2 * y,
     "two_operations_are_done_in_another_order_as_with": lambda x, y: (x + 2 * y) / 6,
     "x_and_other_are_taken_for_each_other": lambda x, y: (y + 2 * x) / 3 * 2,
-    "the_x_of_the_first_call_counts_in_all_later_ones": lambda x, y: (3 * y) / 3 * 2,
+    "x_of_the_first_call_counts_in_all_later_ones": lambda x, y: (3 * y) / 3 * 2,
 }
 
 
@@ -477,8 +488,8 @@ _OTHER_SUMS = {
     "a_sum_runs_over_another_dimension_than_the_one_that_both": (
         *("mixed", lambda w, v: w.sum(0)[:, None] * v),
     ),
-    "one_row_comes_back_not_one_for_each_token": ("mixed", lambda w, v: w[1] @ v),
-    "the_first_or_last_row_or_column_stays_0": (
+    "one_row_comes_back_not_all_of_them": ("mixed", lambda w, v: w[1] @ v),
+    "the_first_or_last_row_or_column_is_0": (
         *("mixed", lambda w, v: (w @ v) * torch.tensor([1, 1, 0])[:, None]),
     ),
     "exponentials_are_taken_of_scores_as_they_come_of_large_ones": (
@@ -628,7 +639,8 @@ def test_where_an_answer_is_right_is_told_where_no_mistake_explains_it(diagnosis
 
     result = diagnosis(of_contiguous_rows)
     assert result.misconception == "scores.it_is_right_for_tensors_that_are_contiguous_only"
-    assert result.hint.startswith("It is right for tensors that are contiguous only. What is")
+    told = "It is right for tensors that are contiguous, and in no other call that was made. "
+    assert result.hint.startswith(told)
 
 
 def test_errors_that_all_say_the_same_have_a_name(diagnosis: Any) -> None:

@@ -10,7 +10,7 @@ import torch
 
 from autograder.grading.naming.answered import answered
 from autograder.grading.naming.events import Event, Request
-from autograder.grading.naming.where import Calls, Case, where_right
+from autograder.grading.naming.where import Calls, Case, told_of, where_right
 from autograder.suite.traits import Pair, Size, Tensor, Traits
 
 _ATTENTION = Traits("attend", [Tensor("... T d"), Tensor("... S d"), Tensor("... S d_v")])
@@ -88,7 +88,14 @@ def test_a_size_of_one_may_make_any_answer_right() -> None:
         (4, 4, 2), (6, 6, 3), (9, 9, 5), (5, 8, 1), (2, 7, 3), (8, 7, 3), (14, 7, 3), (7, 14, 3)
     )
     found = _cases(_ATTENTION, calls, lambda q, k, v: 1 in v.shape or q.shape[1] == k.shape[1])
-    assert where_right(found) == "it is right where S and T are equal only"
+    words = where_right(found)
+    assert words == "it is right where S and T are equal only"
+    told, lead = told_of(words, found)
+    assert (
+        told == "it is right where S and T are equal, and else only in calls that tell little, "
+        "as where a size is 1"
+    )
+    assert lead.startswith("Take two that differ")
 
 
 def test_where_an_error_should_have_come_is_another_mistake() -> None:
