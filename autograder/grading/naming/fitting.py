@@ -161,7 +161,7 @@ class Fitting:
             told, lead = told_of(words, cases)
             return [shown(question, words, lead, told)]
         if words := kind_of(errors) if all(c.is_right or c.is_raised for c in cases) else "":
-            meet = sizes_that_meet([(c.sizes, c.error) for c in cases if c.is_raised])
+            meet = sizes_that_meet([(c.named_sizes, c.error) for c in cases if c.is_raised])
             told = f"{words}: {meet[0]} in one, {meet[1]} in the other" if meet else words
             return [shown(question, words, _ERRORS, told)]
         return []

@@ -10,9 +10,9 @@ _SIZES = re.compile(r"tensor a \((\d+)\) must match the size of tensor b \((\d+)
 
 
 def sizes_that_meet(raised: Sequence[tuple[Mapping[str, int], str]]) -> tuple[str, str] | None:
-    """The letters of two sizes that meet in every call, told by its sizes by letter and its error.
+    """The names of two sizes that meet in every call, told by its sizes by name and its error.
 
-    None where other errors came as well, or where other letters would do.
+    None where other errors came as well, or where other names would do.
     """
     found: set[frozenset[str]] | None = None
     for sizes, error in raised:

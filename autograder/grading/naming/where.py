@@ -56,7 +56,7 @@ _LEADS: tuple[tuple[str, str], ...] = (
         "Take two of them, and print the shape of each step.",
     ),
     (r"with one sample$", "Take a batch of two: is each result the one of that sample alone?"),
-    (r"where .* is 1$", "Take 2 for it: which step sums, divides or sorts along it?"),
+    (r"where .* is 1$", "Take 2 for it, and follow one number through all that runs along it."),
     (
         r"without a batch|leading dimension",
         "Which step counts dimensions from the left, or runs over the first one?",
@@ -88,6 +88,14 @@ class Case:
     is_raised: bool
     is_accepted: bool
     error: str = ""
+
+    @property
+    def named_sizes(self) -> Mapping[str, int]:
+        """The sizes as a question calls them: a letter, or in words; all heads are H."""
+        named = {_CALLED.get(x, x): size for x, size in self.sizes.items()}
+        if {"G", "R"} <= self.sizes.keys():
+            named["H"] = self.sizes["G"] * self.sizes["R"]
+        return named
 
     @property
     def key(self) -> object:

@@ -202,7 +202,7 @@ class Details:
             if isinstance(part, ast.Name) and part.id in self.arguments
         )
         checked = " and ".join(f"`{name}`" for name in names)
-        return f"{CHECK}, about {checked}" if checked else ""
+        return CHECK.replace("a check", f"a check of {checked}", 1) if checked else ""
 
     def _number(self, node: ast.AST, other: ast.AST | None) -> str:
         """Of which dimension a size is, or which part of a tuple."""
@@ -216,7 +216,11 @@ class Details:
             of = ast.unparse(around.value)
             if of.endswith(".shape"):
                 return "a size is that of another dimension than the one asked for"
-            return f"another part of `{of}` is taken" if of in self.arguments else ""
+            return (
+                f"of `{of}` another part is taken than the one asked for"
+                if of in self.arguments
+                else ""
+            )
         called = self._called(around) if around else ""
         return "dimensions are swapped that should not be" if called == _SWAP else ""
 
@@ -238,7 +242,9 @@ class Details:
                 return f"{one} {_is_or_are(one)} left out of a sum" if one else _LEFT[ast.Add]
             if is_left or isinstance(node.op, ast.Mult | ast.BitAnd | ast.BitOr):
                 return _LEFT.get(type(node.op), "")
-            return "of two numbers only the second is used" if not is_left else ""
+            return "of two numbers only the second is used"
+        if isinstance(node, ast.If) and other is None:
+            return "a case that has a step of its own is left out"
         return ""
 
     def _swapped(self, node: ast.AST, other: ast.AST | None) -> str:
@@ -297,6 +303,8 @@ class Details:
             tensor = self._thing(node.value.value)
             size = _SIZES.get(ast.unparse(node.slice), "")
             return f"{size} of {tensor}" if tensor and size else ""
+        if isinstance(node, ast.Attribute) and node.attr in self.arguments - self.layers:
+            return f"`{node.attr}`"  # a setting is kept under its own name
         return self._thing(node) if isinstance(node, ast.Name) else ""
 
     def _wrapped(self, words: str, node: ast.AST) -> str:

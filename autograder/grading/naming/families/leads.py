@@ -55,7 +55,7 @@ LEADS: tuple[tuple[str, str], ...] = (
         "What should it be applied to? Do that step by hand for two numbers.",
     ),
     (
-        r"heads are merged .*|two dimensions .*|numbers are reshaped .*",
+        r"heads are merged .*|numbers are averaged .*|two dimensions .*|numbers are reshaped .*",
         _DIFFERENT,
     ),
     (r"a size is fixed.*|dimensions \d and \d are .*|the last two dimensions .*", _DIFFERENT),
@@ -82,7 +82,7 @@ LEADS: tuple[tuple[str, str], ...] = (
         "Print `.grad` of every input and parameter after `.backward()`: what has no part in it?",
     ),
     (r"a check is left out.*", "Make a call that must be refused: what comes back?"),
-    (r"a sum runs .*|numbers are averaged .*|a mean is taken over .*", _SUM),
+    (r"a sum runs .*", _SUM),
     (r"parts overlap.*|a slice is .*|a last part .*|a loop .*", _PARTS),
     (
         r"a bound is .*|a comparison is .*",
