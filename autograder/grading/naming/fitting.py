@@ -9,6 +9,7 @@ from typing import Protocol
 
 from ...suite.raised import kind_of
 from .answered import Answered
+from .cases import Case
 from .explained import Explained, explained, wrong_values
 from .families import OF_SIZES, is_plain, is_small
 from .known import KnownMistakes
@@ -16,7 +17,7 @@ from .meeting import sizes_that_meet
 from .mistake import Mistake, shown
 from .pairs import evidence, likely_pairs, wrong_calls
 from .parameters import of_parameters
-from .where import Case, told_of, where_right
+from .where import told_of, where_right
 
 #: requests whose answers say which pairs are likely; mistakes whose draws are compared
 _REQUESTS, _LIKELY = 40, 8

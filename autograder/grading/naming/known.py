@@ -23,12 +23,12 @@ from ...suite.traits import declarations
 from ...suite.variants import Variant, variants_in
 from ..judging.suites import SuiteRunner
 from .answered import Answered
+from .cases import Calls
 from .families import Member, hint_of_words, is_of_arguments, members, members_of_another
 from .fingerprint import CODE, Fingerprint
 from .mistake import Mistake, hint_of
 from .probe import Probe, silence
 from .table import Table, cache_folder
-from .where import Calls
 
 #: marks, in a table, what a test says of a mistake
 _JUDGED = " judged"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .changes import Change, Parts
-from .details import Details
+from .details import detail_of
 from .expressions import Scope
 from .functions import moved, of_arguments
 from .leads import leads_on
@@ -19,6 +19,7 @@ from .operators import OPERATORS
 from .places import alike, places, solution_lines
 from .steps import steps
 from .tables import ANY_STEP_WORDS, OPERATOR_WORDS
+from .things import Things
 
 _LONGEST_NAME = 60
 #: ranks: of known steps 0, of what any step may get, of arguments, of small changes, of steps
@@ -80,10 +81,10 @@ def _members(
     inside: frozenset[int],
     namespace: Mapping[str, Any],
 ) -> Iterator[Member]:
-    details = Details.of(definition)
+    things = Things.of(definition)
     for nodes, parts, words, rank in _changes(definition, inside):
         others = [other for _, other in parts]
-        detail = details.of_change(words, list(zip(nodes, others, strict=True)))
+        detail = detail_of(things, words, list(zip(nodes, others, strict=True)))
         yield Member(name_of(words), words, detail, Change(definition, parts, namespace), rank)
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import torch
 
 from autograder.grading.naming.answered import answered
+from autograder.grading.naming.cases import Calls, Case
 from autograder.grading.naming.events import Event, Request
-from autograder.grading.naming.where import Calls, Case, told_of, where_right
+from autograder.grading.naming.where import told_of, where_right
 from autograder.suite.traits import Pair, Size, Tensor, Traits
 
 _ATTENTION = Traits("attend", [Tensor("... T d"), Tensor("... S d"), Tensor("... S d_v")])

@@ -1,0 +1,51 @@
+"""What operations, functions and diagonals are called in words."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+#: what an operation makes
+OPERATIONS: Mapping[type[ast.operator], str] = {
+    ast.Add: "a sum",
+    ast.Sub: "a difference",
+    ast.Mult: "a product of single numbers",
+    ast.Div: "a quotient",
+    ast.FloorDiv: "a quotient that is cut to a whole number",
+    ast.Mod: "a remainder",
+    ast.MatMult: "a matrix product",
+}
+#: of which one side is left out
+PARTS_LEFT_OUT: Mapping[type[ast.operator], str] = {
+    ast.Add: "one part of a sum is left out",
+    ast.Sub: "nothing is subtracted where something should be",
+    ast.Mult: "a factor is left out",
+    ast.Div: "a division is left out",
+    ast.BitAnd: "one of two conditions is left out",
+    ast.BitOr: "one of two conditions is left out",
+}
+#: of functions, the one that is called by the one that is asked for
+FUNCTIONS: Mapping[tuple[str, str], str] = {
+    ("tril", "triu"): "a mask has numbers below its border where they belong above",
+    ("triu", "tril"): "a mask has numbers above its border where they belong below",
+    ("mean", "sum"): "a mean is taken where a sum is asked for",
+    ("sum", "mean"): "a sum is taken where a mean is asked for",
+    ("stack", "cat"): "parts stand along a dimension of their own, and do not follow each other",
+    ("cat", "stack"): "parts follow each other, and have no dimension of their own",
+    ("cos", "sin"): "a cosine stands where a sine is asked for",
+    ("sin", "cos"): "a sine stands where a cosine is asked for",
+    ("std", "var"): "a standard deviation stands where a variance is asked for",
+    ("log_softmax", "softmax"): "the logarithm of softmax is taken",
+}
+#: of functions that a result does not need
+FUNCTIONS_OF_A_RESULT: Mapping[str, str] = {
+    **{"exp": "the exponential", "log": "the logarithm", "sigmoid": "a sigmoid"},
+    **{"cos": "the cosine", "sin": "the sine", "tanh": "the hyperbolic tangent"},
+}
+#: by how far the diagonal of a triangle is moved
+FAR: Mapping[int, str] = {
+    1: "one diagonal too far to the upper right",
+    2: "two diagonals too far to the upper right",
+    -1: "one diagonal too far to the lower left",
+    -2: "two diagonals too far to the lower left",
+}

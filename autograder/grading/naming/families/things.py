@@ -1,0 +1,119 @@
+"""What the names of a definition stand for: what a question itself names, and words of the subject.
+
+An answer has names of its own. So only those are told that a question gives - arguments and layers
+with parameters - and what everybody calls so, such as the scores.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+#: names of values that are words of the subject
+_CONCEPTS: Mapping[str, str] = {
+    **{name: f"the {name}" for name in ("queries", "keys", "values", "scores", "weights")},
+    **{"q": "the queries", "k": "the keys", "v": "the values"},
+    **{"exponentials": "the exponentials", "present": "the present"},
+}
+_PLURAL = "s"
+#: layers without parameters: what they do
+_WITHOUT_PARAMETERS: Mapping[str, str] = {"Dropout": "dropout", "ReLU": "ReLU", "ModuleList": ""}
+SWAP = "a swap of two dimensions"
+_CALLED: Mapping[str, str] = {
+    **{"softmax": "softmax", "relu": "ReLU", "dropout": "dropout", "masked_fill": "the mask"},
+    **{"exp": "the exponential", "apply_rotary": "the rotation", "sqrt": "the root"},
+    **{"transpose": SWAP, "sum": "a sum", "mean": "a mean"},
+    **{"repeat_interleave": "a repetition", "sorted": "a sorting", "log": "the logarithm"},
+}
+_SIZES: Mapping[str, str] = {
+    "-1": "the last size",
+    "-2": "the last size but one",
+    "0": "the first size",
+    "1": "the second size",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Things:
+    """The arguments of a definition, its layers that have parameters, and where its nodes stand."""
+
+    arguments: frozenset[str]
+    layers: frozenset[str]
+    #: of what is assigned to a layer: the layer
+    made: Mapping[ast.AST, str]
+    #: what other layers do, by their names
+    others: Mapping[str, str]
+    #: the node around each
+    around: Mapping[ast.AST, ast.AST]
+
+    @classmethod
+    def of(cls, definition: ast.AST) -> Things:
+        """Of a function or a class; an argument that gets another value is none any more."""
+        nodes = list(ast.walk(definition))
+        stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        layers: dict[ast.AST, str] = {
+            node.value: node.targets[0].attr
+            for node in nodes
+            if isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Attribute)
+            and _class_of(node.value)[:1].isupper()
+        }
+        made = {v: name for v, name in layers.items() if _class_of(v) not in _WITHOUT_PARAMETERS}
+        others = {
+            name: _WITHOUT_PARAMETERS[_class_of(value)]
+            for value, name in layers.items()
+            if value not in made
+        }
+        around = {part: node for node in nodes for part in ast.iter_child_nodes(node)}
+        arguments = {node.arg for node in nodes if isinstance(node, ast.arg)} - stored - {"self"}
+        return cls(frozenset(arguments), frozenset(made.values()), made, others, around)
+
+    def thing(self, node: ast.AST | None) -> str:
+        """What a name stands for, in words; empty where only this code has it."""
+        if isinstance(node, ast.Name):
+            own = f"`{node.id}`" if node.id in self.arguments else ""
+            return own or _CONCEPTS.get(node.id, "")
+        return self.layer(node)
+
+    def layer(self, node: ast.AST | None) -> str:
+        """The name of a layer with parameters; empty for all else."""
+        is_layer = isinstance(node, ast.Attribute) and node.attr in self.layers
+        return f"`{node.attr}`" if is_layer and isinstance(node, ast.Attribute) else ""
+
+    def called(self, node: ast.AST) -> str:
+        """What is called, in words."""
+        if not isinstance(node, ast.Call):
+            return ""
+        name = ast.unparse(node.func).rpartition(".")[2]
+        return self.layer(node.func) or self.others.get(name, "") or _CALLED.get(name, "")
+
+    def size(self, node: ast.AST | None) -> str:
+        """What a size is the size of, in words; empty where only this code has it."""
+        if isinstance(node, ast.Constant):
+            return f"{ast.unparse(node)}, whatever comes in"
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
+            tensor = self.thing(node.value.value)
+            size = _SIZES.get(ast.unparse(node.slice), "")
+            return f"{size} of {tensor}" if tensor and size else ""
+        if isinstance(node, ast.Attribute) and node.attr in self.arguments - self.layers:
+            return f"`{node.attr}`"  # a setting is kept under its own name
+        return self.thing(node) if isinstance(node, ast.Name) else ""
+
+    def is_in_a_check(self, node: ast.AST) -> bool:
+        """Whether it is part of a condition on which an error is raised."""
+        while node in self.around:
+            inner, node = node, self.around[node]
+            if isinstance(node, ast.If) and isinstance(node.body[0], ast.Raise):
+                return inner is node.test
+        return False
+
+
+def _class_of(node: ast.AST) -> str:
+    """The last part of what is called; classes begin with a capital letter."""
+    return ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
+
+
+def is_or_are(what: str) -> str:
+    """The verb that follows it."""
+    return "are" if what.startswith("the ") and what.endswith(_PLURAL) else "is"
