@@ -107,5 +107,4 @@ def behaviours(traits: Traits, source: str) -> Iterator[tuple[str, str]]:
 
 def restore() -> None:
     """Undoes what a defect changes for the whole process."""
-    torch.set_grad_enabled(True)
     torch.set_default_dtype(torch.float32)

@@ -102,13 +102,17 @@ def _doubled_gradient(call: Call) -> Any:
     return each(call.right(), lambda t: 2 * t - t.detach() if t.is_floating_point() else t)
 
 
-def _global_after(change: Callable[[], Any]) -> Defect:
-    def defect(call: Call) -> Any:
-        value = call.right()
-        change()
-        return value
+def _makes_float64_the_default(call: Call) -> Any:
+    value = call.right()
+    torch.set_default_dtype(torch.float64)
+    return value
 
-    return defect
+
+def _turns_gradients_off(call: Call) -> Any:
+    """For all calls that follow, but for the answer's own: a worker is not the grader's process."""
+    is_first = not call.kept
+    call.kept["off"] = True
+    return call.right() if is_first else _no_grad(call)
 
 
 def _at_first(call: Call) -> Any:
@@ -282,14 +286,8 @@ DEFECTS: Mapping[str, tuple[str, Defect]] = {
     "writes into its first argument": ("tensors", _writes(0)),
     "writes into its last argument": ("several", _writes(-1)),
     "empties containers": ("containers", _changes_containers),
-    "turns gradients off for good": (
-        "floating",
-        _global_after(lambda: torch.set_grad_enabled(False)),
-    ),
-    "makes float64 the default": (
-        "",
-        _global_after(lambda: torch.set_default_dtype(torch.float64)),
-    ),
+    "turns gradients off for good": ("floating", _turns_gradients_off),
+    "makes float64 the default": ("", _makes_float64_the_default),
     "weights of the first call": ("layer", _at_first),
     "stays in train mode": ("layer chance", _stuck_mode(True)),
     "stays in eval mode": ("layer chance", _stuck_mode(False)),

@@ -1,6 +1,6 @@
 """What holds for every question, tested for every question from one declaration."""
 
-from .declaration import NO_TENSORS, TRAITS, Traits
+from .declaration import NO_TENSORS, TRAITS, Case, Traits
 from .general import check_trait
 from .inputs import Ids, Input, Made, Pair, Rate, Size, Sizes, Tensor, normal, positive, rows
 from .itself import check_by_itself
@@ -9,6 +9,7 @@ from .table import Row, declarations, traits_of
 __all__ = [
     "NO_TENSORS",
     "TRAITS",
+    "Case",
     "Ids",
     "Input",
     "Made",

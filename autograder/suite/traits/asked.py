@@ -194,7 +194,8 @@ class Asked:
     def other(self, base: Sizes) -> Sizes:
         """Other sizes for what may change from call to call: shorter by one, longer by two."""
         changes = (-1, 2)
-        return base.but({x: base.letters[x] + changes[i % 2] for i, x in enumerate(self._letters)})
+        letters = {x: base.letters[x] + changes[i % 2] for i, x in enumerate(self._letters)}
+        return base.but(letters, tuple(n + changes[i % 2] for i, n in enumerate(base.leading)))
 
     def _least_dimensions(self) -> int:
         """Of the shapes that begin with `...`, what stands after it in the shortest."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 
@@ -36,6 +37,14 @@ def moderate(draw: Draw, name: str, shape: tuple[int, ...]) -> torch.Tensor:
     return draw.normal(*shape, scale=min(0.5, 1.2 / max(shape) ** 0.5))
 
 
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Arguments that no rule of sizes and numbers gives, and the likely cause where they fail."""
+
+    arguments: Callable[[Draw], Sequence[Any]]
+    likely: str
+
+
 @dataclass(frozen=True)
 class Traits:
     """A function, or with `build` a class, and what holds for it.
@@ -48,7 +57,8 @@ class Traits:
     steps of the plainest right answer, in letters (`T*S*d+T*S*d_v`), and calls are no larger than
     what ends in time. Where nothing is said it is every letter of a call and the heads, once, and
     `T` twice where no `S` is: each token may look at each. With `judged`, only gradients to the
-    arguments at these places are. `likely` replaces the likely cause that a trait's failure tells.
+    arguments at these places are; of a function, `case` is called with gradients, too. `likely`
+    replaces the likely cause that a trait's failure tells.
     `own` names, by trait, a test of the suite that shows it; `without` says why there is none.
     """
 
@@ -62,6 +72,7 @@ class Traits:
     factors: Sequence[float] = ()
     loops: str = ""
     judged: Sequence[int] | None = None
+    case: Case | None = None
     dtype: torch.dtype = torch.float32
     weights: Weights = moderate
     after: Callable[[torch.Tensor], torch.Tensor] | None = None

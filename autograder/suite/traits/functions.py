@@ -150,6 +150,8 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
             pull(held)
     for turn, sizes in enumerate((asked.many_with_gradients(), asked.long()), 1):
         pull(_plain(expect, traits, sizes, torch.float64, both(of_turn(turn), sliced)))
+    if traits.case is not None:
+        pull(traits.case.arguments(expect.draw), traits.case.likely)
 
 
 def _small_and_zero(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:

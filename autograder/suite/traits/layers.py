@@ -111,7 +111,8 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
 
 def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     """Calls in both modes in turn, other weights after a call, a copy and a restored layer."""
-    sizes = traits.usual()
+    # where nothing else may change from call to call, leading dimensions do
+    sizes = traits.usual(() if traits.call_letters() else (2, 1))
     layer = _built(expect, traits, sizes)
     copied = layer.copied(likely=_COPY)
     restored = copied.restored(likely=_COPY)
@@ -172,7 +173,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     _middling_gradients(expect, traits, likely)
     sizes = traits.usual((2, 1, 3))
     layer = _built(expect, traits, sizes).move(dtype=torch.float64).train()
-    inputs = _arguments(expect, traits, sizes, torch.float64)
+    inputs = _arguments(expect, traits, sizes, torch.float64, turned)
     layer.gradients(*inputs, likely=likely)
     places = range(len(inputs))
     letters = traits.call_letters()

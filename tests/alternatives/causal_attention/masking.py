@@ -94,12 +94,6 @@ def rows_of_prefixes(weights):
 
 
 @alternative("mask_and_renormalize")
-def softmax_of_logarithms(weights):
-    future = torch.ones_like(weights, dtype=torch.bool).triu(1)
-    return torch.softmax(weights.log().masked_fill(future, -torch.inf), dim=-1)
-
-
-@alternative("mask_and_renormalize")
 def where_and_matmul(weights):
     keep = torch.ones_like(weights, dtype=torch.bool).tril()
     masked = torch.where(keep, weights, 0.0)

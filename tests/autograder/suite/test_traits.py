@@ -12,6 +12,7 @@ import torch
 
 from autograder.suite import Draw, Expect, LocalImplementation
 from autograder.suite.traits import (
+    Case,
     Rate,
     Row,
     Size,
@@ -181,6 +182,39 @@ def test_what_is_wrong_for_some_numbers_only_fails(trait: str, condition: str) -
     wrong = "kept = {}\n" + SOLUTION.replace("return x.sum(-1)", seldom)
     with pytest.raises(Exception, match=r"sums\(.*\):"):
         check_trait(_expect(wrong), SUMS, trait)
+
+
+def test_numbers_that_no_rule_draws_have_gradients_too() -> None:
+    case = Case(lambda draw: [torch.full((2, 3), 99.0, dtype=torch.float64)], "nothing is cut off")
+    cut = "torch.where(x == 99, x.detach(), x).sum(-1)"
+    expect = _expect(SOLUTION.replace("x.sum(-1)", cut))
+    check_trait(expect, SUMS, "gradients")
+    with pytest.raises(Exception, match="nothing is cut off"):
+        check_trait(expect, Traits("sums", SUMS.inputs, case=case), "gradients")
+
+
+VECTORS = Traits("Vectors", [Tensor("... d")], build=[Size("d")])
+LAYER = """
+import torch
+from torch import nn
+
+class Vectors(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.linear = nn.Linear(d, d)
+    def forward(self, x):
+        self.first = getattr(self, "first", x.shape)
+        return self.linear(x) * (1 + ({}))
+"""
+
+
+@pytest.mark.parametrize("condition", ["x.shape[0] < self.first[0]", "x.shape[1] > self.first[1]"])
+def test_leading_dimensions_change_from_call_to_call_where_nothing_else_does(
+    condition: str,
+) -> None:
+    right, wrong = (_implementation(LAYER.format(when)) for when in ("False", condition))
+    with pytest.raises(Exception, match=r"Vectors\("):
+        check_trait(Expect(wrong, right, Draw(0, "traits")), VECTORS, "call after call")
 
 
 @pytest.mark.parametrize("condition", ["(x > 0).all()", "(x < 0).all()", "len(x) == 1"])

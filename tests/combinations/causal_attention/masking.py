@@ -146,7 +146,9 @@ def upside_down(queries, keys):
     return torch.softmax(scores.masked_fill(~_future(scores), -torch.inf), -1)
 
 
-@intended("causal_attention_weights", "masked scores become minus ten")
+@intended(
+    "causal_attention_weights", "masked scores become minus ten", "it_is_right_with_one_token_only"
+)
 def minus_ten(queries, keys):
     scores = _scores(queries, keys)
     return torch.softmax(scores.masked_fill(_future(scores), -10.0), -1)

@@ -360,6 +360,26 @@ RENORMALIZE = Traits(
 @pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
 def test_mask_and_renormalize_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, RENORMALIZE, trait)
+    if trait == "gradients":
+        _finite_where_weights_are_zero(expect)
+
+
+def _finite_where_weights_are_zero(expect: Expect) -> None:
+    """Not compared: weights are not negative, so that formulas may go apart below zero."""
+    weights = expect.draw.uniform(4, 4, low=0.5, high=1.5, dtype=torch.float64)
+    weights[1:, 1] = 0.0
+    likely = (
+        "the value is finite for a weight of zero, and so is its gradient; a step on the way that "
+        "is infinite there, as a logarithm is, has none"
+    )
+    cotangent = expect.draw.normal(4, 4, dtype=torch.float64)
+    pulled = expect.pulled("mask_and_renormalize", weights, cotangent=cotangent, likely=likely)
+    expect.that(
+        all(bool(grad.isfinite().all()) for grad in pulled.inputs if grad is not None),
+        got="a gradient of nan or infinity to a weight of zero",
+        expected="finite gradients",
+        likely=likely,
+    )
 
 
 MASK_SCORES = Traits(

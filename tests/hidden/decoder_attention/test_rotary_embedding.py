@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect
-from autograder.suite.traits import Size, Tensor, Traits, check_trait
+from autograder.suite.traits import Case, Size, Tensor, Traits, check_trait
 
 ANGLES = "rotary_angles"
 APPLY = "apply_rotary"
@@ -151,6 +151,11 @@ ANGLES_TRAITS = Traits(
     ANGLES,
     [Tensor("T", _places), Size("2*p")],
     loops="T*p",
+    case=Case(
+        lambda draw: [torch.arange(3.0, dtype=torch.float64), 4],
+        "position 0 has a gradient like any other; a step on the way that is infinite there, as a "
+        "logarithm is, has none",
+    ),
     own={"float64": "test_angles_in_double_precision", "errors": "test_odd_size_raises"},
     without={"chance": "nothing is random"},
 )

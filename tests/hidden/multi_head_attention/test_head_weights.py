@@ -1,10 +1,12 @@
 """Hidden suite of `head_weights`: 20 of the assignment's 100 points."""
 
+from typing import Any
+
 import pytest
 import torch
 
 from autograder.suite import Draw, Expect
-from autograder.suite.traits import Size, Tensor, Traits, check_trait, normal, rows
+from autograder.suite.traits import Case, Size, Tensor, Traits, check_trait, normal, rows
 
 
 @pytest.mark.question("project_heads", points=1)
@@ -201,10 +203,20 @@ def test_per_head_attention_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, PER_HEAD, trait)
 
 
+def _one_tensor_twice(draw: Draw) -> list[Any]:
+    square = draw.normal(4, 4, dtype=torch.float64)
+    return [square, square, 2]
+
+
 SLICES = Traits(
     "slice_value_heads",
     [Tensor("T S", rows), Tensor("S H*d+1"), Size("H")],
     factors=(1, 32),
+    case=Case(
+        _one_tensor_twice,
+        "one tensor may be both the weights and the values: what is written into one of them is "
+        "written into both",
+    ),
     own={"float64": "test_slices_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )

@@ -37,7 +37,7 @@ def test_a_perfect_square(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("scale_scores", points=2)
 def test_sizes_that_are_no_perfect_square(expect: Expect, draw: Draw) -> None:
-    for d_k in (3, 7, 40):
+    for d_k in (3, 7, 40, 2047):
         expect.same(
             "scale_scores",
             draw.normal(4, 6, scale=4.0),

@@ -7,7 +7,7 @@ import torch
 
 from autograder.suite import Draw, Expect, Tolerance
 from autograder.suite.forbidden import torch_softmax
-from autograder.suite.traits import Made, Tensor, Traits, check_trait
+from autograder.suite.traits import Case, Made, Tensor, Traits, check_trait
 from autograder.suite.traits import positive as positive_values
 
 INF = float("inf")
@@ -237,6 +237,10 @@ NORMALIZE = Traits(
     "normalize_by_sum",
     [Tensor("... S", positive_values)],
     factors=(-16,),
+    case=Case(
+        lambda draw: [16 * positive(draw, 2, 3).double()],
+        "numbers of any size have a gradient, of either sign: nothing is cut off",
+    ),
     own={"float64": "test_shares_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )
