@@ -44,6 +44,16 @@ def leave(own: dict[str, Any], names: Sequence[str], error: Exception) -> None:
         own.setdefault(name, stand_in)
 
 
+def execute(source: str, file: str, own: dict[str, Any], is_notebook: bool) -> None:
+    """Executes a module anew in these names; stand-ins are left where a statement fails."""
+    for name in [name for name in own if not name.startswith("__")]:
+        del own[name]
+    own[ABSENT] = leave
+    tree = ast.parse(source, file)
+    tree.body = [tolerant(node, is_notebook) for node in tree.body]
+    exec(compile(ast.fix_missing_locations(tree), file, "exec"), own)
+
+
 def tolerant(node: ast.stmt, is_notebook: bool) -> ast.stmt:
     """A statement that leaves stand-ins where it fails: an import; of a notebook, any statement."""
     is_import = isinstance(node, ast.Import | ast.ImportFrom)

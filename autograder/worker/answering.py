@@ -6,7 +6,6 @@ compares by itself.
 
 from __future__ import annotations
 
-import ast
 import copy
 import linecache
 import os
@@ -20,6 +19,7 @@ from typing import Any, NoReturn
 import torch
 
 from . import absent, execution, given_parts, late, substitution, watching, wire
+from .settings import settings
 
 _OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "Cannot allocate memory")
 _TRACEBACK_LINES = 6
@@ -48,9 +48,10 @@ class Worker:
         #: by the numbers that the grader gives them
         self._layers: dict[int, Any] = {}
         self._builds: dict[int, Callable[[], Any]] = {}
+        self._settings = settings()
         self.operations: dict[str, Callable[..., Any]] = {
             "load": self._load,
-            "seed": lambda seed: (torch.default_generator.manual_seed(seed), None)[1],
+            "seed": lambda seed: self._settings.begin(seed),
             "call": lambda name, args: _called(self._get(name), args),
             "gradients": lambda name, *rest: execution.gradients(self._get(name), *rest),
             "steps": lambda name, calls: execution.steps(self._get(name), calls),
@@ -96,18 +97,9 @@ class Worker:
             if not (is_notebook or isinstance(error, ImportError)):
                 raise
             # rare: then once more, in a way that costs more
-            self._load_tolerantly(source, file, is_notebook)
+            absent.execute(source, file, vars(self._module), is_notebook)
+        self._settings = settings()
         return [name for name in vars(self._module) if not name.startswith("__")]
-
-    def _load_tolerantly(self, source: str, file: str, is_notebook: bool) -> None:
-        """Executes the module; a statement at its top that fails leaves an `absent.Absent`."""
-        own = vars(self._module)
-        for name in [name for name in own if not name.startswith("__")]:
-            del own[name]
-        own[absent.ABSENT] = absent.leave
-        tree = ast.parse(source, file)
-        tree.body = [absent.tolerant(node, is_notebook) for node in tree.body]
-        exec(compile(ast.fix_missing_locations(tree), file, "exec"), own)
 
     def _get(self, name: str) -> Any:
         try:

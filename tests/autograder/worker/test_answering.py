@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import pytest
 import torch
 
 from autograder.worker.answering import Worker
@@ -27,3 +29,27 @@ def test_all_arguments_are_sent_back_where_one_was_changed() -> None:
     assert [arg.tolist() for arg in after] == [[2.0, 3.0], [3.0]]
     assert value is after[0]
     assert numbers.tolist() == [1.0, 2.0]
+
+
+@pytest.fixture
+def _as_it_was() -> Iterator[None]:
+    yield
+    torch.set_grad_enabled(True)
+    torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.usefixtures("_as_it_was")
+@pytest.mark.parametrize(
+    "setting", ["torch.set_grad_enabled(False)", "torch.set_default_dtype(torch.float64)"]
+)
+def test_what_a_question_sets_for_its_process_ends_with_it(setting: str) -> None:
+    source = f"import torch\ndef first(x):\n    {setting}\n    return x\n"
+    source += "def second(x):\n    return x * torch.tensor([2.0])\n"
+    ask = Worker(lambda request: None).operations
+    ask["load"]("module", source, 1)
+    numbers = torch.tensor([1.0, 2.0])
+    ask["call"]("first", [numbers])
+    ask["seed"](2)
+    value, inputs, _ = ask["gradients"]("second", [numbers], torch.ones(2))
+    assert value.dtype == torch.float32
+    assert [grad.tolist() for grad in inputs] == [[2.0, 2.0]]
