@@ -7,6 +7,9 @@ import torch
 from .chance import causal_dropout_problem, dependence_problem, rate_problem, together_problem
 from .layers import ExpectLayer
 
+#: how often attention weights are asked for
+_CALLS = 5
+
 
 def shown_weights(num_tokens: int, num_heads: int = 1) -> torch.Tensor:
     """A weight of values that shows attention weights: (num_heads * (num_tokens + 1), num_tokens).
@@ -34,21 +37,14 @@ def check_dropped_weights(
     """
     num_tokens = x.shape[1]
     shape = (len(x), num_tokens, num_heads * (num_tokens + 1))
-    calls = [layer.train().result(x, likely=likely) for _ in range(5)]
-    layer.that(
-        all(isinstance(call, torch.Tensor) and call.shape == shape for call in calls),
-        got="another shape in training",
-        expected=f"shape {shape}",
-        likely=likely,
-    )
-    outputs = torch.stack(calls).detach()
+    outputs = _outputs(layer, x, shape, likely)
     layer.that(
         not above or not bool((outputs == 0).any()),
         got=f"outputs that are exactly 0, though a bias adds {above:g} to each",
         expected="no dropout behind the last layer",
         likely=likely,
     )
-    heads = (outputs - above).view(5, *shape[:2], num_heads, -1).transpose(2, 3)
+    heads = (outputs - above).view(_CALLS, *shape[:2], num_heads, -1).transpose(2, 3)
     weights, sums = heads[..., :-1], heads[..., -1]  # (calls, B, H, T, T), (calls, B, H, T)
     problem = causal_dropout_problem(weights, p)
     layer.that(
@@ -63,6 +59,20 @@ def check_dropped_weights(
         expected="dropout on the attention weights only",
         likely=likely,
     )
+
+
+def _outputs(
+    layer: ExpectLayer, x: torch.Tensor, shape: tuple[int, ...], likely: str
+) -> torch.Tensor:
+    """What several calls in train mode give, each of that shape."""
+    calls = [layer.train().result(x, likely=likely) for _ in range(_CALLS)]
+    layer.that(
+        all(isinstance(call, torch.Tensor) and call.shape == shape for call in calls),
+        got="another shape in training",
+        expected=f"shape {shape}",
+        likely=likely,
+    )
+    return torch.stack(calls).detach()
 
 
 def check_dropped_outputs(
