@@ -153,31 +153,21 @@ def gradients(
     wanted = [tensor for tensor in memo.values() if tensor.requires_grad]
     named = _trainable(function)
     value = function(*copies)
-    grads = _pulled(value, cotangent, wanted + list(named.values()))
+    sources = wanted + list(named.values())
+    roots, seeds = _roots(value, cotangent)
+    grads: Sequence[torch.Tensor | None] = [None] * len(sources)
+    if roots and sources:
+        # with all that `torch.autograd.grad` does first in Python, it takes twice as long
+        found = _engine_run_backward(
+            *(roots, seeds, False, False, tuple(sources)),
+            allow_unreachable=True,
+            accumulate_grad=False,
+        )
+        # `F.embedding(..., sparse=True)` gives the same gradient in another layout
+        grads = [None if grad is None else grad.to_dense() for grad in found]
     by_tensor = {id(tensor): grad for tensor, grad in zip(wanted, grads, strict=False)}
     inputs = _mapped(leaves, lambda leaf: by_tensor.get(id(leaf)))
     return value, inputs, dict(zip(named, grads[len(wanted) :], strict=True))
-
-
-def _pulled(
-    value: Any, cotangent: Any, sources: Sequence[torch.Tensor]
-) -> Sequence[torch.Tensor | None]:
-    """The gradient to each source; None for one that the value does not depend on."""
-    roots, seeds = _roots(value, cotangent)
-    if not roots or not sources:
-        return [None] * len(sources)
-    # with all that `torch.autograd.grad` does first in Python, it takes twice as long
-    found = _engine_run_backward(
-        roots,
-        seeds,
-        False,
-        False,
-        tuple(sources),
-        allow_unreachable=True,
-        accumulate_grad=False,
-    )
-    # `F.embedding(..., sparse=True)` gives the same gradient in another layout
-    return [None if grad is None else grad.to_dense() for grad in found]
 
 
 def _mapped(tree: Any, change: Callable[[Any], Any]) -> Any:
