@@ -119,6 +119,14 @@ def grade(
             events=run,
             tell_lateness=(lambda _: None) if as_json else _print_lateness,
         )
+    _tell(report, as_json, profile)
+    return 2 if report.run.failed else 0
+
+
+COMMANDS = (grade,)
+
+
+def _tell(report: grading.GradeReport, as_json: bool, profile: bool) -> None:
     if report.run.truncated:
         errors.print(
             f"a truncated line of an earlier, killed run was moved to {report.run.truncated}"
@@ -127,14 +135,10 @@ def grade(
     if as_json:
         document["submissions"] = list(map(_row, report.results))
         emit(document | ({"profile": dict(report.costs)} if profile else {}))
-    else:
-        _print(document, report.results)
-        if profile:
-            _print_profile(report)
-    return 2 if report.run.failed else 0
-
-
-COMMANDS = (grade,)
+        return
+    _print(document, report.results)
+    if profile:
+        _print_profile(report)
 
 
 def _print_lateness(lines: Sequence[str]) -> None:
