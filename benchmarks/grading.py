@@ -4,7 +4,8 @@
 
 Prints CPU seconds of the whole process tree for one submission more (start-up apart) and the peak
 memory of all processes (proportional set size: shared pages count once), as medians, and what each
-way runs; writes it to a file where one is named. Next to the grader: pytest as a process for each
+way runs; writes it to a file where one is named. The grader gets the class as a folder, and path by
+path with `grade -`. Next to it: pytest as a process for each
 submission, without isolation; the limit, all calls of the suite in one process, encoded and decoded
 as they cross to a worker; nbgrader, with a kernel for each notebook; and otter-grader. Slow ways
 get the first submissions of the same class. `--quick` leaves out notebooks, and is done once.
@@ -81,6 +82,7 @@ def main() -> None:
         ways: list[Callable[[], Row]] = [
             partial(_ours, folder, options.students, jobs) for jobs in (1, 2)
         ]
+        ways.append(partial(_stream, folder, options.students))
         ways += [partial(_pytest, folder), partial(_limit, folder)]
         if not options.quick:
             run([sys.executable, "-m", "autograder", "release", ASSIGNMENT], ROOT)
@@ -128,6 +130,24 @@ def _ours(folder: Path, students: int, jobs: int) -> Row:
     each = (all_of_them - one) / (students - 1)
     label = f"autograder, {jobs} job{'s' * (jobs > 1)}"
     return Row(label, _tests(), one - each, each, peak)
+
+
+def _stream(folder: Path, students: int) -> Row:
+    """What stays warm: start, and one submission more."""
+    options = ("--course", ROOT, "--assignment", ASSIGNMENT, "--secret", folder / "secret.key")
+
+    def grade(place: Path) -> None:
+        paths = sorted((place / "submitted").glob(f"*/{ASSIGNMENT}"))
+        run(
+            [sys.executable, "-m", "autograder", "grade", "-", *options],
+            ROOT,
+            lines=[*map(str, paths)],
+        )
+
+    one, _ = _measured(lambda: grade(folder / "one"))
+    all_of_them, peak = _measured(lambda: grade(folder / "many"))
+    each = (all_of_them - one) / (students - 1)
+    return Row("autograder grade -", _tests(), one - each, each, peak)
 
 
 def _pytest(folder: Path) -> Row:

@@ -41,12 +41,22 @@ _SCORES = """
 Notebook = dict[str, Any]
 
 
-def run(command: Sequence[str | Path], folder: Path, allowed: int = 0) -> None:
-    """Runs a command; ends this process where its exit code is neither 0 nor what is allowed."""
+def run(
+    command: Sequence[str | Path], folder: Path, allowed: int = 0, lines: Sequence[str] = ()
+) -> None:
+    """Runs a command with lines as its input.
+
+    Ends this process where its exit code is neither 0 nor what is allowed.
+    """
     # nbgrader starts `alembic` by its name, otter `jupyter`
     path = f"{Path(command[0]).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, env={**os.environ, "PATH": path}
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PATH": path},
+        input="".join(f"{line}\n" for line in lines),
     )
     if done.returncode not in (0, allowed):
         words = " ".join(map(str, command))
