@@ -539,7 +539,7 @@ def test_a_mask_may_be_a_parameter(tmp_path: Path) -> None:
         if make is not None:
             layer = make()
             trained = [name for name, weight in layer.named_parameters() if weight.requires_grad]
-            found.append((trained, torch.equal(layer(x, x), (3 * x / 3 * 2).tril())))
+            found.append((trained, _is_close(layer(x, x), (3 * x / 3 * 2).tril())))
     assert (["mask"], True) in found
 
 
@@ -570,7 +570,13 @@ def _gives(answer: Any, args: Sequence[Any], expected: torch.Tensor) -> bool:
         value = answer(*args)
     except Exception:
         return False
-    return isinstance(value, torch.Tensor) and torch.equal(value, expected)
+    return isinstance(value, torch.Tensor) and _is_close(value, expected)
+
+
+def _is_close(value: torch.Tensor, expected: torch.Tensor) -> bool:
+    """But for rounding, which hangs on the order of sums and on the numbers drawn."""
+    alike = (value.shape, value.dtype) == (expected.shape, expected.dtype)
+    return alike and torch.allclose(value, expected, atol=1e-6)
 
 
 @pytest.fixture(scope="module")
