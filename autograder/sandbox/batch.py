@@ -22,18 +22,23 @@ _ASKS = b'{"U": ["substitute", '
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Requests that are asked at once; the same bytes for every worker, known by their digest."""
+    """Requests that are asked at once; the same bytes for every worker, known by their digest.
+
+    With `kernels`, right answers need parts of torch that the fork server may not have loaded.
+    """
 
     frame: bytes
     count: int
     digest: str
+    kernels: bool = False
 
     @classmethod
-    def of(cls, requests: Sequence[tuple[Any, ...]]) -> Batch:
+    def of(cls, requests: Sequence[tuple[Any, ...]], kernels: bool = False) -> Batch:
         """Encodes requests, each an operation and its arguments."""
         request = ("several", list(requests))
         frame = b"".join(wire.encode(0, request, layouts=True))
-        return cls(frame, len(requests), hashlib.blake2b(frame, digest_size=16).hexdigest())
+        digest = hashlib.blake2b(frame, digest_size=16).hexdigest()
+        return cls(frame, len(requests), digest, kernels)
 
     def asked(self, frame: int, held: Container[str] = ()) -> bytes:
         """What is sent under this number to a worker whose fork server holds batches by digest."""

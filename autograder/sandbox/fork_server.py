@@ -149,8 +149,8 @@ class ForkServer:
             file.write(batch.frame)
             file.flush()
             try:
-                request = json.dumps({"hold": batch.digest}).encode()
-                socket.send_fds(self._control, [request], [file.fileno()])
+                request = {"hold": batch.digest, "kernels": batch.kernels}
+                socket.send_fds(self._control, [json.dumps(request).encode()], [file.fileno()])
             except OSError as error:
                 raise SandboxError(f"the fork server is gone ({error}):\n{self._said()}") from error
 

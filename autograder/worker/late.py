@@ -33,9 +33,14 @@ def defer() -> None:
         sys.meta_path.insert(0, _Finder())
 
 
+def kernels_are_late() -> bool:
+    """Whether the kernels were kept out, and nothing has asked for them."""
+    return isinstance(sys.modules.get(_KERNELS), _Late)
+
+
 def load_kernels() -> bool:
     """Imports the kernels where they were kept out; whether they were."""
-    if not isinstance(sys.modules.get(_KERNELS), _Late):
+    if not kernels_are_late():
         return False
     _real(_KERNELS)
     return True

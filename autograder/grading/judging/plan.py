@@ -18,7 +18,7 @@ from ...sandbox.batch import Batch, RawReply, reply_in
 from ...sandbox.replies import value_of
 from ...suite.local import LocalImplementation
 from ...suite.witness import Witness, with_witnesses
-from ...worker import wire
+from ...worker import late, wire
 from ...worker.answering import Worker, answer
 from .agreement import Agreement, agreement
 from .observer import Observer, RunTest
@@ -63,11 +63,12 @@ def rehearse(runner: SuiteRunner, suite: Path, seed: int, only: str | None = Non
     solution = runner.solution(suite)
     assert isinstance(solution, LocalImplementation)
     rehearsal = Rehearsal(solution, seed)
-    start = time.process_time()
+    start, were_late = time.process_time(), late.kernels_are_late()
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)  # a request may hold an earlier answer by chance
         runner.judge(suite, rehearsal, seed, rehearsal, only)
     rehearsal.cpu_seconds = time.process_time() - start
+    rehearsal.kernels = were_late and not late.kernels_are_late()
     return rehearsal
 
 
@@ -79,10 +80,12 @@ def bytes_of(request: tuple[Any, ...]) -> bytes:
 class Rehearsal(AskedImplementation, Observer):
     """The solution, asked as a worker would be; notes the requests of each test.
 
-    `requests` are those of each test, by question and name; `cpu_seconds` is what all took.
+    `requests` are those of each test, by question and name; `cpu_seconds` is what all took, and
+    `kernels` whether they were the first to need those of the second device that are late.
     """
 
     cpu_seconds = 0.0
+    kernels = False
 
     def __init__(self, solution: LocalImplementation, seed: int) -> None:
         super().__init__()
@@ -147,7 +150,7 @@ class Rehearsal(AskedImplementation, Observer):
                 self._outcomes[key],
             )
             asked += requests
-        return Plan(self._seed, Batch.of(asked), tests, self.cpu_seconds)
+        return Plan(self._seed, Batch.of(asked, self.kernels), tests, self.cpu_seconds)
 
     def _agreement(self, test: tuple[str, str]) -> Agreement | None:
         """What agrees with the replies; None where the test looks at more, or fails."""

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from autograder.errors import AnswerFault, AnswerProtocol
-from autograder.sandbox import Budget, ForkServer, start_fork_server
+from autograder.records import Tier
+from autograder.sandbox import Ahead, Budget, ForkServer, start_fork_server
 from autograder.sandbox.batch import Batch, RawReplies, RawReply
 from autograder.sandbox.replies import value_of
 from autograder.worker import wire
@@ -128,3 +129,25 @@ def test_a_fork_server_that_is_started_again_holds_what_it_held() -> None:
         ((header, data),) = session.ask_several(Budget.of(LIMITS), batch)
         session.close()
     assert value_of(wire.decode(header, bytearray(data)))[0].tolist() == [1.0, 1.0]
+
+
+def test_what_the_answers_to_a_held_batch_need_is_loaded_once(
+    parent_of: Callable[[Tier], ForkServer],
+) -> None:
+    few = Ahead(second_device=True, many_workers=False)
+    with ForkServer(parent_of(Tier.A).tier, ahead=few) as own:
+        assert not _has_kernels(own)
+        own.hold(Batch.of([("seed", 0)], kernels=True))
+        assert _has_kernels(own)
+
+
+def _has_kernels(parent: ForkServer) -> bool:
+    """Whether a worker has torch's kernels of the second device from its start."""
+    session = parent.open(LIMITS, questions=1)
+    try:
+        text = "import sys\ndef loaded():\n    return 'torch._refs' in sys.modules\n"
+        session.ask(Budget.of(LIMITS), "load", "module", text, 0)
+        (loaded, _) = session.ask(Budget.of(LIMITS), "call", "loaded", [])
+        return bool(loaded)
+    finally:
+        session.close()
