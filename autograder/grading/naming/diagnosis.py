@@ -124,7 +124,7 @@ class Diagnosis:
         mistakes = found.catalogue or [m for m in found.members if m.rank == rank]
         names, hints = {mistake.name for mistake in mistakes}, {m.hint for m in mistakes}
         if len(hints) == 1:  # what one says of itself is true of all that answer alike
-            hints = {next((m.precise for m in mistakes if m.told), *hints)}
+            hints = {next((m.precise for m in mistakes if m.detail()), *hints)}
         name = f"{self._exercise.name}.{names.pop()}" if len(names) == 1 else None
         return name, f"{hints.pop()}{found.note}" if len(hints) == 1 else None
 

@@ -92,7 +92,7 @@ class KnownMistakes:
                 hint_of_words(member.words),
                 member.change.answer,
                 words=member.words,
-                told=member.detail,
+                detail=member.detail,
                 change=member.change,
                 by_chance=is_of_arguments(member.rank),
                 rank=member.rank,

@@ -18,7 +18,7 @@ class Mistake:
     One that `has_memory` is asked all tests one after the other, as an answer is, by one function.
     `code` are the words of code that it speaks of: an answer without them is another mistake. With
     `by_chance` it may have random numbers of its own. Of those that fit, the lowest rank is told.
-    `told` is what a family's member says of itself, the `words` are the family's.
+    `words` are a family's, `detail` is what its member says of itself.
     """
 
     question: str
@@ -31,13 +31,13 @@ class Mistake:
     has_memory: bool = False
     rank: int = 0
     words: str = ""
-    told: str = ""
+    detail: Callable[[], str] = str
     change: Change | None = None
 
     @property
     def precise(self) -> str:
         """What a student reads where all that fit say the same of themselves."""
-        return hint_of_words(self.words, self.told) if self.told else self.hint
+        return hint_of_words(self.words, self.detail()) if self.words else self.hint
 
     def with_(self, other: Mistake) -> Mistake | None:
         """Both mistakes at once; None where they can't be made together."""
@@ -51,7 +51,7 @@ class Mistake:
             key=f"{self.key} + {other.key}",
             hint=hint_of_words(words),
             words=words,
-            told=_both(self.told or self.words, other.told or other.words),
+            detail=lambda: _both(self.detail() or self.words, other.detail() or other.words),
             answer=both.answer,
             rank=max(self.rank, other.rank),
             change=both,

@@ -23,7 +23,7 @@ _COUNTED: Mapping[str, str] = {
 }
 
 
-_NO_OTHER = "in no other call that was made"
+_NO_OTHER = "in no other call that asks for a result"
 _ELSEWHERE = "What is different in the other calls? Follow one of them through your code."
 #: what leads on from what holds of the right calls
 _LEADS: tuple[tuple[str, str], ...] = (

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,13 +42,13 @@ _NO_NAME = re.compile(r"[^a-z0-9]+")
 class Member:
     """One member of a family: the name and the words are the family's.
 
-    `detail` says more, of this member: which step it is, or which tensor; it may be empty. Of those
+    `detail` says more, of this member: which step it is, or which tensor; or nothing. Of those
     that answer alike the one of the lowest rank is told: 0 is a change of a known step.
     """
 
     name: str
     words: str
-    detail: str
+    detail: Callable[[], str]
     change: Change
     rank: int
 
@@ -84,7 +85,7 @@ def _members(
     things = Things.of(definition)
     for nodes, parts, words, rank in _changes(definition, inside):
         others = [other for _, other in parts]
-        detail = detail_of(things, words, list(zip(nodes, others, strict=True)))
+        detail = partial(detail_of, things, words, list(zip(nodes, others, strict=True)))
         yield Member(name_of(words), words, detail, Change(definition, parts, namespace), rank)
 
 

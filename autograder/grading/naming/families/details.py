@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from .called import FAR, FUNCTIONS, FUNCTIONS_OF_A_RESULT, OPERATIONS, PARTS_LEFT_OUT
 from .calls import AXIS, BIAS_LEFT_OUT, BIAS_TOO_MANY, DIAGONAL, OF_PART_OF_SUM
+from .functions import ELSEWHERE
 from .tables import (
     ADDED,
     ANOTHER,
@@ -41,6 +42,8 @@ def detail_of(things: Things, words: str, parts: Sequence[Part]) -> str:
         return _of_bias(words, [things.made.get(node, "") for node, _ in parts])
     if words in _OF_WRAPPED:
         found = {_wrapped(things, words, node) for node, _ in parts}
+    elif words.endswith(ELSEWHERE):
+        found = {_elsewhere(things, words, node, other) for node, other in parts}
     elif words in _TOLD:
         found = {_TOLD[words](things, node, other) for node, other in parts}
     else:
@@ -63,12 +66,7 @@ def _unchecked(things: Things, node: ast.AST, other: ast.AST | None) -> str:
     """What is not looked at."""
     if not isinstance(node, ast.If):
         return ""
-    names = dict.fromkeys(
-        part.id
-        for part in ast.walk(node.test)
-        if isinstance(part, ast.Name) and part.id in things.arguments
-    )
-    checked = " and ".join(f"`{name}`" for name in names)
+    checked = things.arguments_in(node.test)
     return CHECK.replace("a check", f"a check of {checked}", 1) if checked else ""
 
 
@@ -106,7 +104,8 @@ def _left_out(things: Things, node: ast.AST, other: ast.AST | None) -> str:
             return PARTS_LEFT_OUT.get(type(node.op), "")
         return "of two numbers only the second is used"
     if isinstance(node, ast.If) and other is None:
-        return "a case that has a step of its own is left out"
+        asked = things.arguments_in(node.test)
+        return f"a step that depends on {asked} is left out" if asked else ""
     return ""
 
 
@@ -165,6 +164,14 @@ def _wrapped(things: Things, words: str, node: ast.AST) -> str:
         return f"{words} (in the result)"
     what = things.thing(node.targets[0]) if isinstance(node, ast.Assign) else ""
     return f"{words} (in {what})" if what else ""
+
+
+def _elsewhere(things: Things, words: str, node: ast.AST, other: ast.AST | None) -> str:
+    """What a step is applied to that stands in another place."""
+    step = words.removesuffix(ELSEWHERE)
+    what = things.applied_to(step, other) if other else set()
+    what -= things.applied_to(step, node) | things.asked_of(step, node)
+    return f"{step} is applied to {what.pop()}, not where it is asked for" if len(what) == 1 else ""
 
 
 def _of_bias(words: str, names: Sequence[str]) -> str:

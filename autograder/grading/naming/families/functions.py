@@ -58,6 +58,8 @@ _OF_ARGUMENTS: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("torch.randn_like({a})", "`{a}` is made anew, with other numbers"),
     ),
 }
+#: of a step that stands in another place
+ELSEWHERE = " is not applied where it is asked for"
 #: functions and methods that are a step of their own, and what they are called in words
 _STEPS = {
     "softmax": "softmax",
@@ -110,7 +112,7 @@ def moved(function: ast.FunctionDef) -> Iterator[Change]:
     for place, step, name, operand in sorted(steps, key=lambda found: not _is_layer(found[1])):
         yield _put(function, place, changed(step, operand, step)), f"{name} is applied twice"
         without = _put(function, place, _at(step, operand))
-        words = f"{name} is not applied where it is asked for"
+        words = f"{name}{ELSEWHERE}"
         for target in targets:
             there = _without(target, (*place, *operand), place)
             if there is not None and not isinstance(_at(without, there), ast.Constant | ast.Tuple):

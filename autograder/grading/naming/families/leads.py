@@ -49,7 +49,10 @@ LEADS: tuple[tuple[str, str], ...] = (
         "Take numbers that are very small: what should come out, and what does?",
     ),
     (r"exponentials are taken of scores as they come.*", "Take numbers of 1000: what comes out?"),
-    (r"rows and columns of .*", "Take sizes that all differ: what should one row hold?"),
+    (
+        r"rows and columns of .*",
+        "What should one row hold, and what does it hold?",
+    ),
     (
         r"a function is applied to one part .*",
         "What should it be applied to? Do that step by hand for two numbers.",

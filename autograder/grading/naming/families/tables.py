@@ -106,7 +106,7 @@ RETURNED: Rows = (
     *(
         (
             f"({{e}}) * (torch.arange(-({{e}}).shape[{dim}], 0) != {place}){new}",
-            "the first or last row or column is 0",
+            "the first or last row or column is 0 (or False)",
         )
         for dim, new in ((-1, ""), (-2, "[:, None]"))
         for place in ("-1", f"-({{e}}).shape[{dim}]")

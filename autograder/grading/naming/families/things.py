@@ -100,6 +100,28 @@ class Things:
             return f"`{node.attr}`"  # a setting is kept under its own name
         return self.thing(node) if isinstance(node, ast.Name) else ""
 
+    def applied_to(self, step: str, tree: ast.AST) -> set[str]:
+        """What a step is applied to, and what its result is called."""
+        return {
+            self.thing(part.targets[0] if isinstance(part, ast.Assign) else part.args[0])
+            for part in ast.walk(tree)
+            if (isinstance(part, ast.Assign) and self._is(part.value, step))
+            or (isinstance(part, ast.Call) and part.args and self._is(part, step))
+        } - {""}
+
+    def asked_of(self, step: str, tree: ast.AST) -> set[str]:
+        """All that stands in what a step is applied to."""
+        calls = [part for part in ast.walk(tree) if self._is(part, step)]
+        return {self.thing(part) for call in calls for part in ast.walk(call)}
+
+    def _is(self, node: ast.AST, step: str) -> bool:
+        return self.called(node).strip("`") == step
+
+    def arguments_in(self, node: ast.AST) -> str:
+        """The arguments that an expression reads."""
+        parts = [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
+        return " and ".join(f"`{name}`" for name in dict.fromkeys(parts) if name in self.arguments)
+
     def is_in_a_check(self, node: ast.AST) -> bool:
         """Whether it is part of a condition on which an error is raised."""
         while node in self.around:

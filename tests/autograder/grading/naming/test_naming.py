@@ -489,7 +489,7 @@ _OTHER_SUMS = {
         *("mixed", lambda w, v: w.sum(0)[:, None] * v),
     ),
     "one_row_comes_back_not_all_of_them": ("mixed", lambda w, v: w[1] @ v),
-    "the_first_or_last_row_or_column_is_0": (
+    "the_first_or_last_row_or_column_is_0_or_false": (
         *("mixed", lambda w, v: (w @ v) * torch.tensor([1, 1, 0])[:, None]),
     ),
     "exponentials_are_taken_of_scores_as_they_come_of_large_ones": (
@@ -645,7 +645,7 @@ def test_where_an_answer_is_right_is_told_where_no_mistake_explains_it(diagnosis
 
     result = diagnosis(of_contiguous_rows)
     assert result.misconception == "scores.it_is_right_for_tensors_that_are_contiguous_only"
-    told = "It is right for tensors that are contiguous, and in no other call that was made. "
+    told = "It is right for tensors that are contiguous, and in no other call that asks for "
     assert result.hint.startswith(told)
 
 

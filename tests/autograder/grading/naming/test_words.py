@@ -57,7 +57,7 @@ def details(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     """What the members of a layer say of themselves."""
     solution: Path = tmp_path_factory.mktemp("layer") / "solution.py"
     solution.write_text(_LAYER)
-    return {member.detail for member in members(solution, "Layer", {})}
+    return {member.detail() for member in members(solution, "Layer", {})}
 
 
 @pytest.mark.parametrize("told", _TOLD)
