@@ -72,14 +72,14 @@ def where_right(cases: Sequence[Case]) -> str:
 def told_of(words: str, cases: Sequence[Case]) -> tuple[str, str]:
     """What a student reads of `where_right`: the sentence, and what leads on from it.
 
-    Calls that tell little may be right as well.
+    It is said of the calls of the tests; those that tell little may be right as well.
     """
     what = words.removesuffix(" only")
     holds = next(held for found, held in _conditions(cases) if what.endswith(f" {found}"))
     others = any(case.is_right > held for case, held in zip(cases, holds, strict=True))
     rest = "else only in calls that tell little, as where a size is 1" if others else _NO_OTHER
     lead = next((lead for pattern, lead in _LEADS if re.search(pattern, what)), _ELSEWHERE)
-    return f"{what}, and {rest}", lead
+    return f"in the tests {what}, and {rest}", lead
 
 
 def _explained(cases: Sequence[Case], holds: Sequence[bool]) -> int:

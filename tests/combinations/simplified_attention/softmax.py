@@ -99,7 +99,7 @@ def shifted_by_the_mean(scores, dim=-1):
     return powers / powers.sum(dim, keepdim=True)
 
 
-@intended("softmax", "scores cut at 50", "cut_at_a_bound", "large_scores_are_cut_off")
+@intended("softmax", "scores cut at 50", "cut_at_a_bound", "large_numbers_are_cut_off")
 def cut_at_fifty(scores, dim=-1):
     powers = torch.exp(scores.clamp(-50, 50))
     return powers / powers.sum(dim, keepdim=True)

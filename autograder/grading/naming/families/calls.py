@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from .tables import FILL, OTHER_WAY_ROUND, SINGLE, SLICE, Rows
 
-OVERFLOWS = "exponentials are taken of scores as they come: of large ones they are infinite"
+OVERFLOWS = "exponentials are taken of numbers as they come: of large ones they are infinite"
 DIAGONAL = "the border of a mask lies some diagonals too far to one side"
 BIAS_LEFT_OUT = "a layer has no bias that should have one"
 BIAS_TOO_MANY = "a layer has a bias that nobody asked for"
@@ -28,7 +28,7 @@ MODES = (("", "in training"), ("not ", "in evaluation"))
 _OF_SOFTMAX: Rows = (
     *((f"torch.softmax({{0}}, {dim})", AXIS) for dim in (-1, -2, -3, 0, 1, 2)),
     ("torch.nn.functional.softmax({0})", AXIS),
-    ("torch.softmax(({0}).clamp(-50, 50), -1)", "large scores are cut off"),
+    ("torch.softmax(({0}).clamp(-50, 50), -1)", "large numbers are cut off"),
     ("torch.sigmoid({0})", "a sigmoid takes the place of softmax"),
     ("torch.exp({0})", "the exponentials are not divided by their sum"),
     ("torch.exp({0}) / torch.exp({0}).sum(-1, keepdim=True)", OVERFLOWS),
@@ -115,7 +115,7 @@ OF_CALLS: Mapping[str, Rows] = {
         ("{f}({given}, )", "dropout is applied in evaluation as well"),
     ),
     "exp": (
-        ("torch.exp(({l}).clamp(-50, 50))", "large scores are cut off"),
+        ("torch.exp(({l}).clamp(-50, 50))", "large numbers are cut off"),
         ("torch.exp({l}) / torch.exp({minus})", OVERFLOWS),
     ),
     "transpose": (

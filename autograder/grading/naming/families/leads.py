@@ -24,7 +24,7 @@ LEADS: tuple[tuple[str, str], ...] = (
     (r"the border of a mask lies .*", _HIDDEN),
     (
         r"softmax runs along .*",
-        "Along which dimension must the weights sum to one? Print their sums along it.",
+        "Along which dimension must softmax sum to one? Print the sums along it.",
     ),
     (
         r"one thing takes the place of another|.* are taken for each other|two layers .*",
@@ -48,7 +48,7 @@ LEADS: tuple[tuple[str, str], ...] = (
         r"a small constant .*",
         "Take numbers that are very small: what should come out, and what does?",
     ),
-    (r"exponentials are taken of scores as they come.*", "Take numbers of 1000: what comes out?"),
+    (r"exponentials are taken of .*", "Take numbers of 1000: what comes out?"),
     (
         r"rows and columns of .*",
         "What should one row hold, and what does it hold?",
@@ -84,7 +84,7 @@ LEADS: tuple[tuple[str, str], ...] = (
         r"the gradient ends .*",
         "Print `.grad` of every input and parameter after `.backward()`: what has no part in it?",
     ),
-    (r"a check is left out.*", "Make a call that must be refused: what comes back?"),
+    (r"a check is left out.*", "Make a call that must be refused: what happens?"),
     (r"a sum runs .*", _SUM),
     (r"parts overlap.*|a slice is .*|a last part .*|a loop .*", _PARTS),
     (
@@ -113,7 +113,7 @@ LEADS: tuple[tuple[str, str], ...] = (
         r"what comes first along .*|of `\w+` the .*",
         "Change one sample, or one row, after the other: which results change, and which should?",
     ),
-    (r"large scores are cut off", "Take scores of 100 and 1000: which weights should they get?"),
+    (r"large numbers are cut off", "Take scores of 100 and 1000: what should come out?"),
     (r"softmax is applied twice", "What goes into each softmax on the way? Print it."),
     (r"(less|more) comes back.*|one tensor .*|a list .*|the results come .*", _RETURNS),
     (r"`\w+` (has no effect|counts as .*)", _OF_ONE),

@@ -492,7 +492,7 @@ _OTHER_SUMS = {
     "the_first_or_last_row_or_column_is_0_or_false": (
         *("mixed", lambda w, v: (w @ v) * torch.tensor([1, 1, 0])[:, None]),
     ),
-    "exponentials_are_taken_of_scores_as_they_come_of_large_ones": (
+    "exponentials_are_taken_of_numbers_as_they_come_of_large": (
         *("merged", lambda a, b: (1000 * a).exp() / ((1000 * a).exp() + (1000 * b).exp())),
     ),
 }
@@ -645,7 +645,7 @@ def test_where_an_answer_is_right_is_told_where_no_mistake_explains_it(diagnosis
 
     result = diagnosis(of_contiguous_rows)
     assert result.misconception == "scores.it_is_right_for_tensors_that_are_contiguous_only"
-    told = "It is right for tensors that are contiguous, and in no other call that asks for "
+    told = "In the tests it is right for tensors that are contiguous, and in no other call "
     assert result.hint.startswith(told)
 
 

@@ -93,8 +93,8 @@ def test_a_size_of_one_may_make_any_answer_right() -> None:
     assert words == "it is right where S and T are equal only"
     told, lead = told_of(words, found)
     assert (
-        told == "it is right where S and T are equal, and else only in calls that tell little, "
-        "as where a size is 1"
+        told == "in the tests it is right where S and T are equal, and else only in calls that "
+        "tell little, as where a size is 1"
     )
     assert lead.startswith("Take two that differ")
 
