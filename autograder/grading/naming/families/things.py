@@ -15,6 +15,8 @@ _CONCEPTS: Mapping[str, str] = {
     **{name: f"the {name}" for name in ("queries", "keys", "values", "scores", "weights")},
     **{"q": "the queries", "k": "the keys", "v": "the values"},
     **{"exponentials": "the exponentials", "present": "the present"},
+    **{"mean": "the mean", "variance": "the variance", "largest": "the largest"},
+    **{"first": "the first half", "second": "the second half"},
 }
 _PLURAL = "s"
 #: layers without parameters: what they do
