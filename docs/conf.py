@@ -1,6 +1,10 @@
 """The documentation as a site: `make docs` builds it into build/docs, without a network."""
 
+import logging
+
 from autograder import __version__
+
+logging.getLogger("alembic").setLevel(logging.WARNING)  # it tells of each part that it loads
 
 project = "attention-autograder"
 author = "The attention-autograder authors"
