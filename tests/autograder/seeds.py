@@ -2,6 +2,7 @@
 
 What an import, a fixture or a test draws begins anew from one seed, each on its own: a fixture of
 a whole module is set up before one of its tests only, and must not change what that one draws.
+Hypothesis draws by itself: `derandomize=True` makes its examples the same in every run, too.
 Seeds of a class come from `secrets`, and workers are seeded for each question: neither is touched.
 """
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import random
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy
 import pytest
@@ -61,3 +63,15 @@ def test_torch_that_a_test_imports_begins_with_the_seed() -> None:
         cwd=ROOT, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout.split() == [str(first_of_seed()[2]), str(SEED)]
+
+
+def test_hypothesis_tries_the_same_in_every_run() -> None:
+    calls = [
+        (path.name, node)
+        for path in Path(__file__).parent.rglob("test_*.py")
+        if "from hypothesis import" in path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "settings"
+    ]
+    free = [name for name, call in calls if "derandomize" not in {k.arg for k in call.keywords}]
+    assert calls and not free, f"settings(derandomize=True): {free}"
