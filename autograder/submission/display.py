@@ -1,16 +1,17 @@
 """Code at the top of a module that shows things, with libraries that no grading worker has.
 
 It ran where it was written, so it costs nothing here: such statements are left out, and every line
-keeps its number.
+keeps its number. What an answer needs is no such statement, whatever it uses.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 
+from .closure import needed
 from .statement import Statement, statements_of
 
 #: libraries that notebooks and their services bring along, and names that exist in a notebook only
@@ -21,20 +22,24 @@ _LIBRARIES = frozenset(
         *("torchvision", "autograder", "nbgrader", "otter"),
     }
 )
+#: what an exercise takes from others, which a worker has
+_PARTS = "autograder.parts"
 _NOTEBOOK_NAMES = frozenset({"get_ipython", "display"})
 
 
-def without_display(text: str, body: Sequence[ast.stmt]) -> tuple[str, tuple[str, ...]]:
+def without_display(
+    text: str, body: Sequence[ast.stmt], questions: Iterable[str]
+) -> tuple[str, tuple[str, ...]]:
     """The text without the statements that only show things, and a note that names their lines."""
     lines = text.split("\n")
-    left_out: list[int] = []
+    shows: list[Statement] = []
     statements = statements_of(text, body)
     own = {name for s in statements if not s.is_import for name in s.binds}
     unknown, crowded = _Unknown(statements), _crowded(body)
     unknown.add(name for name in _NOTEBOOK_NAMES - own if name in text)
     for statement in statements:
-        if _library(statement.node):
-            unknown.add(statement.binds)
+        if statement.is_import:
+            unknown.add(_not_there(statement.node))
         elif (
             unknown.names
             and _is_run_now(statement)
@@ -42,8 +47,11 @@ def without_display(text: str, body: Sequence[ast.stmt]) -> tuple[str, tuple[str
             and statement.node not in crowded
         ):
             unknown.add(statement.binds)
-            left_out.append(statement.node.lineno)
-            _replace(lines, statement.node, "pass")
+            shows.append(statement)
+    used = needed(statements, questions) if shows else ()
+    left_out = [statement.node for statement in shows if statement not in used]
+    for node in left_out:
+        _replace(lines, node, "pass")
     for node in body:
         if isinstance(node, ast.Import) and len(node.names) > 1 and node not in crowded:
             # one that is not there must not take the others with it
@@ -92,12 +100,15 @@ def _replace(lines: list[str], node: ast.stmt, text: str) -> None:
     lines[node.lineno - 1 : _end(node)] = [text] + [""] * (_end(node) - node.lineno)
 
 
-def _library(node: ast.stmt) -> bool:
-    if isinstance(node, ast.ImportFrom):
-        return not node.level and (node.module or "").partition(".")[0] in _LIBRARIES
-    return isinstance(node, ast.Import) and any(
-        alias.name.partition(".")[0] in _LIBRARIES for alias in node.names
-    )
+def _not_there(node: ast.stmt) -> Iterator[str]:
+    """The names that an import binds to what no worker has."""
+    if isinstance(node, ast.ImportFrom | ast.Import):
+        module = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+        for alias in node.names:
+            name = f"{module}{alias.name}"
+            is_part = name == _PARTS or name.startswith(f"{_PARTS}.")
+            if name.partition(".")[0] in _LIBRARIES and not is_part:
+                yield alias.asname or (name.partition(".")[0] if not module else alias.name)
 
 
 def _is_run_now(statement: Statement) -> bool:
@@ -105,8 +116,9 @@ def _is_run_now(statement: Statement) -> bool:
     return not isinstance(statement.node, kinds)
 
 
-def _note(left_out: Sequence[int]) -> tuple[str, ...]:
+def _note(left_out: Sequence[ast.stmt]) -> tuple[str, ...]:
     if not left_out:
         return ()
-    lines = ", ".join(str(line) for line in left_out[:5]) + (", ..." if len(left_out) > 5 else "")
+    rest = ", ..." if len(left_out) > 5 else ""
+    lines = ", ".join(str(node.lineno) for node in left_out[:5]) + rest
     return (f"not executed, because it only shows something: line {lines}",)

@@ -130,7 +130,8 @@ def _module(path: Path, exercise: Exercise) -> SubmittedExercise:
     check_statements(len(tree.body))
     if not tree.body:
         notes += (f"{path.name} holds no code; submit the file with your answers",)
-    shown, left_out = without_display(text, tree.body)
+    names = [question.name for question in exercise.questions]
+    shown, left_out = without_display(text, tree.body, names)
     notes += tuple(f"{path.name}: {note}" for note in left_out)
     return SubmittedExercise(
         exercise.name,

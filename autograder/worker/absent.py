@@ -55,15 +55,16 @@ def execute(source: str, file: str, own: dict[str, Any], is_notebook: bool) -> N
 
 
 def tolerant(node: ast.stmt, is_notebook: bool) -> ast.stmt:
-    """A statement that leaves stand-ins where it fails: an import; of a notebook, any statement."""
-    is_import = isinstance(node, ast.Import | ast.ImportFrom)
-    if not (is_import or is_notebook):
-        return node
+    """A statement that leaves stand-ins where it fails.
+
+    In a module only where it fails for want of an import: it ran where it was written.
+    """
     if isinstance(node, ast.ImportFrom) and node.module == "__future__":
         return node
     names = tuple(_bound(node))
+    expected = "Exception" if is_notebook else "ImportError"
     text = (
-        f"try:\n    pass\nexcept Exception as __error:\n    {ABSENT}(globals(), {names}, __error)"
+        f"try:\n    pass\nexcept {expected} as __error:\n    {ABSENT}(globals(), {names}, __error)"
     )
     guarded = ast.parse(text).body[0]
     assert isinstance(guarded, ast.Try)

@@ -225,6 +225,18 @@ def test_an_import_that_fails_hurts_only_those_who_use_it(
         made.call("b")
 
 
+def test_what_an_absent_library_was_to_make_hurts_only_those_who_use_it(
+    student: Callable[[str], Student],
+) -> None:
+    made = student(
+        "import nowhere_to_be_found as n\nmade = n.make()\n"
+        "def a():\n    return 1\ndef b():\n    return made + 1"
+    )
+    assert made.call("a") == 1
+    with pytest.raises(errors.AnswerRaised, match="n could not be imported"):
+        made.call("b")
+
+
 @pytest.mark.parametrize(
     ("body", "fault"),
     [
