@@ -1,7 +1,8 @@
 """Inputs whose scores all lie far below zero: what is masked must lie lower still.
 
 A fill of -20, of -30 or of -50 looks like minus infinity as long as visible scores are around zero.
-Scores of 50 and more are asked of few questions only, so these stay above -50.
+Scores of 50 and more are asked of few questions only: before they are scaled, these stay above -50.
+With heads of size one they are as low after it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import torch
 
 from .draw import Draw
 
-#: about where the lowest scores lie, after they are divided by the root of the head size
+#: about where the lowest scores lie, before they are divided by the root of the head size
 _LOW = 48.0
 #: entries differ by that share; keys are smaller the later they come, by that much in all
 _APART, _LATER = 0.02, 0.15
@@ -25,11 +26,11 @@ def low_queries_and_keys(
     keys: tuple[int, ...],
     dtype: torch.dtype = torch.float32,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Two tensors of shapes (..., T, d) and (..., S, d) with scaled scores from -48 to -39.
+    """Two tensors of shapes (..., T, d) and (..., S, d) with scores from -48 to -39.
 
     The later a key, the higher it scores: in a causal mask what is hidden scores highest.
     """
-    size = math.sqrt(_LOW / math.sqrt(queries[-1]))
+    size = math.sqrt(_LOW / queries[-1])
     return _near(draw, queries, dtype) * size, _rising(_near(draw, keys, dtype)) * -size
 
 
@@ -39,11 +40,11 @@ def low_tokens(draw: Draw, *shape: int) -> torch.Tensor:
 
 
 def low_scoring(draw: Draw, head_size: int) -> Callable[[str, tuple[int, ...]], torch.Tensor]:
-    """Weights (d_out, d_in) of a layer whose scores of `low_tokens` lie from -48 to -36.
+    """Weights (d_out, d_in) of a layer whose scores of `low_tokens` lie from -48 to -33.
 
     For names that hold `query` or `key`; biases of these are zero, all else is normal.
     """
-    size = math.sqrt(_LOW / math.sqrt(head_size))
+    size = math.sqrt(_LOW / head_size)
 
     def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
         sign = 1.0 if "query" in name else -1.0

@@ -97,12 +97,12 @@ class Asked:
         return self._bounded(sizes, self._letters, largest or most)
 
     def five(self) -> tuple[int, ...]:
-        """The leading dimensions with which a tensor has five; few where none are allowed."""
-        return _FIVE[: 5 - self._least_dimensions()] if self._is_batched else _FIVE[1:]
+        """The leading dimensions with which the largest has five; few where none are allowed."""
+        return _FIVE[: 5 - max(self._dimensions())] if self._is_batched else _FIVE[1:]
 
     def _leads(self) -> tuple[tuple[int, ...], ...]:
         """Where one dimension follows, the last leading one is a length."""
-        last = (self._largest("T"),) if self._least_dimensions() == 1 else (2,)
+        last = (self._largest("T"),) if min(self._dimensions()) == 1 else (2,)
         return (*_LEADS, last)
 
     def middling(self, draw: Draw, most: int = _MOST) -> Sizes:
@@ -113,7 +113,7 @@ class Asked:
         times = 1 if self._is_batched or "B" in self._traits.usual().letters else 2
         letters = [*self._letters, *self._traits.built_letters()]
         drawn = {x: self._drawn(x, draw, times) for x in letters}
-        vectors = self._is_batched and self._least_dimensions() == 1
+        vectors = self._is_batched and min(self._dimensions()) == 1
         leading = (_SAMPLES, self._drawn("T", draw, 1)) if vectors else (_SAMPLES,)
         letters, sizes = self._letters, self._traits.usual(leading).but(drawn)
         sizes = self._bounded(sizes, [x for x in letters if x not in COUNTS], most)
@@ -197,10 +197,10 @@ class Asked:
         letters = {x: base.letters[x] + changes[i % 2] for i, x in enumerate(self._letters)}
         return base.but(letters, tuple(n + changes[i % 2] for i, n in enumerate(base.leading)))
 
-    def _least_dimensions(self) -> int:
-        """Of the shapes that begin with `...`, what stands after it in the shortest."""
+    def _dimensions(self) -> list[int]:
+        """Of the shapes that begin with `...`, how many dimensions stand after it."""
         shapes = [item.shape.split() for item in self._traits.inputs if isinstance(item, Tensor)]
-        return min(len(shape) - 1 for shape in shapes if LEADING in shape)
+        return [len(shape) - 1 for shape in shapes if LEADING in shape]
 
     def _largest(self, letter: str) -> int:
         return self._traits.largest.get(letter, _LARGEST.get(letter, _LARGEST_VECTOR))

@@ -176,8 +176,8 @@ def test_kept_entries_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -
 def test_share_of_dropped_entries_is_p(expect: Expect, draw: Draw) -> None:
     likely = "each entry is dropped with probability p and kept with 1 - p, not the other way round"
     # the smallest is no whole per cent: random numbers of a hundred values can't give it
-    for p, size in ((0.2, 5000), (0.75, 5000), (0.005, 30_000)):
-        x = _entries(draw, size)
+    for p, shape in ((0.2, (50, 100)), (0.75, (50, 100)), (0.005, (3, 100, 100))):
+        x = _entries(draw, *shape)
         got = expect.result("dropout", x, p, likely=likely)
         dropped = _dropped(expect, got, x)
         problem = rate_problem(dropped, p)

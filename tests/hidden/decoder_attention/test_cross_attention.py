@@ -147,7 +147,7 @@ def test_equal_sizes_and_sizes_of_one(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(ATTENTION, points=1)
 def test_nothing_is_left_of_a_forbidden_key(expect: Expect, draw: Draw) -> None:
-    queries, keys = low_queries_and_keys(draw, (2, 3, 4), (2, 6, 4))
+    queries, keys = low_queries_and_keys(draw, (2, 3, 1), (2, 6, 1))
     keys[:, ::2] *= 0.9  # those of forbidden keys are the highest
     mask = (torch.arange(6) % 2 == 0).expand(3, 6)
     likely = (
@@ -300,8 +300,8 @@ def test_every_call_has_its_own_context_and_mask(expect: Expect, draw: Draw) -> 
 
 @pytest.mark.question("CrossAttention", points=1)
 def test_cross_attention_when_the_real_keys_score_low(expect: Expect, draw: Draw) -> None:
-    layer = _cross(expect, 6, 6, 2)
-    layer.fill(low_scoring(draw, 3))
+    layer = _cross(expect, 6, 6, 6)
+    layer.fill(low_scoring(draw, 1))
     context = low_tokens(draw, 2, 5, 6)
     context[:, 3:] *= 0.5  # padding scores higher than what is real
     layer.same(

@@ -141,7 +141,7 @@ def test_one_new_position(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(CACHED, points=0.5)
 def test_future_stays_hidden_when_the_past_scores_low(expect: Expect, draw: Draw) -> None:
-    queries, keys = low_queries_and_keys(draw, (2, 2, 4, 3), (2, 2, 6, 3))
+    queries, keys = low_queries_and_keys(draw, (2, 2, 4, 1), (2, 2, 6, 1))
     past, new = keys.split((2, 4), dim=2)
     values, new_values = draw.normal(2, 2, 2, 5), draw.normal(2, 2, 4, 5)
     expect.same(CACHED, queries, new, new_values, (past, values), likely=HIDDEN)
@@ -214,8 +214,8 @@ def test_four_linear_layers_hold_all_weights(expect: Expect) -> None:
 
 @pytest.mark.question(LAYER, points=0.5)
 def test_layer_hides_the_future_when_the_past_scores_low(expect: Expect, draw: Draw) -> None:
-    layer = _layer(expect)
-    layer.fill(low_scoring(draw, 4))
+    layer = _layer(expect, 12, 6)
+    layer.fill(low_scoring(draw, 2))
     layer.same(
         low_tokens(draw, 2, 4, 12),
         likely=f"queries and keys are rotated at the positions 0, 1, ..., values are not; {HIDDEN}",
