@@ -135,10 +135,6 @@ class _RecordedLayer:
         self._recorder.last = replace(self._state, args=tuple(steps[0].args) if steps else ())
         return self._inner.steps(steps)
 
-    def copied(self) -> Layer:
-        """See `Layer.copied`."""
-        return _RecordedLayer(self._recorder, self._inner.copied(), self._state)
-
     def restored(self) -> Layer:
         """See `Layer.restored`."""
         return _RecordedLayer(self._recorder, self._inner.restored(), self._state)

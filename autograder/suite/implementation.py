@@ -87,9 +87,6 @@ class Layer(Protocol):
     def move(self, *, dtype: torch.dtype | None = None, device: str | None = None) -> None:
         """`module.to(...)`: another floating point dtype, or the meta device."""
 
-    def copied(self) -> Layer:
-        """`copy.deepcopy` of the layer."""
-
     def restored(self) -> Layer:
         """A layer built anew, with the same arguments, that loaded this one's `state_dict`."""
 

@@ -119,21 +119,14 @@ class ExpectLayer:
         self.answer.move(dtype=dtype, device=device)
         return self
 
-    def copied(self, *, likely: str) -> ExpectLayer:
-        """Deep copies of both layers."""
-        return self._other("copy.deepcopy", lambda layer: layer.copied(), likely)
-
     def restored(self, *, likely: str) -> ExpectLayer:
         """New layers that loaded the state of both."""
-        return self._other("load_state_dict", lambda layer: layer.restored(), likely)
-
-    def _other(self, what: str, make: Callable[[Layer], Layer], likely: str) -> ExpectLayer:
         other = copy.copy(self)
-        self._call = f"{what} of {self._built}"
+        self._call = f"load_state_dict of {self._built}"
         with self._explained():
-            other.answer = make(self.answer)
+            other.answer = self.answer.restored()
         if self._reference is not None:
-            other._reference = make(self._reference)
+            other._reference = self._reference.restored()
         return other
 
     def same(self, *args: Any, likely: str, tolerance: Tolerance | None = None) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import importlib.util
 import inspect
 import sys
@@ -162,11 +161,6 @@ class LocalLayer:
         """See `Layer.move`."""
         with _faults(self._name):
             execution.move(self._layer, dtype, device)
-
-    def copied(self) -> LocalLayer:
-        """See `Layer.copied`."""
-        with _faults(self._name):
-            return LocalLayer(self._name, copy.deepcopy(self._layer), self._build)
 
     def restored(self) -> LocalLayer:
         """See `Layer.restored`."""

@@ -6,7 +6,6 @@ compares by itself.
 
 from __future__ import annotations
 
-import copy
 import linecache
 import os
 import socket
@@ -64,7 +63,6 @@ class Worker:
             "load_weights": lambda layer, values: execution.load(self._layers[layer], values),
             "train": lambda layer, mode: (self._layers[layer].train(mode), None)[1],
             "move": self._move,
-            "copy": self._copy,
             "restore": self._restore,
             "substitute": self._substitute,
             **(others or {}),
@@ -112,9 +110,6 @@ class Worker:
             return self._get(name)(*args)
 
         self._keep(layer, build, build)
-
-    def _copy(self, layer: int, other: int) -> None:
-        self._keep(other, lambda: copy.deepcopy(self._layers[layer]), self._builds[layer])
 
     def _restore(self, layer: int, other: int) -> None:
         build = self._builds[layer]

@@ -7,7 +7,6 @@ not show all the same, a sentence in tests/mutation/equivalent.toml says why.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -67,13 +66,6 @@ def spoil(name: str, target: Any) -> Any:
         def __init__(self, *args: Any) -> None:
             super().__init__(*args)
             self.__dict__["_kept"] = {}
-
-        def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-            other = self.__class__.__new__(self.__class__)
-            memo[id(self)] = other
-            other.__dict__.update(copy.deepcopy(self.__dict__, memo))
-            other.__dict__["_kept"]["copied"] = True
-            return other
 
         def load_state_dict(self, *args: Any, **named: Any) -> Any:
             self.__dict__["_kept"]["restored"] = True

@@ -145,7 +145,6 @@ CONDITIONS: Mapping[str, tuple[str, Condition]] = {
         "layer",
         _follows(lambda c: c.training, lambda c: not c.training),
     ),
-    "in a deep copy": ("layer", lambda c: "copied" in c.kept),
     "in a restored layer": ("layer", lambda c: "restored" in c.kept),
     "in a restored layer in train mode": (
         "layer",

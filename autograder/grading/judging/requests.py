@@ -116,17 +116,10 @@ class AskedLayer:
         name = None if dtype is None else str(dtype).removeprefix("torch.")
         self._ask("move", name, device)
 
-    def copied(self) -> AskedLayer:
-        """See `Layer.copied`."""
-        return self._other("copy")
-
     def restored(self) -> AskedLayer:
         """See `Layer.restored`."""
-        return self._other("restore")
-
-    def _other(self, operation: str) -> AskedLayer:
         other = self._implementation.new_number()
-        self._ask(operation, other)
+        self._ask("restore", other)
         return AskedLayer(self._implementation, self._name, other)
 
     def _ask(self, operation: str, *args: Any) -> Any:

@@ -83,7 +83,7 @@ class Calls:
             operation, number, *rest = request
             if operation == "build":
                 built[number] = rest[1]
-            elif operation in ("copy", "restore"):
+            elif operation == "restore":
                 built[rest[0]] = built.get(number, ())
             elif operation in (*_CALLS, *OF_GRADIENTS) and not _is_refused(came, asked):
                 sizes, facts = self._told(built.get(number, ()), rest[0])

@@ -17,8 +17,7 @@ from ..judging import replies as forms
 
 Request = tuple[Any, ...]
 
-_COPYING = ("copy", "restore")
-_MAKING = (*_COPYING, "build", "load_weights")
+_MAKING = ("restore", "build", "load_weights")
 _THROUGH_NAN = "gradients of what is not finite"
 _UNCHANGED = "arguments as they were"
 #: a layer that could not be made, or did not take its weights, tells nothing but what it has
@@ -47,7 +46,7 @@ def events_of(requests: Sequence[Request], replies: Sequence[RawReply]) -> Itera
         else:
             event = _event(request, reply)
         if event.raised and operation in _MAKING:
-            made = rest[0] if operation in _COPYING else number
+            made = rest[0] if operation == "restore" else number
             broken.add(made)
             missing |= set() if operation == "load_weights" else {made}
         yield event

@@ -33,9 +33,9 @@ _WEIGHTS = (
     "the weights of this very moment count: training changes them, and what was computed from "
     "them in an earlier call, or when the layer was built, is out of date"
 )
-_COPY = (
-    "`copy.deepcopy(layer)`, and a new layer with the `state_dict()` of this one, compute what "
-    "this one does: all that a layer knows is in its parameters, buffers and arguments"
+_RESTORED = (
+    "a new layer with the `state_dict()` of this one computes what this one does: all that a layer "
+    "knows is in its parameters, buffers and arguments"
 )
 _DATA = (
     "weights learn from inputs that want no gradient themselves, as data does: whether there is "
@@ -110,12 +110,11 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
-    """Calls in both modes in turn, other weights after a call, a copy and a restored layer."""
+    """Calls in both modes in turn, other weights after a call, and a restored layer."""
     # where nothing else may change from call to call, leading dimensions do
     sizes = traits.usual(() if traits.call_letters() else (2, 1))
     layer = _built(expect, traits, sizes)
-    copied = layer.copied(likely=_COPY)
-    restored = copied.restored(likely=_COPY)
+    restored = layer.restored(likely=_RESTORED)
 
     def inputs() -> list[Any]:
         return _arguments(expect, traits, sizes)
@@ -136,10 +135,9 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     layer.same(*first, likely=_WEIGHTS)
     layer.train().same(*first, likely=_WEIGHTS)
     layer.gradients(*first, likely=_MODES)
-    for other in (copied, restored):
-        other.eval().same(*first, likely=_COPY)
-        other.train().same(*first, likely=_COPY)
-        other.gradients(*first, likely=_COPY)
+    restored.eval().same(*first, likely=_RESTORED)
+    restored.train().same(*first, likely=_RESTORED)
+    restored.gradients(*first, likely=_RESTORED)
     if traits.has_rate:
         _with_dropout(expect, traits)
 

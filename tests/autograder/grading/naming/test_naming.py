@@ -253,7 +253,7 @@ def test_a_layer_that_did_not_take_its_weights_tells_nothing_but_what_it_has() -
         ("load_weights", 0, {"other": X}),
         ("forward", 0, [torch.ones(2)]),
         ("weights", 0),
-        ("copy", 0, 1),
+        ("restore", 0, 1),
         ("forward", 1, [torch.ones(2)]),
     ]
     found = list(events_of(requests, _replies({"layer": torch.nn.Linear}, *requests)))

@@ -120,7 +120,7 @@ def test_sizes_of_a_layer_come_from_how_it_is_built_and_called() -> None:
     past = (torch.ones(2, 6, 8), torch.ones(2, 6, 8))
     requests: list[Request] = [
         ("build", 0, "Layer", [8, 2]),
-        ("copy", 0, 1),
+        ("restore", 0, 1),
         ("forward", 1, [torch.ones(2, 5, 8), past]),
     ]
     calls = answered([Event(request[0]) for request in requests]).calls
