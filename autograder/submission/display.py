@@ -48,7 +48,7 @@ def without_display(
         ):
             unknown.add(statement.binds)
             shows.append(statement)
-    used = needed(statements, questions) if shows else ()
+    used = set(needed(statements, questions) if shows else ())
     left_out = [statement.node for statement in shows if statement not in used]
     for node in left_out:
         _replace(lines, node, "pass")

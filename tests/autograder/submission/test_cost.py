@@ -84,7 +84,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "markdown": lambda text: module_of_notebook(_notebook("markdown", text), ["f", "A"]),
     "decoded": lambda text: decoded(text.encode()),
     "punycode": lambda text: decoded(b"# coding: punycode\n" + text.encode()),
-    "display": lambda text: without_display(text, parsed(text).body),
+    "display": lambda text: without_display(text, parsed(text).body, ["f", "A"]),
 }
 #: characters of a text, and the CPU seconds within which nothing has gone back over it
 SIZE, SHORT = 8_000, 0.05

@@ -5,7 +5,9 @@ import torch
 from autograder.suite import combination
 
 
-@combination("grouped_query_attention", "heads_in_turns", "not_scaled")
+@combination(
+    "grouped_query_attention", "heads_in_turns", "not_scaled", "it_is_right_where_d_is_1_only"
+)
 def unscaled_in_turns(queries, keys, values):
     if queries.shape[1] % keys.shape[1] != 0:
         raise ValueError("the groups are not equal")
