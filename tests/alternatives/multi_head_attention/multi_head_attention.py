@@ -239,6 +239,35 @@ class mask_kept_for_each_length(_Layers):
 
 
 @alternative("MultiHeadAttention")
+class functions_kept_by_the_layer(_Layers):
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.project = lambda x: tuple(self.qkv(x))
+        self.merged = lambda x: self.out_proj(x.transpose(1, 2).flatten(2))
+
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scores = queries @ keys.mT / self.d**0.5
+        future = torch.ones_like(scores, dtype=torch.bool).triu(1)
+        weights = self.dropout(scores.masked_fill(future, -torch.inf).softmax(-1))
+        return self.merged(weights @ values)
+
+
+@alternative("MultiHeadAttention")
+class mask_that_grows_with_the_calls(_Layers):
+    def forward(self, x):
+        tokens = x.size(1)
+        if getattr(self, "future", x.new_zeros(0)).size(0) < tokens:
+            future = torch.ones(tokens, tokens, dtype=torch.bool, device=x.device).triu(1)
+            self.register_buffer("future", future)
+        queries, keys, values = self.qkv(x)
+        scores = queries @ keys.mT / self.d**0.5
+        weights = scores.masked_fill(self.future[:tokens, :tokens].to(x.device), -torch.inf)
+        context = self.dropout(weights.softmax(-1)) @ values
+        return self.out_proj(context.transpose(1, 2).flatten(2))
+
+
+@alternative("MultiHeadAttention")
 class mapped_over_samples_and_heads(_Layers):
     def forward(self, x):
         def weights_of(queries, keys):
