@@ -316,8 +316,9 @@ class not_scaled(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the square root of d with d",
-    hint="By how much does the spread of a dot product grow if d grows four times?",
+    confuses="the square root of d with d: in all, the scores are divided by d",
+    hint="Count every division on the way. For d = 4, by what are the scores divided, and by what "
+    "should they be?",
 )
 class divided_by_d(_Right):
     def scaled(self, scores, keys):

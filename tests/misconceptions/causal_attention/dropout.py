@@ -558,7 +558,8 @@ def softmax_again(weights, values, p, training=True):
 @misconception(
     "dropout_attention_weights",
     confuses="weights that sum to one with any weights: rows are divided by their sum",
-    hint="The docstring says nothing of a sum. Try weights whose rows sum to 3.",
+    hint="Does the docstring ask for rows that sum to one? Print the row sums that come in, and "
+    "those of what is multiplied with the values.",
 )
 def rows_made_to_sum_to_one(weights, values, p, training=True):
     weights = weights / weights.sum(dim=-1, keepdim=True)

@@ -625,8 +625,9 @@ def not_scaled(queries, keys):
 
 @misconception(
     "causal_attention_weights",
-    confuses="the square root of d with d",
-    hint="By how much does the spread of a dot product grow if d grows four times?",
+    confuses="the square root of d with d: in all, the scores are divided by d",
+    hint="Count every division on the way. For d = 4, by what are the scores divided, and by what "
+    "should they be?",
 )
 def divided_by_d(queries, keys):
     return torch.softmax(_causal(queries @ keys.transpose(-2, -1)) / keys.shape[-1], dim=-1)

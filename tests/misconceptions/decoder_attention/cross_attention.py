@@ -230,8 +230,9 @@ def not_scaled(queries, keys, values, mask):
 
 @misconception(
     "masked_attention",
-    confuses="d with its square root",
-    hint="By what are scores divided?",
+    confuses="d with its square root: in all, the scores are divided by d",
+    hint="Count every division on the way. For d = 4, by what are the scores divided, and by what "
+    "should they be?",
 )
 def divided_by_d(queries, keys, values, mask):
     scores = queries @ keys.transpose(-2, -1) / queries.shape[-1]

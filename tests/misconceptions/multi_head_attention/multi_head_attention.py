@@ -149,8 +149,9 @@ class scaled_by_d_out(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="the size of a head with its square root",
-    hint="How large does the sum of d products of random numbers get when d grows?",
+    confuses="the size d of a head with its square root: in all, the scores are divided by d",
+    hint="Count every division on the way. For d = 4, by what are the scores divided, and by what "
+    "should they be?",
 )
 class scaled_by_head_size(_Layers):
     def scores(self, queries, keys):

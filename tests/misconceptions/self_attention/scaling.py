@@ -271,8 +271,9 @@ def not_scaled(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="the size of a key and its square root",
-    hint="How does the spread of a dot product grow with the size?",
+    confuses="the size d of a key with its square root: in all, the scores are divided by d",
+    hint="Count every division on the way. For d = 4, by what are the scores divided, and by what "
+    "should they be?",
 )
 def scaled_by_size(queries, keys):
     return torch.softmax(_scores(queries, keys) / keys.shape[-1], dim=-1)
@@ -602,8 +603,9 @@ def context_not_scaled(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="scores divided by the root of the size of a key with scores divided by the size",
-    hint="How does the spread of a dot product grow with the size?",
+    confuses="the size d of a key with its square root: in all, the scores are divided by d",
+    hint="Count every division on the way. For d = 4, by what are the scores divided, and by what "
+    "should they be?",
 )
 def context_scaled_by_size(queries, keys, values):
     return torch.softmax(_scores(queries, keys) / keys.shape[-1], dim=-1) @ values

@@ -201,8 +201,9 @@ class NotScaled(_Parameters):
 
 @misconception(
     "SelfAttentionV1",
-    confuses="the size of a key and its square root",
-    hint="How does the spread of a dot product grow with the size?",
+    confuses="the size d of a key and its square root: in all, the scores are divided by d",
+    hint="Count every division on the way. For d = 4, by what are the scores divided, and by what "
+    "should they be?",
 )
 class ScaledBySize(_Parameters):
     def forward(self, x):
@@ -705,8 +706,9 @@ class ScaleForgotten(_Linears):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="the size of a key and its square root",
-    hint="How does the spread of a dot product grow with the size?",
+    confuses="the size d of a key and its square root: in all, the scores are divided by d",
+    hint="Count every division on the way. For d = 4, by what are the scores divided, and by what "
+    "should they be?",
 )
 class RootForgotten(_Linears):
     def forward(self, x):

@@ -188,8 +188,9 @@ class scaled_by_model_size(_FourLayers):
 
 @misconception(
     "MultiHeadSelfAttention",
-    confuses="the head size with its square root in the scaling",
-    hint="By what does the formula divide a score: by the head size, or by its root?",
+    confuses="the head size d with its square root: in all, the scores are divided by d",
+    hint="Count every division on the way. For d = 4, by what are the scores divided, and by what "
+    "should they be?",
 )
 class scaled_without_root(_FourLayers):
     def scores(self, queries, keys):
