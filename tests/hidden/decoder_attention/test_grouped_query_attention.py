@@ -223,7 +223,7 @@ LAYER_TRAITS = Traits(
     [Tensor("B T G*R*d")],
     build=[Size("G*R*d"), Size("G*R"), Size("G"), Made(lambda draw, sizes: True)],
     sizes={"G": 2, "R": 3},
-    largest={"G": 5, "R": 8, "d": 17},
+    largest={"G": 5, "R": 8, "d": 29},
     own={"float64": "test_layer_moved", "errors": "test_layer_with_heads_that_do_not_divide"},
     without={"chance": "nothing is random"},
 )
