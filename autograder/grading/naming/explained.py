@@ -12,23 +12,36 @@ _MORE = 2
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """How many calls a mistake explains, leaves open, and contradicts."""
+    """How many calls a mistake explains, leaves open, and contradicts.
+
+    Of those that are left open, `slopes` are gradients that differ in their numbers alone.
+    """
 
     wrong: int = 0
     left: int = 0
     against: int = 0
+    slopes: int = 0
 
     def __add__(self, other: Explained) -> Explained:
         return Explained(
             self.wrong + other.wrong,
             self.left + other.left,
             self.against + other.against,
+            self.slopes + other.slopes,
         )
 
     @property
     def is_most(self) -> bool:
         """Whether it explains more than it leaves open, and far more than it contradicts."""
         return self.wrong > self.left and self.wrong >= _MORE * self.against
+
+    @property
+    def is_all(self) -> bool:
+        """Whether nothing else is wrong: rounding may take a gradient to the other side of a bend.
+
+        As with a ReLU of nearly zero in sums of thousands.
+        """
+        return not self.against and self.left == self.slopes
 
     @property
     def margin(self) -> int:
@@ -42,7 +55,7 @@ def explained(answer: Answered, mistake: Answered, solution: Answered) -> Explai
     It need not explain where one of both fails by itself, as on a device that it does not know,
     nor a dtype, nor gradients: where two are equal, they depend on how the larger one is found.
     """
-    wrong = left = against = 0
+    wrong = left = against = slopes = 0
     for call, own, right in zip(answer.calls, mistake.calls, solution.calls, strict=True):
         if call.equals(own):
             wrong += call.is_wrong(right)
@@ -57,9 +70,10 @@ def explained(answer: Answered, mistake: Answered, solution: Answered) -> Explai
             or call.operation in OF_GRADIENTS
         ):
             left += 1
+            slopes += call.operation in OF_GRADIENTS and call.form == own.form
         else:
             against += 1
-    return Explained(wrong, left, against)
+    return Explained(wrong, left, against, slopes)
 
 
 def wrong_values(answer: Answered, solution: Answered) -> int:

@@ -140,7 +140,7 @@ class Fitting:
         return Found(
             [m for m in catalogue if m in most],
             [m for m in plain if m in most],
-            _NOTE if any(found[m].against or found[m].left for m in most) else "",
+            "" if all(found[m].is_all for m in most) else _NOTE,
         )
 
     def by_itself(self, question: str, answers: Answers) -> list[Mistake]:

@@ -72,9 +72,16 @@ def _of(value: Any, gradient: Any, raised: str = "") -> Answered:
 
 def test_a_mistake_explains_values_and_leaves_errors_and_gradients() -> None:
     right, mistake = _of(X, X), _of(X * 2, X * 2)
-    assert explained(_of(X * 2, X * 3, "RuntimeError"), mistake, right) == Explained(1, 2, 0)
-    assert explained(_of(X, X * 3), mistake, right) == Explained(0, 1, 1)
+    assert explained(_of(X * 2, X * 3, "RuntimeError"), mistake, right) == Explained(1, 2, 0, 1)
+    assert explained(_of(X, X * 3), mistake, right) == Explained(0, 1, 1, 1)
     assert explained(_of(X * 3, X * 2), mistake, right) == Explained(0, 0, 1)
+
+
+def test_it_explains_all_where_numbers_of_gradients_alone_differ() -> None:
+    right, mistake = _of(X, X), _of(X * 2, X * 2)
+    assert explained(_of(X * 2, X * 3), mistake, right).is_all
+    assert not explained(_of(X * 2, None), mistake, right).is_all
+    assert not explained(_of(X * 2, X * 2, "RuntimeError"), mistake, right).is_all
 
 
 def test_a_mistake_that_fails_itself_contradicts_nothing() -> None:
