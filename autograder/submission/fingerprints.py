@@ -60,8 +60,9 @@ def _winnowed(grams: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 def _tokens(text: str, own: frozenset[str]) -> Iterator[tuple[str, int]]:
     """The tokens that count, with their lines."""
+    readable = text.partition("\0")[0]  # Python 3.13.0 breaks at this character: a SystemError
     with contextlib.suppress(tokenize.TokenError, SyntaxError):
-        for number, token in enumerate(tokenize.generate_tokens(io.StringIO(text).readline)):
+        for number, token in enumerate(tokenize.generate_tokens(io.StringIO(readable).readline)):
             if number > _MOST_TOKENS:
                 return
             if token.type in _LEFT_OUT:
