@@ -10,6 +10,7 @@ import enum
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 RESULT_SCHEMA = "autograder/result/v1"
@@ -139,8 +140,8 @@ class SubmissionResult:
     def from_json(cls, document: dict[str, Any]) -> SubmissionResult:
         """The record of a line that the schema accepts."""
         return cls(
-            student=document["student"],
-            assignment=document["assignment"],
+            student=intern(document["student"]),  # a class keeps names of thousands of lines
+            assignment=intern(document["assignment"]),
             submission_digest=document["submission_digest"],
             suite_digest=document["suite_digest"],
             isolation=Tier(document["isolation"]),

@@ -142,4 +142,4 @@ def keys_of(results: Iterable[SubmissionResult]) -> Sequence[Key]:
 
 
 def _key_of(document: dict[str, Any]) -> Key:
-    return str(document["student"]), sys.intern(str(document["assignment"]))
+    return sys.intern(str(document["student"])), sys.intern(str(document["assignment"]))

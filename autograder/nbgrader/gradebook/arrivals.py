@@ -44,15 +44,16 @@ def class_lateness(
     dates = {assignment.name: assignment.duedate for assignment in assignments or ()}
     allowances = None if assignments is None else read_allowances(class_folder)
     found: dict[Key, Lateness] = {}
-    for student, name in keys:
+    for key in keys:
+        student, name = key
         due = dates.get(name)
         until = due.naive_utc if due else held.duedates.get(name)
         allowed = allowances.of(student, name, due) if allowances else None
         if allowed is None:
-            allowed = held.extensions.get((student, name), timedelta())
+            allowed = held.extensions.get(key, timedelta())
         stamped = arrival(settings.submitted(student, name)).stamped
         last = until + allowed if until else None
-        found[student, name] = lateness(stamped, last, (student, name) in marks)
+        found[key] = lateness(stamped, last, key in marks)
     return found
 
 
