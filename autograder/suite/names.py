@@ -20,9 +20,9 @@ def names_used(source: str, answer: str) -> frozenset[str]:
     """Dotted names in the definition `answer` and in what it reaches in its own module.
 
     Imports are resolved (`F.softmax` is `torch.nn.functional.softmax`); a method on any other
-    value counts as `Tensor.<method>` where tensors have one of that name and no class of the
-    source does, and a name that is looked up by its text as `getattr.<name>`. Text that is no valid
-    Python gives no names.
+    value counts as `Tensor.<method>` where tensors have one of that name and nothing of the source
+    is given it as an attribute, and a name that is looked up by its text as `getattr.<name>`. Text
+    that is no valid Python gives no names.
     """
     module = _read(source)
     imports, definitions = module.imports, module.definitions
@@ -38,8 +38,8 @@ def names_used(source: str, answer: str) -> frozenset[str]:
             method = rest.rsplit(".", 1)[-1]
             if head in imports:
                 found.add(f"{imports[head]}.{rest}" if rest else imports[head])
-            elif hasattr(torch.Tensor, method) and method not in module.methods:
-                # not so `self.scaled_dot_product_attention`: a method of the student's own class
+            elif hasattr(torch.Tensor, method) and method not in module.attributes:
+                # not so `self.softmax`: a method of the student's own class, or a layer of it
                 found.add(f"{METHOD_OF_A_VALUE}.{method}")
     return frozenset(found)
 
@@ -84,11 +84,11 @@ class _Statement:
 
 @dataclass(slots=True)
 class _Module:
-    """What names a module has; `methods` are those of its own classes, `words` all of them."""
+    """What names a module has; `attributes` are those that it gives itself, `words` all of them."""
 
     imports: dict[str, str] = field(default_factory=dict)
     definitions: dict[str, _Statement] = field(default_factory=dict)
-    methods: set[str] = field(default_factory=set)
+    attributes: set[str] = field(default_factory=set)
     words: set[str] = field(default_factory=set)
 
 
@@ -104,7 +104,8 @@ def _read(source: str) -> _Module:
         found = _Statement(statement)
         for node in _nodes(statement):
             _note(node, module, found)
-        module.definitions |= dict.fromkeys(_defined(statement), found)
+        if not (isinstance(statement, ast.AnnAssign) and statement.value is None):
+            module.definitions |= dict.fromkeys(_defined(statement), found)
     return module
 
 
@@ -116,8 +117,12 @@ def _note(node: ast.AST, module: _Module, found: _Statement) -> None:
     elif isinstance(node, ast.Attribute):
         found.names.add(_dotted(node))
         module.words.add(node.attr)
+        if isinstance(node.ctx, ast.Store):
+            module.attributes.add(node.attr)
     elif isinstance(node, ast.ClassDef):
-        module.methods |= {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
+        module.attributes.update(*map(_defined, node.body))
+    elif isinstance(node, ast.keyword) and node.arg:  # `SimpleNamespace(softmax=...)`
+        module.attributes.add(node.arg)
     elif isinstance(node, ast.Import | ast.ImportFrom):
         module.imports.update(_imported(node))
         module.words.update(_parts(node))
@@ -154,10 +159,12 @@ def _parts(node: ast.Import | ast.ImportFrom) -> list[str]:
 
 
 def _defined(node: ast.stmt) -> list[str]:
-    """The names that a statement at the top of a module defines."""
+    """The names that a statement at the top of a module, or of a class, defines."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return [node.name]
     targets = node.targets if isinstance(node, ast.Assign) else []
+    if isinstance(node, ast.AnnAssign):
+        targets = [node.target]
     return [target.id for target in targets if isinstance(target, ast.Name)]
 
 

@@ -67,6 +67,44 @@ def test_what_is_allowed_is_let_through(body: str) -> None:
     _check(body)
 
 
+OWN = {
+    "layer": "class Net(torch.nn.Module):\n"
+    "    def __init__(self):\n"
+    "        super().__init__()\n"
+    "        self.softmax = Own()\n"
+    "    def forward(self, x):\n"
+    "        return self.softmax(x)\n"
+    "def softmax(x):\n    return Net()(x)\n",
+    "static_method": "class Net:\n"
+    "    softmax = staticmethod(lambda x: x.exp() / x.exp().sum())\n"
+    "def softmax(x):\n    net = Net()\n    return net.softmax(x)\n",
+    "field": "class Tools:\n"
+    "    softmax: Callable\n"
+    "def softmax(x):\n    return tools_of(Tools).softmax(x)\n",
+    "name_space": "def softmax(x):\n"
+    "    tools = SimpleNamespace(softmax=own)\n"
+    "    return tools.softmax(x)\n",
+}
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_an_attribute_of_ones_own_is_no_method_of_a_tensor(kind: str) -> None:
+    RULE.check("softmax", frozenset(), names_used(f"import torch\n{OWN[kind]}", "softmax"))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "class Net:\n    softmax = torch.softmax\ndef softmax(x):\n    return Net().softmax(x)\n",
+        "softmax: object = torch.softmax\n",
+        "def softmax(x):\n    return x.softmax(-1)\nsoftmax: object\n",
+    ],
+)
+def test_the_function_of_torch_under_an_own_name_is_found(code: str) -> None:
+    with pytest.raises(AnswerForbidden, match="does not allow"):
+        RULE.check("softmax", frozenset(), names_used(f"import torch\n{code}", "softmax"))
+
+
 HIDDEN = Path(__file__).resolve().parents[2] / "hidden"
 
 
