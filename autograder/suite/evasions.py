@@ -2,32 +2,114 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import unicodedata
+from collections.abc import Iterator, Mapping
 
-from .names import words_of
+import torch
+
+from .names import imports_of
+from .texts import ANY, Texts, written
 
 _WORD = re.compile(r"\w+")
-#: names that reach a call without writing it, watch who watches, or go on somewhere else
-_WAYS = frozenset(
+#: of these, the name alone leads on: what is called `eval` of a layer is another thing
+_BUILT_IN = frozenset(
     {
-        *("getattr", "vars", "globals", "eval", "exec", "compile", "__import__", "__dict__"),
-        *("__getattribute__", "attrgetter", "methodcaller", "importlib", "import_module"),
-        *("__globals__", "__builtins__", "builtins", "__subclasses__", "locals", "pickle"),
-        *("_getframe", "_current_frames", "currentframe", "f_back", "f_globals", "f_locals"),
-        *("tb_frame", "gi_frame", "__traceback__", "inspect", "settrace", "setprofile", "gc"),
-        *("monitoring", "addaudithook", "ctypes"),
-        *("profiler", "_profiler_enabled", "profiler_legacy", "_autograd", "TorchDispatchMode"),
-        *("_disable_torch_dispatch", "DisableTorchFunctionSubclass", "_ops", "library"),
-        *("threading", "_thread", "concurrent", "multiprocessing", "asyncio", "modules"),
-        *("_refs", "_decomp", "_prims", "_C", "_VF", "ops"),
+        *("getattr", "vars", "globals", "locals", "eval", "exec", "compile", "__import__"),
+        "__builtins__",
     }
 )
+#: names that reach a call without writing it, watch who watches, or go on somewhere else
+_WAYS = _BUILT_IN | {
+    *("__dict__", "__getattribute__", "attrgetter", "methodcaller", "importlib"),
+    *("import_module", "__globals__", "builtins", "__subclasses__", "pickle"),
+    *("_getframe", "_current_frames", "currentframe", "f_back", "f_globals", "f_locals"),
+    *("tb_frame", "gi_frame", "__traceback__", "inspect", "settrace", "setprofile"),
+    *("get_objects", "get_referrers", "get_referents"),
+    *("monitoring", "addaudithook", "ctypes"),
+    *("profiler", "_profiler_enabled", "profiler_legacy", "_autograd", "TorchDispatchMode"),
+    *("_disable_torch_dispatch", "DisableTorchFunctionSubclass", "_ops", "library"),
+    *("threading", "_thread", "concurrent", "multiprocessing", "asyncio", "modules"),
+    *("_refs", "_decomp", "_prims", "_C", "_VF", "ops"),
+}
+#: what a text may name that is looked up of torch
+_OF_TORCH = frozenset(
+    name
+    for place in (torch, torch.Tensor, torch.nn, torch.nn.functional, torch.special)
+    for name in dir(place)
+)
+#: every name may be one of these
+_STAR = "*"
 
 
 def evasions(source: str) -> tuple[str, ...]:
-    """The names in a module that can lead round a rule, sorted; empty for no valid Python."""
+    """The names in a module that can lead round a rule, sorted; empty for no valid Python.
+
+    A name that is looked up by a text counts as if it were written out, where the module tells
+    which text it is: `getattr(self, name)` in a loop over the names of three layers hides nothing.
+    """
     # as Python reads names; most texts have no such word at all, and need not be parsed
     if _WAYS.isdisjoint(_WORD.findall(unicodedata.normalize("NFKC", source))):
         return ()
-    return tuple(sorted(words_of(source) & _WAYS))
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    texts, imports = Texts(nodes), imports_of(source)
+    lookups = (lookup for node in nodes for lookup in _lookups(node, texts))
+    plain = {id(place) for place, names in lookups if not any(map(_can_hide, names))}
+    words = {word for node in nodes if id(node) not in plain for word in _words(node, imports)}
+    found = words & _WAYS
+    if "sys" not in words:  # `self.modules()` are those of a layer
+        found.discard("modules")
+    return tuple(sorted(found))
+
+
+def _can_hide(text: str) -> bool:
+    """Whether a text, perhaps with an unknown rest, can name a way round, or a call of torch."""
+    names = _WAYS | _OF_TORCH
+    if text.endswith(ANY):
+        return any(name.startswith(text.removesuffix(ANY)) for name in names)
+    return text in names
+
+
+def _lookups(node: ast.AST, texts: Texts) -> Iterator[tuple[ast.expr, frozenset[str]]]:
+    """The place where names are looked up by their texts, and these; none where it is only asked.
+
+    Of a text that is written in one piece, or added up, the rule knows without this what it names.
+    """
+    match node:
+        case ast.Call(ast.Name("getattr") as place, [_, text, *_]):
+            yield place, texts.of(text) - (frozenset(written(text)) - _WAYS)
+        case ast.Subscript(ast.Call() | ast.Attribute(attr="__dict__") as names, text):
+            yield _namespace(names), texts.of(text) - (frozenset(written(text)) - _WAYS)
+        case ast.Compare(_, [ast.In() | ast.NotIn()], [asked]):
+            yield _namespace(asked), frozenset()
+
+
+def _namespace(node: ast.expr) -> ast.expr:
+    """The word that makes an expression a dictionary of names: `globals` of `globals()`."""
+    match node:
+        case ast.Call(ast.Name("vars" | "globals" | "locals") as place):
+            return place
+    return node
+
+
+def _words(node: ast.AST, imports: Mapping[str, str]) -> Iterator[str]:
+    """The names that a node writes, where they can be those of Python or of a library."""
+    match node:
+        case ast.Name(name) if name in _BUILT_IN or _STAR in imports:
+            yield name
+        case ast.Attribute(value, attr) if attr not in _BUILT_IN or _of_torch(value, imports):
+            yield attr
+        case ast.Import(names):
+            yield from (word for alias in names for word in alias.name.split("."))
+        case ast.ImportFrom(above, names):
+            yield from (above or "").split(".")
+            yield from (alias.name for alias in names)
+
+
+def _of_torch(node: ast.expr, imports: Mapping[str, str]) -> bool:
+    """Whether an expression is torch, as in `torch.compile`."""
+    return isinstance(node, ast.Name) and imports.get(node.id, "").partition(".")[0] == "torch"

@@ -9,6 +9,8 @@ from functools import lru_cache
 
 import torch
 
+from .texts import written
+
 #: a name looked up by its text: `getattr(torch, "softmax")`, `vars(torch)["soft" + "max"]`
 BY_TEXT = "getattr"
 #: a method called on something that is not a module: `scores.softmax(-1)`
@@ -63,11 +65,6 @@ def definition_of(source: str, name: str) -> ast.stmt | None:
     return found.statement if found else None
 
 
-def words_of(source: str) -> frozenset[str]:
-    """All names that a module writes as names, attributes and imports, wherever they stand."""
-    return frozenset(_read(source).words)
-
-
 def imports_of(source: str) -> Mapping[str, str]:
     """The dotted name that each imported name of a module stands for."""
     return _read(source).imports
@@ -84,12 +81,11 @@ class _Statement:
 
 @dataclass(slots=True)
 class _Module:
-    """What names a module has; `attributes` are those that it gives itself, `words` all of them."""
+    """What names a module has; `attributes` are those that it gives itself."""
 
     imports: dict[str, str] = field(default_factory=dict)
     definitions: dict[str, _Statement] = field(default_factory=dict)
     attributes: set[str] = field(default_factory=set)
-    words: set[str] = field(default_factory=set)
 
 
 @lru_cache(maxsize=16)
@@ -113,10 +109,8 @@ def _note(node: ast.AST, module: _Module, found: _Statement) -> None:
     """Adds what one node says."""
     if isinstance(node, ast.Name):
         found.names.add(node.id)
-        module.words.add(node.id)
     elif isinstance(node, ast.Attribute):
         found.names.add(_dotted(node))
-        module.words.add(node.attr)
         if isinstance(node.ctx, ast.Store):
             module.attributes.add(node.attr)
     elif isinstance(node, ast.ClassDef):
@@ -125,7 +119,6 @@ def _note(node: ast.AST, module: _Module, found: _Statement) -> None:
         module.attributes.add(node.arg)
     elif isinstance(node, ast.Import | ast.ImportFrom):
         module.imports.update(_imported(node))
-        module.words.update(_parts(node))
     found.looked_up += _looked_up(node)
 
 
@@ -152,12 +145,6 @@ def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
             yield alias.asname or alias.name, f"{node.module}.{alias.name}"
 
 
-def _parts(node: ast.Import | ast.ImportFrom) -> list[str]:
-    """The words of all names in an import, as they were before `as`."""
-    above = node.module if isinstance(node, ast.ImportFrom) else None
-    return ".".join([above or "", *(alias.name for alias in node.names)]).split(".")
-
-
 def _defined(node: ast.stmt) -> list[str]:
     """The names that a statement at the top of a module, or of a class, defines."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -173,11 +160,11 @@ def _looked_up(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Call):
         called = _called(node.func)
         if called == "getattr" and len(node.args) > 1:
-            yield from _text(node.args[1])
+            yield from written(node.args[1])
         elif called == "attrgetter":
-            yield from (text.rpartition(".")[2] for arg in node.args for text in _text(arg))
+            yield from (text.rpartition(".")[2] for arg in node.args for text in written(arg))
     elif isinstance(node, ast.Subscript) and _is_namespace(node.value):
-        yield from _text(node.slice)
+        yield from written(node.slice)
 
 
 def _is_namespace(node: ast.expr) -> bool:
@@ -191,15 +178,6 @@ def _called(function: ast.expr) -> str:
     if isinstance(function, ast.Attribute):
         return function.attr
     return function.id if isinstance(function, ast.Name) else ""
-
-
-def _text(node: ast.expr) -> Iterator[str]:
-    """The text of an expression of constants, also where it is put together; else nothing."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield node.value
-    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        for left in _text(node.left):
-            yield from (left + right for right in _text(node.right))
 
 
 def _dotted(node: ast.Attribute) -> str:

@@ -149,7 +149,7 @@ def test_a_right_answer_is_computed_with_the_limits_of_a_worker(
 
 
 def test_what_can_lead_round_a_rule_is_a_reason_to_look() -> None:
-    code = "import threading\ndef f(x): return getattr(torch, 'soft' + 'max')(x)"
+    code = "import threading\ndef f(x): return getattr(torch, 'soft' + x.end)(x)"
     assert evasions(code) == ("getattr", "threading")
     assert evasions("def f(x): return vars(torch)[k](x)") == ("vars",)
     assert evasions("def f(x): return e.__traceback__.tb_frame.f_back.f_locals") != ()

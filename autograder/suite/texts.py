@@ -1,0 +1,119 @@
+"""Which texts an expression can have, as far as its module tells: what `getattr` reaches."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+#: any text; at the end of a known beginning any rest of it: `W_*`
+ANY = "*"
+_UNKNOWN = frozenset({ANY})
+#: how far names that stand for each other are followed
+_DEEPEST = 4
+
+
+def written(node: ast.expr) -> Iterator[str]:
+    """The text of an expression of constants, also where it is put together; else nothing."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        for left in written(node.left):
+            yield from (left + right for right in written(node.right))
+
+
+class Texts:
+    """The texts of expressions in one module.
+
+    A name has those that it is assigned, or that loops over literals give it, wherever in the
+    module: scopes are not told apart. A name that is bound in any other way may be any text.
+    """
+
+    def __init__(self, nodes: Sequence[ast.AST]) -> None:
+        self._values: dict[str, list[ast.expr | None]] = {}
+        seen: set[int] = set()
+        for node in sorted(nodes, key=lambda node: not isinstance(node, ast.Assign)):
+            for target, value in self._bindings(node):
+                for name, part in _matched(target, value):
+                    self._values.setdefault(name.id, []).append(part)
+                    seen.add(id(name))
+        for node in nodes:
+            if id(node) not in seen:
+                self._values |= dict.fromkeys(_bound(node), [None])
+
+    def of(self, node: ast.expr | None, depth: int = 0) -> frozenset[str]:
+        """All texts that an expression can have; one that ends in `*` has an unknown rest."""
+        match node:
+            case ast.Constant(str(text)):
+                return frozenset({text})
+            case ast.BinOp(left, ast.Add(), right):
+                return _joined([self.of(left, depth), self.of(right, depth)])
+            case ast.JoinedStr(parts):
+                return _joined([self.of(part, depth) for part in parts])
+            case ast.FormattedValue(value, -1, None):
+                return self.of(value, depth)
+            case ast.Name(name) if depth < _DEEPEST and name in self._values:
+                return frozenset().union(*(self.of(v, depth + 1) for v in self._values[name]))
+        return _UNKNOWN
+
+    def _bindings(self, node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+        """What an assignment or a loop binds, and to which values."""
+        if isinstance(node, ast.Assign):
+            yield from ((target, node.value) for target in node.targets)
+        elif isinstance(node, ast.For | ast.comprehension):
+            yield from ((node.target, item) for item in self._items(node.iter))
+
+    def _items(self, node: ast.expr) -> Sequence[ast.expr | None]:
+        """What a loop meets, where it goes over a literal or a named tuple; else one unknown."""
+        match node:
+            case ast.Tuple(items) | ast.List(items) | ast.Set(items) if items:
+                return items
+            case ast.Dict(keys) if keys:
+                return keys
+            case ast.Call(ast.Attribute(ast.Dict(keys, values), "items")) if keys:
+                return [ast.Tuple([k, v]) if k else None for k, v in zip(keys, values, strict=True)]
+            case ast.Call(ast.Attribute(ast.Constant(str(text)), "split"), []):
+                return [ast.Constant(word) for word in text.split()]
+            case ast.Constant(str(text)):
+                return [ast.Constant(letter) for letter in text]
+            case ast.Name(name):
+                bound = self._values.get(name, [])
+                # a list or a dictionary may have got more since
+                if len(bound) == 1 and isinstance(bound[0], ast.Tuple):
+                    return self._items(bound[0])
+        return [None]
+
+
+def _matched(
+    target: ast.expr, value: ast.expr | None
+) -> Iterator[tuple[ast.Name, ast.expr | None]]:
+    """The names of a target, each with its part of the value; None where that is not known."""
+    if isinstance(target, ast.Name):
+        yield target, value
+    elif isinstance(target, ast.Tuple | ast.List):
+        parts = value.elts if isinstance(value, ast.Tuple | ast.List) else []
+        is_plain = len(parts) == len(target.elts)
+        for number, one in enumerate(target.elts):
+            yield from _matched(one, parts[number] if is_plain else None)
+    elif isinstance(target, ast.Starred):
+        yield from _matched(target.value, None)
+
+
+def _bound(node: ast.AST) -> list[str]:
+    """The names that a node binds in itself."""
+    match node:
+        case ast.Name(name, ast.Store() | ast.Del()) | ast.arg(name) | ast.alias(_, str(name)):
+            return [name]
+        case ast.MatchAs(name=str(name)) | ast.MatchStar(str(name)):
+            return [name]
+        case ast.MatchMapping(rest=str(name)) | ast.ExceptHandler(name=str(name)):
+            return [name]
+        case ast.alias(name) | ast.FunctionDef(name) | ast.ClassDef(name):
+            return [name.partition(".")[0]]
+    return []
+
+
+def _joined(parts: Sequence[frozenset[str]]) -> frozenset[str]:
+    """Texts put together; what follows an unknown rest is part of it."""
+    texts = {"".join(text).partition(ANY) for text in product(*parts)}
+    return frozenset(known + rest for known, rest, _ in texts)

@@ -1,0 +1,57 @@
+"""A note tells of code that may go round a rule, and of none that does what every layer does."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.suite.evasions import evasions
+
+HARMLESS = (
+    "for n in ('W_query', 'W_key'):\n    getattr(self, n)(x)",
+    "q, k = (getattr(self, n)(t) for n, t in (('W_query', x), ('W_key', context)))",
+    "NAMES = ('W_query', 'W_key')\nlayers = [getattr(self, name) for name in NAMES]",
+    "[getattr(self, f'W_{n}')(x) for n in names]",
+    "[getattr(self, 'W_' + n) for n in 'query key'.split()]",
+    "for name, size in {'W_query': 3}.items():\n    getattr(self, name)(size)",
+    "bias = getattr(config, 'bias', True)",
+    "getattr(torch, 'exp')(x)",
+    "self.__dict__['parent'] = parent",
+    "layer.eval()",
+    "import re\nWORD = re.compile('a')",
+    "for layer in self.modules():\n    pass",
+    "import sys\nIN_COLAB = 'google.colab' in sys.modules",
+    "if '__file__' in globals():\n    pass",
+    "import gc\ngc.collect()",
+    "ops = {'add': add}\nops['add'](x)",
+)
+REASONS = {
+    "getattr(torch, name)": "getattr",
+    "getattr(torch, f'soft{rest}')": "getattr",
+    "getattr(torch, *names)": "getattr",
+    "for n in ('a', '_refs'):\n    getattr(torch, n)": "getattr",
+    "for n in ('soft',):\n    getattr(torch, n + 'max')": "getattr",
+    "for n in ('a', 'b'):\n    pass\ndef f(n): getattr(torch, n)": "getattr",
+    "n = 'a'\nn += 'b'\ngetattr(torch, n)": "getattr",
+    "if (n := f()):\n    getattr(torch, n)": "getattr",
+    "names = ['a']\nnames.append(f())\n[getattr(torch, n) for n in names]": "getattr",
+    "look = getattr\nlook(torch, 'softmax')": "getattr",
+    "vars(torch)[key]": "vars",
+    "vars(torch)['_refs']": "vars",
+    "torch.__dict__[key]": "__dict__",
+    "import sys\nsys.modules['torch._refs']": "modules",
+    "eval('x')": "eval",
+    "import torch\ntorch.compile(f)": "compile",
+    "import gc\ngc.get_objects()": "get_objects",
+    "from torch import *\nops.aten": "ops",
+    "torch.ops.aten": "ops",
+}
+
+
+@pytest.mark.parametrize("code", HARMLESS)
+def test_what_every_layer_does_is_no_reason_to_look(code: str) -> None:
+    assert evasions(code) == ()
+
+
+@pytest.mark.parametrize("code", REASONS)
+def test_what_may_go_anywhere_is_a_reason_to_look(code: str) -> None:
+    assert evasions(code) == (REASONS[code],)
