@@ -43,6 +43,7 @@ _KERNELS_LATER = "from worker import late; late.defer()"
 _ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "HOME": "/",
+    "LOGNAME": "nobody",  # who asks for its user gets an answer, though there is no list of users
     "LANG": "C.UTF-8",
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",

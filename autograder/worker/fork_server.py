@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import gc
+import io
 import json
 import os
 import platform
@@ -28,6 +29,7 @@ def main() -> None:
     sys.orig_argv.clear()  # paths of this machine are no worker's business
     control = socket.socket(fileno=settings["control"])
     torch.set_num_threads(1)
+    sys.stdout = _printed(1)
     if not settings["notebooks"] or "torch" in settings["modules"]:
         warming.warm(settings["modules"], settings["second_device"], settings["many_workers"])
         if settings["many_workers"]:
@@ -52,6 +54,21 @@ def main() -> None:
         raise RuntimeError("the fork server must have one thread: forks of more may hang")
     control.send(b"R")
     Forking(control, namespaces, rules, settings["kept"], others).run()
+
+
+class _Pipe(io.FileIO):
+    """What workers print goes into a pipe, though in their parent it goes into a file."""
+
+    def seekable(self) -> bool:
+        """Nobody seeks in a pipe; a text stream that believed it could not change its encoding."""
+        return False
+
+
+def _printed(descriptor: int) -> io.TextIOWrapper:
+    """The standard output for all workers, with the encoding that Python chose."""
+    raw = _Pipe(descriptor, "w", closefd=False)
+    writer = io.BufferedWriter(raw)
+    return io.TextIOWrapper(writer, sys.stdout.encoding, sys.stdout.errors)
 
 
 def _become_nobody() -> None:

@@ -52,6 +52,22 @@ def test_the_environment_that_makes_forks_cheap_is_minded(
     assert made.call("facts") == (0, 1, True)
 
 
+def test_what_is_printed_may_have_another_encoding(student: Callable[[str], Student]) -> None:
+    made = student(
+        "import sys\n"
+        "sys.stdout.reconfigure(encoding='utf-8', line_buffering=True)\n"
+        "print('\u00fc')\n"
+        "def facts():\n"
+        "    return sys.stdout.encoding, sys.stdout.seekable()\n"
+    )
+    assert made.call("facts") == ("utf-8", False)
+
+
+def test_who_asks_for_the_user_gets_an_answer(student: Callable[[str], Student]) -> None:
+    made = student("import getpass\nuser = getpass.getuser()\ndef facts():\n    return user\n")
+    assert made.call("facts") == "nobody"
+
+
 def test_a_compiler_that_is_really_asked_for_is_there(student: Callable[..., Student]) -> None:
     text = "import torch\ndef limit():\n    return torch._dynamo.config.recompile_limit\n"
     made = student(text, cpu_seconds=10)  # of which the import takes one
