@@ -14,6 +14,7 @@ class Draw:
     def __init__(self, seed: int, test: str) -> None:
         digest = hashlib.sha256(f"{seed}/{test}".encode()).digest()
         self._generator = torch.Generator().manual_seed(int.from_bytes(digest[:7], "big"))
+        self._turn = -1
 
     def normal(
         self, *shape: int, scale: float = 1.0, dtype: torch.dtype = torch.float32
@@ -49,6 +50,11 @@ class Draw:
     def permutation(self, n: int) -> list[int]:
         """The numbers 0 to n - 1 in a random order."""
         return [int(i) for i in torch.randperm(n, generator=self._generator)]
+
+    def turn(self) -> int:
+        """How often it was asked for before: what takes turns begins anew in every test."""
+        self._turn += 1
+        return self._turn
 
     def until(
         self, make: Callable[[Draw], torch.Tensor], good: Callable[[torch.Tensor], bool]

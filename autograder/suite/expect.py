@@ -112,18 +112,20 @@ class Expect:
             self._fail(text, cause)
         return outcome.value
 
-    def steps(self, question: str, *steps: Step, likely: str) -> None:
+    def steps(self, question: str, *steps: Step, likely: str, after: After | None = None) -> None:
         """Several calls that hand a state on return what the solution's return.
 
         Each state goes on as the object that it is, and all values are compared after the last
-        call: a later call must not write into what an earlier one returned.
+        call: a later call must not write into what an earlier one returned. With `after`, all
+        values are compared after that function.
         """
         expected = self.solution.steps(question, steps)
         self._call = steps_text(question, steps)
         with self.failures.softly():
             with self._explained(question):
                 got = self.implementation.steps(question, steps)
-            text = difference(got, expected)
+            pairs = [compared(*pair, after) for pair in zip(got, expected, strict=True)]
+            text = difference([one for one, _ in pairs], [other for _, other in pairs])
             if text is not None:
                 self.failures.add(wrong_value(self._call, text, got, expected, likely))
 

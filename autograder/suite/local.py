@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from ..errors import AnswerFault, AnswerMemory, AnswerMissing, AnswerNotImplemented, AnswerRaised
-from ..worker import execution, watching
+from ..worker import execution, stepping, watching
 from .implementation import Gradients, Outcome, Step, Watched
 from .names import names_used
 from .watching import watched
@@ -84,7 +84,7 @@ class LocalImplementation:
         """See `Implementation.steps`."""
         function = self._get(name)
         with _faults(name):
-            return tuple(execution.steps(function, [(step.args, step.after) for step in steps]))
+            return tuple(stepping.steps(function, [(step.args, step.after) for step in steps]))
 
     def operators(self, name: str, args: Sequence[Any]) -> Watched:
         """See `Implementation.operators`."""
@@ -140,7 +140,7 @@ class LocalLayer:
         """See `Layer.steps`."""
         calls = [(step.args, step.after) for step in steps]
         with _faults(self._name):
-            return tuple(execution.steps(self._layer, calls))
+            return tuple(stepping.steps(self._layer, calls))
 
     def weights(self) -> dict[str, torch.Tensor]:
         """See `Layer.weights`."""

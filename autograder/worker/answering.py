@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from . import absent, execution, given_parts, late, substitution, watching, wire
+from . import absent, execution, given_parts, late, stepping, substitution, watching, wire
 from .settings import settings
 
 _OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "Cannot allocate memory")
@@ -53,12 +53,12 @@ class Worker:
             "seed": lambda seed: self._settings.begin(seed),
             "call": lambda name, args: _called(self._get(name), args),
             "gradients": lambda name, *rest: execution.gradients(self._get(name), *rest),
-            "steps": lambda name, calls: execution.steps(self._get(name), calls),
+            "steps": lambda name, calls: stepping.steps(self._get(name), calls),
             "operators": lambda name, args: watching.operators(self._get(name), args),
             "build": self._build,
             "forward": lambda layer, args: _called(self._layers[layer], args),
             "layer_gradients": lambda layer, *rest: execution.gradients(self._layers[layer], *rest),
-            "layer_steps": lambda layer, calls: execution.steps(self._layers[layer], calls),
+            "layer_steps": lambda layer, calls: stepping.steps(self._layers[layer], calls),
             "weights": lambda layer: execution.weights(self._layers[layer]),
             "load_weights": lambda layer, values: execution.load(self._layers[layer], values),
             "train": lambda layer, mode: (self._layers[layer].train(mode), None)[1],

@@ -105,32 +105,6 @@ def _is_same(before: Any, after: Any) -> bool:
     return bool(before == after)
 
 
-def steps(
-    function: Callable[..., Any], calls: Sequence[tuple[Sequence[Any], int | None]]
-) -> list[Any]:
-    """Calls several times, and hands the state of one call to a later one as its last argument.
-
-    Each call is its arguments and the number of the earlier call whose state it gets, or None. A
-    state is the last item of what a call returned, and goes on as the object that it is: what a
-    later call writes into it shows in the values, which the caller reads after the last call.
-    """
-    memo: dict[int, torch.Tensor] = {}
-    values: list[Any] = []
-    for args, after in calls:
-        handed = [] if after is None else [_state(values[after])]
-        values.append(function(*(copy_of(arg, memo) for arg in args), *handed))
-    return values
-
-
-def _state(value: Any) -> Any:
-    if not isinstance(value, tuple | list) or len(value) < 2:
-        raise TypeError(
-            f"a call returned a {type(value).__name__}; expected a pair whose second item goes "
-            "into the next call"
-        )
-    return value[-1]
-
-
 def gradients(
     function: Callable[..., Any],
     args: Sequence[Any],
@@ -149,7 +123,7 @@ def gradients(
     for tensor in memo.values():
         if tensor.is_floating_point() and id(tensor) not in kept:
             tensor.requires_grad_()
-    leaves = _mapped(copies, lambda leaf: leaf)  # before the call, which may change a list
+    leaves = mapped(copies, lambda leaf: leaf)  # before the call, which may change a list
     wanted = [tensor for tensor in memo.values() if tensor.requires_grad]
     named = _trainable(function)
     value = function(*copies)
@@ -166,16 +140,16 @@ def gradients(
         # `F.embedding(..., sparse=True)` gives the same gradient in another layout
         grads = [None if grad is None else grad.to_dense() for grad in found]
     by_tensor = {id(tensor): grad for tensor, grad in zip(wanted, grads, strict=False)}
-    inputs = _mapped(leaves, lambda leaf: by_tensor.get(id(leaf)))
+    inputs = mapped(leaves, lambda leaf: by_tensor.get(id(leaf)))
     return value, inputs, dict(zip(named, grads[len(wanted) :], strict=True))
 
 
-def _mapped(tree: Any, change: Callable[[Any], Any]) -> Any:
+def mapped(tree: Any, change: Callable[[Any], Any]) -> Any:
     """A tree of the same form with its leaves changed."""
     if isinstance(tree, tuple | list):
-        return type(tree)(_mapped(item, change) for item in tree)
+        return type(tree)(mapped(item, change) for item in tree)
     if isinstance(tree, dict):
-        return {key: _mapped(item, change) for key, item in tree.items()}
+        return {key: mapped(item, change) for key, item in tree.items()}
     return change(tree)
 
 

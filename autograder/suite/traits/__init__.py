@@ -2,7 +2,20 @@
 
 from .declaration import NO_TENSORS, TRAITS, Case, Traits
 from .general import check_trait
-from .inputs import Ids, Input, Made, Pair, Rate, Size, Sizes, Tensor, normal, positive, rows
+from .inputs import (
+    Ids,
+    Input,
+    Made,
+    Maybe,
+    Pair,
+    Rate,
+    Size,
+    Sizes,
+    Tensor,
+    normal,
+    positive,
+    rows,
+)
 from .itself import check_by_itself
 from .table import Row, declarations, traits_of
 
@@ -13,6 +26,7 @@ __all__ = [
     "Ids",
     "Input",
     "Made",
+    "Maybe",
     "Pair",
     "Rate",
     "Row",

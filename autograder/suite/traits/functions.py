@@ -11,7 +11,7 @@ from ..expect import Expect
 from ..implementation import Step
 from .asked import FEW_WITH_GRADIENTS, LONG, ONE_LARGE, Asked
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
-from .inputs import Pair, Sizes, Tensor, arguments_of, normal, positive
+from .inputs import Maybe, Pair, Sizes, Tensor, arguments_of, normal, positive
 from .layouts import LAYOUTS, Layout, contiguous, shared, sliced, turned, with_zeros
 from .numbers import as_drawn, both, falling, level, of_turn, rising, small, whole
 
@@ -21,7 +21,8 @@ _NUMBERS = (
     "off, rounded or left out"
 )
 _HELD = (
-    "a result belongs to the caller: a later call leaves it as it is, whatever the two calls share"
+    "a result belongs to the caller: a later call leaves it as it is, whatever the two calls "
+    "share; and a tensor that comes again may hold other numbers, as weights do that learn"
 )
 _FROZEN = (
     "each argument may be the only one that wants a gradient, as weights do and data do not: what "
@@ -96,15 +97,13 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     ]
     for kept in range(len(first), -1, -1):
         _same(expect, traits, [*first[:kept], *second[kept:]], likely)
-    calls = [
-        _plain(expect, traits, sizes, torch.float64, numbers)
-        for sizes, numbers in ((usual, rising), (other, falling), (usual, small))
+    made = [
+        Step(tuple(_plain(expect, traits, sizes, torch.float64, numbers)))
+        for sizes, numbers in ((usual, rising), (other, small), (usual, falling))
     ]
-    if traits.after is None:
-        expect.steps(traits.question, *(Step(tuple(args)) for args in calls), likely=_HELD)
-        return
-    for args in calls[1:]:
-        _same(expect, traits, args, likely)
+    # a result and an argument are kept from the call before, if at all
+    steps = (made[1], made[0], made[2])
+    expect.steps(traits.question, *steps, likely=_HELD, after=traits.after)
 
 
 def _rearranged(tensor: torch.Tensor) -> torch.Tensor:
@@ -140,7 +139,8 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     pull(alike, _TWICE)
     middle = asked.middling(expect.draw, FEW_WITH_GRADIENTS)
     pull(_small_and_zero(expect, traits, middle), _SINGLE)
-    places = [place for place, item in enumerate(traits.inputs) if isinstance(item, Tensor | Pair)]
+    kinds = Tensor | Pair | Maybe
+    places = [place for place, item in enumerate(traits.inputs) if isinstance(item, kinds)]
     for turn, place in enumerate(places):
         numbers = both((rising, small, as_drawn)[turn % 3], turned)
         held = _plain(expect, traits, usual, torch.float64, numbers)

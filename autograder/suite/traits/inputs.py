@@ -191,6 +191,28 @@ class Pair:
         return first, self.second.make(draw, sizes, dtype, layout)
 
 
+@dataclass(frozen=True, slots=True)
+class Maybe:
+    """The last argument of a call that works without it, too: None in every third call.
+
+    What is made only where there is none, or only where there is one, meets each generated test.
+    """
+
+    item: Input
+
+    @property
+    def letters(self) -> list[str]:
+        """See `Input.letters`."""
+        return self.item.letters
+
+    def make(
+        self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = contiguous
+    ) -> Any:
+        """See `Input.make`; None comes first."""
+        given = draw.turn() % 3 > 0
+        return self.item.make(draw, sizes, dtype, layout) if given else None
+
+
 def arguments_of(
     inputs: Sequence[Input],
     draw: Draw,

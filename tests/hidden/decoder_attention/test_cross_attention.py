@@ -6,7 +6,7 @@ import torch
 from autograder.suite import Draw, Expect, ExpectLayer
 from autograder.suite.forbidden import torch_attention
 from autograder.suite.low_scores import low_queries_and_keys, low_scoring, low_tokens
-from autograder.suite.traits import Made, Size, Sizes, Tensor, Traits, check_trait
+from autograder.suite.traits import Made, Maybe, Size, Sizes, Tensor, Traits, check_trait
 
 OWN = torch_attention(
     instead="take the scores, fill what is forbidden, then softmax and the weighted sum."
@@ -329,7 +329,7 @@ def _any_padding(draw: Draw, sizes: Sizes) -> torch.Tensor:
 
 CROSS = Traits(
     "CrossAttention",
-    [Tensor("B T H*d"), Tensor("B S c"), Made(_any_padding, ["B", "S"])],
+    [Tensor("B T H*d"), Tensor("B S c"), Maybe(Made(_any_padding, ["B", "S"]))],
     build=[Size("H*d"), Size("c"), Size("H")],
     own={"float64": "test_cross_attention_moved", "errors": "test_weights_of_four_layers"},
     without={"chance": "nothing is random"},

@@ -8,7 +8,7 @@ import torch
 from autograder.suite import Draw, Expect, ExpectLayer, Step
 from autograder.suite.forbidden import torch_attention
 from autograder.suite.low_scores import low_queries_and_keys, low_scoring, low_tokens
-from autograder.suite.traits import Pair, Size, Tensor, Traits, check_trait
+from autograder.suite.traits import Maybe, Pair, Size, Tensor, Traits, check_trait
 
 DECODING = "decoding_mask"
 WINDOW = "sliding_window_mask"
@@ -268,7 +268,9 @@ def test_two_sequences_are_decoded_in_turns(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(LAYER, points=1)
 def test_double_precision_far_along(expect: Expect, draw: Draw) -> None:
-    layer = _layer(expect).move(dtype=torch.float64)
+    layer = _layer(expect)
+    layer.result(draw.normal(1, 15, 12))  # what is made in float32 is not for float64
+    layer.move(dtype=torch.float64)
     for new, old in ((2, 490), (1, 511), (9, 0)):
         past = _heads(draw, old, torch.float64) if old else None
         layer.same(
@@ -281,10 +283,9 @@ def test_double_precision_far_along(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(LAYER, points=0.5)
 def test_another_device(expect: Expect, draw: Draw) -> None:
-    _layer(expect).moves(
-        draw.normal(2, 4, 12),
-        likely="positions, angles and masks are made on the device of the input",
-    )
+    layer, x = _layer(expect), draw.normal(2, 4, 12)
+    layer.result(x)
+    layer.moves(x, likely="positions, angles and masks are made on the device of the input")
 
 
 # what holds for every question
@@ -337,7 +338,7 @@ CACHED_TRAITS = Traits(
         Tensor("B H T d"),
         Tensor("B H T d"),
         Tensor("B H T d_v"),
-        Pair(Tensor("B H P d"), Tensor("B H P d_v")),
+        Maybe(Pair(Tensor("B H P d"), Tensor("B H P d_v"))),
     ],
     loops="B*H*T*P*d+B*H*T*T*d_v+B*H*T*P*d_v",
     sizes={"T": 3, "P": 5},
@@ -355,7 +356,7 @@ def test_cached_in_general(expect: Expect, trait: str) -> None:
 
 LAYER_TRAITS = Traits(
     LAYER,
-    [Tensor("B T H*2*p"), Pair(Tensor("B H P 2*p"), Tensor("B H P 2*p"))],
+    [Tensor("B T H*2*p"), Maybe(Pair(Tensor("B H P 2*p"), Tensor("B H P 2*p")))],
     build=[Size("H*2*p"), Size("H")],
     loops="B*H*T*P+B*H*T*T",
     sizes={"p": 2, "P": 6},

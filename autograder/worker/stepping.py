@@ -1,0 +1,74 @@
+"""Several calls in a row, as a test of what is left of a call asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+
+from .execution import copy_of, mapped, tensors_in
+
+
+def steps(
+    function: Callable[..., Any], calls: Sequence[tuple[Sequence[Any], int | None]]
+) -> list[Any]:
+    """Calls several times, and hands the state of one call to a later one as its last argument.
+
+    Each call is its arguments and the number of the earlier call whose state it gets, or None. A
+    state is the last item of what a call returned, and goes on as the object that it is: what a
+    later call writes into it shows in the values, which the caller reads after the last call.
+    Where no state is handed on, tensors of a form that came before are the same objects with other
+    numbers, as weights are that an optimizer changes: what is kept by the object is out of date.
+    """
+    memo: dict[int, torch.Tensor] = {}
+    values: list[Any] = []
+    if all(after is None for _, after in calls):
+        return _with_the_same_objects(function, [args for args, _ in calls])
+    for args, after in calls:
+        handed = [] if after is None else [_state(values[after])]
+        values.append(function(*(copy_of(arg, memo) for arg in args), *handed))
+    return values
+
+
+def _with_the_same_objects(
+    function: Callable[..., Any], calls: Sequence[Sequence[Any]]
+) -> list[Any]:
+    """What calls return whose arguments are kept and written over."""
+    kept: dict[Any, Any] = {}
+    values: list[Any] = []
+    for args in calls:
+        memo: dict[int, torch.Tensor] = {}
+        given = [_written_over(kept, place, copy_of(arg, memo)) for place, arg in enumerate(args)]
+        value = function(*given)
+        memories = {leaf.untyped_storage().data_ptr() for leaf in tensors_in(given)}
+        # a view of an argument changes with it, which is right
+        values.append(mapped(value, partial(_apart, memories)))
+    return values
+
+
+def _written_over(kept: dict[Any, Any], place: int, arg: Any) -> Any:
+    """The argument that stood at a place before, in the same form, with the numbers of this one."""
+    leaves = tensors_in(arg)
+    if not leaves or not all(leaf.is_contiguous() for leaf in leaves):
+        return arg
+    before = kept.setdefault((place, *((leaf.shape, leaf.dtype) for leaf in leaves)), arg)
+    for old, new in zip(tensors_in(before), leaves, strict=True):
+        old.copy_(new)
+    return before
+
+
+def _apart(memories: set[int], leaf: Any) -> Any:
+    """A copy of a tensor that shares one of these memories, anything else as it is."""
+    is_view = isinstance(leaf, torch.Tensor) and leaf.untyped_storage().data_ptr() in memories
+    return leaf.clone() if is_view else leaf
+
+
+def _state(value: Any) -> Any:
+    if not isinstance(value, tuple | list) or len(value) < 2:
+        raise TypeError(
+            f"a call returned a {type(value).__name__}; expected a pair whose second item goes "
+            "into the next call"
+        )
+    return value[-1]
