@@ -52,6 +52,11 @@ _SOFTMAX_NAMES = frozenset(
         "Softmax2d",
         "LogSoftmax",
         "Softmin",
+        # have one inside
+        "cross_entropy",
+        "CrossEntropyLoss",
+        "Categorical",
+        "OneHotCategorical",
     }
 )
 

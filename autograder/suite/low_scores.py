@@ -2,7 +2,10 @@
 
 A fill of -20, of -30 or of -50 looks like minus infinity as long as visible scores are around zero.
 Scores of 50 and more are asked of few questions only: before they are scaled, these stay above -50.
-With heads of size one they are as low after it.
+With heads of size one they are as low after it. In the last sample of a batch the later half of
+the keys scores as high: a hundred taken off a hidden score leaves it among the visible ones there.
+Float64 holds what a softmax over all of them makes of the low ones: who masks weights after it, and
+makes rows sum to one again, is right, too.
 """
 
 from __future__ import annotations
@@ -28,15 +31,16 @@ def low_queries_and_keys(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Two tensors of shapes (..., T, d) and (..., S, d) with scores from -48 to -39.
 
-    The later a key, the higher it scores: in a causal mask what is hidden scores highest.
+    The later a key, the higher it scores: in a causal mask what is hidden scores highest. The last
+    sample's later keys score from 39 to 48.
     """
     size = math.sqrt(_LOW / queries[-1])
-    return _near(draw, queries, dtype) * size, _rising(_near(draw, keys, dtype)) * -size
+    return _near(draw, queries, dtype) * size, _turned(_rising(_near(draw, keys, dtype))) * -size
 
 
 def low_tokens(draw: Draw, *shape: int) -> torch.Tensor:
-    """Tokens (B, T, d) for a layer that `low_scoring` filled, as queries and as keys."""
-    return _rising(_near(draw, shape, torch.float32))
+    """Tokens (B, T, d) in float64 for a layer that `low_scoring` filled, as queries and as keys."""
+    return _turned(_rising(_near(draw, shape, torch.float64)))
 
 
 def low_scoring(draw: Draw, head_size: int) -> Callable[[str, tuple[int, ...]], torch.Tensor]:
@@ -59,6 +63,13 @@ def low_scoring(draw: Draw, head_size: int) -> Callable[[str, tuple[int, ...]], 
 
 def _near(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
     return draw.uniform(*shape, low=1 - _APART, high=1.0, dtype=dtype)
+
+
+def _turned(keys: torch.Tensor) -> torch.Tensor:
+    """The later half of the last sample's keys with the other sign; none without a batch."""
+    if keys.dim() > 2:
+        keys[-1, ..., (keys.shape[-2] + 1) // 2 :, :] *= -1
+    return keys
 
 
 def _rising(keys: torch.Tensor) -> torch.Tensor:

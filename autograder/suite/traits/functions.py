@@ -30,6 +30,8 @@ _FROZEN = (
 )
 #: the size of everything, where all is of one size; with gradients, which take longer
 _ALIKE, _FEW_ALIKE = 4, 3
+#: leading dimensions of the calls in which an argument wants no gradient, in turns
+_HELD_LEADS: tuple[tuple[int, ...], ...] = ((2,), (1, 2), ())
 _SINGLE = "gradients flow in float32 and for large sizes, too: that is how models are trained"
 
 
@@ -141,9 +143,12 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     pull(_small_and_zero(expect, traits, middle), _SINGLE)
     kinds = Tensor | Pair | Maybe
     places = [place for place, item in enumerate(traits.inputs) if isinstance(item, kinds)]
+    letters = traits.call_letters()
     for turn, place in enumerate(places):
         numbers = both((rising, small, as_drawn)[turn % 3], turned)
-        held = _plain(expect, traits, usual, torch.float64, numbers)
+        least = {x: traits.smallest.get(x, 1) for x in letters[turn % len(letters) :][:1]}
+        sizes = asked.with_gradients(traits.usual(_HELD_LEADS[turn % 3]).but(least))
+        held = _plain(expect, traits, sizes, torch.float64, numbers)
         if len(places) > 1:
             pull(held, _FROZEN, [place])
         else:

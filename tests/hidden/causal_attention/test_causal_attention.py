@@ -14,6 +14,7 @@ from autograder.suite.chance import (
     rate_problem,
     repeat_problem,
 )
+from autograder.suite.low_scores import low_scoring, low_tokens
 from autograder.suite.traits import Made, Rate, Size, Tensor, Traits, check_trait
 
 NAME = "CausalAttention"
@@ -29,7 +30,7 @@ def test_three_projections_are_trained_and_nothing_else(expect: Expect) -> None:
     expect.layer(NAME, 3, 5, 6, 0.1, True).exact_weights(likely=likely)
 
 
-@pytest.mark.question(NAME, points=4)
+@pytest.mark.question(NAME, points=3)
 def test_batch_of_full_length(expect: Expect, draw: Draw) -> None:
     likely = (
         "check in this order: projections, scores of each query with each key, mask above the "
@@ -71,6 +72,17 @@ def test_a_token_of_zeros(expect: Expect, draw: Draw) -> None:
         x,
         likely="a score of 0 is a score like any other: what is future is a matter of place, not "
         "of the score's value",
+    )
+
+
+@pytest.mark.question(NAME, points=1)
+def test_future_stays_hidden_when_the_past_scores_low(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer(NAME, 3, 1, 5, 0.0)
+    layer.fill(low_scoring(draw, 1))
+    layer.move(dtype=torch.float64).same(
+        low_tokens(draw, 2, 5, 3),
+        likely="every score here is far below zero: a forbidden one must be so low that nothing "
+        "of it is left after softmax",
     )
 
 

@@ -137,8 +137,8 @@ def test_probability_one_drops_all(expect: Expect, draw: Draw) -> None:
 def test_probability_outside_its_range_raises(expect: Expect, draw: Draw) -> None:
     likely = "a probability lies between 0 and 1, both included; raise a ValueError for others"
     x = draw.normal(4, 3)
-    expect.raises("dropout", x, -0.1, error=ValueError, likely=likely)
-    expect.raises("dropout", x, 1.2, error=ValueError, likely=likely)
+    expect.raises("dropout", x, -0.01, error=ValueError, likely=likely)
+    expect.raises("dropout", x, 1.01, error=ValueError, likely=likely)
     expect.same("dropout", x, 0.0, likely=likely)
 
 
@@ -176,7 +176,7 @@ def test_kept_entries_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -
 def test_share_of_dropped_entries_is_p(expect: Expect, draw: Draw) -> None:
     likely = "each entry is dropped with probability p and kept with 1 - p, not the other way round"
     # the smallest is no whole per cent: random numbers of a hundred values can't give it
-    for p, shape in ((0.2, (50, 100)), (0.75, (50, 100)), (0.005, (3, 100, 100))):
+    for p, shape in ((0.2, (50, 100)), (0.9, (50, 100)), (0.005, (3, 100, 100))):
         x = _entries(draw, *shape)
         got = expect.result("dropout", x, p, likely=likely)
         dropped = _dropped(expect, got, x)
@@ -184,17 +184,19 @@ def test_share_of_dropped_entries_is_p(expect: Expect, draw: Draw) -> None:
         expect.that(
             problem is None, got=f"{problem}", expected=f"about {p:.1%} of them", likely=likely
         )
+        problem = dependence_problem(dropped) if p > 0.1 else None
+        expect.that(problem is None, got=f"{problem}", expected="each on its own", likely=likely)
 
 
 @pytest.mark.question("dropout", points=3)
 def test_every_entry_is_dropped_on_its_own(expect: Expect, draw: Draw) -> None:
     likely = "draw one random number for each entry of x: neither one for a whole row, column or "
     likely += "item of the batch, nor a fixed number of entries"
-    for shape in ((24, 20, 25), (6, 2, 15, 80)):
+    for p, shape in ((0.3, (24, 20, 25)), (0.07, (6, 2, 15, 80))):
         x = _entries(draw, *shape)
-        got = expect.result("dropout", x, 0.3, likely=likely)
+        got = expect.result("dropout", x, p, likely=likely)
         dropped = _dropped(expect, got, x)
-        problem = dependence_problem(dropped) or rate_problem(dropped, 0.3)
+        problem = dependence_problem(dropped) or rate_problem(dropped, p)
         expect.that(
             problem is None,
             got=f"{problem}",
@@ -224,20 +226,21 @@ def test_every_call_drops_afresh(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("dropout", points=0.5)
 def test_gradient_reaches_kept_entries(expect: Expect, draw: Draw) -> None:
     likely = "a kept entry is x times 1 / (1 - p), and so is its gradient; a dropped one has none"
-    x = _entries(draw, 40, 36, dtype=torch.float64)
-    expect.gradients("dropout", x, 0.4, False, likely=likely)
-    cotangent = draw.normal(40, 36, dtype=torch.float64)
-    pulled = expect.pulled("dropout", x, 0.4, cotangent=cotangent, likely=likely)
-    dropped = _kept_or_dropped(expect, pulled.value, x, 0.4, likely)
-    expect.that(
-        bool(dropped.any()) and not bool(dropped.all()),
-        got=f"{int(dropped.sum())} of {x.numel()} entries were dropped",
-        expected="about 40% of them",
-        likely=likely,
-    )
-    expected = cotangent.masked_fill(dropped, 0.0) / 0.6
-    text = difference(pulled.inputs[0], expected)
-    expect.that(text is None, got=f"{text}", expected="the gradient to x, as shown", likely=likely)
+    for shape, dtype in (((40, 36), torch.float64), ((3, 2, 8, 30), torch.float32)):
+        x = _entries(draw, *shape, dtype=dtype)
+        expect.gradients("dropout", x, 0.4, False, likely=likely)
+        cotangent = draw.normal(*shape, dtype=dtype)
+        pulled = expect.pulled("dropout", x, 0.4, cotangent=cotangent, likely=likely)
+        dropped = _kept_or_dropped(expect, pulled.value, x, 0.4, likely)
+        expect.that(
+            bool(dropped.any()) and not bool(dropped.all()),
+            got=f"{int(dropped.sum())} of {x.numel()} entries were dropped",
+            expected="about 40% of them",
+            likely=likely,
+        )
+        text = difference(pulled.inputs[0], cotangent.masked_fill(dropped, 0.0) / 0.6)
+        expected = "the gradient to x, as shown"
+        expect.that(text is None, got=f"{text}", expected=expected, likely=likely)
 
 
 @pytest.mark.question("dropout", points=1)
@@ -283,7 +286,7 @@ def _dropped_weights(
             expected="sums of the values, each times one weight for all of its entries",
             likely=likely,
         )
-    return used.abs() < 1e-6
+    return used.abs() < 1e-3
 
 
 def _kept_weights(
@@ -369,7 +372,7 @@ def test_kept_weights_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -
     likely = "dropout acts on the weights, before they meet the values: not on the result, not on "
     likely += "the values; rows are not made to sum to one again"
     for p in (0.07, 0.62):
-        weights = _weights(draw, 3, 20, 12, dtype=torch.float64)
+        weights = _weights(draw, 3, 60, 12, dtype=torch.float64)
         values = draw.normal(3, 12, 16, dtype=torch.float64)
         got = expect.result("dropout_attention_weights", weights, values, p, likely=likely)
         dropped = _kept_weights(expect, got, weights, values, p, likely)
@@ -379,19 +382,22 @@ def test_kept_weights_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -
             expected=f"about {p:.0%} of them",
             likely="while training (the default) weights are dropped at random",
         )
+        problem = dependence_problem(dropped)
+        expect.that(problem is None, got=f"{problem}", expected="each on its own", likely=likely)
 
 
 @pytest.mark.question("dropout_attention_weights", points=2)
 def test_every_weight_is_dropped_on_its_own(expect: Expect, draw: Draw) -> None:
     likely = "each of the T x S weights has its own chance; not a whole value, query or matrix"
-    weights = _weights(draw, 12, 25, 10, dtype=torch.float64)
-    values = draw.normal(12, 10, 14, dtype=torch.float64)
+    weights = _weights(draw, 4, 3, 25, 10)
+    # rows of length 1 at right angles: they show weights in float32, too
+    values = torch.linalg.qr(draw.normal(4, 3, 14, 14)).Q[..., :10, :].contiguous()
     got = expect.result("dropout_attention_weights", weights, values, 0.3, likely=likely)
-    dropped = _dropped_weights(expect, got, weights, values, likely)
+    dropped = _kept_weights(expect, got, weights, values, 0.3, likely)
     problem = dependence_problem(dropped) or rate_problem(dropped, 0.3)
     expect.that(
         problem is None,
-        got=f"{problem} (dimensions: batch, query, key)",
+        got=f"{problem} (dimensions: batch, head, query, key)",
         expected="each weight is dropped, with probability 0.3, whatever happens to the others",
         likely=likely,
     )

@@ -148,13 +148,13 @@ def test_an_empty_block_on_either_side(expect: Expect, draw: Draw) -> None:
     expect.same(MERGE, nothing, lse, other, other_lse, likely=EMPTY)
     expect.same(MERGE, one, lse, nothing, other_lse, likely=EMPTY)
     # for some queries only
-    some = torch.tensor([True, False, False, True])
+    some, others = torch.tensor([[True, False, False, True], [False, True, False, False]])
     expect.same(
         MERGE,
         one.masked_fill(some[:, None], 0.0),
         lse.masked_fill(some, -INF),
-        other,
-        other_lse,
+        other.masked_fill(others[:, None], 0.0),
+        other_lse.masked_fill(others, -INF),
         likely=EMPTY,
     )
 

@@ -43,7 +43,7 @@ def test_mask_of_one_sample_one_key_and_no_padding(expect: Expect) -> None:
     expect.same("padding_mask", torch.tensor([2]), 5, likely=likely)
     expect.same("padding_mask", torch.tensor([1, 1, 1]), 1, likely=likely)
     expect.same("padding_mask", torch.tensor([1]), 1, likely=likely)
-    expect.same("padding_mask", torch.tensor([4, 4]), 4, likely=likely)
+    expect.same("padding_mask", torch.tensor([128, 128]), 128, likely=likely)
 
 
 @pytest.mark.question("padding_mask", points=0.5)
@@ -113,9 +113,10 @@ def test_padding_of_every_sample_in_a_batch(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(ATTENTION, points=0.5)
 def test_heads_and_more_dimensions(expect: Expect, draw: Draw) -> None:
     likely = "count dimensions from the end: queries and keys are the last two of the scores"
-    heads = (draw.normal(2, 3, 4, 6), draw.normal(2, 3, 5, 6), draw.normal(2, 3, 5, 3))
-    expect.same(ATTENTION, *heads, _some_forbidden(draw, 2, 1, 4, 5), likely=likely)
-    expect.same(ATTENTION, *heads, _some_forbidden(draw, 2, 3, 1, 5), likely=likely)
+    # as many samples as queries, and as heads: a mask's dimensions are those at the end
+    heads = (draw.normal(3, 3, 3, 6), draw.normal(3, 3, 5, 6), draw.normal(3, 3, 5, 3))
+    for shape in ((3, 5), (3, 3, 5), (3, 1, 3, 5), (3, 3, 1, 5)):
+        expect.same(ATTENTION, *heads, _some_forbidden(draw, *shape), likely=likely)
     many = (draw.normal(2, 1, 3, 2, 3), draw.normal(2, 1, 3, 4, 3), draw.normal(2, 1, 3, 4, 1))
     expect.same(ATTENTION, *many, _some_forbidden(draw, 2, 1, 3, 2, 4), likely=likely)
 
@@ -126,11 +127,11 @@ def test_equal_sizes_and_sizes_of_one(expect: Expect, draw: Draw) -> None:
         "with equal sizes every order of the dimensions fits: which is the query, which the key? "
         "A dimension of size 1 stays"
     )
-    for _ in range(2):
+    for shape in ((4, 4, 4), (4, 4)):
         expect.same(
             ATTENTION,
             *(draw.normal(4, 4, 4) for _ in range(3)),
-            _some_forbidden(draw, 4, 4, 4),
+            _some_forbidden(draw, *shape),
             likely=likely,
         )
     one = [draw.normal(1, 1, 1) for _ in range(3)]
@@ -147,16 +148,16 @@ def test_equal_sizes_and_sizes_of_one(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(ATTENTION, points=1)
 def test_nothing_is_left_of_a_forbidden_key(expect: Expect, draw: Draw) -> None:
-    queries, keys = low_queries_and_keys(draw, (2, 3, 1), (2, 6, 1))
-    keys[:, ::2] *= 0.9  # those of forbidden keys are the highest
-    mask = (torch.arange(6) % 2 == 0).expand(3, 6)
+    queries, keys = low_queries_and_keys(draw, (2, 3, 1), (2, 6, 1), torch.float64)
+    keys[:, 3:] *= 0.9  # those of forbidden keys are the highest
+    mask = (torch.arange(6) > 2).expand(3, 6)
     likely = (
         "a forbidden score must be so low that nothing of it is left after softmax, even when "
         "all others are far below zero"
     )
-    expect.same(ATTENTION, queries, keys, draw.normal(2, 6, 3), mask, likely=likely)
-    values = draw.normal(2, 6, 3)
-    values[:, ::2] *= 1e4  # whatever stands at a forbidden place
+    values = draw.normal(2, 6, 3, dtype=torch.float64)
+    expect.same(ATTENTION, queries, keys, values, mask, likely=likely)
+    values[:, 3:] *= 1e4  # whatever stands at a forbidden place
     expect.same(ATTENTION, queries, keys, values, mask, likely=likely)
 
 
@@ -198,7 +199,12 @@ def test_attention_in_float64_and_its_gradient(expect: Expect, draw: Draw) -> No
 
 
 def _any_mask(draw: Draw, sizes: Sizes) -> torch.Tensor:
-    return _some_forbidden(draw, *sizes.shape("... T S"))
+    """Of its full shape; in turns one row for all queries of a sample, or one for all samples."""
+    full = sizes.shape("... T S")
+    if len(full) == 2:
+        return _some_forbidden(draw, *full)
+    kept = (full, (*full[:-2], 1, full[-1]), full, full[-2:])[draw.turn() % 4]
+    return _some_forbidden(draw, *kept)
 
 
 MASKED = Traits(
@@ -302,8 +308,9 @@ def test_every_call_has_its_own_context_and_mask(expect: Expect, draw: Draw) -> 
 def test_cross_attention_when_the_real_keys_score_low(expect: Expect, draw: Draw) -> None:
     layer = _cross(expect, 6, 6, 6)
     layer.fill(low_scoring(draw, 1))
+    layer.move(dtype=torch.float64)
     context = low_tokens(draw, 2, 5, 6)
-    context[:, 3:] *= 0.5  # padding scores higher than what is real
+    context[:, 3:] *= 0.9  # padding scores higher than what is real
     layer.same(
         low_tokens(draw, 2, 3, 6),
         context,

@@ -141,9 +141,10 @@ def test_one_new_position(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(CACHED, points=0.5)
 def test_future_stays_hidden_when_the_past_scores_low(expect: Expect, draw: Draw) -> None:
-    queries, keys = low_queries_and_keys(draw, (2, 2, 4, 1), (2, 2, 6, 1))
+    double = torch.float64
+    queries, keys = low_queries_and_keys(draw, (2, 2, 4, 1), (2, 2, 6, 1), double)
     past, new = keys.split((2, 4), dim=2)
-    values, new_values = draw.normal(2, 2, 2, 5), draw.normal(2, 2, 4, 5)
+    values, new_values = (draw.normal(2, 2, size, 5, dtype=double) for size in (2, 4))
     expect.same(CACHED, queries, new, new_values, (past, values), likely=HIDDEN)
 
 
@@ -216,6 +217,7 @@ def test_four_linear_layers_hold_all_weights(expect: Expect) -> None:
 def test_layer_hides_the_future_when_the_past_scores_low(expect: Expect, draw: Draw) -> None:
     layer = _layer(expect, 12, 6)
     layer.fill(low_scoring(draw, 2))
+    layer.move(dtype=torch.float64)
     layer.same(
         low_tokens(draw, 2, 4, 12),
         likely=f"queries and keys are rotated at the positions 0, 1, ..., values are not; {HIDDEN}",

@@ -98,6 +98,7 @@ def test_future_does_not_change_the_past(expect: Expect, draw: Draw) -> None:
 def test_future_stays_hidden_when_the_past_scores_low(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(MHA, 3, 6, 5, 0.0, 6)
     layer.fill(low_scoring(draw, 1))
+    layer.move(dtype=torch.float64)
     layer.same(
         low_tokens(draw, 2, 5, 3),
         likely="every score here is far below zero: a forbidden one must be so low that nothing "

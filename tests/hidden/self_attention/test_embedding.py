@@ -1,5 +1,7 @@
 """Hidden suite of `embedding`: 20 of the assignment's 100 points."""
 
+import string
+
 import pytest
 import torch
 
@@ -15,6 +17,10 @@ def _words(draw: Draw, count: int) -> list[str]:
         _letter(start) + "".join(_letter(i) for i in rest)
         for start, rest in zip(starts, rests, strict=True)
     ]
+
+
+#: characters that stand in words, and none of which is a comma or white space
+MARKS = string.punctuation.replace(",", "") + "\u00b2\ufb01\u00df"
 
 
 def _letter(index: int) -> str:
@@ -68,7 +74,7 @@ def test_capitals_and_other_marks_stay(expect: Expect, draw: Draw) -> None:
     expect.same(
         "build_vocabulary",
         f'{c} {a}-{d} {c.capitalize()} {b}. {b} {d}\'s {a}! {c.upper()} {b}? {d}; {a}: "{c}" '
-        f"({b} {d}) _{a} 3 {c}\u00e9 {b}\u2014{d} {d}.",
+        f"({b} {d}) _{a} 3 {c}\u00e9 {b}\u2014{d} {d}. " + " ".join(a + mark + b for mark in MARKS),
         likely="only commas are removed: capitals, full stops, hyphens make a different word; "
         "Python's own order of strings is meant (capitals first)",
     )
@@ -79,7 +85,7 @@ def test_any_white_space_separates(expect: Expect, draw: Draw) -> None:
     a, b, c, d = _words(draw, 4)
     expect.same(
         "build_vocabulary",
-        f"  {b}   {d}\t{a}\n{c} \n\n {b} \r\n{a}\r\n",
+        f"  {b}   {d}\t{a}\n{c} \n\n {b} \r\n{a}\r\n{d}\f{c}\v{b}",
         likely="several spaces, tabs and new lines separate words like one space does, and no "
         "empty word arises from them",
     )
@@ -120,8 +126,9 @@ def test_words_are_split_as_in_the_vocabulary(expect: Expect, draw: Draw) -> Non
     expect.same("encode", f"{c}  {a}\t{b}", {b: 0, a: 6, c: 9}, likely=likely)
     expect.same(
         "encode",
-        f" {c}, {b.capitalize()}\t{a},{d}  {b} ,\n{c}. {c}.",
-        {a + d: 4, b: 9, b.capitalize(): 1, c: 6, c + ".": 2, a: 0, d: 3},
+        f" {c}, {b.capitalize()}\t{a},{d}  {b} ,\n{c}. {c}.\f{a}-{b}\v{a}/{b}",
+        {a + d: 4, b: 9, b.capitalize(): 1, c: 6, c + ".": 2, a: 0, d: 3, f"{a}-{b}": 8}
+        | {f"{a}/{b}": 5},
         likely=likely,
     )
 
@@ -140,11 +147,12 @@ def test_one_word_with_a_large_id(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("encode", points=1.5)
 def test_an_unknown_word_is_named(expect: Expect, draw: Draw) -> None:
     a, b, c, d = _words(draw, 4)
-    vocabulary = {a: 0, b: 1, c: 2}
+    vocabulary = {a: 0, b: 1, c: 2, "<unk>": 3, "<|unk|>": 4, d.capitalize(): 5}
     expect.same("encode", f"{b} {a}", vocabulary, likely="known words are encoded")
     for sentence, unknown in (
         (f"{a} {d} {b}", d),
         (f"{a} {c}, {b} {d},", d),
+        (f"{c}. {b}", f"{c}."),
         (f"{c} {b.capitalize()}", b.capitalize()),
     ):
         expect.raises(

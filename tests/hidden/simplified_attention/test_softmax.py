@@ -59,7 +59,8 @@ def test_one_row_of_shares(expect: Expect, draw: Draw) -> None:
     tiny = (
         "a row of small numbers is divided by its sum as it is: nothing is added, nothing cut off"
     )
-    expect.same("normalize_by_sum", 1e-7 * positive(draw, 3), likely=tiny)
+    small = positive(draw, 3).double()
+    expect.same("normalize_by_sum", 1e-7 * small / small.sum(), likely=tiny)
 
 
 @pytest.mark.question("normalize_by_sum", points=2)
@@ -210,7 +211,7 @@ def test_minus_infinity_gets_no_weight(expect: Expect, draw: Draw) -> None:
 def test_precision_of_float64(expect: Expect, draw: Draw) -> None:
     scores = draw.normal(3, 5, dtype=torch.float64)
     expect.same("softmax", scores + 990.0, likely=PRECISION)
-    expect.same("softmax", scores, 0, likely=PRECISION)
+    expect.same("softmax", 40.0 + draw.normal(2, 3, 4, 2, dtype=torch.float64), 1, likely=PRECISION)
 
 
 @pytest.mark.question("softmax", points=1)
@@ -218,14 +219,18 @@ def test_gradient_along_any_dimension(expect: Expect, draw: Draw) -> None:
     expect.gradients("softmax", draw.normal(2, 5, dtype=torch.float64), likely=GRADIENT)
     expect.gradients("softmax", draw.normal(2, 3, 4, dtype=torch.float64), 1, likely=GRADIENT)
     likely = "where the value is finite the gradient is, too: 0 times infinity is not a number"
-    for row in ([200.0, 0.0, -300.0], [1.0, -INF, 2.0]):
-        expect.gradients("softmax", torch.tensor(row, dtype=torch.float64), likely=likely)
+    rows = torch.tensor([[200.0, 0.0, -300.0], [1.0, -INF, 2.0]], dtype=torch.float64)
+    for scores in (rows, rows[1]):
+        expect.gradients("softmax", scores, likely=likely)
 
 
 @pytest.mark.question("softmax", points=2)
 def test_built_without_the_softmax_of_torch(expect: Expect, draw: Draw) -> None:
-    row, cube = draw.normal(4), draw.normal(2, 3, 4, dtype=torch.float64)
+    sizes = [draw.integer(4, 9) for _ in range(4)]
+    row, rows = draw.normal(sizes[0]), draw.normal(*sizes[:2])
+    cube = draw.normal(*sizes[1:], dtype=torch.float64)
     expect.allowed("softmax", row, rule=NO_TORCH_SOFTMAX)
+    expect.allowed("softmax", rows, rule=NO_TORCH_SOFTMAX)
     expect.allowed("softmax", cube, 1, rule=NO_TORCH_SOFTMAX)
     # what breaks no rule only because it does nothing has earned nothing yet
     expect.same("softmax", row, likely="exponentials, each divided by the sum of its row")
