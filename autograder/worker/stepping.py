@@ -40,7 +40,10 @@ def _with_the_same_objects(
     values: list[Any] = []
     for args in calls:
         memo: dict[int, torch.Tensor] = {}
-        given = [_written_over(kept, place, copy_of(arg, memo)) for place, arg in enumerate(args)]
+        copies = [copy_of(arg, memo) for arg in args]
+        # one tensor in two places stays one, and two stay two
+        is_shared = len(memo) < len(tensors_in(copies))
+        given = [_written_over(kept, (n, is_shared), arg) for n, arg in enumerate(copies)]
         value = function(*given)
         memories = {leaf.untyped_storage().data_ptr() for leaf in tensors_in(given)}
         # a view of an argument changes with it, which is right
@@ -48,12 +51,12 @@ def _with_the_same_objects(
     return values
 
 
-def _written_over(kept: dict[Any, Any], place: int, arg: Any) -> Any:
+def _written_over(kept: dict[Any, Any], place: tuple[int, bool], arg: Any) -> Any:
     """The argument that stood at a place before, in the same form, with the numbers of this one."""
     leaves = tensors_in(arg)
     if not leaves or not all(leaf.is_contiguous() for leaf in leaves):
         return arg
-    before = kept.setdefault((place, *((leaf.shape, leaf.dtype) for leaf in leaves)), arg)
+    before = kept.setdefault((*place, *((leaf.shape, leaf.dtype) for leaf in leaves)), arg)
     for old, new in zip(tensors_in(before), leaves, strict=True):
         old.copy_(new)
     return before

@@ -1,0 +1,97 @@
+"""What is kept by the object of an argument is out of date; an argument may be left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from autograder.suite import Draw, Expect, LocalImplementation
+from autograder.suite.traits import Maybe, Size, Tensor, Traits, check_trait
+from autograder.worker import stepping
+
+SOLUTION = """
+import torch
+from torch import nn
+
+kept = {}
+
+def shifted(x, y=None):
+    return 2 * x if y is None else 2 * x + y
+
+class Linear(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.linear = nn.Linear(d, d)
+    def forward(self, x, y=None):
+        return shifted(self.linear(x), y)
+"""
+INPUTS = [Tensor("B T d"), Maybe(Tensor("B T d"))]
+SHIFTED = Traits("shifted", INPUTS)
+LINEAR = Traits("Linear", INPUTS, build=[Size("d")])
+
+
+def _expect(answer: str = SOLUTION) -> Expect:
+    def implementation(source: str) -> LocalImplementation:
+        namespace: dict[str, Any] = {}
+        exec(source, namespace)
+        return LocalImplementation(namespace, source)
+
+    return Expect(implementation(answer), implementation(SOLUTION), Draw(0, "objects"))
+
+
+@pytest.mark.parametrize("traits", [SHIFTED, LINEAR], ids=lambda traits: str(traits.question))
+def test_what_is_right_passes(traits: Traits) -> None:
+    for trait in ("any memory layout", "any size", "call after call", "gradients"):
+        check_trait(_expect(), traits, trait)
+
+
+@pytest.mark.parametrize("traits", [SHIFTED, LINEAR], ids=lambda traits: str(traits.question))
+@pytest.mark.parametrize("argument", ["x", "y"])
+def test_what_is_kept_by_the_object_fails(traits: Traits, argument: str) -> None:
+    body = "return 2 * x if y is None else 2 * x + y"
+    held = (
+        f"    if {argument} is not None and not {argument}.requires_grad:\n"
+        f"        {argument} = kept.setdefault(id({argument}), "
+        f"({argument}, {argument}.clone()))[1]\n    {body}"
+    )
+    wrong = SOLUTION.replace(f"    {body}", held)
+    if traits is LINEAR:
+        wrong = wrong.replace("def forward(self, x, y=None):", "def forward(self, x, y=None):#")
+        kept = f"kept.setdefault(id({argument}), ({argument}, {argument}.clone()))[1]"
+        guard = f"{kept} if {argument} is not None else None"
+        wrong = wrong.replace("y=None):#", f"y=None):\n        {argument} = {guard}")
+    with pytest.raises(AssertionError, match="other numbers"):
+        check_trait(_expect(wrong), traits, "call after call")
+
+
+@pytest.mark.parametrize("condition", ["y is None", "y is not None"])
+@pytest.mark.parametrize("traits", [SHIFTED, LINEAR], ids=lambda traits: str(traits.question))
+def test_a_gradient_that_is_cut_only_with_or_without_an_argument_fails(
+    traits: Traits, condition: str
+) -> None:
+    cut = f"    x = x.detach() if {condition} else x\n    return 2 * x if"
+    wrong = SOLUTION.replace("    return 2 * x if", cut)
+    with pytest.raises(AssertionError, match="gradient"):
+        check_trait(_expect(wrong), traits, "gradients")
+
+
+def test_a_view_of_an_argument_is_told_as_it_was() -> None:
+    calls = [([torch.zeros(2)], None), ([torch.ones(2)], None)]
+    first, second = stepping.steps(lambda x: x.view(2, 1), calls)
+    assert first.tolist() == [[0.0], [0.0]] and second.tolist() == [[1.0], [1.0]]
+
+
+def test_what_a_later_call_writes_into_a_result_shows() -> None:
+    result = torch.zeros(2)
+    calls = [([torch.zeros(2)], None), ([torch.ones(2)], None)]
+    first, _ = stepping.steps(result.copy_, calls)
+    assert first.tolist() == [1.0, 1.0]
+
+
+def test_a_tensor_given_twice_stays_one() -> None:
+    one = torch.ones(2)
+    calls = [([one, one], None), ([one + 1, one + 2], None)]
+    _, second = stepping.steps(lambda x, y: x + y, calls)
+    assert second.tolist() == [5.0, 5.0]
