@@ -123,7 +123,7 @@ def gradients(
     for tensor in memo.values():
         if tensor.is_floating_point() and id(tensor) not in kept:
             tensor.requires_grad_()
-    leaves = mapped(copies, lambda leaf: leaf)  # before the call, which may change a list
+    leaves = _mapped(copies, lambda leaf: leaf)  # before the call, which may change a list
     wanted = [tensor for tensor in memo.values() if tensor.requires_grad]
     named = _trainable(function)
     value = function(*copies)
@@ -140,16 +140,16 @@ def gradients(
         # `F.embedding(..., sparse=True)` gives the same gradient in another layout
         grads = [None if grad is None else grad.to_dense() for grad in found]
     by_tensor = {id(tensor): grad for tensor, grad in zip(wanted, grads, strict=False)}
-    inputs = mapped(leaves, lambda leaf: by_tensor.get(id(leaf)))
+    inputs = _mapped(leaves, lambda leaf: by_tensor.get(id(leaf)))
     return value, inputs, dict(zip(named, grads[len(wanted) :], strict=True))
 
 
-def mapped(tree: Any, change: Callable[[Any], Any]) -> Any:
+def _mapped(tree: Any, change: Callable[[Any], Any]) -> Any:
     """A tree of the same form with its leaves changed."""
     if isinstance(tree, tuple | list):
-        return type(tree)(mapped(item, change) for item in tree)
+        return type(tree)(_mapped(item, change) for item in tree)
     if isinstance(tree, dict):
-        return {key: mapped(item, change) for key, item in tree.items()}
+        return {key: _mapped(item, change) for key, item in tree.items()}
     return change(tree)
 
 

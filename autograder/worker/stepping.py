@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import torch
 
-from .execution import copy_of, mapped, tensors_in
+from .execution import copy_of, tensors_in
 
 
 def steps(
@@ -45,9 +44,8 @@ def _with_the_same_objects(
         is_shared = len(memo) < len(tensors_in(copies))
         given = [_written_over(kept, (n, is_shared), arg) for n, arg in enumerate(copies)]
         value = function(*given)
-        memories = {leaf.untyped_storage().data_ptr() for leaf in tensors_in(given)}
         # a view of an argument changes with it, which is right
-        values.append(mapped(value, partial(_apart, memories)))
+        values.append(_apart(value, {_memory_of(leaf) for leaf in tensors_in(given)}))
     return values
 
 
@@ -62,10 +60,19 @@ def _written_over(kept: dict[Any, Any], place: tuple[int, bool], arg: Any) -> An
     return before
 
 
-def _apart(memories: set[int], leaf: Any) -> Any:
-    """A copy of a tensor that shares one of these memories, anything else as it is."""
-    is_view = isinstance(leaf, torch.Tensor) and leaf.untyped_storage().data_ptr() in memories
-    return leaf.clone() if is_view else leaf
+def _apart(value: Any, memories: set[int]) -> Any:
+    """The same with copies of the tensors that share one of these memories."""
+    if not any(_memory_of(leaf) in memories for leaf in tensors_in(value)):
+        return value
+    if isinstance(value, torch.Tensor):
+        return value.clone()
+    items = [_apart(item, memories) for item in value]
+    return items if isinstance(value, list) else tuple(items)
+
+
+def _memory_of(tensor: torch.Tensor) -> int:
+    """Where a tensor's numbers lie; -1 for one of another kind, such as a sparse one."""
+    return tensor.untyped_storage().data_ptr() if tensor.layout is torch.strided else -1
 
 
 def _state(value: Any) -> Any:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import torch
 
 from autograder.suite import Draw, Expect, LocalImplementation
-from autograder.suite.traits import Maybe, Size, Tensor, Traits, check_trait
+from autograder.suite.traits import Input, Maybe, Size, Tensor, Traits, check_trait
 from autograder.worker import stepping
 
 SOLUTION = """
@@ -27,9 +27,14 @@ class Linear(nn.Module):
     def forward(self, x, y=None):
         return shifted(self.linear(x), y)
 """
-INPUTS = [Tensor("B T d"), Maybe(Tensor("B T d"))]
+INPUTS: list[Input] = [Tensor("B T d"), Maybe(Tensor("B T d"))]
 SHIFTED = Traits("shifted", INPUTS)
 LINEAR = Traits("Linear", INPUTS, build=[Size("d")])
+
+
+class Both(NamedTuple):
+    first: torch.Tensor
+    second: torch.Tensor
 
 
 def _expect(answer: str = SOLUTION) -> Expect:
@@ -81,6 +86,13 @@ def test_a_view_of_an_argument_is_told_as_it_was() -> None:
     calls = [([torch.zeros(2)], None), ([torch.ones(2)], None)]
     first, second = stepping.steps(lambda x: x.view(2, 1), calls)
     assert first.tolist() == [[0.0], [0.0]] and second.tolist() == [[1.0], [1.0]]
+
+
+def test_a_value_of_any_kind_of_tuple_is_told() -> None:
+    first, _ = stepping.steps(lambda x: torch.max(x, 0), [([torch.ones(2)], None)] * 2)
+    assert [item.tolist() for item in first] == [1.0, 0]
+    (views,) = stepping.steps(lambda x: Both(x, x.view(2, 1)), [([torch.ones(2)], None)])
+    assert [item.tolist() for item in views] == [[1.0, 1.0], [[1.0], [1.0]]]
 
 
 def test_what_a_later_call_writes_into_a_result_shows() -> None:
