@@ -203,7 +203,8 @@ def move(layer: nn.Module, dtype: torch.dtype | None, device: str | None) -> Non
 def restored(layer: nn.Module, build: Callable[[], nn.Module]) -> nn.Module:
     """A new layer that loaded the state of `layer`, in its mode; raises what the answer raises."""
     fresh = build()
-    move(fresh, next((weight.dtype for weight in layer.parameters()), None), None)
+    # a mask that is a frozen parameter has a dtype of its own
+    move(fresh, next((weight.dtype for weight in _trainable(layer).values()), None), None)
     # not the buffers that only one of them has, or in another size: a call may have made them
     sizes = {name: value.shape for name, value in fresh.state_dict().items()}
     state = {n: v for n, v in layer.state_dict().items() if sizes.get(n) == v.shape}

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
+from autograder.worker import execution
 from autograder.worker.answering import Worker
 
 
@@ -53,3 +55,20 @@ def test_what_a_question_sets_for_its_process_ends_with_it(setting: str) -> None
     value, inputs, _ = ask["gradients"]("second", [numbers], torch.ones(2))
     assert value.dtype == torch.float32
     assert [grad.tolist() for grad in inputs] == [[2.0, 2.0]]
+
+
+class _Frozen(nn.Module):
+    """A mask as a parameter that does not train: the first of its parameters, and no number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mask = nn.Parameter(torch.ones(2, 2).triu(1).bool(), requires_grad=False)
+        self.linear = nn.Linear(2, 2)
+
+
+def test_a_frozen_mask_says_nothing_about_the_dtype_of_a_layer() -> None:
+    layer = _Frozen().double()
+    fresh = execution.restored(layer, _Frozen)
+    assert isinstance(fresh, _Frozen)
+    assert fresh.linear.weight.equal(layer.linear.weight)
+    assert fresh.mask.dtype is torch.bool
