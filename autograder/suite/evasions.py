@@ -13,7 +13,8 @@ from .names import imports_of
 from .texts import ANY, Texts, written
 
 _WORD = re.compile(r"\w+")
-#: of these, the name alone leads on: what is called `eval` of a layer is another thing
+#: of these, the name alone leads on: `layer.eval` is another thing, `torch.compile` leaves a
+#: function as it is where student code runs
 _BUILT_IN = frozenset(
     {
         *("getattr", "vars", "globals", "locals", "eval", "exec", "compile", "__import__"),
@@ -101,15 +102,10 @@ def _words(node: ast.AST, imports: Mapping[str, str]) -> Iterator[str]:
     match node:
         case ast.Name(name) if name in _BUILT_IN or _STAR in imports:
             yield name
-        case ast.Attribute(value, attr) if attr not in _BUILT_IN or _of_torch(value, imports):
+        case ast.Attribute(_, attr) if attr not in _BUILT_IN:
             yield attr
         case ast.Import(names):
             yield from (word for alias in names for word in alias.name.split("."))
         case ast.ImportFrom(above, names):
             yield from (above or "").split(".")
             yield from (alias.name for alias in names)
-
-
-def _of_torch(node: ast.expr, imports: Mapping[str, str]) -> bool:
-    """Whether an expression is torch, as in `torch.compile`."""
-    return isinstance(node, ast.Name) and imports.get(node.id, "").partition(".")[0] == "torch"
