@@ -34,9 +34,15 @@ def value_of(reply: Any) -> Any:
         case ("raised", str(kind), str(text), [*bases], str(where)):
             names = tuple(base for base in bases if isinstance(base, str))
             if "NotImplementedError" in names:
-                raise AnswerNotImplemented("not implemented yet")
+                raise AnswerNotImplemented(_not_implemented(kind, text, where))
             raise AnswerRaised(f"{kind}: {text}\n{where}".strip(), kind, names)
     raise wire.BadFrame("not of the agreed form")
+
+
+def _not_implemented(kind: str, text: str, where: str) -> str:
+    """That there is a stub; or what torch says that it can't do, or that it misses a `forward`."""
+    is_stub = "raise" in where.rpartition("\n")[2]
+    return "not implemented yet" if is_stub or not text else f"{kind}: {text}\n{where}".strip()
 
 
 def fault_of(code: int, cpu: float, limits: Limits) -> AnswerFault:

@@ -221,8 +221,15 @@ def test_what_is_not_defined_is_missing(student: Callable[[str], Student]) -> No
 
 
 def test_a_stub_is_not_implemented(student: Callable[[str], Student]) -> None:
-    with pytest.raises(errors.AnswerNotImplemented):
-        student("def answer():\n    raise NotImplementedError").call("answer")
+    for stub in ("NotImplementedError", "NotImplementedError('later')"):
+        with pytest.raises(errors.AnswerNotImplemented, match="^not implemented yet$"):
+            student(f"def answer():\n    raise {stub}").call("answer")
+
+
+def test_what_torch_does_not_implement_is_told(student: Callable[[str], Student]) -> None:
+    made = student("import torch\ndef answer():\n    return torch.nn.Module()(1)")
+    with pytest.raises(errors.AnswerNotImplemented, match='missing the required "forward"'):
+        made.call("answer")
 
 
 def test_an_exception_is_told_with_the_students_own_line(student: Callable[[str], Student]) -> None:
