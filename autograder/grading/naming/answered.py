@@ -230,7 +230,8 @@ def _form(value: Any, tensors: list[torch.Tensor], with_sizes: bool) -> str:
         items = ", ".join(_form(item, tensors, with_sizes) for item in value)
         return f"{type(value).__name__}({items})"
     if isinstance(value, dict):
-        return "{" + ", ".join(_item(key, value[key], tensors, with_sizes) for key in value) + "}"
+        keys = sorted(value, key=repr)  # the order of a dict is nobody's mistake
+        return "{" + ", ".join(_item(key, value[key], tensors, with_sizes) for key in keys) + "}"
     if isinstance(value, SimpleNamespace):
         return _form(vars(value), tensors, with_sizes)
     return repr(value)[:_LONGEST_VALUE]

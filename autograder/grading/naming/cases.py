@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from typing import Any
 
 import torch
@@ -38,7 +38,8 @@ class Case:
     and `is_accepted` where it had to come.
 
     One that tells nothing may be right where others are wrong: of gradients, of numbers that no
-    memory holds, or where a size is 1, as with one key, which has all the weight.
+    memory holds, or where a size is 1, as with one key, which has all the weight, or a leading size
+    is that of another dimension.
     """
 
     sizes: Mapping[str, int]
@@ -88,19 +89,21 @@ class Calls:
             elif operation == "restore":
                 built[rest[0]] = built.get(number, ())
             elif operation in (*_CALLS, *OF_GRADIENTS) and not _is_refused(came, asked):
-                sizes, facts = self._told(built.get(number, ()), rest[0])
+                sizes, facts, leading = self._told(built.get(number, ()), rest[0])
                 is_telling = operation in _CALLS and facts.get(_ON_CPU, True)
                 is_telling &= all(n != 1 for letter, n in sizes.items() if letter not in _RATIOS)
+                is_telling &= not {1, *sizes.values()} & {*leading}
                 is_right, is_accepted = came.equals(asked), bool(asked.raised)
                 is_raised = came.is_failing(asked)
                 yield Case(sizes, facts, is_right, is_telling, is_raised, is_accepted, error)
 
     def _told(
         self, given: Sequence[Any], args: Sequence[Any]
-    ) -> tuple[Mapping[str, int], Mapping[str, bool]]:
-        """Sizes and facts of one call; `given` is what a layer was built with."""
+    ) -> tuple[Mapping[str, int], Mapping[str, bool], tuple[int, ...]]:
+        """Sizes, facts and leading sizes of one call; `given` is what a layer was built with."""
         pairs = [*_paired(self.traits.build or (), given), *_paired(self.traits.inputs, args)]
-        return _sizes(pairs), {**_facts(pairs), **dict(self._switches(given, args))}
+        facts = {**_facts(pairs), **dict(self._switches(given, args))}
+        return _sizes(pairs), facts, next(_leading(pairs), ())
 
     def _switches(self, given: Sequence[Any], args: Sequence[Any]) -> Iterator[tuple[str, bool]]:
         """What is left out of a call, and how a layer was built."""
@@ -145,19 +148,21 @@ def _facts(pairs: Sequence[tuple[Input, Any]]) -> Mapping[str, bool]:
         "in float64": dtypes == {torch.float64},
         _ON_CPU: all(tensor.device.type == "cpu" for tensor in tensors),
     }
-    leading = [
-        arg.dim() - len(item.shape.split()) + 1
-        for item, arg in pairs
-        if isinstance(item, Tensor) and LEADING in item.shape and isinstance(arg, torch.Tensor)
-    ]
-    if leading:
+    for leading in islice(_leading(pairs), 1):
         found |= {
-            "without a batch": leading[0] == 0,
-            "with a batch": leading[0] > 0,
-            "with at most one leading dimension": leading[0] <= 1,
-            "with exactly one leading dimension": leading[0] == 1,
+            "without a batch": not leading,
+            "with a batch": bool(leading),
+            "with at most one leading dimension": len(leading) <= 1,
+            "with exactly one leading dimension": len(leading) == 1,
         }
     return found
+
+
+def _leading(pairs: Sequence[tuple[Input, Any]]) -> Iterator[tuple[int, ...]]:
+    """The leading sizes of each tensor that may have some."""
+    for item, arg in pairs:
+        if isinstance(item, Tensor) and LEADING in item.shape and isinstance(arg, torch.Tensor):
+            yield tuple(arg.shape[: arg.dim() - len(item.shape.split()) + 1])
 
 
 def _sizes(pairs: Sequence[tuple[Input, Any]]) -> dict[str, int]:

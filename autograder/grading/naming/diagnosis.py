@@ -17,7 +17,9 @@ from ...sandbox.batch import Batch
 from ...suite.variants import Variant
 from ..judging.suites import SuiteRunner
 from .answered import Answered, behaviour_of
-from .fitting import Answers, Fitting, Found
+from .answers import Answers
+from .by_itself import by_itself
+from .fitting import Fitting, Found
 from .known import KnownMistakes
 from .mistake import Mistake
 from .probe import Asked, Replies
@@ -149,7 +151,7 @@ class Diagnosis:
             if any(answer.has_another_value_than(right) for answer, right in pairs):
                 members = search.fitting(question, known.family_members(question), answers)
                 return Found([], members) if entries or members else search.most(question, answers)
-            found = search.of_sizes(question, answers) or search.by_itself(question, answers)
+            found = search.of_sizes(question, answers) or by_itself(known, question, answers)
             return Found([], [] if entries else found)
 
     def _is_hardly_wrong(self, question: str, answers: Answers) -> bool:

@@ -5,45 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Protocol
 
-from ...suite.raised import kind_of
 from .answered import Answered
-from .cases import Case
+from .answers import Answers
+from .by_itself import by_itself, of_parameters
 from .explained import Explained, explained, wrong_values
 from .families import OF_SIZES, is_plain, is_small
 from .known import KnownMistakes
-from .meeting import sizes_that_meet
-from .mistake import Mistake, shown
+from .mistake import Mistake
 from .pairs import evidence, likely_pairs, wrong_calls
-from .parameters import of_parameters
-from .where import told_of, where_right
 
 #: requests whose answers say which pairs are likely; mistakes whose draws are compared
 _REQUESTS, _LIKELY = 40, 8
 #: of a mistake that does not explain every value
-_NOTE = " It fits most of your results, not all."
-#: what leads on from what an answer shows by itself
-_PARAMETERS = "Compare `named_parameters()` of your layer with the names and sizes of the question."
-_ERRORS = "The line that stops stands in the message, with what to do about it."
+_NOTE = " Something else may be wrong as well."
 #: how often a stochastic misconception is asked the same: a kind of answer that it
 #: gives with probability q is met before with 1 - (1 - q)^n
 _DRAWS = 8
 #: the same before figures are called too far off
 _MORE_DRAWS = 40
-
-
-class Answers(Protocol):
-    """What was answered in each test; `judged` with what is compared of stochastic answers."""
-
-    def answered(self, test: str) -> Answered:
-        """The record of one test."""
-
-    def judged(self, test: str) -> Answered:
-        """The same with what the test says, and shares."""
-
-    def errors(self, test: str) -> Sequence[str]:
-        """What each request of a test raised, if that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,49 +107,21 @@ class Fitting:
         pairs = self._pairs(question, plain, answers)
         if pairs:
             return Found([], pairs)
-        parameters = self._of_parameters(question, answers)
-        if parameters:
-            return Found([], parameters)
+        shown = of_parameters(self._known, question, answers)
+        if shown:
+            return Found([], shown)
         hopes = {m: self._explained(m, answers, True) for m in (*catalogue, *plain)}
         likely = sorted((m for m in hopes if hopes[m].is_most), key=lambda m: -hopes[m].margin)
         found = {m: self._explained(m, answers, False) for m in likely[:_LIKELY]}
         best = max((e.margin for e in found.values() if e.is_most), default=0)
         most = {m for m, e in found.items() if e.is_most and e.margin == best}
         if not most:
-            return Found([], self.by_itself(question, answers))
+            return Found([], by_itself(self._known, question, answers))
         return Found(
             [m for m in catalogue if m in most],
             [m for m in plain if m in most],
             "" if all(found[m].is_all for m in most) else _NOTE,
         )
-
-    def by_itself(self, question: str, answers: Answers) -> list[Mistake]:
-        """What an answer shows by itself: its parameters, where it is right, what it raises."""
-        parameters, known = self._of_parameters(question, answers), self._known
-        if parameters:
-            return parameters
-        cases: list[Case] = []
-        errors: set[str] = set()
-        calls = known.calls(question)
-        for test, requests in known.probe(question).requests.items():
-            came, right = answers.answered(test).calls, known.right(question, test).calls
-            raised = zip(answers.errors(test), came, right, strict=False)
-            cases += calls.cases(requests, came, right, answers.errors(test)) if calls else []
-            errors |= {
-                e for e, own, asked in raised if own.is_failing(asked) and own.is_asked and e
-            }
-        if words := where_right(cases):
-            told, lead = told_of(words, cases)
-            return [shown(question, words, lead, told)]
-        if words := kind_of(errors) if all(c.is_right or c.is_raised for c in cases) else "":
-            meet = sizes_that_meet([(c.named_sizes, c.error) for c in cases if c.is_raised])
-            told = f"{words}: {meet[0]} in one, {meet[1]} in the other" if meet else words
-            return [shown(question, words, _ERRORS, told)]
-        return []
-
-    def _of_parameters(self, question: str, answers: Answers) -> list[Mistake]:
-        words, told = of_parameters(*self._all(self._known.tests(question), question, answers))
-        return [shown(question, words, _PARAMETERS, told)] if words else []
 
     def _pairs(self, question: str, members: Sequence[Mistake], answers: Answers) -> list[Mistake]:
         """Two members that explain all together; short tests say which are likely."""

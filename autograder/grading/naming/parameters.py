@@ -12,16 +12,17 @@ OTHER_NAMES = "the trained parameters have other names than the question gives"
 OTHER_SIZES = "parameters of {} have other sizes than the question gives"
 MISSING = "trained parameters are missing that the question gives"
 TOO_MANY = "there are trained parameters that the question does not give"
+SHARED = "a weight is no trained parameter of its own"
 OTHER_LAYERS = "the trained parameters have other names and sizes than the question gives"
 #: parameters that are told by their names
 _MOST = 4
 
 
-def of_parameters(answer: Sequence[Answered], right: Sequence[Answered]) -> tuple[str, str]:
-    """What is wrong with the parameters of a layer that did not take the weights, in words.
+def parameters_told(answer: Sequence[Answered], right: Sequence[Answered]) -> tuple[str, str]:
+    """What is wrong with the parameters of a layer, in words; the second text says it with names.
 
-    The second text says it with names. Nothing where all took them; sizes may be right where two of
-    them are equal.
+    Where all layers took the weights, only what does not train by itself is told. Sizes may be
+    right where two of them are equal.
     """
     calls = [
         pair
@@ -34,8 +35,10 @@ def of_parameters(answer: Sequence[Answered], right: Sequence[Answered]) -> tupl
         for came, asked in calls
         if came.operation == "weights" and not came.raised
     ]
-    if not found or not any(loads):
+    if not found:
         return "", ""
+    if not any(loads):
+        return _of_shared(found)
     if all(own.keys() == others.keys() for own, others in found):
         layers = {name.partition(".")[0] for own, others in found for name in _unequal(own, others)}
         words = OTHER_SIZES.format(" and ".join(sorted(layers))) if layers else ""
@@ -51,6 +54,17 @@ def of_parameters(answer: Sequence[Answered], right: Sequence[Answered]) -> tupl
     same = all(sorted(own.values()) == sorted(others.values()) for own, others in found)
     words = OTHER_NAMES if same else OTHER_LAYERS
     return words, f"{words}: there is {_told(too_many)}, there is no {_told(missing)}"
+
+
+def _of_shared(found: Sequence[tuple[Mapping[str, str], Mapping[str, str]]]) -> tuple[str, str]:
+    """Weights that are taken under a name, and are none of the trained parameters."""
+    lost = [others.keys() - own.keys() for own, others in found]
+    if not all(lost) or any(own.keys() - others.keys() for own, others in found):
+        return "", ""
+    names = sorted(set().union(*lost))
+    one = len(names) == 1
+    what = "is no trained parameter of its own" if one else "are no trained parameters of their own"
+    return SHARED, f"{_told(names)} {what}"
 
 
 def _told(names: Sequence[str]) -> str:

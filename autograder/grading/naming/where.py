@@ -29,7 +29,7 @@ _ELSEWHERE = "What is different in the other calls? Follow one of them through y
 _LEADS: tuple[tuple[str, str], ...] = (
     (
         r"with one (token|key)$",
-        "Take two of them, and follow each row through your code, and what is hidden from it.",
+        "Take two of them, and follow each row through your code.",
     ),
     (
         r"with one (head|query head|head of)\b",
@@ -39,7 +39,8 @@ _LEADS: tuple[tuple[str, str], ...] = (
     (r"where .* is 1$", "Take 2 for it, and follow one number through all that runs along it."),
     (
         r"without a batch|leading dimension",
-        "Which step counts dimensions from the left, or runs over the first one?",
+        "Call it with and without a batch, and print the shape after each step: which one should "
+        "be another?",
     ),
     (r"`past` is left out", "Compare it, step by step, with one call on the whole sequence."),
     (r"` is left out", "What happens to it where it is given?"),
@@ -77,7 +78,11 @@ def told_of(words: str, cases: Sequence[Case]) -> tuple[str, str]:
     what = words.removesuffix(" only")
     holds = next(held for found, held in _conditions(cases) if what.endswith(f" {found}"))
     others = any(case.is_right > held for case, held in zip(cases, holds, strict=True))
-    rest = "else only in calls that tell little, as where a size is 1" if others else _NO_OTHER
+    rest = (
+        "else only in calls that tell little, as where a size is 1, or two are equal"
+        if others
+        else _NO_OTHER
+    )
     lead = next((lead for pattern, lead in _LEADS if re.search(pattern, what)), _ELSEWHERE)
     return f"in the tests {what}, and {rest}", lead
 

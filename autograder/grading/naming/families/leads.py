@@ -85,7 +85,7 @@ LEADS: tuple[tuple[str, str], ...] = (
         "Print `.grad` of every input and parameter after `.backward()`: what has no part in it?",
     ),
     (r"a check is left out.*", "Make a call that must be refused: what happens?"),
-    (r"a sum runs .*", _SUM),
+    (r"a sum runs .*|both sides of a product are multiplied .*", _SUM),
     (r"parts overlap.*|a slice is .*|a last part .*|a loop .*", _PARTS),
     (
         r"a bound is .*|a comparison is .*",

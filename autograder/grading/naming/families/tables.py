@@ -176,7 +176,10 @@ OF_OPERATIONS: Mapping[str, Rows] = {
         ("({l}) @ ({r}).mT", _ONE_SIDE),
         ("({r}) @ ({l})", "the two sides of a product change places"),
         ("(({l}) * ({l})).sum(-1)", "every vector is multiplied with itself"),
-        ("(({l}) * ({r})).sum(0)", "a sum runs over dimension 0, which nobody asked for"),
+        (
+            "(({l}) * ({r})).sum(0)",
+            "both sides of a product are multiplied entry by entry, then added up over dimension 0",
+        ),
         ("(({l}) - ({r})).square().sum(-1)", "distances take the place of products"),
         ("torch.ones_like({l}) @ ({r})", "a plain sum is taken where a weighted one is asked for"),
         ("({l}).mT @ ({r}).mT", "both sides of a product are transposed"),

@@ -28,15 +28,18 @@ from autograder.grading.naming.parameters import (
     MISSING,
     OTHER_LAYERS,
     OTHER_NAMES,
+    SHARED,
     TOO_MANY,
-    of_parameters,
+    parameters_told,
 )
 from autograder.grading.naming.probe import Replies, replies_of
+from autograder.grading.naming.returned import kind_returned
 from autograder.grading.naming.table import Table
 from autograder.records import QuestionResult
 from autograder.sandbox.batch import Batch
 from autograder.submission.bounded import memory_limited
 from autograder.suite.local import LocalImplementation
+from autograder.suite.raised import kind_of
 
 X = torch.linspace(0.5, 2.0, 600).reshape(20, 30)
 
@@ -107,18 +110,66 @@ def _layer(names: Sequence[str], size: int = 3, raised: str = "LookupError: none
 
 def test_parameters_of_other_names_are_told_apart_from_other_layers_and_sizes() -> None:
     right = [_layer(["W_query", "W_key"], raised="")]
-    words, told = of_parameters([_layer(["q", "k"])], right)
+    words, told = parameters_told([_layer(["q", "k"])], right)
     assert words == OTHER_NAMES
     assert told.endswith("there is `k`, `q`, there is no `W_key`, `W_query`")
-    assert of_parameters([_layer(["q"], 6)], right)[0] == OTHER_LAYERS
-    assert of_parameters([_layer(["W_key"])], right) == (MISSING, f"{MISSING}: `W_query`")
+    assert parameters_told([_layer(["q"], 6)], right)[0] == OTHER_LAYERS
+    assert parameters_told([_layer(["W_key"])], right) == (MISSING, f"{MISSING}: `W_query`")
     more = _layer(["W_key", "W_query", "W_out"])
-    assert of_parameters([more], right) == (TOO_MANY, f"{TOO_MANY}: `W_out`")
+    assert parameters_told([more], right) == (TOO_MANY, f"{TOO_MANY}: `W_out`")
     both = "parameters of W_key and W_query have other sizes than the question gives"
-    assert of_parameters([_layer(["W_query", "W_key"], 4)], right) == (both, both)
-    assert of_parameters([_layer(["W_query", "W_key"])], right) == ("", "")
-    assert of_parameters([_layer(["q", "k"], raised="")], right) == ("", "")
-    assert of_parameters([answered([Event("call", X)])], [answered([Event("call", X)])])[0] == ""
+    assert parameters_told([_layer(["W_query", "W_key"], 4)], right) == (both, both)
+    assert parameters_told([_layer(["W_query", "W_key"])], right) == ("", "")
+    assert parameters_told([_layer(["q", "k"], raised="")], right) == ("", "")
+    assert parameters_told([answered([Event("call", X)])], [answered([Event("call", X)])])[0] == ""
+
+
+def test_a_weight_that_is_taken_and_does_not_train_by_itself_is_told() -> None:
+    right = [_layer(["W_query", "W_key"], raised="")]
+    words, told = parameters_told([_layer(["W_query"], raised="")], right)
+    assert words == SHARED and told == "`W_key` is no trained parameter of its own"
+    assert parameters_told([_layer(["q"], raised="")], right) == ("", "")
+    assert parameters_told([_layer(["W_query"], raised=""), right[0]], right * 2) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("came", "asked", "told"),
+    [
+        ((X, X), X, "two results come back where one is asked for"),
+        (X, (X, X, X), "one result comes back where three are asked for"),
+        ((X, X), (X, X, X), "two results come back where three are asked for"),
+        (X[0], X, "the result has one dimension fewer than asked for"),
+        (X[None, None], X, "the result has two dimensions more than asked for"),
+        ((X, X[0]), (X, X), "the second result has one dimension fewer than asked for"),
+        (None, X, "nothing comes back"),
+        (X[:5], X, ""),
+        ((X[0], X[0]), (X, X), ""),
+        ("text", X, ""),
+    ],
+)
+def test_what_comes_back_of_another_kind_is_told(came: Any, asked: Any, told: str) -> None:
+    came, asked = (
+        [answered([Event("call", (value, "arguments as they were"))] * 3)]
+        for value in (came, asked)
+    )
+    assert kind_returned(came, asked)[1] == told
+    right_once = [*came, *asked]
+    assert kind_returned(right_once, asked * 2) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ("TypeError: 'Parameter' object is not callable", "something is called that is no"),
+        ("TypeError: softmax() received an invalid combination of arguments", "a function is"),
+        ("TypeError: f() takes 1 positional argument but 2 were given", "the line with `def`"),
+        ("TypeError: helper() missing 1 required positional argument: 'x'", "a function is called"),
+        ("RuntimeError: 1D tensors expected, but got 2D and 1D tensors", "a product gets a"),
+    ],
+)
+def test_errors_of_calls_have_words(error: str, words: str) -> None:
+    assert kind_of([error], "f").startswith(words)
+    assert kind_of([error, "KeyError: 'x'"], "f") == ""
 
 
 @pytest.mark.parametrize(
@@ -642,7 +693,7 @@ def test_two_mistakes_at_once_are_both_told(diagnosis: Any) -> None:
 def test_a_mistake_that_explains_most_is_told_with_what_is_left(diagnosis: Any) -> None:
     result = diagnosis(lambda inputs, query: (inputs @ query).abs().clamp(max=4.0))
     assert result.misconception == diagnosis(lambda i, q: (i @ q).abs()).misconception
-    assert "not all" in result.hint
+    assert result.hint.endswith("Something else may be wrong as well.")
 
 
 def test_where_an_answer_is_right_is_told_where_no_mistake_explains_it(diagnosis: Any) -> None:
@@ -654,6 +705,14 @@ def test_where_an_answer_is_right_is_told_where_no_mistake_explains_it(diagnosis
     assert result.misconception == "scores.it_is_right_for_tensors_that_are_contiguous_only"
     told = "In the tests it is right for tensors that are contiguous, and in no other call "
     assert result.hint.startswith(told)
+
+
+def test_gradients_that_are_wrong_alone_have_a_name(diagnosis: Any) -> None:
+    def half_of_the_gradient(inputs: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+        return (inputs @ query + (inputs @ query).detach()) / 2
+
+    result = diagnosis(half_of_the_gradient)
+    assert result.misconception == "scores.all_values_are_right_and_gradients_are_not"
 
 
 def test_errors_that_all_say_the_same_have_a_name(diagnosis: Any) -> None:

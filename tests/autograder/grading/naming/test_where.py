@@ -94,9 +94,19 @@ def test_a_size_of_one_may_make_any_answer_right() -> None:
     told, lead = told_of(words, found)
     assert (
         told == "in the tests it is right where S and T are equal, and else only in calls that "
-        "tell little, as where a size is 1"
+        "tell little, as where a size is 1, or two are equal"
     )
     assert lead.startswith("Take two that differ")
+
+
+def test_a_leading_size_that_is_another_one_may_make_any_answer_right() -> None:
+    shapes = [(3,), (5,), (4,), (3, 3), (2, 5), (4, 6), (6, 2, 4), (2, 2, 3)]
+    requests: list[Request] = [("call", "f", [torch.ones(shape)]) for shape in shapes]
+    right = answered([Event("call", torch.ones(1)) for _ in requests]).calls
+    came = [Event("call", torch.ones(1) * (1 if shape[0] == shape[-1] else 2)) for shape in shapes]
+    calls = Calls(Traits("f", [Tensor("... T")]), lambda scores: scores)
+    found = list(calls.cases(requests, answered(came).calls, right))
+    assert where_right(found) == "it is right without a batch only"
 
 
 def test_where_an_error_should_have_come_is_another_mistake() -> None:

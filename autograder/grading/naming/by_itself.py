@@ -1,0 +1,84 @@
+"""What an answer shows by itself, where no known mistake explains it: there is no code of it."""
+
+from __future__ import annotations
+
+from ...suite.raised import kind_of
+from .answered import OF_GRADIENTS, Answered
+from .answers import Answers
+from .cases import Case
+from .known import KnownMistakes
+from .meeting import sizes_that_meet
+from .mistake import Mistake, shown
+from .parameters import SHARED, parameters_told
+from .returned import kind_returned
+from .where import told_of, where_right
+
+_PARAMETERS = "Compare `named_parameters()` of your layer with the names and sizes of the question."
+_OWN = "Print each name of `named_parameters()` with its `requires_grad`: is it there, and trained?"
+_RETURNED = "Print the type and the shape of what comes back, next to what the docstring says."
+#: of values that are all right, with gradients that are not
+GRADIENTS = "all values are right, and gradients are not"
+_GRADIENTS = "Which step leaves the gradient out, as `no_grad()`, `.detach()` and `.item()` do?"
+_ERRORS = "The line that stops stands in the message, with what to do about it."
+
+
+def by_itself(known: KnownMistakes, question: str, answers: Answers) -> list[Mistake]:
+    """Its parameters, what kind of thing comes back, where it is right, what it raises."""
+    return (
+        of_parameters(known, question, answers)
+        or _of_results(known, question, answers)
+        or _of_calls(known, question, answers)
+    )
+
+
+def of_parameters(known: KnownMistakes, question: str, answers: Answers) -> list[Mistake]:
+    """What is wrong with the parameters of a layer."""
+    words, told = parameters_told(*_came_and_right(known, question, answers))
+    lead = _OWN if words == SHARED else _PARAMETERS
+    return [shown(question, words, lead, told)] if words else []
+
+
+def _of_results(known: KnownMistakes, question: str, answers: Answers) -> list[Mistake]:
+    words, told = kind_returned(*_came_and_right(known, question, answers))
+    return [shown(question, words, _RETURNED, told)] if words else []
+
+
+def _of_calls(known: KnownMistakes, question: str, answers: Answers) -> list[Mistake]:
+    """Where it is right and where not; else what it raises, where it is wrong in no other way."""
+    if _are_gradients_alone(known, question, answers):
+        return [shown(question, GRADIENTS, _GRADIENTS)]
+    cases: list[Case] = []
+    errors: set[str] = set()
+    calls = known.calls(question)
+    for test, requests in known.probe(question).requests.items():
+        came, right = answers.answered(test).calls, known.right(question, test).calls
+        raised = zip(answers.errors(test), came, right, strict=False)
+        cases += calls.cases(requests, came, right, answers.errors(test)) if calls else []
+        errors |= {e for e, own, asked in raised if own.is_failing(asked) and own.is_asked and e}
+    if words := where_right(cases):
+        told, lead = told_of(words, cases)
+        return [shown(question, words, lead, told)]
+    only_errors = all(case.is_right or case.is_raised for case in cases)
+    if words := kind_of(errors, question) if only_errors else "":
+        meet = sizes_that_meet([(c.named_sizes, c.error) for c in cases if c.is_raised])
+        told = f"{words}: {meet[0]} in one, {meet[1]} in the other" if meet else words
+        return [shown(question, words, _ERRORS, told)]
+    return []
+
+
+def _are_gradients_alone(known: KnownMistakes, question: str, answers: Answers) -> bool:
+    """Whether all that is wrong are numbers of gradients, or that there are none."""
+    wrong = [
+        own
+        for came, right in zip(*_came_and_right(known, question, answers), strict=True)
+        for own, asked in zip(came.calls, right.calls, strict=False)
+        if not own.equals(asked)
+    ]
+    return bool(wrong) and all(o.operation in OF_GRADIENTS and not o.raised for o in wrong)
+
+
+def _came_and_right(
+    known: KnownMistakes, question: str, answers: Answers
+) -> tuple[list[Answered], list[Answered]]:
+    tests = known.tests(question)
+    return [answers.answered(t) for t in tests], [known.right(question, t) for t in tests]

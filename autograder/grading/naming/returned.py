@@ -1,0 +1,84 @@
+"""What kind of thing comes back, where every result is of another kind than the one asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from .answered import Answered
+
+ONE = "one tensor comes back in place of several"
+SEVERAL = "several results come back in place of one"
+LESS = "less comes back than is asked for"
+MORE = "more comes back than is asked for"
+NOTHING = "nothing comes back"
+DIMENSIONS = "{} has {} dimensions than asked for"
+
+_CALLS = ("call", "forward")
+#: as many results say it
+_ENOUGH = 3
+_TENSOR = re.compile(r"torch\.\w+ \(([\d, ]*)\) \w+")
+_KINDS = re.compile(r"tuple\((?:(None)|(#\d+)|(?:tuple|list)\(((?:#\d+)(?:, #\d+)*)\)), ")
+_NUMBERS = ("no", "one", "two", "three", "four", "five")
+_PLACES = ("first", "second", "third", "fourth", "fifth")
+
+#: how many dimensions each of the results has; one tensor is no tuple of one
+_Kind = int | tuple[int, ...] | None
+
+
+def kind_returned(answer: Sequence[Answered], right: Sequence[Answered]) -> tuple[str, str]:
+    """What is wrong with the kind of all results alike, in words; the second text has numbers.
+
+    Nothing where some results are of the right kind, or where they are wrong in different ways.
+    """
+    calls = [
+        (own.form, asked.form)
+        for came, others in zip(answer, right, strict=True)
+        for own, asked in zip(came.calls, others.calls, strict=False)
+        if own.operation in _CALLS and not own.raised and not asked.raised
+    ]
+    found = {_difference(_kind(own), _kind(asked)) for own, asked in calls}
+    return found.pop() if len(found) == 1 and len(calls) >= _ENOUGH else ("", "")
+
+
+def _kind(form: str) -> _Kind | str:
+    """What a form says of a value; the form itself where it is of no kind that is told."""
+    short = _TENSOR.sub(lambda found: f"#{len(found[1].replace(',', ' ').split())}", form)
+    match = _KINDS.match(short)
+    if not match:
+        return form
+    nothing, one, several = match.groups()
+    if nothing:
+        return None
+    return int(one[1:]) if one else tuple(int(item[1:]) for item in several.split(", "))
+
+
+def _difference(own: _Kind | str, asked: _Kind | str) -> tuple[str, str]:
+    if isinstance(own, str) or isinstance(asked, str) or asked is None or own == asked:
+        return "", ""
+    if own is None:
+        return NOTHING, NOTHING
+    if isinstance(own, int) and isinstance(asked, int):
+        return _other_dimensions("the result", own - asked)
+    if isinstance(own, tuple) and isinstance(asked, tuple) and len(own) == len(asked):
+        (place, *more) = (at for at, n in enumerate(own) if n != asked[at])
+        if more or place >= len(_PLACES):
+            return "", ""
+        return _other_dimensions(f"the {_PLACES[place]} result", own[place] - asked[place])
+    came, wanted = (len(kind) if isinstance(kind, tuple) else 1 for kind in (own, asked))
+    if max(came, wanted) >= len(_NUMBERS):
+        return "", ""
+    words = MORE if came > wanted else LESS
+    words = ONE if isinstance(own, int) else SEVERAL if isinstance(asked, int) else words
+    results, come = ("result", "comes") if came == 1 else ("results", "come")
+    verb = "is" if wanted == 1 else "are"
+    return words, (
+        f"{_NUMBERS[came]} {results} {come} back where {_NUMBERS[wanted]} {verb} asked for"
+    )
+
+
+def _other_dimensions(what: str, more: int) -> tuple[str, str]:
+    words = DIMENSIONS.format(what, "more" if more > 0 else "fewer")
+    several = f"{_NUMBERS[abs(more)]} dimension{'s' * (abs(more) > 1)}"
+    exact = f"{what} has {several} {'more' if more > 0 else 'fewer'} than asked for"
+    return words, exact if abs(more) < len(_NUMBERS) else words
