@@ -40,7 +40,7 @@ def test_batch_of_full_length(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(NAME, 3, 5, 6, 0.0, scale=0.7)
     layer.same(draw.normal(2, 6, 3), likely=likely)
     # as many tokens as items and entries: what is done along the wrong dimension raises no error
-    layer = expect.layer(NAME, 3, 3, 3, 0.0, scale=0.7)
+    layer = expect.layer(NAME, 3, 3, 3, 0.0, False, scale=0.7)
     layer.same(draw.normal(3, 3, 3), likely=likely)
 
 

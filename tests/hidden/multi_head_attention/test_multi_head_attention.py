@@ -166,7 +166,7 @@ def test_dropout_on_every_attention_weight(expect: Expect, p: float) -> None:
 @pytest.mark.question(MHA, points=1)
 def test_size_that_does_not_divide_is_refused(expect: Expect, draw: Draw) -> None:
     likely = "d_out that can't be shared equally is a ValueError when the module is built"
-    expect.layer(MHA, 7, 6, 4, 0.0, 3).same(draw.normal(1, 2, 7), likely=likely)
+    expect.layer(MHA, 7, 6, 4, 0.0, 3, False).same(draw.normal(1, 2, 7), likely=likely)
     for d_out, num_heads in ((10, 3), (3, 5)):
         expect.construction_raises(
             MHA, 6, d_out, 4, 0.0, num_heads, error=ValueError, likely=likely

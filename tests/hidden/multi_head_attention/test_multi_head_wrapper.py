@@ -66,7 +66,7 @@ def test_future_does_not_change_the_past(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(WRAPPER, points=1)
 def test_module_in_float64(expect: Expect, draw: Draw) -> None:
-    expect.layer(WRAPPER, 3, 2, 5, 0.0, 2).move(dtype=torch.float64).same(
+    expect.layer(WRAPPER, 3, 2, 5, 0.0, 2, False).move(dtype=torch.float64).same(
         draw.normal(2, 4, 3, dtype=torch.float64),
         likely="after module.double() every head computes in float64, and so does the joining",
     )

@@ -266,6 +266,18 @@ def logarithms_as_shares(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
+    confuses="factors with shares: both outputs are scaled, and not divided by the sum of factors",
+    hint="If all values are one, both outputs are one. What is your merged one?",
+)
+def factors_as_shares(output_a, lse_a, output_b, lse_b):
+    largest = torch.maximum(lse_a, lse_b)
+    factor_a, factor_b = torch.exp(lse_a - largest), torch.exp(lse_b - largest)
+    output = factor_a[..., None] * output_a + factor_b[..., None] * output_b
+    return output, torch.logaddexp(lse_a, lse_b)
+
+
+@misconception(
+    "merge_blocks",
     confuses="finished outputs with sums that still must be divided: they are added up",
     hint="If all values are one, both outputs are one. What is your merged one?",
 )

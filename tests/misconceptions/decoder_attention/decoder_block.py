@@ -105,6 +105,19 @@ class normalised_input_added(_Block):
 
 @misconception(
     "DecoderBlock",
+    confuses="the tokens with their norms: what is added is normalised both times",
+    hint="Is the road past each sublayer free, or does a norm stand on it?",
+)
+class normalised_on_both_roads(_Block):
+    def forward(self, x, past=None):
+        x = self.norm1(x)
+        attended, present = self.attention(x, past)
+        h = self.norm2(x + attended)
+        return h + self.feed_forward(h), present
+
+
+@misconception(
+    "DecoderBlock",
     confuses="the second road with what the network sees: the normalised h is added",
     hint="Is the road past the feed-forward network free, or does a norm stand on it?",
 )

@@ -789,3 +789,22 @@ class OutProjNeverCalled(Cached):
 class LastOutputOnly(Cached):
     def finish(self, merged):
         return self.out_proj(merged[:, -1:])
+
+
+@misconception(
+    "CachedAttention",
+    confuses="a present of rotated keys with one of keys as they came: all are rotated in each "
+    "call",
+    hint="Compare your present with the docstring: are its keys rotated?",
+)
+class PresentNotRotated(Cached):
+    def forward(self, x, past=None):
+        start = 0 if past is None else past[0].shape[2]
+        queries, keys, values = (
+            self.split(layer(x)) for layer in (self.W_query, self.W_key, self.W_value)
+        )
+        keys, values = after(past, keys, values)
+        queries = apply_rotary(queries, self.angles(start, x.shape[1], x))
+        turned = apply_rotary(keys, self.angles(0, keys.shape[2], x))
+        context = attend(queries, turned, values, self.mask(x.shape[1], keys.shape[2], x))
+        return self.finish(self.merge(context)), (keys, values)

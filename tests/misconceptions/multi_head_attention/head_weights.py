@@ -194,6 +194,18 @@ def scaled_by_input_size(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
+    confuses="one attention for each head with one for all: queries and keys of all heads are "
+    "scored together",
+    hint="Change the key weights of head 1. May the weights of head 0 change?",
+)
+def heads_scored_together(inputs, W_query, W_key, W_value):
+    q, k, v = _qkv(inputs, W_query, W_key, W_value)
+    scores = (q @ k.mT).sum(0) / math.sqrt(W_query.shape[0] * W_query.shape[1])
+    return _side_by_side(torch.softmax(scores, dim=-1) @ v)
+
+
+@misconception(
+    "per_head_attention",
     confuses="a root with its whole part",
     hint="It is right for keys of size 4 and 9. Try size 3.",
 )

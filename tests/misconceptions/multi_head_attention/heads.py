@@ -456,6 +456,16 @@ def past_masked(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
+    confuses="what a mask of torch's own function says: True is allowed there, not hidden",
+    hint="Which tokens does token 0 see? In torch's function True means: take part.",
+)
+def future_allowed(queries, keys, values):
+    mask = _future(keys.shape[-2])
+    return torch.nn.functional.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
+
+
+@misconception(
+    "causal_head_attention",
     confuses="a score of 0 with a weight of 0: masked scores are 0, or near it, before softmax",
     hint="What does softmax make of a score of 0?",
 )

@@ -107,6 +107,16 @@ def all_punctuation_removed(sentence):
 
 @misconception(
     "build_vocabulary",
+    confuses="commas with every sign at the ends of words: full stops go, too",
+    hint="Which sign does the exercise remove? What happens to a full stop at the end?",
+)
+def stripped_of_signs(sentence):
+    words = [word.strip(string.punctuation) for word in _split(sentence)]
+    return {word: place for place, word in enumerate(sorted(words))}
+
+
+@misconception(
+    "build_vocabulary",
     confuses="commas and full stops: both are removed",
     hint="Is `big.` one of the words that the exercise shows?",
 )

@@ -141,6 +141,16 @@ def queries_only(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv",
+    confuses="one product that is cut at the sizes of the weights with one cut into equal parts",
+    hint="d_v may differ from d_k: where does each of the three parts end?",
+)
+def cut_into_thirds(inputs, W_query, W_key, W_value):
+    together = torch.cat([W_query, W_key, W_value], dim=1)
+    return torch.chunk(inputs @ together, 3, dim=-1)
+
+
+@misconception(
+    "project_qkv",
     confuses="a product of matrices and a product of numbers",
     hint="Is a number of your result a sum of products, or one product?",
 )

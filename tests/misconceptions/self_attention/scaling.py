@@ -893,3 +893,13 @@ def small_weights_dropped(queries, keys, values):
 )
 def torchs_own_function(queries, keys, values):
     return F.scaled_dot_product_attention(queries, keys, values)
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    confuses="the formula with the formula and dropout: a tenth of the weights is dropped anew in "
+    "each call",
+    hint="Call it twice with the same inputs: is the result the same?",
+)
+def weights_dropped_anew(queries, keys, values):
+    return F.dropout(_weights(queries, keys), 0.1) @ values

@@ -508,6 +508,17 @@ class network_before_attention(_Parts):
 
 @misconception(
     "EncoderBlock",
+    confuses="the order of the steps: the network comes first, with norm2 after it",
+    hint="Do the tokens look at each other before or after each works alone?",
+)
+class second_step_first(_Parts):
+    def forward(self, x):
+        x = self.norm2(x + self.feed_forward(x))
+        return self.norm1(x + self.attention(x))
+
+
+@misconception(
+    "EncoderBlock",
     confuses="half a block with a block: the feed-forward network is left out",
     hint="Which submodule does your forward never call?",
 )
