@@ -7,7 +7,12 @@ import torch
 from autograder.suite import combination
 
 
-@combination("attend_block", "scores_not_divided", "kept_dimension")
+@combination(
+    "attend_block",
+    "scores_not_divided",
+    "kept_dimension",
+    "the_second_result_has_more_dimensions_than_asked_for",
+)
 def not_divided_and_a_column(queries, keys, values):
     scores = queries @ keys.transpose(-2, -1)
     lse = torch.logsumexp(scores, dim=-1, keepdim=True)

@@ -31,7 +31,9 @@ class heads_in_time(_Wrapper):
         return torch.cat([head(x) for head in self.heads], dim=1)
 
 
-@intended("MultiHeadAttentionWrapper", "heads stacked")
+@intended(
+    "MultiHeadAttentionWrapper", "heads stacked", "the_result_has_more_dimensions_than_asked_for"
+)
 class heads_stacked(_Wrapper):
     def forward(self, x):
         return torch.stack([head(x) for head in self.heads], dim=1)
