@@ -186,7 +186,18 @@ class Fitting:
         return self._equals(mistake, test, answers, edges) or (
             self._known.may_answer_in_that_form(mistake, test, answers.answered(test))
             and self._known.is_by_chance(mistake, test)
+            and self._may_be_right(mistake, test, answers)
             and self._may_be_a_draw(mistake, test, answers.judged(test))
+        )
+
+    def _may_be_right(self, mistake: Mistake, test: str, answers: Answers) -> bool:
+        """Whether some draw of a mistake is right wherever an answer is: what never is differs."""
+        came, right = answers.answered(test).calls, self._known.right(mistake.question, test).calls
+        draws = [self._known.answered(mistake, test, time).calls for time in range(_DRAWS)]
+        return all(
+            any(drawn.equals(asked) for drawn in here)
+            for own, asked, *here in zip(came, right, *draws, strict=False)
+            if own.equals(asked)
         )
 
     def _may_be_a_draw(self, mistake: Mistake, test: str, answer: Answered) -> bool:

@@ -1,8 +1,9 @@
 """Two known mistakes at once: neither's name fits."""
 
 import torch
+from torch import nn
 
-from autograder.suite import combination
+from autograder.suite import combination, intended
 
 
 @combination(
@@ -28,3 +29,31 @@ def unchecked_softmax_over_queries(queries, keys, values):
     keys, values = keys.repeat_interleave(group, 1), values.repeat_interleave(group, 1)
     scores = queries @ keys.transpose(-2, -1) / queries.shape[-1] ** 0.5
     return torch.softmax(scores, -2) @ values
+
+
+@intended("GroupedQueryAttention", "a bias by default", "qkv_bias_is_true_where_it_is_left_out")
+class biased_by_default(nn.Module):
+    def __init__(self, d_model, num_heads, num_kv_heads, qkv_bias=True):
+        super().__init__()
+        if d_model % num_heads or num_heads % num_kv_heads:
+            raise ValueError("the heads are not equal")
+        self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
+        width = num_kv_heads * (d_model // num_heads)
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, width, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, width, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x):
+        queries, keys, values = (
+            layer(x).unflatten(-1, (heads, -1)).transpose(1, 2)
+            for layer, heads in (
+                (self.W_query, self.num_heads),
+                (self.W_key, self.num_kv_heads),
+                (self.W_value, self.num_kv_heads),
+            )
+        )
+        context = torch.nn.functional.scaled_dot_product_attention(
+            queries, keys, values, is_causal=True, enable_gqa=True
+        )
+        return self.out_proj(context.transpose(1, 2).flatten(2))

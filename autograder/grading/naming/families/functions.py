@@ -82,6 +82,11 @@ def of_arguments(function: ast.FunctionDef) -> Iterator[Change]:
             yield _beginning(function, name, ast.unparse(default)), f"`{name}` has no effect"
             if ast.unparse(default) == "None" and _returns_several(function):
                 yield _remembering(function, name), f"the module keeps `{name}` from call to call"
+        if isinstance(default, ast.Constant) and isinstance(default.value, bool):
+            yield (
+                _with_default(function, default),
+                (f"`{name}` is {not default.value} where it is left out"),
+            )
         kind, _, none = kind.partition(" | ")
         if kind.startswith("tuple") and none:
             words = f"the parts of `{name}` come in, and go out, in the opposite order"
@@ -169,6 +174,14 @@ def _kind(argument: ast.arg) -> str:
 
 def _is_method(function: ast.FunctionDef) -> bool:
     return bool(function.args.args) and function.args.args[0].arg == "self"
+
+
+def _with_default(function: ast.FunctionDef, default: ast.Constant) -> ast.FunctionDef:
+    """A function in which a switch is the other way round where it is left out."""
+    place = ("args", "defaults", function.args.defaults.index(default))
+    other = changed(function, place, ast.Constant(not default.value))
+    assert isinstance(other, ast.FunctionDef)
+    return other
 
 
 def _beginning(function: ast.FunctionDef, name: str, value: str) -> ast.FunctionDef:

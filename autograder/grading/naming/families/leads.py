@@ -118,6 +118,10 @@ LEADS: tuple[tuple[str, str], ...] = (
     (r"(less|more) comes back.*|one tensor .*|a list .*|the results come .*", _RETURNS),
     (r"`\w+` (has no effect|counts as .*)", _OF_ONE),
     (
+        r"`\w+` is .* where it is left out",
+        "Which default does the docstring give it? Call it without this argument, and with it.",
+    ),
+    (
         r"the future is hidden.*",
         "Change the last key: which results change, and which should?",
     ),

@@ -82,6 +82,7 @@ def test_every_lead_belongs_to_words_of_a_family() -> None:
     words |= {
         "dropout is not applied where it is asked for",
         "dimensions 0 and 1 are taken for each other",
+        "`bias` is True where it is left out",
     }
     words |= {"a small constant is added to the divisor", "a dimension of size one stands there"}
     words |= {"`p` has no effect", "the module keeps `past` from call to call"}
