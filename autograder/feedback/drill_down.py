@@ -44,8 +44,9 @@ class _Document:
 
     def with_tables(self, tables: dict[str, list[Any]]) -> str:
         """All of it; no row comes after this."""
-        self._text.write(f"],{for_script(tables)[1:]}".encode())
-        return self._text.getvalue().decode()
+        text = f"],{for_script(tables)[1:]}"  # names of folders may be no text: see `surrogateescape`
+        self._text.write(text.encode("utf-8", "surrogatepass"))
+        return self._text.getvalue().decode("utf-8", "surrogatepass")
 
 
 def drill_down(results: Iterable[SubmissionResult], codes: Codes) -> str:
