@@ -47,14 +47,16 @@ class Unseen:
 def unseen_of(exercise: Exercise, folder: Path) -> Iterator[Unseen]:
     """The wrong answers to an exercise's questions, and the right one of each (`means` is empty).
 
-    Raises `ContentError` for a change of what a text does not hold.
+    A wrong one is a whole text, or a list of replacements in the right one. Raises `ContentError`
+    for a change of what a text does not hold.
     """
     path = folder / f"{exercise.assignment}.toml"
     questions = tomllib.loads(path.read_text(encoding="utf-8")).get(exercise.name, {})
     for question, entry in questions.items():
         yield Unseen(question, "", entry["right"])
-        for means, changes in entry["wrong"].items():
-            yield Unseen(question, means, _changed(path, entry["right"], changes))
+        for means, wrong in entry["wrong"].items():
+            text = wrong if isinstance(wrong, str) else _changed(path, entry["right"], wrong)
+            yield Unseen(question, means, text)
 
 
 def _changed(path: Path, text: str, changes: list[list[str]]) -> str:
