@@ -119,7 +119,7 @@ def test_nothing_is_dropped_outside_training(expect: Expect, draw: Draw) -> None
 @pytest.mark.question("dropout", points=1)
 def test_probability_zero_drops_nothing(expect: Expect, draw: Draw) -> None:
     expect.same(
-        "dropout", draw.normal(40), 0.0, True, likely="p is the probability to drop, not to keep"
+        "dropout", draw.normal(40), 0, True, likely="p is the probability to drop, not to keep"
     )
 
 

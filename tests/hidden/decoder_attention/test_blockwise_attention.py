@@ -171,6 +171,11 @@ def test_gradient_beside_an_empty_block_and_no_softmax(expect: Expect, draw: Dra
     expect.gradients(
         MERGE, *args[:2], nothing, empty, likely=f"an empty block leaves gradients finite; {EMPTY}"
     )
+    # for some queries only, next to scores far apart
+    some, levels = torch.tensor([[0, 1, 0, 0], [-990, 990, 0, 990]])
+    one, lse, other, other_lse = args
+    other_lse = (other_lse - levels).masked_fill(some.bool(), -INF)
+    expect.gradients(MERGE, one, lse + levels, other, other_lse, likely=LARGE_SCORES)
 
 
 # blockwise_attention: 6 points

@@ -212,14 +212,19 @@ def test_contexts_in_a_batch(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(ATTENTION, points=1)
 def test_scores_far_apart(expect: Expect, draw: Draw) -> None:
+    likely = (
+        "scores of any size go into the softmax as they are: none is cut off, and weights near "
+        "zero are not raised"
+    )
     expect.same(
         ATTENTION,
         draw.uniform(4, 5, low=-2.0, high=2.0),
         draw.uniform(6, 5, low=-4.0, high=4.0),
         draw.normal(6, 3),
-        likely="scores of any size go into the softmax as they are: none is cut off, and weights "
-        "near zero are not raised",
+        likely=likely,
     )
+    low = low_queries_and_keys(draw, (2, 4, 2), (2, 6, 2), torch.float64)
+    expect.same(ATTENTION, *low, draw.normal(2, 6, 3, dtype=torch.float64), likely=likely)
 
 
 @pytest.mark.question(ATTENTION, points=1)

@@ -4,7 +4,10 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect, ExpectLayer
+from autograder.suite.low_scores import low_scoring, low_tokens
 from autograder.suite.traits import Made, Size, Tensor, Traits, check_trait
+
+FAR = "scores far from 0, of either sign, count as they are: none is cut off, nothing is added"
 
 
 def _weights_stay(layer: ExpectLayer) -> None:
@@ -77,11 +80,14 @@ def test_a_sentence(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("SelfAttentionV1", points=1)
 def test_as_many_tokens_as_numbers(expect: Expect, draw: Draw) -> None:
-    expect.layer("SelfAttentionV1", 3, 3).same(
+    layer = expect.layer("SelfAttentionV1", 3, 3)
+    layer.same(
         _tokens(draw, 3, 3),
         likely="with square matrices a transpose too many or a softmax over the wrong dimension "
         "goes unnoticed; no token is masked",
     )
+    layer.fill(low_scoring(draw, 3))
+    layer.move(dtype=torch.float64).same(low_tokens(draw, 2, 4, 3), likely=FAR)
 
 
 @pytest.mark.question("SelfAttentionV1", points=2)
@@ -135,11 +141,14 @@ def test_a_sentence_linear(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("SelfAttentionV2", points=1.5)
 def test_as_many_tokens_as_numbers_linear(expect: Expect, draw: Draw) -> None:
-    expect.layer("SelfAttentionV2", 3, 3, True).same(
+    layer = expect.layer("SelfAttentionV2", 3, 3, True)
+    layer.same(
         _tokens(draw, 3, 3),
         likely="with square matrices a transpose too many or a softmax over the wrong dimension "
         "goes unnoticed; no token is masked",
     )
+    layer.fill(low_scoring(draw, 3))
+    layer.move(dtype=torch.float64).same(low_tokens(draw, 2, 4, 3), likely=FAR)
 
 
 @pytest.mark.question("SelfAttentionV2", points=2)
