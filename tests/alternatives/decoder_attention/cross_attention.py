@@ -260,6 +260,12 @@ class padding_taken_out_sample_by_sample(nn.Module):
 
 
 @alternative("masked_attention")
+def scale_is_a_float32_tensor(queries, keys, values, mask):
+    scores = queries @ keys.mT / torch.sqrt(torch.tensor(queries.shape[-1], dtype=torch.float32))
+    return torch.softmax(scores.masked_fill(mask, -torch.inf), dim=-1) @ values
+
+
+@alternative("masked_attention")
 def allowed_keys_one_by_one(queries, keys, values, mask):
     if queries.dim() > 2:
         masks = mask.expand(*queries.shape[:-1], keys.shape[-2])

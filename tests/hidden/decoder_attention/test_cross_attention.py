@@ -181,8 +181,8 @@ def test_layouts_and_written_out(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(ATTENTION, points=0.5)
 def test_attention_in_float64_and_its_gradient(expect: Expect, draw: Draw) -> None:
     arguments = (
-        draw.normal(2, 4, 3, dtype=torch.float64),
-        draw.normal(2, 5, 3, dtype=torch.float64),
+        draw.normal(2, 4, 4, dtype=torch.float64),  # the root of 4 is the same anywhere
+        draw.normal(2, 5, 4, dtype=torch.float64),
         draw.normal(2, 5, 2, dtype=torch.float64),
         _some_forbidden(draw, 2, 4, 5),
     )

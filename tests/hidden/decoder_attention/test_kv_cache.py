@@ -215,11 +215,11 @@ def test_four_linear_layers_hold_all_weights(expect: Expect) -> None:
 
 @pytest.mark.question(LAYER, points=0.5)
 def test_layer_hides_the_future_when_the_past_scores_low(expect: Expect, draw: Draw) -> None:
-    layer = _layer(expect, 12, 6)
-    layer.fill(low_scoring(draw, 2))
+    layer = _layer(expect, 24, 6)  # the root of 4 is the same anywhere
+    layer.fill(low_scoring(draw, 4))
     layer.move(dtype=torch.float64)
     layer.same(
-        low_tokens(draw, 2, 4, 12),
+        low_tokens(draw, 2, 4, 24),
         likely=f"queries and keys are rotated at the positions 0, 1, ..., values are not; {HIDDEN}",
     )
 

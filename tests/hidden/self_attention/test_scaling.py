@@ -223,7 +223,7 @@ def test_scores_far_apart(expect: Expect, draw: Draw) -> None:
         draw.normal(6, 3),
         likely=likely,
     )
-    low = low_queries_and_keys(draw, (2, 4, 2), (2, 6, 2), torch.float64)
+    low = low_queries_and_keys(draw, (2, 3, 4), (2, 6, 4), torch.float64)
     expect.same(ATTENTION, *low, draw.normal(2, 6, 3, dtype=torch.float64), likely=likely)
 
 

@@ -80,14 +80,14 @@ def test_a_sentence(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("SelfAttentionV1", points=1)
 def test_as_many_tokens_as_numbers(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer("SelfAttentionV1", 3, 3)
-    layer.same(
+    expect.layer("SelfAttentionV1", 3, 3).same(
         _tokens(draw, 3, 3),
         likely="with square matrices a transpose too many or a softmax over the wrong dimension "
         "goes unnoticed; no token is masked",
     )
-    layer.fill(low_scoring(draw, 3))
-    layer.move(dtype=torch.float64).same(low_tokens(draw, 2, 4, 3), likely=FAR)
+    layer = expect.layer("SelfAttentionV1", 4, 4)  # the root of 4 is the same anywhere
+    layer.fill(low_scoring(draw, 4))
+    layer.move(dtype=torch.float64).same(low_tokens(draw, 2, 5, 4), likely=FAR)
 
 
 @pytest.mark.question("SelfAttentionV1", points=2)
@@ -141,14 +141,14 @@ def test_a_sentence_linear(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("SelfAttentionV2", points=1.5)
 def test_as_many_tokens_as_numbers_linear(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer("SelfAttentionV2", 3, 3, True)
-    layer.same(
+    expect.layer("SelfAttentionV2", 3, 3, True).same(
         _tokens(draw, 3, 3),
         likely="with square matrices a transpose too many or a softmax over the wrong dimension "
         "goes unnoticed; no token is masked",
     )
-    layer.fill(low_scoring(draw, 3))
-    layer.move(dtype=torch.float64).same(low_tokens(draw, 2, 4, 3), likely=FAR)
+    layer = expect.layer("SelfAttentionV2", 4, 4, True)  # the root of 4 is the same anywhere
+    layer.fill(low_scoring(draw, 4))
+    layer.move(dtype=torch.float64).same(low_tokens(draw, 2, 5, 4), likely=FAR)
 
 
 @pytest.mark.question("SelfAttentionV2", points=2)
