@@ -73,7 +73,8 @@ def describe(value: Any) -> str:
     """A value in a few words: tensors by shape and dtype, the rest by a short repr."""
     if isinstance(value, torch.Tensor):
         dtype = str(value.dtype).removeprefix("torch.")
-        return f"a {dtype} tensor of shape {tuple(value.shape)}"
+        article = "an" if dtype.startswith("int") else "a"
+        return f"{article} {dtype} tensor of shape {tuple(value.shape)}"
     if value is None:
         return "None (is a `return` missing?)"
     if isinstance(value, tuple | list):

@@ -6,11 +6,13 @@ from ...suite.raised import kind_of
 from .answered import OF_GRADIENTS, Answered
 from .answers import Answers
 from .cases import Case
+from .families.leads import leads_on
+from .families.tables import IN_PLACE
 from .known import KnownMistakes
 from .meeting import sizes_that_meet
 from .mistake import Mistake, shown
 from .parameters import SHARED, parameters_told
-from .returned import kind_returned
+from .returned import kind_returned, writes_into_arguments
 from .where import told_of, where_right
 
 _PARAMETERS = "Compare `named_parameters()` of your layer with the names and sizes of the question."
@@ -39,7 +41,10 @@ def of_parameters(known: KnownMistakes, question: str, answers: Answers) -> list
 
 
 def _of_results(known: KnownMistakes, question: str, answers: Answers) -> list[Mistake]:
-    words, told = kind_returned(*_came_and_right(known, question, answers))
+    came, right = _came_and_right(known, question, answers)
+    if writes_into_arguments(came, right):
+        return [shown(question, IN_PLACE, leads_on(IN_PLACE))]
+    words, told = kind_returned(came, right)
     return [shown(question, words, _RETURNED, told)] if words else []
 
 

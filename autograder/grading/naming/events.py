@@ -19,7 +19,8 @@ Request = tuple[Any, ...]
 
 _MAKING = ("restore", "build", "load_weights")
 _THROUGH_NAN = "gradients of what is not finite"
-_UNCHANGED = "arguments as they were"
+#: in the place of the arguments of a call, where none was changed
+UNCHANGED = "arguments as they were"
 #: a layer that could not be made, or did not take its weights, tells nothing but what it has
 NOT_ASKED = "not asked"
 
@@ -69,7 +70,7 @@ def _told(request: Request, value: Any) -> Any:
     if operation in ("call", "forward"):
         outcome = forms.outcome(value, args)
         after = list(outcome.inputs_after)
-        return outcome.value, _UNCHANGED if _is_same(args, after) else after
+        return outcome.value, UNCHANGED if _is_same(args, after) else after
     if operation in ("gradients", "layer_gradients"):
         found = forms.gradients(value, request[2])
         if not _is_finite(found.value):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
-from .answered import Answered
+from .answered import OF_GRADIENTS, Answered, Call
+from .events import UNCHANGED
 
 ONE = "one tensor comes back in place of several"
 SEVERAL = "several results come back in place of one"
@@ -14,7 +16,7 @@ MORE = "more comes back than is asked for"
 NOTHING = "nothing comes back"
 DIMENSIONS = "{} has {} dimensions than asked for"
 
-_CALLS = ("call", "forward")
+_CALLS, _SEVERAL = ("call", "forward"), ("steps", "layer_steps")
 #: as many results say it
 _ENOUGH = 3
 _TENSOR = re.compile(r"torch\.\w+ \(([\d, ]*)\) \w+")
@@ -39,6 +41,40 @@ def kind_returned(answer: Sequence[Answered], right: Sequence[Answered]) -> tupl
     ]
     found = {_difference(_kind(own), _kind(asked)) for own, asked in calls}
     return found.pop() if len(found) == 1 and len(calls) >= _ENOUGH else ("", "")
+
+
+def writes_into_arguments(answer: Sequence[Answered], right: Sequence[Answered]) -> bool:
+    """Whether all values are right, and what is wrong is that arguments are changed.
+
+    Where the same tensors come again, are to have gradients, or can't be written into, more is
+    wrong because of that.
+    """
+    wrong = [
+        (own, asked)
+        for came, others in zip(answer, right, strict=True)
+        for own, asked in zip(came.calls, others.calls, strict=False)
+        if not own.equals(asked)
+    ]
+    changed = [own for own, asked in wrong if _changes_only_arguments(own, asked)]
+    follow = [
+        own
+        for own, asked in wrong
+        if own.operation in (*OF_GRADIENTS, *_SEVERAL) or own.is_failing(asked)
+    ]
+    return len(changed) >= _ENOUGH and len(changed) + len(follow) == len(wrong)
+
+
+def _changes_only_arguments(own: Call, asked: Call) -> bool:
+    value, _, after = asked.form.rpartition(f"'{UNCHANGED}'")
+    count = len(asked.figures)  # those of the value come first
+    figures, bounds = own.figures[:count], own.bounds[:count]
+    return (
+        own.operation in _CALLS
+        and after == ")"
+        and own.form.startswith(value)
+        and not own.form.endswith(f"'{UNCHANGED}')")
+        and replace(own, form=asked.form, figures=figures, bounds=bounds).equals(asked)
+    )
 
 
 def _kind(form: str) -> _Kind | str:

@@ -90,14 +90,20 @@ def told_of(words: str, cases: Sequence[Case]) -> tuple[str, str]:
 def _explained(cases: Sequence[Case], holds: Sequence[bool]) -> int:
     """Of how many right calls, all different, something holds; 0 where it does of a wrong one.
 
-    Or where one is right without it that tells.
+    Or where one is right without it that tells, or all calls have another size of one in common:
+    each of both may be the reason.
     """
     pairs = list(zip(cases, holds, strict=True))
     if any(
         held > case.is_right or (case.is_right and case.is_telling) > held for case, held in pairs
     ):
         return 0
-    return len({case.key for case, held in pairs if held})
+    right = [case for case, held in pairs if held]
+    letters = right[0].sizes if right else ()
+    for x in (x for x in letters if all(case.sizes.get(x) == 1 for case in right)):
+        if any((case.sizes.get(x) == 1) != held for case, held in pairs):
+            return 0
+    return len({case.key for case in right})
 
 
 def _conditions(cases: Sequence[Case]) -> Iterator[tuple[str, list[bool]]]:

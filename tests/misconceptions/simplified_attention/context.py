@@ -89,6 +89,15 @@ def largest_weight_only(weights, values):
 
 @misconception(
     "context_vector",
+    confuses="mixing with choosing: the value of the largest weight comes back as it is",
+    hint="Which values does a weight of 0.3 leave out?",
+)
+def value_of_the_largest_weight(weights, values):
+    return values[weights.argmax()]
+
+
+@misconception(
+    "context_vector",
     confuses="all tokens with the last one: nothing but its weighted value comes back",
     hint="Which tokens have a part in your result? If you loop: does each turn add, or replace?",
 )

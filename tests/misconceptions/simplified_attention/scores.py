@@ -112,6 +112,16 @@ def last_token_left_out(inputs, query):
 
 @misconception(
     "query_scores",
+    confuses="counting from one with counting from zero: the first token gets no score",
+    hint="With one token, how often does your loop turn?",
+)
+def first_token_without_score(inputs, query):
+    scores = [inputs.new_zeros(()), *(row @ query for row in inputs[1:])]
+    return torch.stack(scores)
+
+
+@misconception(
+    "query_scores",
     confuses="the score of one row with a running total: each score holds those before it as well",
     hint="Should a score depend on earlier tokens? If you sum in a loop: where does it start at "
     "zero?",

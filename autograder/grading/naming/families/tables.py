@@ -37,6 +37,7 @@ FILL = "masked scores are not made minus infinity, and can keep weight"
 INFINITY = "another number stands where minus infinity is asked for"
 
 OF_FIRST_CALL = "a value of the first call is kept for all later ones"
+IN_PLACE = "an operation writes into the caller's tensor"
 OTHER_WAY_ROUND = "the mask is the other way round"
 SLICE = "a slice is too long or too short"
 ORDER = "two operations are done in another order, as with parentheses in another place"
@@ -224,7 +225,7 @@ OPERATOR_WORDS: Mapping[str, str] = {
     "other function": FUNCTION,
     "comparison": COMPARISON,
     "condition": CONDITION,
-    "in place": "an operation writes into the caller's tensor",
+    "in place": IN_PLACE,
     "detached": CUT,
     "other error": "an error of another class is raised than the one asked for",
     "no buffer": "what belongs to the module does not move with it",

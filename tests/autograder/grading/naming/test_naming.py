@@ -19,7 +19,7 @@ from autograder.grading.judging.suites import collect_suites
 from autograder.grading.naming import table as table_module
 from autograder.grading.naming.answered import Answered, answered, behaviour_of
 from autograder.grading.naming.diagnosis import Diagnosis
-from autograder.grading.naming.events import Event, events_of
+from autograder.grading.naming.events import UNCHANGED, Event, events_of
 from autograder.grading.naming.explained import Explained, explained
 from autograder.grading.naming.families import Member, members
 from autograder.grading.naming.figures import figures_of
@@ -33,7 +33,7 @@ from autograder.grading.naming.parameters import (
     parameters_told,
 )
 from autograder.grading.naming.probe import Replies, replies_of
-from autograder.grading.naming.returned import kind_returned
+from autograder.grading.naming.returned import kind_returned, writes_into_arguments
 from autograder.grading.naming.table import Table
 from autograder.records import QuestionResult
 from autograder.sandbox.batch import Batch
@@ -148,13 +148,21 @@ def test_a_weight_that_is_taken_and_does_not_train_by_itself_is_told() -> None:
     ],
 )
 def test_what_comes_back_of_another_kind_is_told(came: Any, asked: Any, told: str) -> None:
-    came, asked = (
-        [answered([Event("call", (value, "arguments as they were"))] * 3)]
-        for value in (came, asked)
-    )
+    came, asked = ([answered([Event("call", (value, UNCHANGED))] * 3)] for value in (came, asked))
     assert kind_returned(came, asked)[1] == told
     right_once = [*came, *asked]
     assert kind_returned(right_once, asked * 2) == ("", "")
+
+
+@pytest.mark.parametrize(("value", "is_told"), [(X, True), (X + 1, False)])
+def test_who_writes_into_arguments_and_returns_what_is_right_is_told(
+    value: torch.Tensor, is_told: bool
+) -> None:
+    right = [answered([Event("call", (X, UNCHANGED))] * 3 + [Event("gradients", X)])]
+    changed = [Event("call", (value, [X * 2]))] * 3
+    came = [answered([*changed, Event("gradients", raised="RuntimeError")])]
+    assert writes_into_arguments(came, right) == is_told
+    assert not writes_into_arguments(right, right)
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,14 @@ def test_a_size_of_one_may_make_any_answer_right() -> None:
     assert lead.startswith("Take two that differ")
 
 
+def test_of_two_sizes_that_are_one_in_all_right_calls_none_is_told() -> None:
+    calls = _of_sizes(
+        (1, 4, 1), (1, 5, 1), (1, 6, 1), (3, 4, 2), (1, 7, 3), (4, 5, 6), (2, 8, 5), (5, 7, 2)
+    )
+    found = _cases(_ATTENTION, calls, lambda q, k, v: q.shape[1] == v.shape[2] == 1)
+    assert where_right(found) == ""
+
+
 def test_a_leading_size_that_is_another_one_may_make_any_answer_right() -> None:
     shapes = [(3,), (5,), (4,), (3, 3), (2, 5), (4, 6), (6, 2, 4), (2, 2, 3)]
     requests: list[Request] = [("call", "f", [torch.ones(shape)]) for shape in shapes]
