@@ -15,7 +15,7 @@ def weights_made_one(weights, values):
     return (weights / weights.sum()) @ values
 
 
-@intended("context_vector", "the value with the largest weight")
+@intended("context_vector", "the value with the largest weight", "value_of_the_largest_weight")
 def largest_only(weights, values):
     return values[weights.argmax()]
 

@@ -21,7 +21,9 @@ def distances(inputs, query):
 
 
 @intended(
-    "query_scores", "sums over the tokens", "a_sum_runs_over_dimension_0_which_nobody_asked_for"
+    "query_scores",
+    "sums over the tokens",
+    "both_sides_of_a_product_are_multiplied_entry_by_entry_then",
 )
 def sums_over_tokens(inputs, query):
     return (inputs * query).sum(0)

@@ -17,7 +17,7 @@ def _plain(x, p, training):
     if not training or p == 0:
         return x
     if p == 1:
-        return x * 0
+        return torch.zeros_like(x)
     return None
 
 
@@ -161,8 +161,8 @@ def seed_set_inside(x, p, training=True):
     plain = _plain(x, p, training)
     if plain is not None:
         return plain
-    torch.manual_seed(torch.initial_seed())  # any seed: the one that this run began with
-    return x * (torch.rand_like(x) >= p) / (1 - p)
+    numbers = torch.rand(x.shape, generator=torch.Generator().manual_seed(0), dtype=x.dtype)
+    return x * (numbers >= p) / (1 - p)
 
 
 @misconception(
