@@ -348,7 +348,7 @@ ANSWERS = [
         "query_scores = mine",
         ATTENTION,
     ),
-    module("decorated", "import functools\n@functools.lru_cache\n" + QUERY + ATTENTION),
+    module("decorated", "import functools\n@functools.singledispatch\n" + QUERY + ATTENTION),
     cells(
         "decorated_cell",
         "@kept\n" + QUERY,
