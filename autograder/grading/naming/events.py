@@ -75,23 +75,12 @@ def _told(request: Request, value: Any) -> Any:
         found = forms.gradients(value, request[2])
         if not _is_finite(found.value):
             return found.value, _THROUGH_NAN
-        weights = [(name, _flowing(weight)) for name, weight in _by_name(found.weights)]
-        return found.value, [_flowing(gradient) for gradient in found.inputs], weights
+        return found.value, list(found.inputs), _by_name(found.weights)
     if operation in ("steps", "layer_steps"):
         return forms.values(value, len(args))
     if operation == "weights" and forms.is_named_tensors(value):
         return {name: tuple(weight.shape) for name, weight in _by_name(value)}
     return None
-
-
-def _flowing(gradient: Any) -> Any:
-    """A gradient; None where it is zero everywhere, which is none under another name."""
-    if isinstance(gradient, torch.Tensor):
-        is_none = gradient.device.type != "meta" and not gradient.count_nonzero()
-        return None if is_none else gradient
-    if isinstance(gradient, tuple | list):
-        return [_flowing(item) for item in gradient]
-    return gradient
 
 
 def _by_name(weights: Mapping[str, Any]) -> list[tuple[str, Any]]:

@@ -205,7 +205,7 @@ class mask_is_a_parameter(_Parts):
         return self.dropout(torch.softmax(scores, -1)) @ values
 
 
-@intended("CausalAttention", "a bias by default", "always_biased")
+@intended("CausalAttention", "a bias by default", "qkv_bias_is_true_where_it_is_left_out")
 class bias_by_default(_Parts):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=True):
         super().__init__(d_in, d_out, context_length, dropout, qkv_bias)
