@@ -29,6 +29,7 @@ def names_used(source: str, answer: str) -> frozenset[str]:
     module = _read(source)
     imports, definitions = module.imports, module.definitions
     found: set[str] = set()
+    given = _given(definitions[answer].statement) if answer in definitions else frozenset[str]()
     if answer in imports and answer not in definitions:  # `from torch import softmax`
         found.add(imports[answer])
     for name in definitions_reached(source, answer):
@@ -40,10 +41,21 @@ def names_used(source: str, answer: str) -> frozenset[str]:
             method = rest.rsplit(".", 1)[-1]
             if head in imports:
                 found.add(f"{imports[head]}.{rest}" if rest else imports[head])
-            elif hasattr(torch.Tensor, method) and method not in module.attributes:
+            elif hasattr(torch.Tensor, method) and (
+                method not in module.attributes or head in given
+            ):
                 # not so `self.softmax`: a method of the student's own class, or a layer of it
                 found.add(f"{METHOD_OF_A_VALUE}.{method}")
     return frozenset(found)
+
+
+def _given(definition: ast.stmt) -> frozenset[str]:
+    """The arguments of a function that get no other value in it: no object of the student's own."""
+    if not isinstance(definition, ast.FunctionDef):
+        return frozenset()
+    names = [node for node in ast.walk(definition) if isinstance(node, ast.Name)]
+    stored = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+    return frozenset(argument.arg for argument in definition.args.args) - stored
 
 
 def definitions_reached(source: str, answer: str) -> frozenset[str]:
@@ -115,8 +127,8 @@ def _note(node: ast.AST, module: _Module, found: _Statement) -> None:
             module.attributes.add(node.attr)
     elif isinstance(node, ast.ClassDef):
         module.attributes.update(*map(_defined, node.body))
-    elif isinstance(node, ast.keyword) and node.arg:  # `SimpleNamespace(softmax=...)`
-        module.attributes.add(node.arg)
+    elif isinstance(node, ast.Call) and _last(node.func).endswith("Namespace"):
+        module.attributes.update(keyword.arg for keyword in node.keywords if keyword.arg)
     elif isinstance(node, ast.Import | ast.ImportFrom):
         module.imports.update(_imported(node))
     found.looked_up += _looked_up(node)
@@ -178,6 +190,14 @@ def _called(function: ast.expr) -> str:
     if isinstance(function, ast.Attribute):
         return function.attr
     return function.id if isinstance(function, ast.Name) else ""
+
+
+def _last(node: ast.expr) -> str:
+    """The last part of what is called."""
+    match node:
+        case ast.Name(name) | ast.Attribute(_, name):
+            return name
+    return ""
 
 
 def _dotted(node: ast.Attribute) -> str:

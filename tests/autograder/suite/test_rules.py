@@ -98,6 +98,8 @@ def test_an_attribute_of_ones_own_is_no_method_of_a_tensor(kind: str) -> None:
         "class Net:\n    softmax = torch.softmax\ndef softmax(x):\n    return Net().softmax(x)\n",
         "softmax: object = torch.softmax\n",
         "def softmax(x):\n    return x.softmax(-1)\nsoftmax: object\n",
+        "class Net:\n    softmax = 0\ndef softmax(x):\n    return x.softmax(-1)\n",
+        "names = dict(softmax=0)\ndef softmax(x):\n    y = x * 1\n    return y.softmax(-1)\n",
     ],
 )
 def test_the_function_of_torch_under_an_own_name_is_found(code: str) -> None:
