@@ -60,7 +60,7 @@ class Watch:
             self._results[result.exercise] = result
 
     def _running(self, question: str) -> None:
-        from ..student.runner import SECONDS
+        from ..student.time_limit import SECONDS
 
         if self._terminal is not None:
             text = f"running {question} ... (at most {SECONDS:g} s a check)"

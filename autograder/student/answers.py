@@ -20,6 +20,7 @@ from .explaining import place_lines
 from .output import Printed, quiet
 from .places import places_of
 from .sources import locator
+from .time_limit import SECONDS, TooSlow, limited
 from .unfinished import unfinished
 
 #: what code may print while it is graded, unless its assignment says otherwise
@@ -27,6 +28,10 @@ _MOST_PRINTED = Limits().output_bytes
 _TOO_LONG = (
     f"{{}} prints more than {_MOST_PRINTED} characters while it is loaded: that ends it when it is "
     "graded\nlikely: a `print` inside a loop: take it out"
+)
+_TOO_SLOW = (
+    "what stands outside of all functions runs each time the file is loaded, here and when it is "
+    "graded: take it out. Is it a loop that never ends?"
 )
 
 
@@ -89,7 +94,7 @@ def execute(answer: Answer, exercises: tuple[str, ...] = ()) -> Executed:
     sys.modules[name] = module  # dataclasses and the like look their module up
     printed = Printed()
     try:
-        with quiet(printed):
+        with quiet(printed), limited(SECONDS):
             exec(compile(answer.text, str(answer.path), "exec", dont_inherit=True), vars(module))
     except (SyntaxError, ValueError) as error:
         if not isinstance(error, SyntaxError) and "null byte" not in str(error):
@@ -110,11 +115,15 @@ def _stopped(
     printed: Printed,
     exercises: tuple[str, ...],
 ) -> Executed:
-    places = places_of(error.__traceback__, vars(module), locator(answer.path, answer.text))
+    slow = isinstance(error, TooSlow)
+    # what ended it stands in our code, and its cause in the student's
+    at = error.__cause__ if slow and error.__cause__ else error
+    places = places_of(at.__traceback__, vars(module), locator(answer.path, answer.text))
     where = places[-1].where if places else answer.path.name
     names = [name for name in vars(module) if not name.startswith("_")]
-    hint = advice(error, Context(names=names, exercises=exercises))
-    lines = [f"{where}: {said_by(error)}", *place_lines(places[-1:])]
+    hint = _TOO_SLOW if slow else advice(error, Context(names=names, exercises=exercises))
+    said = f"loading the file {error}" if slow else said_by(error)
+    lines = [f"{where}: {said}", *place_lines(places[-1:])]
     problem = "\n".join(lines + [f"likely: {hint}"] * bool(hint))
     return Executed(vars(module), printed.text, problem)
 

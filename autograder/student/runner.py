@@ -24,7 +24,7 @@ from .known_mistakes import sentence_of
 from .output import Printed, quiet
 from .recording import Asked, Recorder
 from .results import CheckedQuestion, CheckedTest, Standing, standing_of
-from .time_limit import TooSlow, limited
+from .time_limit import SECONDS, TooSlow, limited
 
 _PLUGINS_NOT_NEEDED = (
     "terminal",
@@ -39,9 +39,6 @@ _PLUGINS_NOT_NEEDED = (
     "unraisableexception",
     "tmpdir",
 )
-#: a check takes milliseconds, in loops over every number a tenth of a second
-SECONDS = 10.0
-
 #: is told the question whose checks start
 OnQuestion = Callable[[str], None]
 

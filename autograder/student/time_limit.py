@@ -10,6 +10,10 @@ import threading
 from collections.abc import Iterator
 
 
+#: of a check, and of loading a file: milliseconds, in loops over every number a tenth of a second
+SECONDS = 10.0
+
+
 class TooSlow(Exception):
     """A check took longer than its time; the cause tells where it was interrupted."""
 

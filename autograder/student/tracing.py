@@ -23,11 +23,10 @@ from .output import Printed, quiet
 from .places import Locate
 from .recording import Asked
 from .shapes import Letters, Shape, said_in_comment, said_of_arguments, said_of_result
-from .time_limit import TooSlow, limited
+from .time_limit import SECONDS, TooSlow, limited
 
-#: lines shown of one call, and seconds that it may take
+#: lines shown of one call
 _MOST_LINES = 60
-_SECONDS = 10.0
 _MARK = "<-- "
 
 
@@ -57,7 +56,7 @@ def traced(step: Asked, namespace: Mapping[str, Any], locate: Locate) -> str:
     ended = ""
     with quiet(Printed()):
         try:
-            with limited(_SECONDS):
+            with limited(SECONDS):
                 _call(step, namespace, recorder)
         except (Exception, SystemExit) as error:
             ended = (

@@ -14,7 +14,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from autograder.course.points import points_of
 from autograder.errors import UserError
-from autograder.student import as_text, check_folder, runner
+from autograder.student import answers, as_text, check_folder, runner, time_limit
 from autograder.student.display import readable
 from autograder.student.notebook import check_namespace, result_text
 
@@ -100,7 +100,8 @@ def test_a_mistake_is_told_as_the_table_says(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(runner, "SECONDS", mistake.get("seconds", runner.SECONDS))
+    for module in (answers, runner):
+        monkeypatch.setattr(module, "SECONDS", mistake.get("seconds", time_limit.SECONDS))
     if "cells" in mistake:
         said = in_notebook(mistake, folders["query_scores"], shell)
     else:
