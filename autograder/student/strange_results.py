@@ -23,6 +23,12 @@ _STRANGE: tuple[tuple[type | tuple[type, ...], str, str], ...] = (
     (nn.Module, "a layer", "a layer came back in place of its result: call it with the input"),
     (type, "a class", "a class came back in place of a value: its brackets `()` are missing"),
 )
+#: not by its type: NumPy is not imported for this
+_NUMPY = (
+    "a value of NumPy's",
+    "a tensor is asked for: stay with torch, since NumPy can't carry a gradient. Its functions "
+    "have the same names, or nearly: `torch.dot`, `torch.exp`, `torch.sum`",
+)
 
 
 def what_came_back(value: Any) -> tuple[str, str] | None:
@@ -32,4 +38,4 @@ def what_came_back(value: Any) -> tuple[str, str] | None:
             if isinstance(value, CoroutineType):
                 value.close()  # nobody will wait for it
             return what, advice
-    return None
+    return _NUMPY if type(value).__module__.partition(".")[0] == "numpy" else None
