@@ -29,7 +29,7 @@ from .lookalikes import lookalikes
 from .owners import Layout, Names, Place, metadata_path
 from .placing import Collected, Places
 from .platforms import CLASSROOM, Owner
-from .sorting import Pile, Sorting
+from .sorting import TIMESTAMP_FILE, Pile, Sorting
 from .students import Students
 from .times import Times
 
@@ -172,9 +172,10 @@ class _Collection:
                 self._sorting.refuse(f"{pile.student}/{pile.assignment}", problem, pile.owner)
                 continue
             stated = times.of(pile.owner, roster.person(pile.student))
-            made = places.put(pile, stated or pile.owner.time)
+            made = places.put(pile, stated or pile.time or pile.owner.time)
             collected.append(made)
-            origins.append(_origin(pile, made, times.source if stated else ""))
+            source = times.source if stated else TIMESTAMP_FILE if pile.time else ""
+            origins.append(_origin(pile, made, source))
         write_origins(self._class_folder, origins)
         students = [made.student for made in collected]
         every = (*notes, *times.notes, *lookalikes(before, students), *_strangers(roster, students))

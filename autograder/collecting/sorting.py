@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 
 from .downloaded import OF_A_SYSTEM, Account, Entry, Member, Refused
@@ -16,9 +17,11 @@ from .entries import contents_of
 from .owners import UNCLEAR, Names, Place
 from .platforms import Owner
 from .students import Students
+from .times import time_in
 
 TIMESTAMP_FILE = "timestamp.txt"
 _NOT_TO_SAY = "the time of a submission is not its student's to say"
+_NO_TIME = "no time with a zone that is known: when it was submitted is unknown"
 _COPY = re.compile(r"(?: \(\d+\)|-\d+)(?=\.[^.]+$)")
 #: a file of these endings, or an archive that is read as a folder, may be an answer
 _ANSWERS = (".py", ".ipynb", ".zip")
@@ -43,13 +46,14 @@ class _Claim:
 
 @dataclass(slots=True)
 class Pile:
-    """The files of one submission while they are put together."""
+    """The files of one submission while they are put together; `time` is what nbgrader wrote."""
 
     student: str
     assignment: str
     folder: Path
     owner: Owner
     claims: dict[str, _Claim] = field(default_factory=dict)
+    time: datetime | None = None
     is_late: bool = False
 
     @property
@@ -97,11 +101,15 @@ class Sorting:
             if owner.problem:
                 self._texts.append((owner, path))
                 continue
+            is_empty = True
             for member in contents_of(entry, self._accounts[owner.key]):
+                is_empty = False
                 if isinstance(member, Refused):
                     self.refuse(member.path, member.reason, owner)
                 else:
                     self._take(member, entry, place, owner, source)
+            if is_empty:
+                self.refuse(path, "an archive without a file in it", owner)
 
     def _take(self, member: Member, entry: Entry, place: Place, owner: Owner, source: str) -> None:
         own = place.own
@@ -114,8 +122,12 @@ class Sorting:
             self.refuse(path, UNCLEAR, owner if self._names.is_exercise(file) else None)
         elif file == TIMESTAMP_FILE and not _is_nbgraders(entry, place, owner):
             self.refuse(path, _NOT_TO_SAY)
+        elif file == TIMESTAMP_FILE and time_in(member.data) is None:
+            self.refuse(path, _NO_TIME)
         else:
             pile = self._pile(owner, assignment)
+            if file == TIMESTAMP_FILE:
+                pile.time = time_in(member.data)
             pile.is_late |= owner.is_late
             claim = _Claim(file, path, owner.key, (copy, owner.rank, -len(own)))
             self._put(pile, claim, member.data, owner)

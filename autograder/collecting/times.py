@@ -12,6 +12,7 @@ from pathlib import Path
 from ..classroom import Identity, Index, Person, in_english, only, person_of, read_csv
 from ..deadlines import parse_duedate
 from ..errors import UserError
+from .moodle_times import moodle_time
 from .platforms import Owner
 
 #: the columns of Moodle's worksheet, Gradescope's and GitHub Classroom's tables, or one's own
@@ -19,8 +20,6 @@ _COLUMNS = (
     *("Last modified (submission)", "Submission Time", "submission_timestamp"),
     *("submitted_at", "submitted", "time", "timestamp"),
 )
-#: how Moodle writes a time in English, with either clock; it tells no zone
-_MOODLE = ("%A, %d %B %Y, %I:%M %p", "%A, %d %B %Y, %H:%M")
 _CLOCK = re.compile(r"\d:\d\d")
 _NOTHING = ("", "-", "Never")
 
@@ -110,11 +109,23 @@ def _without_fraction(text: str) -> str:
 
 
 def _bare(text: str) -> datetime | None:
-    """A time without a zone, in Moodle's English or in ISO's form."""
-    for form in _MOODLE:
-        with contextlib.suppress(ValueError):
-            return datetime.strptime(text, form)
+    """A time without a zone, as Moodle writes it or in ISO's form."""
+    if found := moodle_time(text):
+        return found
     with contextlib.suppress(ValueError):
-        found = datetime.fromisoformat(text)
-        return None if found.tzinfo else found
+        iso = datetime.fromisoformat(text)
+        return None if iso.tzinfo else iso
+    return None
+
+
+def time_in(data: bytes) -> datetime | None:
+    """What nbgrader's `timestamp.txt` says; None where that is no time, or not for certain.
+
+    nbgrader reads a time without a zone as UTC, and one of a zone that it does not know, too.
+    """
+    text = _without_fraction(data[:200].decode("utf-8", "replace").strip())
+    if (bare := _bare(text)) is not None:
+        return bare.replace(tzinfo=UTC)
+    with contextlib.suppress(ValueError):
+        return parse_duedate(text).at.astimezone(UTC)
     return None

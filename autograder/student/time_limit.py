@@ -9,7 +9,6 @@ import signal
 import threading
 from collections.abc import Iterator
 
-
 #: of a check, and of loading a file: milliseconds, in loops over every number a tenth of a second
 SECONDS = 10.0
 

@@ -399,3 +399,11 @@ def test_a_member_without_a_name_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "nameless.zip"
     path.write_bytes(_changed(zipped({"q": b"1"}), b"q", b"\0"))
     assert [type(member).__name__ for member in members_of(path)] == ["Refused"]
+
+
+def test_an_archive_with_nothing_in_it_is_told(bring: Callable[..., CollectReport]) -> None:
+    report = bring(
+        {"ada_1_2_work.zip": {}, "zoe_3_4_scores.py": b"x"}, assignment="simplified_attention"
+    )
+    assert [(item.path, item.student) for item in report.skipped] == [("ada_1_2_work.zip", "ada")]
+    assert report.missing == ("ada",)
