@@ -45,15 +45,22 @@ def _lines(result: SubmissionResult, title: str, human: HumanWork, late: Latenes
     yield from result.notes
     for exercise in result.exercises:
         yield from ("", exercise.exercise, "-" * len(exercise.exercise))
-        if advice := exercise_advice(exercise):
-            yield from _wrapped(advice)
+        for note in exercise.notes:
+            yield from _wrapped(note)
+        advice = exercise_advice(exercise)
+        yield from _wrapped(advice)
         for question in exercise.questions:
-            yield from _question(question)
+            yield from _question(question) if not advice else [_not_judged(question)]
             grade = human.of(result, exercise.exercise, question.question)
             if grade.changes_score:
                 yield "  A grader set the points of this question."
             if grade.comment:
                 yield from _wrapped(f"A grader wrote: {grade.comment}")
+
+
+def _not_judged(question: QuestionResult) -> str:
+    points = f"{amount(question.score)} of {amount(question.max_score)} points"
+    return f"* {question.question}: not judged, {points}"
 
 
 def _question(question: QuestionResult) -> Iterator[str]:

@@ -18,8 +18,16 @@ from ..records import (
     SubmissionStatus,
     Verdict,
 )
+from ..results.review import LOOK
 from ..sandbox import ForkServer
-from ..submission import Submission, SubmittedExercise, read_exercise, submission_digest, unreadable
+from ..submission import (
+    Submission,
+    SubmittedExercise,
+    about_strange,
+    read_exercise,
+    submission_digest,
+    unreadable,
+)
 from .exercises import ExerciseGrader
 from .judging.suites import SuiteRunner
 from .naming.diagnosis import Diagnosis
@@ -70,6 +78,8 @@ class SubmissionGrader:
             for exercise in assignment.exercises
         )
         watch.leave()
+        if exercises and all(e.status is ExerciseStatus.MISSING for e in exercises):
+            exercises = _looked_through(submission.folder, exercises)
         return SubmissionResult(
             student=submission.student,
             assignment=assignment.name,
@@ -126,6 +136,16 @@ def seed_of(secret: bytes, suite_digest: str, attempt: int) -> int:
     """
     text = f"{suite_digest}/{attempt}".encode()
     return int.from_bytes(hmac.digest(secret, text, "sha256")[:6], "big")
+
+
+def _looked_through(
+    folder: Path, exercises: tuple[ExerciseResult, ...]
+) -> tuple[ExerciseResult, ...]:
+    """Where no exercise was found, a person is told of what is there, unless a note does so."""
+    if any(note.startswith(LOOK) for exercise in exercises for note in exercise.notes):
+        return exercises
+    first, *others = exercises
+    return (replace(first, notes=(*about_strange(folder), *first.notes)), *others)
 
 
 def _result(

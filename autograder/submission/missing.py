@@ -15,6 +15,9 @@ from .similar import closest
 
 _LOOK_INTO = 1 << 20
 _MOST_FILES = 200
+_CODE = (".py", ".ipynb")
+#: the public checks, which come with an assignment
+_CHECKS = "checks"
 #: what nobody unpacks here
 _ARCHIVES = frozenset((".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".xz", ".bz2", ".zipx"))
 
@@ -43,6 +46,15 @@ def about_missing(folder: Path, exercise: Exercise) -> tuple[str, ...]:
     if packed := [path.name for path in files if path.suffix.lower() in _ARCHIVES]:
         return (f"look at {', '.join(packed[:3])}: expected {wanted}; is it in there?",)
     return (f"expected {wanted}",)
+
+
+def about_strange(folder: Path) -> tuple[str, ...]:
+    """Of a submission without any exercise of its assignment: which code is there instead."""
+    files = [p for p in _files(folder) if p.suffix in _CODE and p.parent.name != _CHECKS]
+    if not files:
+        return ()
+    names = ", ".join(path.name for path in files[:3])
+    return (f"look at {names}: no exercise of this assignment; was it submitted to another one?",)
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -58,6 +58,26 @@ def test_missing_and_unreadable_exercises_are_told_what_to_hand_in(
     assert "Not judged: causal_mask (2 points), mask_scores (2 points)" in words
 
 
+def test_what_was_not_judged_leads_somewhere_and_is_told_in_the_text_as_well(
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
+) -> None:
+    statuses = (ExerciseStatus.UNREADABLE, ExerciseStatus.GRADED)
+    result = make_result(scores=(0, 0, 2), files=("masking.py", "dropout.ipynb"), statuses=statuses)
+    note = "masking.py: is not valid Python: SyntaxError in line 7"
+    first, *others = result.exercises
+    result = replace(result, exercises=(replace(first, notes=(note,)), *others))
+    (path,) = write_feedback(course, class_folder, [result])
+    page, text = path.read_text(), path.with_name("feedback.txt").read_text()
+    links = set(re.findall(r'href="#([^"]+)"', page))
+    assert links
+    assert links <= set(re.findall(r' id="([^"]+)"', page))
+    assert note in page
+    assert note in " ".join(text.split())
+    assert "* causal_mask: not judged, 0 of 2 points" in text
+    for question in first.questions:  # steps that nobody can take: no test ran
+        assert NEXT_STEPS[question.verdict] not in " ".join(text.split())
+
+
 def test_the_students_own_code_of_the_question_is_shown(
     course: Course,
     class_folder: Path,

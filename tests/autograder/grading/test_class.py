@@ -18,6 +18,7 @@ from autograder.grading.costs import Stage
 from autograder.records import SubmissionResult, SubmissionStatus
 from autograder.results import file as results_file
 from autograder.results.file import read_results
+from autograder.results.review import reasons_to_look
 
 from .conftest import ClassFolder
 
@@ -142,6 +143,20 @@ def test_missing_and_unreadable_files_keep_their_points_in_the_maximum(
     assert statuses == {"scores": "graded", "softmax": "unreadable", "context": "missing"}
     assert result.max_score == 100
     assert "line 1" in result.exercises[1].notes[0]
+
+
+def test_who_submits_another_assignments_files_gets_no_silent_zero(a_class: ClassFolder) -> None:
+    place = a_class.submit("ada")
+    for file in place.iterdir():
+        file.unlink()
+    (place / "masking.py").write_text("def causal_mask(num_tokens):\n    return None\n")
+    a_class.submit("ben")
+    ada, ben = a_class.grade().graded
+    assert ada.score == 0
+    (reason,) = reasons_to_look(ada)
+    assert "masking.py" in reason
+    assert "was it submitted to another one?" in reason
+    assert not reasons_to_look(ben)
 
 
 def test_resume_grades_only_what_is_missing_or_changed(a_class: ClassFolder) -> None:

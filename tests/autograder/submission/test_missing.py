@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autograder.course import Course
-from autograder.submission.missing import about_missing
+from autograder.submission.missing import about_missing, about_strange
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,13 @@ def test_what_is_there_instead_is_said(
     exercise = course.assignment("simplified_attention").exercise("scores")
     (note,) = about_missing(tmp_path, exercise)
     assert note.startswith(said)
+
+
+def test_code_of_another_assignment_is_named_and_the_bundles_own_is_not(tmp_path: Path) -> None:
+    for name in ("README.md", "checks/test_scores.py", "timestamp.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert about_strange(tmp_path) == ()
+    (tmp_path / "masking.py").touch()
+    (note,) = about_strange(tmp_path)
+    assert note.startswith("look at masking.py: no exercise of this assignment")
