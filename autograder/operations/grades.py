@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..classroom import (
     Key,
+    Person,
     Selection,
     anonymous,
     pseudonyms,
@@ -143,13 +144,18 @@ def missing_people(
             by_assignment.setdefault(assignment, []).append(student)
     missing = {
         name: tuple(
-            "" if wanted.is_anonymous else person.name or person.student
+            "" if wanted.is_anonymous else _called(person)
             for person in roster.without(students)
             if selection.fits(person)
         )
         for name, students in by_assignment.items()
     }
     return {name: people for name, people in missing.items() if people}
+
+
+def _called(person: Person) -> str:
+    """The name, and what tells this person from others of that name."""
+    return f"{person.name} ({person.student})" if person.name else person.student
 
 
 def _absent(

@@ -216,6 +216,15 @@ def test_without_names_nothing_tells_who_it_is(term: Term) -> None:
     assert not any(name in page for name in (">ada<", ">ben<", ">zoe<"))
 
 
+def test_the_report_tells_people_of_one_name_apart_who_have_not_submitted(term: Term) -> None:
+    with (term.folder / "roster.csv").open("a") as file:
+        file.write('eva1,"Muster, Eva",A,tim,\neva2,"Muster, Eva",A,uli,\n')
+    term.call("report")
+    page = (term.folder / "report.html").read_text(encoding="utf-8")
+    names = ("Emil E (emil)", "Muster, Eva (eva1)", "Muster, Eva (eva2)")
+    assert "; ".join(f"<bdi>{name}</bdi>" for name in names) in page
+
+
 def test_a_changed_due_date_changes_no_digest(term: Term) -> None:
     from autograder.course import load_course
     from autograder.grading.digests import suite_digest
