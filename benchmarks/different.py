@@ -1,14 +1,17 @@
-"""Makes a class in which no two answers are equal: neither their text, nor what they return.
+"""Makes classes in which no two answers are equal: neither their text, nor what they return.
 
-Of each exercise a submission holds one question in the words of an alternative or of a known
-mistake, in turn, and the solution of the others. All results are then off by some units in the
-last place, by a number of its own for each submission: less than the tolerance, and no two alike.
+All results are off by some units in the last place, by a number of its own for each submission:
+less than the tolerance, and no two alike. In an ordinary class the rest are the solution's words.
+In an unusual one a submission holds, of each exercise, one question in the words of an alternative
+or of a known mistake, in turn: Python loops over single numbers among them, and one exercise in
+three is wrong.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from enum import Enum
 from pathlib import Path
 
 from autograder.course import Course
@@ -23,9 +26,18 @@ def _own(value):
 """
 
 
-def write_class(course: Course, assignment: Assignment, submitted: Path, count: int) -> None:
-    """Writes that many submissions; one exercise in three of each has a wrong answer."""
-    texts = [_texts(course, exercise) for exercise in assignment.exercises]
+class Kind(Enum):
+    """What the answers of a class are like, in the words of the table."""
+
+    ORDINARY = "right answers"
+    UNUSUAL = "unusual and wrong answers"
+
+
+def write_class(
+    course: Course, assignment: Assignment, submitted: Path, count: int, kind: Kind
+) -> None:
+    """Writes that many submissions of a kind."""
+    texts = [_texts(course, exercise, kind) for exercise in assignment.exercises]
     for number in range(count):
         place = submitted / f"s{number:05d}" / assignment.name
         place.mkdir(parents=True)
@@ -49,8 +61,11 @@ def changed(text: str, exercise: Exercise, number: int) -> str:
     return ast.unparse(ast.fix_missing_locations(tree)) + _OWN.format(number=number)
 
 
-def _texts(course: Course, exercise: Exercise) -> tuple[Sequence[str], Sequence[str]]:
-    """The modules with one right answer in other words, and those with one wrong answer."""
+def _texts(course: Course, exercise: Exercise, kind: Kind) -> tuple[Sequence[str], Sequence[str]]:
+    """The modules that are right, and those that take their place in one exercise of three."""
+    if kind is Kind.ORDINARY:
+        solution = [exercise.solution.read_text(encoding="utf-8")]
+        return solution, solution
     right, wrong = (
         [text for _, text in module_texts(exercise.solution, course.variants(kind, exercise))]
         for kind in ("alternatives", "misconceptions")

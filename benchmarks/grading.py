@@ -1,14 +1,14 @@
-"""Times grading: a class in which no two answers are equal, next to other ways to grade it.
+"""Times grading: classes in which no two answers are equal, next to other ways to grade them.
 
     .venv/bin/python benchmarks/grading.py [--students 100] [--repeats 5] [--quick] [--to FILE]
 
 Prints CPU seconds of the whole process tree for one submission more (start-up apart) and the peak
 memory of all processes (proportional set size: shared pages count once), as medians, and what each
-way runs; writes it to a file where one is named. The grader gets the class as a folder, and path by
-path with `grade -`. Next to it: pytest as a process for each
-submission, without isolation; the limit, all calls of the suite in one process, encoded and decoded
-as they cross to a worker; nbgrader, with a kernel for each notebook; and otter-grader. Slow ways
-get the first submissions of the same class. `--quick` leaves out notebooks, and is done once.
+way runs; writes it to a file where one is named. The grader gets each class as a folder, and path
+by path with `grade -`. Next to it: the limit, all calls of the suite in one process, encoded and
+decoded as they cross to a worker; pytest as a process for each submission, without isolation;
+nbgrader, with a kernel for each notebook; and otter-grader. Slow ways get the first submissions of
+the class with wrong answers. `--quick` leaves out notebooks, and is done once.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from autograder.sandbox.clock import descendants
 from autograder.sandbox.replies import value_of
 from autograder.suite.local import load_module
 from autograder.worker import compiler, wire
-from benchmarks.different import write_class
+from benchmarks.different import Kind, write_class
 from benchmarks.peers import OTTER, NBGrader, Otter, cells, run
 from benchmarks.processes import adopt_orphans, cpu_of_ended, memory
 
@@ -77,18 +77,20 @@ def main() -> None:
         folder = Path(name)
         course = load_course(ROOT)
         assignment = course.assignment(ASSIGNMENT)
-        for size, place in ((1, "one"), (options.students, "many")):
-            write_class(course, assignment, folder / place / "submitted", size)
-        ways: list[Callable[[], Row]] = [
-            partial(_ours, folder, options.students, jobs) for jobs in (1, 2)
-        ]
-        ways.append(partial(_stream, folder, options.students))
-        ways += [partial(_pytest, folder), partial(_limit, folder)]
+        ways: list[Callable[[], Row]] = []
+        for kind in Kind:
+            place = folder / kind.name.lower()
+            for size, part in ((1, "one"), (options.students, "many")):
+                write_class(course, assignment, place / part / "submitted", size, kind)
+            ways += [partial(_ours, place, kind, options.students, jobs) for jobs in (1, 2)]
+            ways += [partial(_stream, place, kind, options.students), partial(_limit, place, kind)]
+        # `place` is that of the class with wrong answers, which a grader must find
+        ways.append(partial(_pytest, place))
         if not options.quick:
             run([sys.executable, "-m", "autograder", "release", ASSIGNMENT], ROOT)
-            ways += [partial(_nbgrader, folder, at_once) for at_once in (1, 2)]
-            ways.append(partial(_otter, folder))
-        _ours(folder, options.students, 2)  # known mistakes are looked up once for a suite
+            ways += [partial(_nbgrader, place, at_once) for at_once in (1, 2)]
+            ways.append(partial(_otter, place))
+        _ours(place, kind, options.students, 2)  # known mistakes are looked up once for a suite
         # in turn, so that what else the machine does meets all of them
         rounds = [[way() for way in ways] for _ in range(repeats)]
     text = _table([_median(rows) for rows in zip(*rounds, strict=True)], options.students, repeats)
@@ -118,7 +120,7 @@ def _notebook_tests() -> str:
     return f"3 notebooks with {code - tests} code cells, the public checks of {tests} questions"
 
 
-def _ours(folder: Path, students: int, jobs: int) -> Row:
+def _ours(folder: Path, kind: Kind, students: int, jobs: int) -> Row:
     def grade(place: Path) -> None:
         (place / "results.jsonl").unlink(missing_ok=True)
         submitted = str(place / "submitted")
@@ -128,11 +130,11 @@ def _ours(folder: Path, students: int, jobs: int) -> Row:
     one, _ = _measured(lambda: grade(folder / "one"))
     all_of_them, peak = _measured(lambda: grade(folder / "many"))
     each = (all_of_them - one) / (students - 1)
-    label = f"autograder, {jobs} job{'s' * (jobs > 1)}"
+    label = f"autograder, {jobs} job{'s' * (jobs > 1)}, {kind.value}"
     return Row(label, _tests(), one - each, each, peak)
 
 
-def _stream(folder: Path, students: int) -> Row:
+def _stream(folder: Path, kind: Kind, students: int) -> Row:
     """What stays warm: start, and one submission more."""
     options = ("--course", ROOT, "--assignment", ASSIGNMENT, "--secret", folder / "secret.key")
 
@@ -147,7 +149,7 @@ def _stream(folder: Path, students: int) -> Row:
     one, _ = _measured(lambda: grade(folder / "one"))
     all_of_them, peak = _measured(lambda: grade(folder / "many"))
     each = (all_of_them - one) / (students - 1)
-    return Row("autograder grade -", _tests(), one - each, each, peak)
+    return Row(f"autograder grade -, {kind.value}", _tests(), one - each, each, peak)
 
 
 def _pytest(folder: Path) -> Row:
@@ -164,7 +166,7 @@ def _pytest(folder: Path) -> Row:
     return Row(label, _tests(), 0.0, seconds / len(_few(folder)), peak)
 
 
-def _limit(folder: Path) -> Row:
+def _limit(folder: Path, kind: Kind) -> Row:
     """All calls of the suite, encoded and decoded, in this process: CPU seconds of one thread."""
     torch.set_num_threads(1)
     compiler.defer()  # as in a worker
@@ -185,7 +187,8 @@ def _limit(folder: Path) -> Row:
                     continue  # what an answer raised
     each = (time.process_time() - start) / len(students)
     calls = sum(plan.batch.count for plan in plans)
-    return Row("the calls alone, in one process", f"{calls} calls, no test", 0.0, each, 0.0)
+    label = f"the calls alone, in one process, {kind.value}"
+    return Row(label, f"{calls} calls, no test", 0.0, each, 0.0)
 
 
 def _nbgrader(folder: Path, at_once: int) -> Row:
@@ -224,13 +227,16 @@ def _table(rows: list[Row], students: int, repeats: int) -> str:
     lines = [
         "# What grading costs, next to other ways",
         "",
-        f"Written by `make bench`. CPU of the whole process tree: {students} submissions to "
-        f"`{ASSIGNMENT}`, three exercises each, of which no two are equal and one exercise in "
-        f"three has a wrong answer; medians of {repeats}.",
+        f"Written by `make bench`. CPU of the whole process tree: two classes of {students} "
+        f"submissions to `{ASSIGNMENT}`, three exercises each, in which no two answers return the "
+        f"same numbers; medians of {repeats}. One class has right answers in ordinary words. The "
+        "other has each question in unusual words, such as loops over single numbers, and one "
+        "exercise in three wrong: such answers take longer, and a wrong one is asked once more "
+        "for its mistake's name.",
         "",
-        f"Graders of notebooks, and pytest, get the first {_FEW} of these submissions; notebooks "
-        "hold their modules in the answer cells. Each grader of notebooks must find the wrong "
-        "answers, or there is no table: one that ran nothing would be fast.",
+        f"Graders of notebooks, and pytest, get the first {_FEW} submissions of the second class; "
+        "notebooks hold their modules in the answer cells. Each grader of notebooks must find the "
+        "wrong answers, or there is no table: one that ran nothing would be fast.",
         "",
         f"Python {platform.python_version()}, PyTorch {torch.__version__}, {os.cpu_count()} cores, "
         f"Linux {platform.release()}.",
