@@ -25,6 +25,8 @@ _MOST_CHARACTERS = 4000
 #: of what is neither a tensor nor made of tensors
 _LONGEST_VALUE = 200
 OF_GRADIENTS = ("gradients", "layer_gradients")
+#: the words of a test that passed, and of one that would ask something else of this answer
+PASSED, OFF_PLAN = "passed", "asks something else"
 #: errors that an answer raises by itself
 _ON_PURPOSE = ("ValueError", "KeyError")
 #: rounding of a share; draws that say something of others; so few values are no range

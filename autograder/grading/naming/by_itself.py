@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ...suite.raised import kind_of
-from .answered import OF_GRADIENTS, Answered
+from .answered import OF_GRADIENTS, OFF_PLAN, PASSED, Answered
 from .answers import Answers
+from .by_chance import found_by_statistics
 from .cases import Case
 from .families.leads import leads_on
 from .families.tables import IN_PLACE
@@ -29,6 +30,7 @@ def by_itself(known: KnownMistakes, question: str, answers: Answers) -> list[Mis
     return (
         of_parameters(known, question, answers)
         or _of_results(known, question, answers)
+        or _of_chance(known, question, answers)
         or _of_calls(known, question, answers)
     )
 
@@ -46,6 +48,14 @@ def _of_results(known: KnownMistakes, question: str, answers: Answers) -> list[M
         return [shown(question, IN_PLACE, leads_on(IN_PLACE))]
     words, told = kind_returned(came, right)
     return [shown(question, words, _RETURNED, told)] if words else []
+
+
+def _of_chance(known: KnownMistakes, question: str, answers: Answers) -> list[Mistake]:
+    """What tests found that look at random zeros, where that is all that they found."""
+    said = [answers.judged(test).words for test in known.tests(question)]
+    failures = [words for words in said if words not in (PASSED, OFF_PLAN)]
+    words, lead = found_by_statistics(failures)
+    return [shown(question, words, lead)] if words else []
 
 
 def _of_calls(known: KnownMistakes, question: str, answers: Answers) -> list[Mistake]:

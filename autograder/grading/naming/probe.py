@@ -30,14 +30,12 @@ from ..judging.planned import OffPlan
 from ..judging.requests import AskedImplementation
 from ..judging.suites import SuiteRunner
 from ..judging.verdicts import test_result
-from .answered import Answered, answered, in_words
+from .answered import OFF_PLAN, PASSED, Answered, answered, in_words
 from .events import Request, events_of
 
 Replies = Sequence[RawReply]
 #: how an answer computes is no mark of a mistake
 _NOT_ASKED = "operators"
-#: where a test would ask something else of this answer
-_OFF_PLAN = "asks something else"
 #: what a mistake may take in this process: a change of a size may ask for gigabytes
 _MOST_BYTES = 512 << 20
 _INTERRUPTED = b'{"U": ["raised", "KeyboardInterrupt"'
@@ -100,10 +98,10 @@ class Probe:
                 run = self._runner.run_test
                 outcome = run(self._suite, self._question, test, replayed, self._seed)
         except OffPlan:
-            words = _OFF_PLAN
+            words = OFF_PLAN
         else:
             result = test_result(outcome)
-            words = f"{result.passed} {in_words(in_short(result.message))}"
+            words = in_words(in_short(result.message)) if not result.passed else PASSED
         return answered(events_of(self.requests[test], replies), words, with_shares=True)
 
     def _seeded(self, test: str, time: int = 0) -> Request:

@@ -1,0 +1,58 @@
+"""What the statistics of dropout say of an answer: a finding of theirs is a name by itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+#: what is found, as the text of a failure has it without numbers; the name, and what leads on
+_FINDINGS: Sequence[tuple[str, str, str]] = (
+    (
+        r"dropped together: along the calls\n|calls # and # treat # of # entries alike",
+        "every call drops the same entries",
+        "Call it twice in training: are the zeros in the same places? Look for a seed that is set, "
+        "and for a pattern that is kept.",
+    ),
+    (
+        r"dropped together: along the samples\n",
+        "all samples of a batch lose the same entries",
+        "Look at the shape of the random numbers: is there one for each entry of each sample?",
+    ),
+    (
+        r"dropped together: along the heads\n",
+        "all heads lose the same weights",
+        "Look at the shape of the random numbers: is there one for each weight of each head?",
+    ),
+    (
+        r"dropped together: along the queries\n",
+        "a key is dropped for all queries together",
+        "Look at the shape of the random numbers: is there one for each query and key?",
+    ),
+    (
+        r"dropped together: along the keys\n",
+        "all weights of a query are dropped together",
+        "Look at the shape of the random numbers: is there one for each query and key?",
+    ),
+    (
+        r": as many as should be kept\n",
+        "as many entries are dropped as should be kept",
+        "With p = 0.1, how many entries of 1000 are left?",
+    ),
+    (
+        r"kept (?:entries )?are as they were",
+        "what is kept is as it was before dropout",
+        "What is the mean of many entries, before and after? The docstring says what a kept one "
+        "is multiplied by.",
+    ),
+)
+
+
+def found_by_statistics(failures: Sequence[str]) -> tuple[str, str]:
+    """The finding that all failures of an answer have in common, and what leads on; else nothing.
+
+    `failures` are texts of failed tests without their numbers.
+    """
+    for pattern, words, lead in _FINDINGS:
+        if failures and all(re.search(pattern, f"{failure}\n") for failure in failures):
+            return words, lead
+    return "", ""

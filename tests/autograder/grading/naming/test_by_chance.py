@@ -1,0 +1,61 @@
+"""A finding of the statistics names a mistake, in the words that the statistics have."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from autograder.grading.naming.answered import in_words
+from autograder.grading.naming.by_chance import found_by_statistics
+from autograder.suite.chance import (
+    causal_dropout_problem,
+    factor_problem,
+    rate_problem,
+    repeat_problem,
+    together_problem,
+)
+
+NAMES = ("calls", "samples", "heads", "queries", "keys")
+SHAPE = (5, 4, 3, 12, 12)
+
+
+def _dropped(together: int | None) -> torch.Tensor:
+    """Random zeros, of which those along a dimension fall together."""
+    numbers = torch.rand(*(1 if n == together else size for n, size in enumerate(SHAPE)))
+    return (numbers < 0.4).expand(SHAPE)
+
+
+def _causal(factor: float) -> torch.Tensor:
+    weights = (1 / torch.arange(1, SHAPE[-1] + 1).unsqueeze(-1)).expand(SHAPE).tril()
+    return weights * (torch.rand(SHAPE) >= 0.4) * factor
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [
+        (together_problem(_dropped(0), 0.4, NAMES), "every call drops the same entries"),
+        (repeat_problem(list(_dropped(0)) * 2), "every call drops the same entries"),
+        (together_problem(_dropped(1), 0.4, NAMES), "all samples of a batch lose the same entries"),
+        (together_problem(_dropped(2), 0.4, NAMES), "all heads lose the same weights"),
+        (together_problem(_dropped(3), 0.4, NAMES), "a key is dropped for all queries together"),
+        (together_problem(_dropped(4), 0.4, NAMES), "all weights of a query are dropped together"),
+        (rate_problem(_dropped(None), 0.6), "as many entries are dropped as should be kept"),
+        (
+            factor_problem(torch.ones(9), torch.ones(9), 0.4),
+            "what is kept is as it was before dropout",
+        ),
+        (causal_dropout_problem(_causal(1.0), 0.4), "what is kept is as it was before dropout"),
+    ],
+)
+def test_what_the_statistics_find_is_a_name(problem: str | None, words: str) -> None:
+    failure = in_words(f"f((2, 3)):\ngot       {problem}\nexpected  each 0 with probability 0.4")
+    assert found_by_statistics([failure, failure])[0] == words
+
+
+def test_failures_that_say_different_things_have_no_finding_in_common() -> None:
+    one, other = (
+        in_words(f"f():\ngot       {together_problem(_dropped(n), 0.4, NAMES)}") for n in (0, 1)
+    )
+    assert found_by_statistics([one, other]) == ("", "")
+    assert found_by_statistics([one, "f():\ngot       1"]) == ("", "")
+    assert found_by_statistics([]) == ("", "")
