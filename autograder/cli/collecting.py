@@ -13,7 +13,7 @@ from .course_option import in_course
 from .output import as_json, console, emit
 
 if TYPE_CHECKING:
-    from ..collecting import CollectReport
+    from ..collecting import Collected, CollectReport
 
 
 @click.command()
@@ -100,6 +100,8 @@ def _document(report: CollectReport) -> dict[str, object]:
                 "late": item.is_late,
                 "time": item.time.isoformat() if item.time else None,
                 "earlier": str(item.earlier) if item.earlier else None,
+                "older": item.is_older,
+                "lacks": list(item.lacks),
             }
             for item in report.collected
         ],
@@ -114,12 +116,9 @@ def _document(report: CollectReport) -> dict[str, object]:
 
 def _print(report: CollectReport, submitted: Path) -> None:
     for item in report.collected:
-        who = for_terminal(f"{item.student}/{item.assignment}")
         if item.earlier:
-            kept = for_terminal(str(item.earlier))
-            console.print(
-                f"{who}: a newer submission; the earlier one is in {kept}", soft_wrap=True
-            )
+            who = for_terminal(f"{item.student}/{item.assignment}")
+            console.print(f"{who}: {for_terminal(_about_earlier(item))}", soft_wrap=True)
     for refused in report.skipped:
         name, reason = for_terminal(refused.path), for_terminal(refused.reason)
         style = "[yellow]left out[/]" if refused.student else "skipped"
@@ -127,6 +126,13 @@ def _print(report: CollectReport, submitted: Path) -> None:
     for note in report.notes:
         console.print(f"note: {for_terminal(note)}", soft_wrap=True)
     _print_sums(report, submitted)
+
+
+def _about_earlier(item: Collected) -> str:
+    if item.is_older:
+        return f"older than what is there, so it does not count; kept in {item.earlier}"
+    lacks = f", which had {', '.join(item.lacks[:5])} as well" if item.lacks else ""
+    return f"another submission is there now; the earlier one is in {item.earlier}{lacks}"
 
 
 def _print_sums(report: CollectReport, submitted: Path) -> None:

@@ -174,8 +174,9 @@ class _Collection:
             stated = times.of(pile.owner, roster.person(pile.student))
             made = places.put(pile, stated or pile.time or pile.owner.time)
             collected.append(made)
-            source = times.source if stated else TIMESTAMP_FILE if pile.time else ""
-            origins.append(_origin(pile, made, source))
+            if not made.is_older:
+                source = times.source if stated else TIMESTAMP_FILE if pile.time else ""
+                origins.append(_origin(pile, made, source))
         write_origins(self._class_folder, origins)
         students = [made.student for made in collected]
         every = (*notes, *times.notes, *lookalikes(before, students), *_strangers(roster, students))

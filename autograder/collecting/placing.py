@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import filecmp
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,7 +13,9 @@ from ..errors import SubmissionError
 from ..escaping import for_file_name
 from ..files import replace_file
 from ..submission.opened import read_bytes
+from .platforms import CLASSROOM
 from .sorting import TIMESTAMP_FILE, Pile
+from .times import time_in
 
 EARLIER = "earlier"
 
@@ -24,6 +26,8 @@ class Collected:
 
     `earlier` is where the submission before this one was moved; `is_new` is false where exactly
     these files were there already. `time` is when it was submitted, as the platform states it.
+    `is_older`: one with a later time is there and stays, so `earlier` is where this one is kept.
+    `lacks` are the files of the one before that this one does not have.
     """
 
     student: str
@@ -34,6 +38,8 @@ class Collected:
     is_late: bool = False
     earlier: Path | None = None
     time: datetime | None = None
+    is_older: bool = False
+    lacks: tuple[str, ...] = ()
 
 
 class Places:
@@ -63,29 +69,54 @@ class Places:
         """Moves a pile to its place; raises `OSError`."""
         student = for_file_name(pile.student)
         target = self._submitted / student / pile.assignment
-        if time is not None:
-            _stamp(pile.folder, time)
-        is_new, earlier = not _is_same(pile.folder, target), None
-        if not is_new and time is not None:
-            _stamp(target, time)  # the time may have become known since
-        if is_new and target.exists():
-            place = self._submitted.parent / EARLIER / student / pile.assignment
-            place.mkdir(parents=True, exist_ok=True)
-            earlier = _free(place / _time_of(target))
-            os.rename(target, earlier)
-        if is_new:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            os.rename(pile.folder, target)
-        return Collected(
+        made = Collected(
             pile.student,
             pile.assignment,
             target,
             tuple(pile.files),
-            is_new,
+            not _is_same(pile.folder, target),
             pile.is_late,
-            earlier,
-            time,
+            time=time,
         )
+        if time is not None:
+            _stamp(pile.folder, time)
+        if not made.is_new:
+            if time is not None:
+                _stamp(target, time)  # the time may have become known since
+            return made
+        kept = self._submitted.parent / EARLIER / student / pile.assignment
+        if _is_older(pile, time, target):
+            known = kept / _time_of(pile.folder)
+            place = known if _is_same(pile.folder, known) else _moved(pile.folder, kept)
+            return replace(made, folder=place, is_new=False, earlier=place, is_older=True)
+        if target.exists():
+            lacks = tuple(sorted(_names(target) - set(pile.files)))
+            made = replace(made, earlier=_moved(target, kept), lacks=lacks)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.rename(pile.folder, target)
+        return made
+
+
+def _is_older(pile: Pile, time: datetime | None, target: Path) -> bool:
+    """Whether a submission is there that came later; a repository is always as it is now."""
+    if time is None or pile.owner.platform == CLASSROOM or not target.is_dir():
+        return False
+    with contextlib.suppress(SubmissionError):
+        there = time_in(read_bytes(target / TIMESTAMP_FILE, 200))
+        return there is not None and time < there
+    return False
+
+
+def _moved(folder: Path, place: Path) -> Path:
+    """Moves a submission to the earlier ones."""
+    place.mkdir(parents=True, exist_ok=True)
+    to = _free(place / _time_of(folder))
+    os.rename(folder, to)
+    return to
+
+
+def _names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()} - {TIMESTAMP_FILE}
 
 
 def _stamp(folder: Path, time: datetime) -> None:
@@ -96,9 +127,7 @@ def _stamp(folder: Path, time: datetime) -> None:
 def _is_same(one: Path, other: Path) -> bool:
     if not other.is_dir():
         return False
-    left, right = (
-        {path.name for path in folder.iterdir()} - {TIMESTAMP_FILE} for folder in (one, other)
-    )
+    left, right = _names(one), _names(other)
     return left == right and filecmp.cmpfiles(one, other, left, shallow=False)[1:] == ([], [])
 
 

@@ -71,3 +71,44 @@ def test_the_time_that_nbgrader_wrote_is_told_and_kept_as_the_moment_it_names(
     assert stamp.read_text() == f"{time} UTC\n"
     kept = (tmp_path / "course" / "collected.csv").read_text()
     assert f"{time} UTC,timestamp.txt" in kept
+
+
+def handed_in(folder: Path, time: str, **files: str) -> Path:
+    """A class in nbgrader's layout in which ada has submitted."""
+    place = folder / "submitted" / "ada" / "simplified_attention"
+    place.mkdir(parents=True)
+    for name, text in files.items():
+        (place / f"{name}.py").write_text(text)
+    (place / "timestamp.txt").write_text(time)
+    return folder / "submitted"
+
+
+def test_an_older_archive_that_is_collected_later_takes_nobodys_place(tmp_path: Path) -> None:
+    target = tmp_path / "course" / "submitted"
+    new = handed_in(tmp_path / "new", "2026-11-19 10:00:00 UTC", scores="new")
+    old = handed_in(tmp_path / "old", "2026-11-18 10:00:00 UTC", scores="old")
+    collect([new], target, COURSE)
+    before = (tmp_path / "course" / "collected.csv").read_text()
+    for _ in range(2):  # the same again keeps no second copy
+        (made,) = collect([old], target, COURSE).collected
+        assert made.is_older
+        assert not made.is_new
+        assert made.earlier is not None
+        assert (made.earlier / "scores.py").read_text() == "old"
+        assert len(list(made.earlier.parent.iterdir())) == 1
+    there = target / "ada" / "simplified_attention"
+    assert (there / "scores.py").read_text() == "new"
+    assert (there / "timestamp.txt").read_text() == "2026-11-19 10:00:00 UTC\n"
+    assert (tmp_path / "course" / "collected.csv").read_text() == before
+
+
+def test_files_that_only_the_earlier_submission_had_are_told(tmp_path: Path) -> None:
+    target = tmp_path / "course" / "submitted"
+    first = handed_in(tmp_path / "1", "2026-11-18 10:00:00 UTC", scores="1", softmax="1")
+    second = handed_in(tmp_path / "2", "2026-11-19 10:00:00 UTC", scores="2")
+    collect([first], target, COURSE)
+    (made,) = collect([second], target, COURSE).collected
+    assert made.is_new
+    assert made.lacks == ("softmax.py",)
+    assert made.earlier is not None
+    assert (made.earlier / "softmax.py").read_text() == "1"
