@@ -9,6 +9,9 @@ from pathlib import Path
 
 from ..errors import UserError
 
+#: of a path, in a message
+_LONGEST = 200
+
 
 @dataclass(frozen=True, slots=True)
 class Submission:
@@ -90,6 +93,16 @@ def submission_at(
 
     `known` and `assignment` are as for `find_submissions`.
     """
+    try:
+        return _submission_at(folder, known, assignment)
+    except (OSError, ValueError) as error:  # a name too long, a folder that may not be read
+        name = str(folder)
+        shown = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}..."
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise UserError(f"{shown} can't be read: {why}") from error
+
+
+def _submission_at(folder: Path, known: Collection[str], assignment: str | None) -> Submission:
     if folder.is_symlink() or not folder.is_dir():
         what = "a link, and links are not followed" if folder.is_symlink() else "not a folder"
         raise UserError(f"{folder} is {what}; expected the folder <student>/<assignment>")
@@ -99,6 +112,8 @@ def submission_at(
         raise UserError(f"{folder}: there is no assignment {name!r}; known: {', '.join(known)}")
     if not place.parent.name:
         raise UserError(f"{folder} has no folder of a student; expected <student>/<assignment>")
+    if place.name not in known and (inner := place / name).is_dir():
+        raise UserError(f"{folder} is a student's folder: the submission is {inner}")
     return Submission(place.parent.name, name, folder)
 
 

@@ -1,0 +1,34 @@
+"""A path that names no submission is refused in words that lead to the right one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autograder.errors import UserError
+from autograder.submission import submission_at
+
+KNOWN = ("masks", "heads")
+
+
+@pytest.mark.parametrize("assignment", ["masks", None])
+def test_a_students_folder_is_no_submission(tmp_path: Path, assignment: str | None) -> None:
+    place = tmp_path / "submitted" / "ada" / "masks"
+    place.mkdir(parents=True)
+    assert submission_at(place, KNOWN, assignment).student == "ada"
+    why = "is a student's folder: the submission is .*ada/masks" if assignment else "no assignment"
+    with pytest.raises(UserError, match=why):
+        submission_at(place.parent, KNOWN, assignment)
+
+
+def test_a_folder_of_any_name_is_the_assignment_that_was_said(tmp_path: Path) -> None:
+    place = tmp_path / "ada" / "work"
+    place.mkdir(parents=True)
+    assert submission_at(place, KNOWN, "masks").assignment == "masks"
+
+
+def test_a_name_that_no_file_can_have_is_refused_in_one_short_sentence() -> None:
+    with pytest.raises(UserError, match=r"x\.\.\. can't be read: File name too long") as caught:
+        submission_at(Path("x" * 100_000), KNOWN)
+    assert len(str(caught.value)) < 300
