@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from ..errors import SubmissionError
 from .statement import Statement
@@ -55,8 +55,25 @@ class _Index:
         for position, statement in enumerate(statements):
             for name in statement.binds:
                 self._binding.setdefault(name, []).append(position)
-            for name in statement.patches:
+        self.patched = [s.patches | self._registered(s) for s in statements]
+        for position, names in enumerate(self.patched):
+            for name in names:
                 self._patching.setdefault(name, []).append(position)
+
+    def _registered(self, statement: Statement) -> frozenset[str]:
+        """What the statement puts something into without naming it as what it changes."""
+        filled = (
+            name
+            for function in statement.given_to
+            for position in self._binding.get(function, [])
+            for name in self._statements[position].fills
+        )
+        asked = (
+            name
+            for name in statement.asked
+            if not all(self._statements[p].is_import for p in self._binding.get(name, []))
+        )
+        return frozenset([*filled, *asked])
 
     def bindings(self, name: str, before: int | None = None) -> tuple[int, ...]:
         """Positions of the statements that together give a name its value.
@@ -70,6 +87,22 @@ class _Index:
             found = self._values(name) if last is None else self._definition(name, defining, last)
             self._memo[name, last] = tuple(found)
         return self._memo[name, last]
+
+    def first(self, name: str, before: int, is_change: bool) -> Iterator[int]:
+        """Positions of what must have happened before a statement that needs the name.
+
+        What changes it later on need not, and nothing later must where it has a value by then. Of
+        two changes none waits for the other: they happen as they stand.
+        """
+        found = self.bindings(name, before)
+        # of those that bind it, the first is the first of all
+        is_there = any(p < before and name in self._statements[p].binds for p in found[:1])
+        for position in found:
+            is_other_change = name in self.patched[position]
+            if is_change and is_other_change:
+                continue
+            if position < before or not (is_there or is_other_change):
+                yield position
 
     def _defining(self, name: str) -> list[int]:
         if name not in self._defined:
@@ -130,15 +163,14 @@ class _Order:
         self._begun.add(position)
         statement = self._statements[position]
         seen: set[Hashable] = {position}
-        for name in sorted(statement.eager | statement.patches):
-            for other in self._index.bindings(name, position):
-                # what changes a name later on need not have happened
-                if other < position or name not in self._statements[other].patches:
-                    self._emit_deeply(other, seen)
+        changes = self._index.patched[position]
+        for name in sorted(statement.eager | changes):
+            for other in self._index.first(name, position, is_change=name in changes):
+                self._emit_deeply(other, position, seen)
         self._out.append(statement)
 
-    def _emit_deeply(self, position: int, seen: set[Hashable]) -> None:
-        """Also what is needed when it is called: the statement that follows may call it."""
+    def _emit_deeply(self, position: int, before: int, seen: set[Hashable]) -> None:
+        """Also what is needed when it is called: the statement at `before` may call it."""
         if position in seen or position not in self._chosen:
             return
         seen.add(position)
@@ -146,4 +178,5 @@ class _Order:
         for name in sorted(self._statements[position].uses - seen):
             seen.add(name)
             for other in self._index.bindings(name):
-                self._emit_deeply(other, seen)
+                if other < before or name not in self._index.patched[other]:
+                    self._emit_deeply(other, before, seen)

@@ -7,14 +7,13 @@ import symtable
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
+from .registering import CHANGING, asked_by, filled_by, given_to, named_by_decorators, root
+from .registering import DEFINITIONS as _DEFINES
 from .text import NOT_PYTHON, parsed
 
-_DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _ASSIGNS = (ast.Assign, ast.AnnAssign, ast.AugAssign)
 _IMPORTS = (ast.Import, ast.ImportFrom)
-_BLOCKS = (ast.If, ast.Try, ast.With, ast.For, ast.While)
-#: methods that change what they are called on
-_CHANGING = ("append", "extend", "insert", "add", "update", "setdefault", "register_forward_hook")
+_BLOCKS = (ast.If, ast.Try, ast.TryStar, ast.With, ast.For, ast.While, ast.Match)
 
 
 class Statement:
@@ -64,6 +63,21 @@ class Statement:
     def patches(self) -> frozenset[str]:
         """Names whose attributes or items it changes: `A.forward = forward`, `setattr(A, ...)`."""
         return frozenset(name for part in _parts(self.node) for name in _patched_by(part))
+
+    @cached_property
+    def asked(self) -> frozenset[str]:
+        """Objects that are given what it defines: `steps` of `@steps.add`."""
+        return frozenset(asked_by(self.node))
+
+    @cached_property
+    def given_to(self) -> frozenset[str]:
+        """Functions that it is there to call: its decorators, or `register(f)` alone."""
+        return frozenset(given_to(self.node))
+
+    @cached_property
+    def fills(self) -> frozenset[str]:
+        """What a call of the function that it defines puts its arguments into."""
+        return filled_by(self.node)
 
     @cached_property
     def _table(self) -> symtable.SymbolTable | None:
@@ -162,9 +176,9 @@ def _parts(node: ast.AST) -> Iterator[ast.AST]:
         part = waiting.pop()
         yield part
         if isinstance(part, _BLOCKS):
-            for field in ("body", "orelse", "finalbody", "handlers"):
+            for field in ("body", "orelse", "finalbody", "handlers", "cases"):
                 waiting += getattr(part, field, [])
-        elif isinstance(part, ast.ExceptHandler):
+        elif isinstance(part, ast.ExceptHandler | ast.match_case):
             waiting += part.body
 
 
@@ -193,24 +207,17 @@ def _makes_a_function(value: ast.expr | None, name: str) -> bool:
 def _patched_by(node: ast.AST) -> Iterator[str]:
     if isinstance(node, _ASSIGNS):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        roots = [_root(t) for t in targets if isinstance(t, ast.Attribute | ast.Subscript)]
-        yield from (root for root in roots if root)
+        inside = [t for t in targets if isinstance(t, ast.Attribute | ast.Subscript)]
+        # `steps += [f]` goes on with what the name has
+        inside += targets if isinstance(node, ast.AugAssign) else []
+        yield from (name for target in inside if (name := root(target)))
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         call = node.value
         if isinstance(call.func, ast.Name) and call.func.id in ("setattr", "delattr"):
-            yield from (root for argument in call.args[:1] if (root := _root(argument)))
-        elif isinstance(call.func, ast.Attribute) and call.func.attr in _CHANGING:
-            yield from (root for root in [_root(call.func.value)] if root)
-    elif isinstance(node, _DEFINES):  # `@add_to_class(A)`
-        for decorator in node.decorator_list:
-            if isinstance(decorator, ast.Call):
-                yield from (a.id for a in decorator.args if isinstance(a, ast.Name))
-
-
-def _root(node: ast.expr) -> str | None:
-    while isinstance(node, ast.Attribute | ast.Subscript):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else None
+            yield from (name for argument in call.args[:1] if (name := root(argument)))
+        elif isinstance(call.func, ast.Attribute) and call.func.attr in CHANGING:
+            yield from (name for name in [root(call.func.value)] if name)
+    yield from named_by_decorators(node)
 
 
 def _globals_in(table: symtable.SymbolTable | None) -> Iterator[str]:

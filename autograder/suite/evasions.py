@@ -6,6 +6,7 @@ import ast
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
+from types import ModuleType
 
 import torch
 
@@ -40,6 +41,8 @@ _OF_TORCH = frozenset(
     for place in (torch, torch.Tensor, torch.nn, torch.nn.functional, torch.special)
     for name in dir(place)
 )
+#: of these, layers have names, too
+_MODULES = frozenset(n for n in dir(torch.nn) if isinstance(getattr(torch.nn, n), ModuleType))
 #: every name may be one of these
 _STAR = "*"
 
@@ -81,10 +84,14 @@ def _lookups(node: ast.AST, texts: Texts) -> Iterator[tuple[ast.expr, frozenset[
     Of a text that is written in one piece, or added up, the rule knows without this what it names.
     """
     match node:
+        case ast.Call(ast.Name("getattr") as place, [ast.Name("self"), text, *_]):
+            yield place, texts.of(text) - _MODULES - (frozenset(written(text)) - _WAYS)
         case ast.Call(ast.Name("getattr") as place, [_, text, *_]):
             yield place, texts.of(text) - (frozenset(written(text)) - _WAYS)
         case ast.Subscript(ast.Call() | ast.Attribute(attr="__dict__") as names, text):
             yield _namespace(names), texts.of(text) - (frozenset(written(text)) - _WAYS)
+        case ast.Call(ast.Attribute(ast.Call() as names, "update")):  # it only writes into them
+            yield _namespace(names), frozenset()
         case ast.Compare(_, [ast.In() | ast.NotIn()], [asked]):
             yield _namespace(asked), frozenset()
 

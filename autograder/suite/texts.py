@@ -11,6 +11,8 @@ ANY = "*"
 _UNKNOWN = frozenset({ANY})
 #: how far names that stand for each other are followed
 _DEEPEST = 4
+#: of a range of numbers, that names end with
+_LONGEST = 100
 
 
 def written(node: ast.expr) -> Iterator[str]:
@@ -51,10 +53,16 @@ class Texts:
             case ast.JoinedStr(parts):
                 return _joined([self.of(part, depth) for part in parts])
             case ast.FormattedValue(value, -1, None):
-                return self.of(value, depth)
+                return self._numbers(value) or self.of(value, depth)
             case ast.Name(name) if depth < _DEEPEST and name in self._values:
                 return frozenset().union(*(self.of(v, depth + 1) for v in self._values[name]))
         return _UNKNOWN
+
+    def _numbers(self, node: ast.expr) -> frozenset[str]:
+        """What a whole number looks like in a text; empty where it may be anything else."""
+        values = self._values.get(node.id, []) if isinstance(node, ast.Name) else [node]
+        numbers = [v.value for v in values if isinstance(v, ast.Constant) and type(v.value) is int]
+        return frozenset(map(str, numbers)) if len(numbers) == len(values) else frozenset()
 
     def _bindings(self, node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr | None]]:
         """What an assignment or a loop binds, and to which values."""
@@ -72,6 +80,8 @@ class Texts:
                 return keys
             case ast.Call(ast.Attribute(ast.Dict(keys, values), "items")) if keys:
                 return [ast.Tuple([k, v]) if k else None for k, v in zip(keys, values, strict=True)]
+            case ast.Call(ast.Name("range"), places) if limits := _whole(places):
+                return [ast.Constant(number) for number in range(*limits)]
             case ast.Call(ast.Attribute(ast.Constant(str(text)), "split"), []):
                 return [ast.Constant(word) for word in text.split()]
             case ast.Constant(str(text)):
@@ -82,6 +92,13 @@ class Texts:
                 if len(bound) == 1 and isinstance(bound[0], ast.Tuple):
                     return self._items(bound[0])
         return [None]
+
+
+def _whole(nodes: Sequence[ast.expr]) -> list[int]:
+    """The first and the last of a short range that is written in numbers; else nothing."""
+    limits = [n.value for n in nodes if isinstance(n, ast.Constant) and type(n.value) is int]
+    is_short = len(limits) == len(nodes) <= 2 and all(0 <= limit < _LONGEST for limit in limits)
+    return limits if is_short else []
 
 
 def _matched(

@@ -51,7 +51,8 @@ def execute(source: str, file: str, own: dict[str, Any], is_notebook: bool) -> N
     own[ABSENT] = leave
     tree = ast.parse(source, file)
     tree.body = [tolerant(node, is_notebook) for node in tree.body]
-    exec(compile(ast.fix_missing_locations(tree), file, "exec"), own)
+    # without the `from __future__` of this module: annotations are what they say
+    exec(compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True), own)
 
 
 def tolerant(node: ast.stmt, is_notebook: bool) -> ast.stmt:

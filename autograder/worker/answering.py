@@ -90,7 +90,7 @@ class Worker:
         sys.modules[name] = self._module
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
         try:
-            exec(compile(source, file, "exec"), vars(self._module))
+            exec(compile(source, file, "exec", dont_inherit=True), vars(self._module))
         except Exception as error:
             if not (is_notebook or isinstance(error, ImportError)):
                 raise

@@ -30,13 +30,31 @@ class PartModule:
 
 
 def parts_given(solution: str) -> tuple[str, ...]:
-    """The parts that a solution, and so its stub, imports."""
-    return tuple(
+    """The parts that a solution, and so its stub, imports, and those that these import.
+
+    Who writes a class of the same meaning in place of a part takes along what that class needs.
+    """
+    taken = dict.fromkeys(
         alias.name
         for node in ast.walk(ast.parse(solution))
         if isinstance(node, ast.ImportFrom) and node.module == PACKAGE
         for alias in node.names
     )
+    for name in list(taken):
+        taken |= dict.fromkeys(_parts_below(_module_of(name)))
+    return tuple(taken)
+
+
+def _parts_below(module: str) -> Iterator[str]:
+    """The parts that a module of the package imports, directly or not."""
+    for node in ast.parse(_text_of(module)).body:
+        if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:
+            yield from (alias.name for alias in node.names if alias.name in _package.__all__)
+            yield from _parts_below(node.module)
+
+
+def _text_of(module: str) -> str:
+    return (_FOLDER / f"{module}.py").read_text(encoding="utf-8")
 
 
 @lru_cache
@@ -49,7 +67,7 @@ def modules_of(given: tuple[str, ...]) -> tuple[PartModule, ...]:
 
 
 def _collect(module: str, given: frozenset[str], found: dict[str, PartModule]) -> None:
-    text = (_FOLDER / f"{module}.py").read_text(encoding="utf-8")
+    text = _text_of(module)
     tree = ast.parse(text)
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:
@@ -94,7 +112,7 @@ def _is_copy(source: str, question: str) -> bool:
     answer = definition_of(source, question)
     if answer is None:
         return False
-    text = (_FOLDER / f"{_module_of(question)}.py").read_text(encoding="utf-8")
+    text = _text_of(_module_of(question))
     part = definition_of(text, question)
     assert part is not None
     return outlines(part, text) <= outlines(answer, source)

@@ -73,3 +73,22 @@ def test_a_part_is_no_answer_however_it_is_submitted(course: Course) -> None:
 def test_a_worker_gets_the_modules_that_a_part_needs_first() -> None:
     names = [module.name for module in modules_of(("CachedAttention",))]
     assert names == ["angles", "turning", "cached_attention"]
+
+
+def test_a_class_in_place_of_a_part_may_take_what_the_part_takes(course: Course) -> None:
+    [exercise] = [
+        exercise
+        for assignment in course.assignments
+        for exercise in assignment.exercises
+        if exercise.name == "decoder_block"
+    ]
+    given = parts_given(exercise.solution.read_text(encoding="utf-8"))
+    text = (
+        "from autograder.parts import FeedForward, apply_rotary, rotary_angles\n"
+        "class CachedAttention:\n    turn = apply_rotary, rotary_angles\n"
+        "class DecoderBlock:\n    parts = CachedAttention, FeedForward\n"
+    )
+    assert refusal(text, "DecoderBlock", given) is None
+    offered = {part for module in modules_of(given) for part in module.parts}
+    assert {"apply_rotary", "rotary_angles"} <= offered
+    assert refusal(text.replace("FeedForward", "CausalAttention"), "DecoderBlock", given)

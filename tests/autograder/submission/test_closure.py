@@ -23,7 +23,7 @@ def module(*cells: str, names: tuple[str, ...] = ("f",)) -> Any:
 def value(*cells: str) -> object:
     """What `f()` gives in the module."""
     namespace: dict[str, Any] = {}
-    exec(module(*cells).text, namespace)
+    exec(compile(module(*cells).text, "module", "exec", dont_inherit=True), namespace)
     return namespace["f"]()
 
 
@@ -60,6 +60,54 @@ VALUES: dict[str, tuple[tuple[str, ...], object]] = {
     "patch_in_a_loop": (("T = {}\nfor i in range(3):\n    T[i] = i", "def f(): return T[2]"), 2),
     "append": (("T = []", "T.append(4)", "def f(): return T[0]"), 4),
     "counter": (("K = 1", "K += 1", "def f(): return K"), 2),
+    "added_in_order": (
+        ("T = []", "T.append('a')", "T += 'b'", "T.extend('cd')", "def f(): return ''.join(T)"),
+        "abcd",
+    ),
+    "added_in_cells_of_any_order": (
+        ("def f(): return T", "T['a'] = 1", "T = {}", "T.update(b=2)"),
+        {"a": 1, "b": 2},
+    ),
+    "joined_anew": (("T = [1]", "T.append(2)", "T = T + [3]", "def f(): return T"), [1, 2, 3]),
+    "registered": (
+        ("T = {}\ndef w(g):\n T[g.__name__] = g\n return g", "@w\ndef g(): return 1")
+        + ("def f(): return T['g']()",),
+        1,
+    ),
+    "registered_in_order": (
+        ("T = []\ndef w(g): T.append(g)", "@w\ndef a(): return 1", "@w\ndef b(): return 2")
+        + ("def f(): return [g() for g in T]",),
+        [1, 2],
+    ),
+    "registered_under_a_name": (
+        ("T = {}\ndef w(k):\n def put(g):\n  T[k] = g\n  return g\n return put",)
+        + ("@w('a')\ndef g(): return 1", "def f(): return T['a']()"),
+        1,
+    ),
+    "registered_by_a_call": (
+        ("T = []", "def w(g): T.append(g)", "w(lambda: 3)", "def f(): return T[0]()"),
+        3,
+    ),
+    "registered_by_an_object": (
+        ("class R(list):\n def put(s, g):\n  s.append(g)\n  return g\nr = R()",)
+        + ("@r.put\ndef g(): return 4", "def f(): return r[0]()"),
+        4,
+    ),
+    "dispatched": (
+        ("import functools\n@functools.singledispatch\ndef g(x): return 0",)
+        + ("@g.register\ndef _(x: int): return 5", "def f(): return g(1)"),
+        5,
+    ),
+    "patched_by_annotation": (
+        ("def w(g):\n setattr(g.__annotations__['self'], g.__name__, g)\n return g",)
+        + ("class A: pass", "@w\ndef g(self: A): return 6", "def f(): return A().g()"),
+        6,
+    ),
+    "match": (
+        ("mode = 1\nmatch mode:\n case 1:\n  def g(): return 7\n case _:\n  g = None",)
+        + ("def f(): return g()",),
+        7,
+    ),
     "tuple": (("a, b = 1, 2", "def f(): return b"), 2),
     "with": (
         ("import contextlib\nwith contextlib.nullcontext(3) as K: pass", "def f(): return K"),
@@ -100,6 +148,16 @@ def test_the_module_computes_what_the_notebook_means(case: str) -> None:
 )
 def test_experiments_stay_out(cell: str) -> None:
     assert module("def f(): return 1", cell).text.strip() == "def f(): return 1"
+
+
+def test_what_only_counts_its_calls_needs_none_of_them() -> None:
+    cells = ("n = 0\ndef f():\n    global n\n    n += 1\n    return n", "f()", "print(f())")
+    assert module(*cells).text == "n = 0\n\n" + cells[0].partition("\n")[2] + "\n"
+
+
+def test_what_another_library_decorates_is_not_needed_by_all_who_use_it() -> None:
+    cells = ("import functools", "@functools.cache\ndef g(): return 1", "@functools.cache")
+    assert "def g" not in module(*cells[:2], f"{cells[2]}\ndef f(): return 2").text
 
 
 def test_comments_inside_a_decorated_answer_stay() -> None:

@@ -57,6 +57,15 @@ def test_what_a_question_sets_for_its_process_ends_with_it(setting: str) -> None
     assert [grad.tolist() for grad in inputs] == [[2.0, 2.0]]
 
 
+@pytest.mark.parametrize("top", ["", "1 / 0"])
+def test_annotations_are_what_they_say(top: str) -> None:
+    source = f"def first(x: int): return x\n{top}\n"
+    source += "def second(): return first.__annotations__['x'] is int"
+    ask = Worker(lambda request: None).operations
+    ask["load"]("module", source, 1, (), True)
+    assert ask["call"]("second", [])[0] is True
+
+
 class _Frozen(nn.Module):
     """A mask as a parameter that does not train: the first of its parameters, and no number."""
 
