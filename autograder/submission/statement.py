@@ -207,10 +207,9 @@ def _makes_a_function(value: ast.expr | None, name: str) -> bool:
 def _patched_by(node: ast.AST) -> Iterator[str]:
     if isinstance(node, _ASSIGNS):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        inside = [t for t in targets if isinstance(t, ast.Attribute | ast.Subscript)]
         # `steps += [f]` goes on with what the name has
-        inside += targets if isinstance(node, ast.AugAssign) else []
-        yield from (name for target in inside if (name := root(target)))
+        inside = (ast.Attribute, ast.Subscript, *([ast.Name] * isinstance(node, ast.AugAssign)))
+        yield from (name for t in targets if isinstance(t, inside) and (name := root(t)))
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         call = node.value
         if isinstance(call.func, ast.Name) and call.func.id in ("setattr", "delattr"):
