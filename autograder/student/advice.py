@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..submission.similar import closest
-from .exception_texts import TEXTS
+from ..suite import raised
 
 #: names that code often uses without having imported them
 _IMPORTS = {
@@ -53,7 +53,7 @@ def advice(error: BaseException, context: Context | None = None) -> str:
     for special in (_about_name, _about_import, _about_signature, _about_attribute):
         if said := special(error, context):
             return said
-    return next((said for pattern, said in TEXTS if pattern.search(text)), "")
+    return raised.to_do(text)
 
 
 def said_by(error: BaseException) -> str:

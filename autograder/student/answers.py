@@ -15,8 +15,8 @@ from ..records import Limits
 from ..submission import is_unanswered, module_of_notebook
 from ..submission.text import decoded
 from .advice import Context, advice, said_by
-from .exception_texts import NOT_PYTHON, NOT_TEXT
 from .explaining import place_lines
+from .not_python import NOT_PYTHON, NOT_TEXT
 from .output import Printed, quiet
 from .places import places_of
 from .sources import locator

@@ -1,13 +1,14 @@
 """What an error that an answer raised means, and what to do about it.
 
-The first pattern of the table that fits counts; an error that fits none has a text of its own all
-the same, never one about values.
+The first row of the tables that fits counts; an error that fits none has a text of its own all the
+same, never one about values. `check` and the notebook, which know more of where an error was
+raised, have the same tables.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from ..errors import (
     AnswerCrashed,
@@ -18,7 +19,11 @@ from ..errors import (
     AnswerRaised,
     AnswerTimeout,
 )
-from .raised_table import OTHER_ARGUMENTS, TABLE
+from .raised_table import OF_PYTHON, OTHER_ARGUMENTS, Row, row
+from .raised_tensors import OF_TENSORS
+
+#: all kinds of errors that have a text of their own
+TABLE: tuple[Row, ...] = (*OF_PYTHON, *OF_TENSORS)
 
 _FAULTS: tuple[tuple[type[AnswerFault], str], ...] = (
     (AnswerTimeout, "a loop that never ends, or one over every single number of a large tensor"),
@@ -32,6 +37,12 @@ _SIGNATURE = re.compile(
     r"positional arguments?\b|unexpected keyword argument|multiple values for argument"
 )
 _OTHER_DEFINITION = "the line with `def` takes other arguments than the question gives"
+_REFUSED = row(
+    r"^ValueError",
+    "a call that is right is refused",
+    "if it is your own `raise`, its condition refuses a call that is right: compare it with the "
+    "docstring; if not, print the shapes just before the line where it stops",
+)
 _OTHERWISE = (
     "the code stopped with this error: make the call yourself and print the shapes just before "
     "the line where it stops"
@@ -49,9 +60,15 @@ def advice(fault: AnswerFault, question: str, signature: str = "") -> str:
 def _about_error(error: str, question: str, signature: str) -> str:
     if _SIGNATURE.search(error):
         return _about_arguments(error, question, signature)
-    for found, _, text in _found(error):
-        return text.format(**found.groupdict())
-    return _OTHERWISE
+    return to_do(error, (*TABLE, _REFUSED)) or _OTHERWISE
+
+
+def to_do(error: str, table: Iterable[Row] = TABLE) -> str:
+    """What to do about an error by what it says, as "Type: text"; empty where no row fits."""
+    for fits in table:
+        if found := fits.says.search(error):
+            return fits.to_do.format(**found.groupdict())
+    return ""
 
 
 def kind_of(errors: Iterable[str], question: str) -> str:
@@ -63,14 +80,7 @@ def kind_of(errors: Iterable[str], question: str) -> str:
 def _kind(error: str, question: str) -> str:
     if _SIGNATURE.search(error):
         return _OTHER_DEFINITION if _is_definition(error, question) else OTHER_ARGUMENTS
-    return next((words for _, words, _ in _found(error)), "")
-
-
-def _found(error: str) -> Iterator[tuple[re.Match[str], str, str]]:
-    """The rows of the table that fit an error, the most special one first."""
-    for pattern, words, text in TABLE:
-        if found := re.search(pattern, error, re.DOTALL):
-            yield found, words, text
+    return next((r.shows for r in (*TABLE, _REFUSED) if r.says.search(error)), "")
 
 
 def _about_arguments(error: str, question: str, signature: str) -> str:

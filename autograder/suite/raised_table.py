@@ -2,185 +2,200 @@
 
 from __future__ import annotations
 
-_SUPER = (
-    "the first line of `__init__` must be `super().__init__()`: it is missing, or the layers are "
-    "made above it"
-)
-_MAX = (
-    "`max` and `min` with a dimension return two tensors, values and indices: take `.values`, or "
-    "use `amax` and `amin`"
-)
-_PRODUCT = (
-    "the sizes do not fit for a matrix product: (..., n, k) @ (..., k, m) needs the same k twice. "
-    "Write the shape next to each tensor; a transpose may be missing, or be one too many"
-)
-_SIZES = (
-    "two tensors of different sizes meet: sizes must be equal, or 1, counted from the right. Write "
-    "the shape next to each tensor; `keepdim=True` or `unsqueeze` may be missing"
-)
-_LEFT_TORCH = (
-    "`.item()`, `.numpy()`, `.tolist()` and `float(...)` leave torch, and gradients end there, as "
-    "with `.detach()` and `torch.no_grad()`: compute with tensors"
-)
-_DTYPE = (
-    "tensors of different dtypes meet: give what you make yourself the dtype of the input, such "
-    "as `torch.zeros(..., dtype=x.dtype)`"
-)
-_ALONE = (
-    "each exercise's file stands alone: it can import torch, the standard library and what its "
-    "stub imports, but no other exercise. Copy what you need into this file"
-)
+import re
+from dataclasses import dataclass
 
 #: also said of a function of the student's own
 OTHER_ARGUMENTS = "a function is called with other arguments than it takes"
 
-#: of what is raised: a pattern, what it shows, and what to do
-TABLE: tuple[tuple[str, str, str], ...] = (
-    (
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A kind of error: what it says as "Type: text", what that shows, and what to do about it.
+
+    Groups of the pattern that have a name may stand in the text.
+    """
+
+    says: re.Pattern[str]
+    shows: str
+    to_do: str
+
+
+def row(says: str, shows: str, to_do: str) -> Row:
+    """A row of a table."""
+    return Row(re.compile(says, re.DOTALL), shows, to_do)
+
+
+#: of names, calls, lists and numbers: errors of Python's own
+OF_PYTHON: tuple[Row, ...] = (
+    row(
         r"__init__\(\) call|has no attribute '_(modules|parameters|buffers)'",
         "`super().__init__()` is missing, or comes too late",
-        _SUPER,
+        "the first line of `__init__` must be `super().__init__()`: it is missing, or something is "
+        "assigned to `self` above it",
     ),
-    (
-        r"return_types\.(max|min)|'(max|min)' object",
+    row(
+        r'missing the required "forward"',
+        "the class has no method `forward`",
+        "the class has no method `forward`: is it spelled so, and indented inside the class?",
+    ),
+    row(
+        r"return_types|'(max|min)' object",
         "two results are taken for one tensor",
-        _MAX,
+        "with a dimension, `max`, `min`, `median` and `sort` return two tensors, values and "
+        "indices: take `.values`, or use `amax` and `amin`",
     ),
-    (
-        r"not tuple",
+    row(
+        r"not tuple|'tuple' object has no attribute|NotImplementedError: .*tuple",
         "several results are taken for one tensor",
         "one tensor is needed here, and a tuple came: what does the call return whose result this "
-        "is? `max` and `min` with a dimension return two tensors, and a layer may return several",
+        "is? `max` and `min` with a dimension return two tensors (take `.values`), and a layer may "
+        "return several",
     ),
-    (r"No module named|could not be imported", "a module is imported that is not there", _ALONE),
-    (
-        r"^(NameError|UnboundLocalError): .*'(?P<name>\w+)'",
+    row(
+        r"No module named|could not be imported",
+        "a module is imported that is not there",
+        "each exercise's file stands alone: it can import torch, the standard library and what its "
+        "stub imports, but no other exercise. Copy what you need into this file",
+    ),
+    row(
+        r"CUDA|cuda",
+        "a device is used that is not there",
+        'the checks run on the processor: leave `.cuda()` and `.to("cuda")` out',
+    ),
+    row(
+        r"numpy\.ndarray|__array__|'numpy",
+        "NumPy is used in the place of torch",
+        "stay with torch: a NumPy array can't carry a gradient, and other devices have none",
+    ),
+    row(
+        r"UnboundLocalError|cannot access local variable|local variable .* referenced before",
+        "a name is used that has no value",
+        "the name gets its value in a branch or a loop that did not run in this call, or further "
+        "down",
+    ),
+    row(
+        r"^NameError: .*'(?P<name>\w+)'",
         "a name is used that has no value",
         "`{name}` has no value at that line: is it misspelt, or is it defined under another name?",
     ),
-    (
+    row(
         r"NoneType",
         "None is used where a value is needed",
-        "one of the values is None: a function that you call may have no `return`, or an argument "
-        "is not given",
+        "something is None here: a function of yours may have no `return`, an argument is not "
+        "given, or it is the result of a call that changes a list in place (`append`)",
     ),
-    (
+    row(
+        r"unsupported operand type.*'(list|tuple)'|'list' object has no attribute|"
+        r"expected Tensor as element|must be Tensor, not (list|tuple)|can't multiply sequence",
+        "a Python list is used where a tensor is needed",
+        "a Python list stands where a tensor is needed: `torch.stack(list_of_tensors)` makes one, "
+        "and keeps gradients",
+    ),
+    row(
+        r"'(int|float)' object is not iterable",
+        "a number is looped over",
+        "a number can't be looped over: `range(n)` gives 0, 1, ..., n - 1",
+    ),
+    row(
+        r"'(int|float)' object is not subscriptable",
+        "a number is used as if it held others",
+        "`[...]` stands behind a plain number: print the value in front of it",
+    ),
+    row(
+        r"'(method|builtin_function_or_method|function)' (object )?(is not subscriptable|and)|"
+        r"and '(method|builtin_function_or_method|function)'",
+        "a function is used where its result is meant",
+        "a function was not called: its brackets `()` are missing, or it is a function of Python's "
+        "own (`input`, `sum`) where you meant a value",
+    ),
+    row(
+        r"unsupported operand type.*'Linear'|'Linear' object is not subscriptable",
+        "a layer is used as if it were a matrix",
+        "a layer is called with its input, as in `self.W_query(x)`: `@` and `[...]` do not work "
+        "with it",
+    ),
+    row(
+        r"'Parameter' object is not callable",
+        "a parameter is called as if it were a layer",
+        "a parameter is a matrix, and is not called: `x @ self.W_query`",
+    ),
+    row(
+        r"'Tensor' object is not callable",
+        "something is called that is no function or layer",
+        "a tensor stands in front of `(`: an operator is missing (`a * (b)`), square brackets were "
+        "meant, or is its name used for a value, too?",
+    ),
+    row(
+        r"object is not callable",
+        "something is called that is no function or layer",
+        "what stands in front of `(` is not a function: is its name used for a value, too? "
+        "`x.shape` is no call",
+    ),
+    row(
+        r"cannot assign|can't set attribute|has no setter",
+        "an attribute is set that can't be",
+        "give the attribute another name",
+    ),
+    row(
         r"object has no attribute '(?P<name>\w+)'",
         "an attribute is used that is not there",
         "there is no `{name}` there: compare the name with the one that `__init__` gives, or with "
         "torch's documentation",
     ),
-    (
-        r"shapes? cannot be multiplied|batch[12]? tensor|must match the size of tensor b.*matmul|"
-        r"inconsistent tensor size|size mismatch",
-        "the sizes of a matrix product do not fit",
-        _PRODUCT,
-    ),
-    (
-        r"must be a (matrix|vector|[123]-?D)|[123]D tensors expected",
-        "a product gets a tensor with another number of dimensions than it takes",
-        "`dot` takes two vectors, `mm` and `.T` take matrices, `bmm` takes three dimensions each: "
-        "`@` and `transpose(-2, -1)` fit any number of leading ones",
-    ),
-    (
-        r"must match except in|expects each tensor to be equal size",
-        "parts of different sizes are put together",
-        "`cat` needs parts whose sizes are equal but for the dimension that it runs along, `stack` "
-        "needs equal ones: print their shapes",
-    ),
-    (
-        r"must match the (size|existing size)|not broadcastable|expand\(",
-        "tensors of different sizes meet",
-        _SIZES,
-    ),
-    (
-        r"invalid for input of size|shape .* is invalid",
-        "a new shape holds more or fewer numbers than there are",
-        "a new shape must hold just as many numbers as the old one: multiply its sizes and compare",
-    ),
-    (
-        r"view size is not compatible",
-        "`view` is used where memory is in another order",
-        "after a transpose memory is not in that order: `reshape` copies where `view` can't",
-    ),
-    (
-        r"Dimension out of range|dimension .* out of|number of dims|too many indices",
-        "a dimension is used that the tensor does not have",
-        "the tensor has another number of dimensions than this line counts on: dimensions counted "
-        "from the right (-1, -2) fit any number of leading ones",
-    ),
-    (
-        r"out of (bounds|range)",
-        "an index is too large",
-        "an index is too large: is it a size that is built in, does a loop go one step too far, "
-        "or has the tensor fewer dimensions?",
-    ),
-    (
-        r"does not require grad|Can't call numpy|requires grad\. Use",
-        "gradients end before the result",
-        _LEFT_TORCH,
-    ),
-    (
-        r"in-?place operation|is being used in an in-place",
-        "an operation in place changes what the gradient needs",
-        "an operation in place (`x -= ...`, `x[...] = ...`, a name ending in `_`) changes what the "
-        "gradient still needs: work on a new tensor",
-    ),
-    (
-        r"same dtype|expected scalar type|expected .* dtype|to have the same|Double.*Float",
-        "tensors of different dtypes meet",
-        _DTYPE,
-    ),
-    (
-        r"[Oo]nly one element tensors|Boolean value of Tensor|only integer tensors|"
-        r"can be converted to (Python|a) scalar",
-        "several numbers are used where Python wants one",
-        "here Python wants one number (`if`, `int`, `range`, `math.sqrt`), and a tensor with "
-        "several came",
-    ),
-    (
-        r"object is not callable",
-        "something is called that is no function or layer",
-        "what stands before the brackets is no function and no layer: parameters and tensors are "
-        "used with `@` and `*`, and `x.shape` is no call",
-    ),
-    (
-        r"invalid combination of arguments|must be Tensor, not|argument '\w+' .*must be",
+    row(
+        r"unexpected keyword argument|multiple values for",
         OTHER_ARGUMENTS,
-        "a function of torch gets other arguments here than it takes: some need a dimension, as "
-        "`torch.softmax(x, dim=-1)`, and a number is no tensor: `math.sqrt` takes numbers, "
-        "`torch.sqrt` tensors",
+        "there is no argument of that name: compare the call with the notebook, or with torch's "
+        "documentation",
     ),
-    (
-        r"values to unpack",
+    row(
+        r"values to unpack|unpack",
         "more or fewer values come than there are names for them",
         "there are more or fewer values than names on the left of `=`: print the shape, or what "
-        "the call returns",
+        "the call returns; `B, T, d = x.shape` needs three dimensions",
     ),
-    (
-        r"^ValueError",
-        "a call that is right is refused",
-        "if it is your own `raise`, its condition refuses a call that is right: compare it with "
-        "the docstring; if not, print the shapes just before the line where it stops",
+    row(
+        r"list assignment index out of range",
+        "an index is too large",
+        "a list has only the places that were appended to it: write `.append(value)`",
     ),
-    (
+    row(
+        r"^SystemExit",
+        "the code ends Python itself",
+        "`exit()` and `quit()` end Python itself: take the call out of your code",
+    ),
+    row(
+        r"^(EOFError|StdinNotImplemented)",
+        "the code asks for input",
+        "nobody answers `input()` while checks run: use the arguments of the function",
+    ),
+    row(
+        r"BdbQuit",
+        "the code stops in a debugger",
+        "nobody answers a debugger while checks run: take it out, and make the call below by "
+        "yourself",
+    ),
+    row(
         r"^RecursionError",
         "the function calls itself without an end",
-        "the function calls itself and finds no end: does it call its own name?",
+        "the function calls itself and finds no end: does a name of yours hide the function that "
+        "you meant to call?",
     ),
-    (
+    row(
         r"^AssertionError",
         "an `assert` does not hold",
         "an `assert` of your own code does not hold for this call",
     ),
-    (
+    row(
         r"^ZeroDivisionError",
         "a divisor is 0",
         "a divisor is 0 for this call: which size or number may be 0?",
     ),
-    (
+    row(
         r"^KeyError",
         "an entry is asked for that is not there",
-        "a dictionary, or a table of layers, has no entry of that name",
+        "a dictionary, or a table of layers, has no entry of that name: print its keys just above "
+        "this line",
     ),
 )

@@ -10,8 +10,8 @@ import tomllib
 from pathlib import Path
 
 from autograder.student.display import LOOKS
-from autograder.student.exception_texts import TEXTS
 from autograder.student.stale import CHANGED, FAILED
+from autograder.suite.raised import TABLE
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "messages.md"
 TABLES = sorted((Path(__file__).parent / "mistakes").glob("*.toml"))
@@ -33,7 +33,7 @@ def page() -> str:
     lines += [f"| {look.sign} | `{look.plain}` | {look.text} |" for look in LOOKS.values()]
     lines += ["", "## What runs is not what the cell says", "", f"- {FAILED}", f"- {CHANGED}"]
     lines += ["", "## What to do about an exception", ""]
-    lines += [f"- {text}" for text in dict.fromkeys(text for _, text in TEXTS)]
+    lines += [f"- {text}" for text in dict.fromkeys(row.to_do for row in TABLE)]
     for path in TABLES:
         said = path.read_text(encoding="utf-8")
         lines += ["", f"## {said.partition(chr(10))[0].removeprefix('# ').rstrip('.')}", ""]
@@ -54,7 +54,7 @@ def test_the_page_is_what_the_program_says() -> None:
 
 
 def test_no_advice_speaks_of_our_own_plumbing() -> None:
-    texts = [text for _, text in TEXTS]
+    texts = [row.to_do for row in TABLE]
     assert not [text for text in texts if re.search(r"cotangent|traceback|worker|wire", text)]
 
 

@@ -168,7 +168,7 @@ def test_who_writes_into_arguments_and_returns_what_is_right_is_told(
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        ("TypeError: 'Parameter' object is not callable", "something is called that is no"),
+        ("TypeError: 'Parameter' object is not callable", "a parameter is called as if it were"),
         ("TypeError: softmax() received an invalid combination of arguments", "a function is"),
         ("TypeError: f() takes 1 positional argument but 2 were given", "the line with `def`"),
         ("TypeError: helper() missing 1 required positional argument: 'x'", "a function is called"),

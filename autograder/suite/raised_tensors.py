@@ -1,0 +1,119 @@
+"""What torch says of tensors, what that shows, and what a student can do about it."""
+
+from __future__ import annotations
+
+from .raised_table import OTHER_ARGUMENTS, Row, row
+
+#: of sizes, dtypes, devices and gradients
+OF_TENSORS: tuple[Row, ...] = (
+    row(
+        r"einsum\(\)",
+        "the letters of `einsum` do not fit its operands",
+        "`einsum` wants one letter for each dimension of each operand (`...` for those in front), "
+        "a comma between operands, and `->` before the letters of the result",
+    ),
+    row(
+        r"Given normalized_shape",
+        "a norm gets vectors of another length than it is made for",
+        "a norm is made with the length of the vectors that it gets, the last dimension: print the "
+        "shape just above this line",
+    ),
+    row(
+        r"shapes? cannot be multiplied|mat1 and mat2|batch[12]? tensor|"
+        r"must match the size of tensor b.*matmul|inconsistent|size mismatch",
+        "the sizes of a matrix product do not fit",
+        "the sizes do not fit for a matrix product: (..., n, k) @ (..., k, m) needs the same k "
+        "twice. Print the shape of each part just above it; a transpose may be missing, or be one "
+        "too many",
+    ),
+    row(
+        r"must be a (matrix|vector|[123]-?D)|[123]D tensors|expected 2D|but found \d-?D|"
+        r"vector and matrix|both arguments to (linear|matmul)",
+        "a product gets a tensor with another number of dimensions than it takes",
+        "`dot` takes two vectors, `mm` and `.T` take matrices, `bmm` takes three dimensions each: "
+        "`@` and `transpose(-2, -1)` fit any number of leading ones",
+    ),
+    row(
+        r"must match except in|expects each tensor to be equal size|same number of dimensions",
+        "parts of different sizes are put together",
+        "`cat` needs parts whose sizes are equal but for the dimension that it runs along, `stack` "
+        "needs equal ones: print their shapes",
+    ),
+    row(
+        r"must match the (size|existing size)|broadcast|expand\(|number of sizes provided",
+        "tensors of different sizes meet",
+        "two tensors of different sizes meet: sizes must be equal, or 1, counted from the right. "
+        "Print the shape of each part just above this line; does one need a new dimension "
+        "(`x[:, None]`, `keepdim=True`), or a transpose?",
+    ),
+    row(
+        r"invalid for input of size|shape .* is invalid|can't be divided",
+        "a new shape holds more or fewer numbers than there are",
+        "a new shape must hold just as many numbers as the old one: multiply its sizes and compare",
+    ),
+    row(
+        r"view size is not compatible",
+        "`view` is used where memory is in another order",
+        "`view` needs the numbers in memory order, and `transpose` changed it: `reshape` copies "
+        "where `view` can't",
+    ),
+    row(
+        r"Dimension out of range|dimension .* out of|number of dims|too many indices",
+        "a dimension is used that the tensor does not have",
+        "the tensor has another number of dimensions than this line counts on: dimensions counted "
+        "from the right (-1, -2) fit any number of leading ones",
+    ),
+    row(
+        r"out of (bounds|range)",
+        "an index is too large",
+        "an index is too large: is it a size that is built in, does a loop go one step too far, "
+        "or has the tensor fewer dimensions?",
+    ),
+    row(
+        r"does not require grad|Can't call numpy|requires grad\. Use",
+        "gradients end before the result",
+        "`.item()`, `.numpy()`, `.tolist()` and `float(...)` leave torch, and gradients end there, "
+        "as with `.detach()`, `.data`, `torch.tensor(...)` of results and `torch.no_grad()`: "
+        "compute with tensors",
+    ),
+    row(
+        r"in-?place operation|is being used in an in-place|modified by an inplace|"
+        r"does not support in-?place",
+        "an operation in place changes what the gradient needs",
+        "an operation in place (`x -= ...`, `x[...] = ...`, a name ending in `_`) changes what the "
+        "gradient still needs: make a new tensor",
+    ),
+    row(
+        r"same dtype|expected scalar type|expected .* dtype|dtype .* but got|to have the same|"
+        r"Double.*Float|result type \w+ can't be cast",
+        "tensors of different dtypes meet",
+        "tensors of different dtypes meet: give what you make yourself the dtype of the input, "
+        "such as `torch.zeros(..., dtype=x.dtype)` or `x.new_zeros(...)`",
+    ),
+    row(
+        r"[Oo]ne element tensors|Boolean value of Tensor|a Tensor with \d+ elem|"
+        r"only integer tensors|can be converted to (Python|a) scalar",
+        "several numbers are used where Python wants one",
+        "here Python wants one number (`if`, `int`, `range`, `math.sqrt`), and a tensor with "
+        "several came. Work on whole tensors: `torch.where`, `masked_fill`, `sum`, `any`, `all`",
+    ),
+    row(
+        r"can't allocate memory|MemoryError",
+        "a tensor is larger than the memory",
+        "a tensor is larger than the memory: print the sizes that it is made with",
+    ),
+    row(
+        r"\bmeta\b|Expected all tensors to be on the same device",
+        "a tensor is made on another device than the input",
+        "a tensor that you make is on another device than the input: give it the input's "
+        "(`device=x.device`), or register it as a buffer",
+    ),
+    row(
+        r"invalid combination of arguments|must be Tensor, not|argument '\w+' .*must be|"
+        r'positional arguments: "',
+        OTHER_ARGUMENTS,
+        "a function of torch gets other arguments here than it takes: look at their names, order "
+        "and types. Some need a dimension, as `torch.softmax(x, dim=-1)`, and a number is no "
+        "tensor: `math.sqrt` takes numbers, `torch.sqrt` tensors",
+    ),
+)
