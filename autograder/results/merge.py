@@ -108,7 +108,9 @@ def _said(result: SubmissionResult) -> str:
         for exercise in result.exercises
         for question in exercise.questions
     ]
-    return " ".join((result.submission_digest, result.suite_digest, *points))
+    # sums as well: a line that was changed by hand may say another total than its parts do
+    sums = [repr(part.score) for part in (result, *result.exercises)]
+    return " ".join((result.submission_digest, result.suite_digest, *sums, *points))
 
 
 def _chosen(entries: Iterable[_Entry], paths: Sequence[Path]) -> tuple[list[_Entry], int, int]:

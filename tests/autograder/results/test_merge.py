@@ -71,6 +71,9 @@ def test_two_scores_of_one_submission_are_an_error_that_names_both_lines(
     changed = replace(ada, submission_digest="sha256:" + "2" * 64)
     with pytest.raises(UserError, match="the files submitted"):
         autograder.merge([one, write("3.jsonl", changed)], tmp_path / "all.jsonl")
+    total_alone = write("4.jsonl", replace(ada, score=ada.score + 1))
+    with pytest.raises(UserError, match=r"4\.jsonl:1"):
+        autograder.merge([one, total_alone], tmp_path / "all.jsonl")
     assert not (tmp_path / "all.jsonl").exists()
 
 
