@@ -30,7 +30,8 @@ _MOST_ROWS = 60
 @click.option(
     "--results",
     type=click.Path(path_type=Path),
-    help="Where the lines are appended (default: results.jsonl next to SUBMITTED).",
+    help="Where the lines are appended (default: results.jsonl next to SUBMITTED; for one "
+    "submission, that of its class).",
 )
 @click.option(
     "--jobs",

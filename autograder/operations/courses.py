@@ -16,6 +16,8 @@ from ..submission.find import find_submissions
 CONFIG_FILE = "nbgrader_config.py"
 #: where a course is looked for, and above, if it is not named
 HERE = Path()
+#: the folder of a class with what students submitted, as nbgrader calls it
+SUBMITTED = "submitted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +99,20 @@ def chosen_assignments(course: Course, names: Collection[str]) -> list[Assignmen
     return [course.assignment(name) for name in names] or list(course.assignments)
 
 
+def submissions_around(submitted: Path, course: Course | None) -> Path:
+    """The class's folder of submissions where `submitted` is one submission in it; else itself."""
+    place = submitted.resolve()
+    around = place.parent.parent
+    return around if around.name == SUBMITTED and place.name in _names(course) else place
+
+
 def _names(course: Course | None) -> set[str]:
     return {assignment.name for assignment in course.assignments} if course else set()
 
 
 def _suggest_folder(submitted: Path, known: Collection[str]) -> None:
     """Raises `UserError` for a class's folder, or a student's, in the place of the submissions."""
-    below = submitted / "submitted"
+    below = submitted / SUBMITTED
     if below.is_dir() and find_submissions(below, known).submissions:
         raise UserError(
             f"{submitted} is the folder of a class; its submissions are one level below: "

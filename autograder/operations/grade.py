@@ -16,7 +16,7 @@ from ..grading.options import RunEvents, RunOptions, Wanted, wanted_question
 from ..records import SubmissionResult, Tier
 from ..results.last import LastResults
 from ..sandbox import Ahead
-from .courses import HERE, Courses, asks_for_layers, find_courses
+from .courses import HERE, SUBMITTED, Courses, asks_for_layers, find_courses, submissions_around
 
 if TYPE_CHECKING:  # their imports load torch, for which the sandbox's start need not wait
     from ..grading.run import Engine
@@ -84,11 +84,12 @@ def grade(
     """Grades every submission below a folder, `<student>/<assignment>/<exercise>.py` or `.ipynb`.
 
     `course` is the instructor's folder (default: here or above). Lines are appended to `results`
-    (default: results.jsonl next to `submitted`). nbgrader's gradebook is written where `gradebook`
-    says so (default: where the folder is called `submitted`); before that `tell_lateness` is told
-    due dates and who is late, in sentences. `secret` is the class's file, which
-    shards share (default: secret.key next to the results). `shard` is (index from 1, count). With
-    a `question` this one alone is graded again, where the rest of a submission has its result.
+    (default: results.jsonl next to `submitted`; for one submission of a folder of that name, its
+    class's). nbgrader's gradebook is written where `gradebook` says so (default: where the folder
+    is called `submitted`); before that `tell_lateness` is told due dates and who is late, in
+    sentences. `secret` is the class's file, which shards share (default: secret.key next to the
+    results). `shard` is (index from 1, count). With a `question` this one alone is graded again,
+    where the rest of a submission has its result.
     `scheduler` is the address of dask's, whose workers then grade in the place of this machine.
 
         report = autograder.grade("course/submitted", jobs=2, resume=True)
@@ -100,7 +101,8 @@ def grade(
     submitted = Path(submitted)
     courses = find_courses(submitted, Path(course), assignment)
     one = _one_question(courses, question, assignment, resume) if question else None
-    class_folder = courses.notebooks or submitted.resolve().parent
+    whole = submissions_around(submitted, courses.own)
+    class_folder = courses.notebooks or whole.parent
     options = RunOptions(
         submitted=submitted,
         results=Path(results) if results else class_folder / "results.jsonl",
@@ -112,7 +114,7 @@ def grade(
         secret=Path(secret) if secret else None,
         question=one,
     )
-    wanted = submitted.resolve().name == "submitted" if gradebook is None else gradebook
+    wanted = whole.name == SUBMITTED if gradebook is None else gradebook
     if wanted:
         read_allowances(class_folder)  # a table that can't be read is told before hours of grading
     run = _run(courses, options, scheduler, events or SilentEvents())

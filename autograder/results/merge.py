@@ -109,7 +109,7 @@ def _said(result: SubmissionResult) -> str:
         for question in exercise.questions
     ]
     # sums as well: a line that was changed by hand may say another total than its parts do
-    sums = [repr(part.score) for part in (result, *result.exercises)]
+    sums = [repr(score) for score in (result.score, *(e.score for e in result.exercises))]
     return " ".join((result.submission_digest, result.suite_digest, *sums, *points))
 
 

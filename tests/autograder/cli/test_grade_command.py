@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 import autograder
+from autograder.course import load_course
+from autograder.operations.courses import submissions_around
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -26,3 +28,19 @@ def test_a_students_folder_in_the_place_of_the_class_is_told_as_such(tmp_path: P
 def test_a_folder_without_submissions_says_what_is_expected(tmp_path: Path) -> None:
     with pytest.raises(autograder.UserError, match="expected <student>/<assignment>/"):
         autograder.grade(tmp_path, course=ROOT)
+
+
+@pytest.mark.parametrize(
+    ("folder", "class_folder"),
+    [
+        ("course/submitted", "course"),
+        ("course/submitted/ada/simplified_attention", "course"),
+        ("course/submitted/group/2026", "course/submitted/group"),
+        ("inbox/ada/simplified_attention", "inbox/ada"),
+    ],
+)
+def test_one_submission_of_a_class_is_graded_into_its_class(
+    tmp_path: Path, folder: str, class_folder: str
+) -> None:
+    around = submissions_around(tmp_path / folder, load_course(ROOT))
+    assert around.parent == tmp_path.resolve() / class_folder
