@@ -21,6 +21,7 @@ from ..classroom import (
     write_origins,
 )
 from ..errors import UserError
+from ..escaping import for_file_name
 from .clones import answers_of, clones_in, committed
 from .downloaded import Account, Entry, Refused, Unsafe
 from .entries import entries_of
@@ -213,7 +214,7 @@ def _metadata(entries: Sequence[Entry]) -> Submitters:
 def _origin(pile: Pile, made: Collected, source: str) -> Origin:
     owner = pile.owner
     return Origin(
-        student=pile.student,
+        student=for_file_name(pile.student),  # as all that comes after calls this student
         assignment=pile.assignment,
         platform=owner.platform,
         name=owner.student,

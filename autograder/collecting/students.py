@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from ..classroom import Key, Origin, Person, Roster, normal, squashed
+from ..escaping import for_file_name
 from .platforms import CANVAS, GRADESCOPE, MOODLE, Owner
 from .times import Times
 
@@ -34,7 +35,7 @@ class Students:
     def name(self, owner: Owner, assignment: str) -> str:
         """The student's name: the earlier one, the roster's, or the platform's."""
         own = self._platforms(owner, assignment)
-        if own in self._before:
+        if for_file_name(own) in self._before:
             return own
         person = self._person(owner)
         if person is None:
@@ -51,9 +52,10 @@ class Students:
         """
         if not owner.number or owner.email:
             return owner.student
-        known = self._origins.get((owner.student, assignment))
+        folder = for_file_name(owner.student)
+        known = self._origins.get((folder, assignment))
         if owner.platform != MOODLE and known is None:  # Moodle's number is another one each time
-            same = (o for o in self._origins.values() if o.student == owner.student)
+            same = (o for o in self._origins.values() if o.student == folder)
             known = next(same, None)
         if known is not None and known.number and known.platform == owner.platform:
             is_alone = known.number == owner.number

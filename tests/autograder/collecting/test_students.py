@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.classroom import write_roster
+from autograder.classroom import read_origins, write_roster
 from autograder.collecting import CollectOptions, CollectReport, collect, read_times
 from autograder.deadlines import zone_of
 
@@ -88,3 +88,17 @@ def test_who_had_a_folder_before_the_roster_came_keeps_it(tmp_path: Path) -> Non
     write_roster(folder, tmp_path / "people.csv")
     bring(folder, {"lovelaceada_101_8_masking-1.py": "2"})
     assert students(folder) == {"lovelaceada"}
+
+
+def test_a_name_that_no_folder_can_have_is_found_again_by_the_folders_name(
+    class_folder: Path,
+) -> None:
+    for text in ("1", "2"):
+        bring(class_folder, {'Bob "Bo" B?_8_assignsubmission_file/masking.py': text})
+    bring(class_folder, {'Bob "Bo" B?_9_assignsubmission_file/masking.py': "another Bob"})
+    folder = "Bob %22Bo%22 B%3F"
+    assert students(class_folder) == {folder, f"{folder}_9"}
+    origins = read_origins(class_folder)
+    assert set(origins) == {(folder, "masks"), (f"{folder}_9", "masks")}
+    assert origins[folder, "masks"].name == 'Bob "Bo" B?'
+    assert origins[folder, "masks"].number == "8"
