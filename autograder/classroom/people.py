@@ -29,8 +29,8 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "number": ("number", "ID", "Identifier"),
     "grader": ("grader", "TA", "ta", "tutor", "Tutor", "marker"),
 }
-#: what an instructor added, and a platform's newer list does not have
-_KEPT = ("extra_time", "grader")
+#: what was known stays where a newer list has no column for it
+_KEPT = ("name", "email", "section", "extra_time", "number", "grader")
 #: rows of Canvas's gradebook that are nobody's
 _NOBODY = ("Points Possible", "Manual Posting", "Student, Test")
 
@@ -102,8 +102,8 @@ def write_roster(class_folder: Path, source: Path) -> RosterChange:
     """Makes a list of people the class's roster.
 
     The list is Canvas's gradebook, Moodle's worksheet, GitHub Classroom's roster, Gradescope's, or
-    any CSV file with the columns student, name, email, section, extra_time, grader. Extra time and
-    graders that were known stay where the list has no such column. Raises `UserError`.
+    any CSV file with the columns student, name, email, section, extra_time, grader. What was
+    known of people stays where the list has no such column. Raises `UserError`.
     """
     columns, rows = in_english(*read_csv(source))
     if not set(columns) & set(_NAMES["student"]):

@@ -34,6 +34,17 @@ def class_secret(path: Path) -> bytes:
     return secret
 
 
+def named_secret(path: Path | str) -> Path:
+    """The place that somebody named for the secret; raises `UserError` where its folder is not.
+
+    A misspelt path would be made, and all students asked other numbers.
+    """
+    place = Path(path)
+    if not place.parent.is_dir():
+        raise UserError(f"{place.parent} is not there, so {place} can't be the class's secret")
+    return place
+
+
 def _make(path: Path) -> None:
     """Writes a new secret in one step: other shards may do the same at the same moment."""
     path.parent.mkdir(parents=True, exist_ok=True)

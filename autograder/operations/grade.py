@@ -13,6 +13,7 @@ from ..classroom import lateness_lines, read_allowances
 from ..errors import UserError
 from ..grading.costs import Costs, Stage
 from ..grading.options import RunEvents, RunOptions, Wanted, wanted_question
+from ..grading.secret import named_secret
 from ..records import SubmissionResult, Tier
 from ..results.last import LastResults
 from ..sandbox import Ahead
@@ -111,7 +112,7 @@ def grade(
         resume=resume,
         assignment=one.assignment if one else assignment,
         tier=tier,
-        secret=Path(secret) if secret else None,
+        secret=named_secret(secret) if secret else None,
         question=one,
     )
     wanted = whole.name == SUBMITTED if gradebook is None else gradebook

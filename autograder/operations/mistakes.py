@@ -48,6 +48,8 @@ def unnamed_mistakes(
     """
     folder = Path(class_folder)
     of_class = course_of_class(Path(course), folder)
+    if assignment is not None:
+        of_class.assignment(assignment)  # says which there are
     groups: defaultdict[tuple[str, ...], list[Unnamed]] = defaultdict(list)
     for found in unnamed_in(latest(class_results(folder))):
         if assignment in (None, found.result.assignment):

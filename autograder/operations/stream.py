@@ -43,19 +43,20 @@ def grade_stream(
 
     Returns at the end of the lines. Raises `UserError`, `IsolationUnavailable`, `GraderError`.
     """
+    from ..grading.secret import FILE_NAME, named_secret
     from ..sandbox import Ahead, fork_server_ahead
 
+    named = named_secret(secret) if secret else None
     own = course_at(Path(course))
     assignments = [own.assignment(assignment)] if assignment else own.assignments
     ahead = Ahead(second_device=asks_for_layers(assignments))
     with fork_server_ahead(tier, ahead) as start:
-        from ..grading.secret import FILE_NAME
         from ..grading.stream import StreamOptions, grade_lines
         from ..grading.suite_engine import SuiteEngine
 
         folder = Path(results).parent if results else Path()
         options = StreamOptions(
-            secret=Path(secret) if secret else folder / FILE_NAME,
+            secret=named or folder / FILE_NAME,
             jobs=jobs,
             assignment=assignment,
             tier=tier,

@@ -70,6 +70,20 @@ def test_a_new_list_keeps_extra_time_and_says_who_came_and_went(tmp_path: Path) 
     assert read_roster(tmp_path).people[0].extra == timedelta(days=2)
 
 
+def test_a_list_without_names_takes_nobodys_name_away(tmp_path: Path) -> None:
+    path = tmp_path / "list.csv"
+    path.write_text("student,name,email,section\nada,Ada L,a@b.example,B\nben,Ben B,,A\n")
+    write_roster(tmp_path, path)
+    path.write_text("student,section\nada,C\nben,\n")
+    write_roster(tmp_path, path)
+    ada, ben = read_roster(tmp_path).people
+    assert (ada.name, ada.email, ada.section) == ("Ada L", "a@b.example", "C")
+    assert (ben.name, ben.section) == (
+        "Ben B",
+        "",
+    )  # what a list has, counts, also where it is empty
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [

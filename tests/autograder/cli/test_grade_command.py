@@ -44,3 +44,25 @@ def test_one_submission_of_a_class_is_graded_into_its_class(
 ) -> None:
     around = submissions_around(tmp_path / folder, load_course(ROOT))
     assert around.parent == tmp_path.resolve() / class_folder
+
+
+def test_a_misspelt_place_of_the_secret_makes_no_new_one(tmp_path: Path) -> None:
+    (tmp_path / "submitted" / "ada" / "simplified_attention").mkdir(parents=True)
+    with pytest.raises(autograder.UserError, match="clas is not there"):
+        autograder.grade(
+            tmp_path / "submitted", course=ROOT, secret=tmp_path / "clas" / "secret.key"
+        )
+    assert not (tmp_path / "clas").exists()
+
+
+def test_submissions_in_the_place_of_the_class_are_told_as_such(tmp_path: Path) -> None:
+    (tmp_path / "results.jsonl").touch()
+    (tmp_path / "submitted").mkdir()
+    with pytest.raises(autograder.UserError, match="the class is .*: name that"):
+        autograder.final_results(tmp_path / "submitted")
+
+
+def test_an_assignment_that_is_not_there_has_no_mistakes_either(tmp_path: Path) -> None:
+    (tmp_path / "results.jsonl").touch()
+    with pytest.raises(autograder.AutograderError, match="no assignment is called 'nope'"):
+        autograder.unnamed_mistakes(tmp_path, "nope", course=ROOT)
