@@ -43,6 +43,8 @@ _OF_TORCH = frozenset(
 )
 #: of these, layers have names, too
 _MODULES = frozenset(n for n in dir(torch.nn) if isinstance(getattr(torch.nn, n), ModuleType))
+#: of the profiler, what gives a name to a stretch of the program, and no more
+_MARK = "record_function"
 #: every name may be one of these
 _STAR = "*"
 
@@ -92,6 +94,8 @@ def _lookups(node: ast.AST, texts: Texts) -> Iterator[tuple[ast.expr, frozenset[
             yield _namespace(names), texts.of(text) - (frozenset(written(text)) - _WAYS)
         case ast.Call(ast.Attribute(ast.Call() as names, "update")):  # it only writes into them
             yield _namespace(names), frozenset()
+        case ast.Attribute(place, attr) if attr == _MARK:
+            yield place, frozenset()
         case ast.Compare(_, [ast.In() | ast.NotIn()], [asked]):
             yield _namespace(asked), frozenset()
 
@@ -111,6 +115,10 @@ def _words(node: ast.AST, imports: Mapping[str, str]) -> Iterator[str]:
             yield name
         case ast.Attribute(_, attr) if attr not in _BUILT_IN:
             yield attr
+        case ast.ImportFrom("torch.profiler" | "torch.autograd.profiler", names) if all(
+            alias.name == _MARK for alias in names
+        ):
+            pass
         case ast.Import(names):
             yield from (word for alias in names for word in alias.name.split("."))
         case ast.ImportFrom(above, names):

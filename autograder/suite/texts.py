@@ -5,14 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from itertools import product
+from math import prod
 
 #: any text; at the end of a known beginning any rest of it: `W_*`
 ANY = "*"
 _UNKNOWN = frozenset({ANY})
 #: how far names that stand for each other are followed
 _DEEPEST = 4
-#: of a range of numbers, that names end with
-_LONGEST = 100
+#: what stands for the number of a round in a loop, for anything, and numbers that names have
+_NUMBER, _OTHER = ast.Name("<number>"), ast.Name("<other>")
+_NUMBERS: list[ast.expr | None] = [ast.Constant(number) for number in range(100)]
+#: more texts than that are no names of layers
+_MOST_TEXTS = 1_000
 
 
 def written(node: ast.expr) -> Iterator[str]:
@@ -61,6 +65,8 @@ class Texts:
     def _numbers(self, node: ast.expr) -> frozenset[str]:
         """What a whole number looks like in a text; empty where it may be anything else."""
         values = self._values.get(node.id, []) if isinstance(node, ast.Name) else [node]
+        if _NUMBER in values:
+            values = [v for v in values if v is not _NUMBER] + _NUMBERS
         numbers = [v.value for v in values if isinstance(v, ast.Constant) and type(v.value) is int]
         return frozenset(map(str, numbers)) if len(numbers) == len(values) else frozenset()
 
@@ -80,8 +86,10 @@ class Texts:
                 return keys
             case ast.Call(ast.Attribute(ast.Dict(keys, values), "items")) if keys:
                 return [ast.Tuple([k, v]) if k else None for k, v in zip(keys, values, strict=True)]
-            case ast.Call(ast.Name("range"), places) if limits := _whole(places):
-                return [ast.Constant(number) for number in range(*limits)]
+            case ast.Call(ast.Name("range")):
+                return [_NUMBER]
+            case ast.Call(ast.Name("enumerate"), [counted, *_]):
+                return [ast.Tuple([_NUMBER, item or _OTHER]) for item in self._items(counted)]
             case ast.Call(ast.Attribute(ast.Constant(str(text)), "split"), []):
                 return [ast.Constant(word) for word in text.split()]
             case ast.Constant(str(text)):
@@ -92,13 +100,6 @@ class Texts:
                 if len(bound) == 1 and isinstance(bound[0], ast.Tuple):
                     return self._items(bound[0])
         return [None]
-
-
-def _whole(nodes: Sequence[ast.expr]) -> list[int]:
-    """The first and the last of a short range that is written in numbers; else nothing."""
-    limits = [n.value for n in nodes if isinstance(n, ast.Constant) and type(n.value) is int]
-    is_short = len(limits) == len(nodes) <= 2 and all(0 <= limit < _LONGEST for limit in limits)
-    return limits if is_short else []
 
 
 def _matched(
@@ -132,5 +133,7 @@ def _bound(node: ast.AST) -> list[str]:
 
 def _joined(parts: Sequence[frozenset[str]]) -> frozenset[str]:
     """Texts put together; what follows an unknown rest is part of it."""
+    if prod(map(len, parts)) > _MOST_TEXTS:
+        return _UNKNOWN
     texts = {"".join(text).partition(ANY) for text in product(*parts)}
     return frozenset(known + rest for known, rest, _ in texts)
