@@ -57,11 +57,25 @@ def _goes_on(one: CodeCell, next_: CodeCell) -> bool:
 def _cell(source: str) -> CodeCell:
     text = python_of(source)
     try:
-        statements = statements_of(text, parsed(text).body)
+        statements = _with_guarded(statements_of(text, parsed(text).body))
     except NOT_PYTHON as error:
         broken = dict.fromkeys(names_defined_in(text), in_words(error))
         return CodeCell(source, broken=broken, is_whole=False)
     return _without_faults(CodeCell(source), statements)
+
+
+def _with_guarded(statements: Iterable[Statement]) -> list[Statement]:
+    """Below `if __name__ == "__main__":` everything is executed in a notebook."""
+    found: list[Statement] = []
+    for statement in statements:
+        match statement.node:
+            case ast.If(
+                ast.Compare(ast.Name("__name__"), [ast.Eq()], [ast.Constant("__main__")]), body
+            ):
+                found += [Statement(node, ast.unparse(node)) for node in body]
+            case _:
+                found.append(statement)
+    return found
 
 
 def _without_faults(cell: CodeCell, statements: Sequence[Statement]) -> CodeCell:

@@ -37,6 +37,8 @@ def needed(statements: Sequence[Statement], names: Iterable[str]) -> list[Statem
             if found not in followed:
                 followed.add(found)
                 waiting += found
+        if not waiting:
+            waiting += index.hung(done)
     if len(chosen) > _MOST_STATEMENTS:
         raise SubmissionError(f"needs more than {_MOST_STATEMENTS} statements; submit your code")
     return _Order(statements, index, chosen).all()
@@ -55,10 +57,40 @@ class _Index:
         for position, statement in enumerate(statements):
             for name in statement.binds:
                 self._binding.setdefault(name, []).append(position)
+        # onto an import alone: a class of the notebook's own is known by its name
+        self._hanging = [
+            position
+            for position, statement in enumerate(statements)
+            if statement.hangs and all(self._is_import(name) for name in statement.patches)
+        ]
+        self._setters: dict[str, set[str]] = {}
+        self._calls: dict[str, list[int]] = {}
+        for position, statement in enumerate(statements):
+            for name in statement.sets:
+                self._setters.setdefault(name, set()).update(statement.defines)
+            for name in statement.given_to:
+                self._calls.setdefault(name, []).append(position)
         self.patched = [s.patches | self._registered(s) for s in statements]
         for position, names in enumerate(self.patched):
             for name in names:
                 self._patching.setdefault(name, []).append(position)
+
+    def hung(self, chosen: set[int]) -> list[int]:
+        """What gives classes of libraries attributes that chosen statements read."""
+        if not chosen.issuperset(self._hanging):
+            read = frozenset().union(*(self._statements[p].attributes for p in chosen))
+            return [
+                p for p in self._hanging if p not in chosen and self._statements[p].hangs & read
+            ]
+        return []
+
+    def _setting(self, name: str) -> list[int]:
+        """Of a name that no statement binds: the calls of functions that have it as a global."""
+        if name in self._binding:
+            return []
+        return [
+            p for function in self._setters.get(name, ()) for p in self._calls.get(function, ())
+        ]
 
     def _registered(self, statement: Statement) -> frozenset[str]:
         """What the statement puts something into without naming it as what it changes."""
@@ -68,12 +100,10 @@ class _Index:
             for position in self._binding.get(function, [])
             for name in self._statements[position].fills
         )
-        asked = (
-            name
-            for name in statement.asked
-            if not all(self._statements[p].is_import for p in self._binding.get(name, []))
-        )
-        return frozenset([*filled, *asked])
+        return frozenset([*filled, *(n for n in statement.asked if not self._is_import(n))])
+
+    def _is_import(self, name: str) -> bool:
+        return all(self._statements[p].is_import for p in self._binding.get(name, []))
 
     def bindings(self, name: str, before: int | None = None) -> tuple[int, ...]:
         """Positions of the statements that together give a name its value.
@@ -128,7 +158,8 @@ class _Index:
         values = [p for p in binding if not self._statements[p].is_import]
         # the last import counts; `import torch.nn` adds to `torch`
         dotted = [p for p in imports[:-1] if self._statements[p].is_submodule_import]
-        return (values or dotted + imports[-1:]) + self._patching.get(name, [])
+        found = values or dotted + imports[-1:] or self._setting(name)
+        return found + self._patching.get(name, [])
 
     def _defines(self, position: int, name: str) -> bool:
         statement = self._statements[position]

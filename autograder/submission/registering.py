@@ -76,6 +76,39 @@ def filled_by(node: ast.AST) -> frozenset[str]:
     return frozenset(name for place in filled if (name := root(place))) - own - stored
 
 
+def set_by(node: ast.AST) -> frozenset[str]:
+    """The names outside of a function to which its call gives a value: `global size`."""
+    if not isinstance(node, FUNCTIONS):
+        return frozenset()
+    return frozenset(
+        name for part in ast.walk(node) if isinstance(part, ast.Global) for name in part.names
+    )
+
+
+def read_before_bound(node: ast.AST) -> Iterator[str]:
+    """`forward` of `forward = forward` in a class: it is the one outside."""
+    if not isinstance(node, ast.ClassDef):
+        return
+    bound: set[str] = set()
+    for part in node.body:
+        if isinstance(part, DEFINITIONS):
+            bound.add(part.name)
+            continue
+        names = [name for name in ast.walk(part) if isinstance(name, ast.Name)]
+        yield from (n.id for n in names if isinstance(n.ctx, ast.Load) and n.id not in bound)
+        bound |= {name.id for name in names if isinstance(name.ctx, ast.Store)}
+
+
+def named_on_the_way(node: ast.AST) -> Iterator[str]:
+    """`size` of `print(size := 3)`, where the statement itself is executed."""
+    values = [getattr(node, "value", None), getattr(node, "test", None)]
+    for value in values:
+        if isinstance(value, ast.expr):
+            yield from (
+                part.target.id for part in ast.walk(value) if isinstance(part, ast.NamedExpr)
+            )
+
+
 def _stores(node: ast.AST) -> Iterator[list[ast.expr]]:
     """The place that a part of a function changes, and what goes into it."""
     match node:

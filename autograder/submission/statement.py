@@ -7,7 +7,17 @@ import symtable
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-from .registering import CHANGING, asked_by, filled_by, given_to, named_by_decorators, root
+from .registering import (
+    CHANGING,
+    asked_by,
+    filled_by,
+    given_to,
+    named_by_decorators,
+    named_on_the_way,
+    read_before_bound,
+    root,
+    set_by,
+)
 from .registering import DEFINITIONS as _DEFINES
 from .text import NOT_PYTHON, parsed
 
@@ -80,6 +90,23 @@ class Statement:
         return filled_by(self.node)
 
     @cached_property
+    def hangs(self) -> frozenset[str]:
+        """The attributes that it gives to something: `norm` of `torch.Tensor.norm = norm`."""
+        targets = self.node.targets if isinstance(self.node, ast.Assign) else []
+        return frozenset(t.attr for t in targets if isinstance(t, ast.Attribute))
+
+    @cached_property
+    def attributes(self) -> frozenset[str]:
+        """The attributes that it reads, of anything."""
+        parts = ast.walk(self.node)
+        return frozenset(part.attr for part in parts if isinstance(part, ast.Attribute))
+
+    @cached_property
+    def sets(self) -> frozenset[str]:
+        """What a call of the function that it defines gives a value, outside of it."""
+        return set_by(self.node)
+
+    @cached_property
     def _table(self) -> symtable.SymbolTable | None:
         try:
             return symtable.symtable(self.text, "<cell>", "exec")
@@ -93,7 +120,7 @@ class Statement:
             return frozenset()
         if not isinstance(self.node, _DEFINES):
             return self.uses - self.binds | self._referenced()
-        found = set(self._referenced())
+        found = {*self._referenced(), *read_before_bound(self.node)}
         for child in self._table.get_children():
             if child.get_type() == "class":
                 found |= {s.get_name() for s in child.get_symbols() if s.is_global()}
@@ -102,7 +129,8 @@ class Statement:
     @cached_property
     def uses(self) -> frozenset[str]:
         """All global names that it, or a function in it, refers to."""
-        return self._referenced() | frozenset(_globals_in(self._table))
+        outside = read_before_bound(self.node)
+        return self._referenced() | frozenset([*_globals_in(self._table), *outside])
 
     def _referenced(self) -> frozenset[str]:
         if self._table is None:
@@ -147,6 +175,7 @@ def _segment(lines: Sequence[bytes], node: ast.stmt) -> str:
 
 def _bound_names(node: ast.AST) -> Iterator[str]:
     for part in _parts(node):
+        yield from named_on_the_way(part)
         if isinstance(part, _DEFINES):
             yield part.name
         elif isinstance(part, _IMPORTS):

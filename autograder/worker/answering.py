@@ -6,6 +6,7 @@ compares by itself.
 
 from __future__ import annotations
 
+import builtins
 import linecache
 import os
 import socket
@@ -89,6 +90,8 @@ class Worker:
         self._module.__name__, self._module.__file__ = name, file
         sys.modules[name] = self._module
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+        if is_notebook and absent.SHOWS in source:
+            setattr(builtins, absent.SHOWS, absent.Silent())
         try:
             exec(compile(source, file, "exec", dont_inherit=True), vars(self._module))
         except Exception as error:

@@ -108,6 +108,33 @@ VALUES: dict[str, tuple[tuple[str, ...], object]] = {
         + ("def f(): return g()",),
         7,
     ),
+    "guarded": (
+        ('if __name__ == "__main__":\n    K = 1\n    def g(): return K', "def f(): return g()"),
+        1,
+    ),
+    "set_by_a_call": (
+        ("def g():\n    global K\n    K = 2", "g()", "def f(): return K"),
+        2,
+    ),
+    "hung_on_a_library": (
+        ("import fractions", "def g(s): return 8\nfractions.Fraction.g = g")
+        + ("def h(): return fractions.Fraction(1)", "def f(): return h().g()"),
+        8,
+    ),
+    "hung_on_what_is_not_named": (
+        ("import fractions", "def g(s): return 9\nfractions.Fraction.g = g")
+        + ("from fractions import Fraction as F", "def f(): return F(1).g()"),
+        9,
+    ),
+    "named_on_the_way": (("print(K := 3)", "def f(): return K"), 3),
+    "same_name_in_a_class": (
+        ("def g(s): return 4", "class A:\n    g = g", "def f(): return A().g()"),
+        4,
+    ),
+    "own_name_in_a_class": (
+        ("x = 1 / 0", "class A:\n    x = 5\n    y = x", "def f(): return A.y"),
+        5,
+    ),
     "tuple": (("a, b = 1, 2", "def f(): return b"), 2),
     "with": (
         ("import contextlib\nwith contextlib.nullcontext(3) as K: pass", "def f(): return K"),
@@ -153,6 +180,11 @@ def test_experiments_stay_out(cell: str) -> None:
 def test_what_only_counts_its_calls_needs_none_of_them() -> None:
     cells = ("n = 0\ndef f():\n    global n\n    n += 1\n    return n", "f()", "print(f())")
     assert module(*cells).text == "n = 0\n\n" + cells[0].partition("\n")[2] + "\n"
+
+
+def test_a_setting_of_a_library_that_no_answer_reads_stays_out() -> None:
+    cells = ("import torch", "torch.backends.cudnn.deterministic = True", "def f(): return 1")
+    assert "deterministic" not in module(*cells).text
 
 
 def test_what_another_library_decorates_is_not_needed_by_all_who_use_it() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import torch
+from pytest import MonkeyPatch
 from torch import nn
 
 from autograder.worker import execution
@@ -64,6 +67,18 @@ def test_annotations_are_what_they_say(top: str) -> None:
     ask = Worker(lambda request: None).operations
     ask["load"]("module", source, 1, (), True)
     assert ask["call"]("second", [])[0] is True
+
+
+def test_what_only_shows_something_stops_no_answer() -> None:
+    source = "from IPython.display import Markdown, clear_output\n"
+    source += "def first(x):\n    display(Markdown('x'), x)\n    clear_output(wait=True)\n"
+    source += "    return x"
+    ask = Worker(lambda request: None).operations
+    with MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "IPython", None)
+        patch.setattr(builtins, "display", None, raising=False)
+        ask["load"]("module", source, 1, (), True)
+        assert ask["call"]("first", [3])[0] == 3
 
 
 class _Frozen(nn.Module):
