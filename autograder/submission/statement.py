@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import ast
 import symtable
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from .registering import (
-    CHANGING,
-    asked_by,
-    filled_by,
-    given_to,
-    named_by_decorators,
-    named_on_the_way,
-    read_before_bound,
-    root,
-    set_by,
-)
+from .binding import bound_names, defined_by, parts_of, patched_by
 from .registering import DEFINITIONS as _DEFINES
+from .registering import asked_by, filled_by, given_to, read_before_bound, set_by
 from .text import NOT_PYTHON, parsed
 
-_ASSIGNS = (ast.Assign, ast.AnnAssign, ast.AugAssign)
 _IMPORTS = (ast.Import, ast.ImportFrom)
-_BLOCKS = (ast.If, ast.Try, ast.TryStar, ast.With, ast.For, ast.While, ast.Match)
 
 
 class Statement:
@@ -55,12 +44,12 @@ class Statement:
     @cached_property
     def binds(self) -> frozenset[str]:
         """Names that the statement gives a value."""
-        return frozenset(_bound_names(self.node))
+        return frozenset(bound_names(self.node))
 
     @cached_property
     def defines(self) -> frozenset[str]:
         """Names that it makes a function or class, not the result of an experiment."""
-        return frozenset(name for part in _parts(self.node) for name in _defined_by(part))
+        return frozenset(name for part in parts_of(self.node) for name in defined_by(part))
 
     @cached_property
     def alias_of(self) -> str | None:
@@ -72,7 +61,7 @@ class Statement:
     @cached_property
     def patches(self) -> frozenset[str]:
         """Names whose attributes or items it changes: `A.forward = forward`, `setattr(A, ...)`."""
-        return frozenset(name for part in _parts(self.node) for name in _patched_by(part))
+        return frozenset(name for part in parts_of(self.node) for name in patched_by(part))
 
     @cached_property
     def asked(self) -> frozenset[str]:
@@ -171,81 +160,6 @@ def _segment(lines: Sequence[bytes], node: ast.stmt) -> str:
         except NOT_PYTHON:
             return ast.unparse(node)
     return text
-
-
-def _bound_names(node: ast.AST) -> Iterator[str]:
-    for part in _parts(node):
-        yield from named_on_the_way(part)
-        if isinstance(part, _DEFINES):
-            yield part.name
-        elif isinstance(part, _IMPORTS):
-            yield from (alias.asname or alias.name.partition(".")[0] for alias in part.names)
-        elif isinstance(part, _ASSIGNS):
-            targets = part.targets if isinstance(part, ast.Assign) else [part.target]
-            yield from (name for target in targets for name in _stored_in(target))
-        elif isinstance(part, ast.For):
-            yield from _stored_in(part.target)
-        elif isinstance(part, ast.With):
-            items = [item.optional_vars for item in part.items if item.optional_vars]
-            yield from (name for item in items for name in _stored_in(item))
-
-
-def _stored_in(target: ast.expr) -> Iterable[str]:
-    return (
-        part.id
-        for part in ast.walk(target)
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
-    )
-
-
-def _parts(node: ast.AST) -> Iterator[ast.AST]:
-    """The statement, and for a block all statements in it that are executed with it."""
-    waiting = [node]
-    while waiting:
-        part = waiting.pop()
-        yield part
-        if isinstance(part, _BLOCKS):
-            for field in ("body", "orelse", "finalbody", "handlers", "cases"):
-                waiting += getattr(part, field, [])
-        elif isinstance(part, ast.ExceptHandler | ast.match_case):
-            waiting += part.body
-
-
-def _defined_by(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, _DEFINES):
-        yield node.name
-    elif isinstance(node, ast.Assign | ast.AnnAssign):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        for target in targets:
-            if isinstance(target, ast.Name) and _makes_a_function(node.value, target.id):
-                yield target.id
-
-
-def _makes_a_function(value: ast.expr | None, name: str) -> bool:
-    """Whether a value is a function beyond doubt: a lambda, a partial, or `name` wrapped."""
-    if not isinstance(value, ast.Call):
-        return isinstance(value, ast.Lambda)
-    called = getattr(value.func, "attr", getattr(value.func, "id", ""))
-    arguments = [*value.args, *(keyword.value for keyword in value.keywords)]
-    return called == "partial" or any(
-        isinstance(argument, ast.Lambda) or (isinstance(argument, ast.Name) and argument.id == name)
-        for argument in arguments
-    )
-
-
-def _patched_by(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, _ASSIGNS):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        # `steps += [f]` goes on with what the name has
-        inside = (ast.Attribute, ast.Subscript, *([ast.Name] * isinstance(node, ast.AugAssign)))
-        yield from (name for t in targets if isinstance(t, inside) and (name := root(t)))
-    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        call = node.value
-        if isinstance(call.func, ast.Name) and call.func.id in ("setattr", "delattr"):
-            yield from (name for argument in call.args[:1] if (name := root(argument)))
-        elif isinstance(call.func, ast.Attribute) and call.func.attr in CHANGING:
-            yield from (name for name in [root(call.func.value)] if name)
-    yield from named_by_decorators(node)
 
 
 def _globals_in(table: symtable.SymbolTable | None) -> Iterator[str]:

@@ -126,6 +126,7 @@ VALUES: dict[str, tuple[tuple[str, ...], object]] = {
         + ("from fractions import Fraction as F", "def f(): return F(1).g()"),
         9,
     ),
+    "written_out": (("globals()['K'] = 3", "def f(): return K"), 3),
     "named_on_the_way": (("print(K := 3)", "def f(): return K"), 3),
     "same_name_in_a_class": (
         ("def g(s): return 4", "class A:\n    g = g", "def f(): return A().g()"),
