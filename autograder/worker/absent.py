@@ -70,8 +70,8 @@ def execute(source: str, file: str, own: dict[str, Any], is_notebook: bool) -> N
     own[ABSENT] = leave
     tree = ast.parse(source, file)
     tree.body = [tolerant(node, is_notebook) for node in tree.body]
-    # without the `from __future__` of this module: annotations are what they say
-    exec(compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True), own)
+    # annotations are texts here, as in this module: one that names what is absent hurts nobody
+    exec(compile(ast.fix_missing_locations(tree), file, "exec"), own)
 
 
 def tolerant(node: ast.stmt, is_notebook: bool) -> ast.stmt:

@@ -32,6 +32,10 @@ class NotDefined(Exception):
     """The module has nothing of that name."""
 
 
+#: what an annotation may raise that is executed
+_IN_ANNOTATIONS = (ImportError, NameError, AttributeError, TypeError)
+
+
 class Worker:
     """One student's module and the layers built from it."""
 
@@ -95,7 +99,7 @@ class Worker:
         try:
             exec(compile(source, file, "exec", dont_inherit=True), vars(self._module))
         except Exception as error:
-            if not (is_notebook or isinstance(error, ImportError)):
+            if not (is_notebook or isinstance(error, _IN_ANNOTATIONS)):
                 raise
             # rare: then once more, in a way that costs more
             absent.execute(source, file, vars(self._module), is_notebook)
