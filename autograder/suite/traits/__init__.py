@@ -1,6 +1,7 @@
 """What holds for every question, tested for every question from one declaration."""
 
 from .declaration import NO_TENSORS, TRAITS, Case, Traits
+from .functions import check_rule
 from .general import check_trait
 from .inputs import (
     Ids,
@@ -35,6 +36,7 @@ __all__ = [
     "Tensor",
     "Traits",
     "check_by_itself",
+    "check_rule",
     "check_trait",
     "declarations",
     "normal",

@@ -15,8 +15,9 @@ from .declaration import COUNTS, Traits
 from .inputs import LEADING, Sizes, Tensor
 
 #: the largest that a letter becomes where nothing else is said
-_LARGEST: Mapping[str, int] = {"B": 17, "H": 16, "T": 107, "S": 107}
-_LARGEST_VECTOR = 67
+_LARGEST: Mapping[str, int] = {"H": 16, "T": 128, "S": 128}
+#: of vectors: at least that, and at most that; nothing says how long they are, so nobody shall know
+_LARGEST_VECTOR, _VECTOR_AT_MOST = 67, 90
 #: leading dimensions that are tried in turn, with one in every place; of five dimensions; all one
 _LEADS: tuple[tuple[int, ...], ...] = ((), (1, 3), (3, 1))
 _FIVE, _ONES = (2, 1, 3, 2), (1, 1)
@@ -27,14 +28,17 @@ _MOST, MOST_WITH_GRADIENTS = 3_000, 1_500
 FEW_WITH_GRADIENTS = 400
 #: of the call in which all lengths are large
 LONG = 1_500
-#: of the first call in which a letter is as large as it becomes, which is to be so
-ONE_LARGE = 128 * 128
+#: of the first call in which a letter is as large as it becomes. All 128 tokens that look at each
+#: other are too many for plain loops, which a class would pay for
+ONE_LARGE = 108 * 108
 #: of the call in which everything is large, and how large that is at least, where it fits
 _ALL_LARGE, _LARGE = 5_000, 17
 #: how many samples, and the largest size, of sizes in the middle
 _SAMPLES, _MIDDLE = 5, 24
 #: long vectors that are more than 1,000 numbers, and some that are not
 _MANY, _FEW = 17, 4
+#: samples are at most that many
+_MANY_AT_MOST = 40
 #: the same of vectors that come in pairs
 _PAIRS = 8
 
@@ -42,8 +46,11 @@ _PAIRS = 8
 class Asked:
     """Chooses the sizes of calls for a declaration."""
 
-    def __init__(self, traits: Traits) -> None:
+    def __init__(self, traits: Traits, draw: Draw) -> None:
         self._traits = traits
+        self._draw = draw
+        self._many = draw.integer(_MANY, _MANY_AT_MOST)
+        self._long = draw.integer(_LARGEST_VECTOR, _VECTOR_AT_MOST)
         self._letters = traits.call_letters()
         self._is_batched = traits.has_leading
 
@@ -105,25 +112,25 @@ class Asked:
         last = (self._largest("T"),) if min(self._dimensions()) == 1 else (2,)
         return (*_LEADS, last)
 
-    def middling(self, draw: Draw, most: int = _MOST) -> Sizes:
+    def middling(self, most: int = _MOST) -> Sizes:
         """Sizes that nobody can know before: none small, none large, of five samples.
 
         Where there are no samples they are twice as large.
         """
         times = 1 if self._is_batched or "B" in self._traits.usual().letters else 2
         letters = [*self._letters, *self._traits.built_letters()]
-        drawn = {x: self._drawn(x, draw, times) for x in letters}
+        drawn = {x: self._drawn(x, times) for x in letters}
         vectors = self._is_batched and min(self._dimensions()) == 1
-        leading = (_SAMPLES, self._drawn("T", draw, 1)) if vectors else (_SAMPLES,)
+        leading = (_SAMPLES, self._drawn("T", 1)) if vectors else (_SAMPLES,)
         letters, sizes = self._letters, self._traits.usual(leading).but(drawn)
         sizes = self._bounded(sizes, [x for x in letters if x not in COUNTS], most)
         return self._bounded(sizes, letters, most)
 
-    def _drawn(self, letter: str, draw: Draw, times: int) -> int:
+    def _drawn(self, letter: str, times: int) -> int:
         if letter == "B":
             return _SAMPLES
         high = max(1, min(_MIDDLE, 3 * self._largest(letter) // 8) * times)
-        return draw.integer(max(1, 3 * high // 4), high)
+        return self._draw.integer(max(1, 3 * high // 4), high)
 
     def all_large(self, base: Sizes | None = None) -> Sizes:
         """Everything that may be long is, in one sample; lengths alone where all takes too long."""
@@ -143,12 +150,13 @@ class Asked:
     def long(self, most: int = FEW_WITH_GRADIENTS) -> Sizes:
         """All lengths large at once, in one sample, and all else as small as it can be."""
         long = {x: self._largest(x) for x in self._letters if x in ("T", "S")}
-        sizes = self._traits.usual().but({**self._least(self._letters), **long})
+        sizes = self._traits.usual(_ONES).but({**self._least(self._letters), **long})
         floor = {x: _LARGE for x in long if x in self._traits.looped()}
         return shorter(sizes, floor, self._traits.steps, most)
 
-    def many(self, samples: int = _MANY) -> Sizes:
+    def many(self, samples: int = 0) -> Sizes:
         """Many samples of one long vector each: many numbers, and as few steps as can be."""
+        samples = samples or self._many
         counted = [x for x in ("B", "S", "T") if x in self._letters]
         places = [] if self._is_batched else counted[:1]
         many: dict[str, int] = {"T": 1, **dict.fromkeys(places, samples)}
@@ -166,9 +174,9 @@ class Asked:
     def many_of(self, built: Sizes) -> Sizes:
         """Many samples of a few tokens for a layer that is built with these sizes."""
         letters = self._letters
-        many = {"B": _MANY, "T": _FEW, "S": _FEW}
+        many = {"B": self._many, "T": _FEW, "S": _FEW}
         chosen = {x: n for x, n in many.items() if x in letters}
-        return self._bounded(built.but(chosen, (_MANY,)), letters)
+        return self._bounded(built.but(chosen, (self._many,)), letters)
 
     def wide(self) -> Sizes:
         """A few long vectors."""
@@ -176,8 +184,8 @@ class Asked:
 
     def _wide(self, leading: tuple[int, ...], others: Mapping[str, int]) -> Sizes:
         letters = self._letters
-        vectors = [x for x in letters if x not in (*_LARGEST, *self._traits.largest)]
-        long = dict.fromkeys(vectors or letters, _LARGEST_VECTOR)
+        vectors = [x for x in letters if x not in ("B", *_LARGEST, *self._traits.largest)]
+        long = dict.fromkeys(vectors or letters, self._long)
         known = {x: n for x, n in others.items() if x in letters}
         free = {x: _MANY for x in letters if x not in self._traits.looped()}
         return self._traits.usual(leading).but({**self._least(letters), **free, **known, **long})
@@ -203,4 +211,5 @@ class Asked:
         return [len(shape) - 1 for shape in shapes if LEADING in shape]
 
     def _largest(self, letter: str) -> int:
-        return self._traits.largest.get(letter, _LARGEST.get(letter, _LARGEST_VECTOR))
+        usual = {"B": self._many, **_LARGEST}
+        return self._traits.largest.get(letter, usual.get(letter, self._long))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
 from ..draw import Draw
-from .inputs import LEADING, Input, Made, Rate, Sizes, Tensor, letters_of
+from .inputs import LEADING, Input, Made, Rate, Sizes, Tensor, letters_of, with_and_without
 
 #: traits with a generated test
 LAYOUT, SIZE, CALLS, GRADIENTS = "any memory layout", "any size", "call after call", "gradients"
@@ -100,6 +100,10 @@ class Traits:
         others = iter([size for size in _OTHERS if size not in known.values()])
         known = {x: size or next(others) for x, size in known.items()}
         return Sizes({**self.sizes, **known}, leading, rate)
+
+    def each_way(self) -> list[Traits]:
+        """With all arguments, and without the optional one, if there is one."""
+        return [replace(self, inputs=inputs) for inputs in with_and_without(self.inputs)]
 
     def call_letters(self) -> list[str]:
         """The letters that may change from call to call."""

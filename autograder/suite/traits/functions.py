@@ -9,9 +9,18 @@ import torch
 
 from ..expect import Expect
 from ..implementation import Step
+from ..rules import Forbidden
 from .asked import FEW_WITH_GRADIENTS, LONG, ONE_LARGE, Asked
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
-from .inputs import Maybe, Pair, Sizes, Tensor, arguments_of, normal, positive
+from .inputs import (
+    Maybe,
+    Pair,
+    Sizes,
+    Tensor,
+    arguments_of,
+    normal,
+    positive,
+)
 from .layouts import LAYOUTS, Layout, contiguous, shared, sliced, turned, with_zeros
 from .numbers import as_drawn, both, falling, level, of_turn, rising, small, whole
 
@@ -62,17 +71,26 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
 
     In turn as models have them and in float64.
     """
-    asked = Asked(traits)
+    asked = Asked(traits, expect.draw)
     varied = asked.varied(traits.call_letters(), traits.usual(), ONE_LARGE)
     for turn, sizes in enumerate(varied):
         dtype = (traits.dtype, torch.float64)[turn % 2]
         _same(expect, traits, _plain(expect, traits, sizes, dtype, of_turn(turn)), likely)
-    middle = asked.middling(expect.draw)
-    _same(expect, traits, _last_turned(expect, traits, middle, traits.dtype), likely)
-    _same(expect, traits, _last_turned(expect, traits, asked.long(LONG), torch.float64), likely)
-    for sizes in (asked.many(), asked.wide(), asked.many()):  # nothing is kept by a large shape
+    for given in traits.each_way():
+        for sizes, dtype in ((asked.middling(), traits.dtype), (asked.long(LONG), torch.float64)):
+            _same(expect, traits, _last_turned(expect, given, sizes, dtype), likely)
+        _same(expect, traits, _plain(expect, given, asked.many(), torch.float64), likely)
+    for sizes in (asked.wide(), asked.many()):  # nothing is kept by a large shape
         _same(expect, traits, _plain(expect, traits, sizes, torch.float64), likely)
     _same(expect, traits, _any_numbers(expect, traits, traits.usual(asked.five())), _NUMBERS)
+
+
+def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:
+    """No call that a rule excludes, neither for long inputs nor for those of many dimensions."""
+    asked = Asked(traits, expect.draw)
+    for chosen in (asked.long(), asked.with_gradients(traits.usual(asked.five()))):
+        args = _plain(expect, traits, chosen, traits.dtype)
+        expect.allowed(traits.question, *args, rule=rule)
 
 
 def _any_numbers(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
@@ -89,7 +107,8 @@ def _any_numbers(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
 
 def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     """The same shapes again with other numbers, in one argument after the other; other shapes."""
-    usual, other = traits.usual(), Asked(traits).other(traits.usual())
+    usual = traits.usual()
+    other = Asked(traits, expect.draw).other(usual)
     first = _plain(expect, traits, usual)
     second = [
         _rearranged(arg)
@@ -99,13 +118,14 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     ]
     for kept in range(len(first), -1, -1):
         _same(expect, traits, [*first[:kept], *second[kept:]], likely)
-    made = [
-        Step(tuple(_plain(expect, traits, sizes, torch.float64, numbers)))
-        for sizes, numbers in ((usual, rising), (other, small), (usual, falling))
-    ]
-    # a result and an argument are kept from the call before, if at all
-    steps = (made[1], made[0], made[2])
-    expect.steps(traits.question, *steps, likely=_HELD, after=traits.after)
+    for given in traits.each_way():
+        made = [
+            Step(tuple(_plain(expect, given, sizes, torch.float64, numbers)))
+            for sizes, numbers in ((usual, rising), (other, small), (usual, falling))
+        ]
+        # a result and an argument are kept from the call before, if at all
+        steps = (made[1], made[0], made[2])
+        expect.steps(traits.question, *steps, likely=_HELD, after=traits.after)
 
 
 def _rearranged(tensor: torch.Tensor) -> torch.Tensor:
@@ -133,7 +153,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
             after=traits.after,
         )
 
-    asked = Asked(traits)
+    asked = Asked(traits, expect.draw)
     usual = asked.with_gradients(traits.usual())
     pull(_plain(expect, traits, usual, torch.float64))
     five = traits.usual(asked.five())
@@ -142,7 +162,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     pull(_any_numbers(expect, traits, asked.with_gradients(five).but(kept)))
     alike = _all_alike(expect, traits, torch.float64, both(whole, turned), _FEW_ALIKE)
     pull(alike, _TWICE)
-    middle = asked.middling(expect.draw, FEW_WITH_GRADIENTS)
+    middle = asked.middling(FEW_WITH_GRADIENTS)
     pull(_small_and_zero(expect, traits, middle), _SINGLE)
     kinds = Tensor | Pair | Maybe
     places = [place for place, item in enumerate(traits.inputs) if isinstance(item, kinds)]
@@ -156,8 +176,11 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
             pull(held, _FROZEN, [place])
         else:
             pull(held)
-    for turn, sizes in enumerate((asked.many_with_gradients(), asked.long()), 1):
-        pull(_plain(expect, traits, sizes, torch.float64, both(of_turn(turn), sliced)))
+    for given in traits.each_way():
+        for turn, sizes in enumerate((asked.many_with_gradients(), asked.long()), 1):
+            pull(_plain(expect, given, sizes, torch.float64, both(of_turn(turn), sliced)))
+    if "S" in letters and len(places) > 1:  # elsewhere one argument wants none where a size is 1
+        pull(_plain(expect, traits, usual.but({"S": 1}), torch.float64))
     if traits.case is not None:
         pull(traits.case.arguments(expect.draw), traits.case.likely)
 

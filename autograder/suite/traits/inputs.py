@@ -192,6 +192,19 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
+class Nothing:
+    """None in the place of an argument."""
+
+    letters: list[str] = field(default_factory=list)
+
+    def make(
+        self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = contiguous
+    ) -> Any:
+        """See `Input.make`."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
 class Maybe:
     """The last argument of a call that works without it, too: None in every third call.
 
@@ -211,6 +224,16 @@ class Maybe:
         """See `Input.make`; None comes first."""
         given = draw.turn() % 3 > 0
         return self.item.make(draw, sizes, dtype, layout) if given else None
+
+
+def with_and_without(inputs: Sequence[Input]) -> list[list[Input]]:
+    """The arguments of a call, of which none is missing, and those without the optional one.
+
+    Where there is no optional one, that is the same, and stands there once.
+    """
+    given = [item.item if isinstance(item, Maybe) else item for item in inputs]
+    left = [Nothing() if isinstance(item, Maybe) else item for item in inputs]
+    return [given, left] if given != list(inputs) else [given]
 
 
 def arguments_of(

@@ -95,7 +95,7 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
             numbers = of_turn(turn * (1 + index % 2))  # ordinary ones first
             layer.same(*_arguments(expect, traits, sizes, layout=numbers), likely=likely)
 
-    usual, chosen = traits.usual(), Asked(traits)
+    usual, chosen = traits.usual(), Asked(traits, expect.draw)
     letters, built = traits.call_letters(), traits.built_letters()
     builds = [usual.but(extreme) for extreme in chosen.extremes(built)] if built else [usual]
     for index, built_with in enumerate(builds):
@@ -105,9 +105,10 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
     small = usual.but(dict.fromkeys(built, 1))
     longest = chosen.varied(letters, small, ONE_LARGE)[: len(chosen.extremes(letters))]
     asked(small, longest, len(builds))
-    sizes = chosen.middling(expect.draw)
+    sizes = chosen.middling()
     layer = _built(expect, traits, sizes).eval()
-    layer.same(*_arguments(expect, traits, sizes, layout=_turned_with_zeros), likely=likely)
+    for given in traits.each_way():
+        layer.same(*_arguments(expect, given, sizes, layout=_turned_with_zeros), likely=likely)
 
 
 def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
@@ -126,9 +127,13 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     for kept in range(len(first), -1, -1):
         layer.same(*first[:kept], *second[kept:], likely=likely)
     third = _arguments(expect, traits, sizes, layout=both(falling, small))
-    others = _arguments(expect, traits, Asked(traits).other(sizes), layout=rising)
+    longer = Asked(traits, expect.draw).other(sizes)
+    others = _arguments(expect, traits, longer, layout=rising)
     calls = [Step(tuple(args)) for args in (others, second, third)]
     layer.steps(*calls, likely=_HELD)
+    for given in traits.each_way()[1:]:
+        again = [_arguments(expect, given, sizes, layout=numbers) for numbers in (small, falling)]
+        layer.steps(*(Step(tuple(args)) for args in again), likely=_HELD)
     for mode in (True, False):
         layer.train(mode).same(*inputs(), likely=_MODES)
         layer.same(*inputs(), likely=_MODES)
@@ -138,7 +143,8 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     layer.gradients(*first, likely=_MODES)
     restored.eval().same(*first, likely=_RESTORED)
     restored.train().same(*first, likely=_RESTORED)
-    restored.gradients(*first, likely=_RESTORED)
+    one_token = sizes.but({x: 1 for x in ("T",) if x in traits.call_letters()})
+    restored.gradients(*_arguments(expect, traits, one_token), likely=_RESTORED)
     if traits.has_rate:
         _with_dropout(expect, traits)
 
@@ -149,7 +155,7 @@ def _with_dropout(expect: Expect, traits: Traits) -> None:
     first = _arguments(expect, traits, sizes)
     layer.train().result(*first, likely=_EVAL)
     right = layer.eval().same(*first, likely=_EVAL)
-    middle = Asked(traits).middling(expect.draw)
+    middle = Asked(traits, expect.draw).middling()
     long = sizes.but({x: middle.letters[x] for x in traits.call_letters()})
     for now, numbers in ((long, rising), (sizes.but({"B": 1}), falling)):
         args = _arguments(expect, traits, now, layout=numbers)
@@ -176,10 +182,11 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     layer.gradients(*inputs, likely=likely)
     places = range(len(inputs))
     letters = traits.call_letters()
-    extremes = Asked(traits).extremes(letters) if letters else [{}]
+    asked = Asked(traits, expect.draw)
+    extremes = asked.extremes(letters) if letters else [{}]
     for turn, kept in enumerate((*places, -1)):
         frozen = [place for place in places if place != kept]
-        extreme = Asked(traits).extreme(
+        extreme = asked.extreme(
             sizes, extremes[turn % len(extremes)], sizes.leading, MOST_WITH_GRADIENTS
         )
         layer.train(turn % 2 == 0)
@@ -195,17 +202,20 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def _middling_gradients(expect: Expect, traits: Traits, likely: str) -> None:
-    sizes = Asked(traits).middling(expect.draw, MOST_WITH_GRADIENTS)
+    asked = Asked(traits, expect.draw)
+    sizes = asked.middling(MOST_WITH_GRADIENTS)
     layer = _built(expect, traits, sizes).move(dtype=torch.float32).train()
     turned_ones = _arguments(expect, traits, sizes, torch.float32, _turned_with_zeros)
     layer.gradients(*turned_ones, likely=likely)
     layer.move(dtype=torch.float64)
     one = sizes.but({x: 1 for x in ("B",) if x in sizes.letters}, (1,))
-    long = _arguments(expect, traits, Asked(traits).all_large(one), torch.float64, turned)
-    layer.eval().gradients(*long, likely=likely)
+    long, many = asked.all_large(one), asked.many_of(sizes)
+    for given in traits.each_way():
+        args = _arguments(expect, given, long, torch.float64, turned)
+        layer.eval().gradients(*args, likely=likely)
     layer.move(dtype=torch.float32)
-    many = Asked(traits).many_of(sizes)
-    layer.gradients(*_arguments(expect, traits, many, torch.float32), likely=likely)
+    for given in traits.each_way():
+        layer.gradients(*_arguments(expect, given, many, torch.float32), likely=likely)
 
 
 def _turned_with_zeros(tensor: torch.Tensor) -> torch.Tensor:

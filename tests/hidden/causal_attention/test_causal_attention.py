@@ -89,10 +89,12 @@ def test_future_stays_hidden_when_the_past_scores_low(expect: Expect, draw: Draw
 @pytest.mark.question(NAME, points=2)
 def test_sequence_longer_than_the_context_raises(expect: Expect, draw: Draw) -> None:
     likely = "compare the number of tokens with context_length first, and raise a ValueError"
-    layer = expect.layer(NAME, 3, 5, 4, 0.0)
-    layer.raises(draw.normal(2, 5, 3), error=ValueError, likely=likely)
-    layer.eval().raises(draw.normal(1, 9, 3), error=ValueError, likely=likely)
-    layer.same(draw.normal(2, 4, 3), likely="exactly context_length tokens are allowed")
+    length = draw.integer(3, 40)
+    layer = expect.layer(NAME, 3, 5, length, 0.0)
+    layer.raises(draw.normal(2, length + 1, 3), error=ValueError, likely=likely)
+    longer = draw.normal(1, length + draw.integer(2, 60), 3)
+    layer.eval().raises(longer, error=ValueError, likely=likely)
+    layer.same(draw.normal(2, length, 3), likely="exactly context_length tokens are allowed")
 
 
 @pytest.mark.question(NAME, points=2)

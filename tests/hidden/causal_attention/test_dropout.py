@@ -192,7 +192,7 @@ def test_share_of_dropped_entries_is_p(expect: Expect, draw: Draw) -> None:
 def test_every_entry_is_dropped_on_its_own(expect: Expect, draw: Draw) -> None:
     likely = "draw one random number for each entry of x: neither one for a whole row, column or "
     likely += "item of the batch, nor a fixed number of entries"
-    for p, shape in ((0.3, (24, 20, 25)), (0.07, (6, 2, 15, 80))):
+    for p, shape in ((0.3, (24, 20, 25)), (0.07, (4, 2, 2, 12, 75))):
         x = _entries(draw, *shape)
         got = expect.result("dropout", x, p, likely=likely)
         dropped = _dropped(expect, got, x)
@@ -246,7 +246,8 @@ def test_gradient_reaches_kept_entries(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("dropout", points=1)
 def test_it_is_built_without_dropout_of_torch(expect: Expect, draw: Draw) -> None:
     x = draw.normal(5, 6)
-    for arguments in ((x, 0.3), (x, 0.3, False), (x, 0.0), (x, 1.0)):
+    long = draw.normal(2, 1, 3, draw.integer(40, 128))
+    for arguments in ((x, 0.3), (x, 0.3, False), (x, 0.0), (x, 1.0), (long, 0.3)):
         expect.allowed("dropout", *arguments, rule=NO_TORCH_DROPOUT)
     _dropped(expect, expect.result("dropout", x, 0.3), x)  # something was built
 
@@ -371,9 +372,9 @@ def test_all_weights_dropped(expect: Expect, draw: Draw) -> None:
 def test_kept_weights_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -> None:
     likely = "dropout acts on the weights, before they meet the values: not on the result, not on "
     likely += "the values; rows are not made to sum to one again"
-    for p in (0.07, 0.62):
-        weights = _weights(draw, 3, 60, 12, dtype=torch.float64)
-        values = draw.normal(3, 12, 16, dtype=torch.float64)
+    for p, samples, queries in ((0.07, 3, 60), (0.62, 60, 1)):
+        weights = _weights(draw, samples, queries, 12, dtype=torch.float64)
+        values = draw.normal(samples, 12, 16, dtype=torch.float64)
         got = expect.result("dropout_attention_weights", weights, values, p, likely=likely)
         dropped = _kept_weights(expect, got, weights, values, p, likely)
         expect.that(
@@ -406,16 +407,18 @@ def test_every_weight_is_dropped_on_its_own(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("dropout_attention_weights", points=1)
 def test_a_value_is_used_whole(expect: Expect, draw: Draw) -> None:
     likely = "the weights are dropped, never the entries of a value or of the result"
-    weights = torch.eye(10, dtype=torch.float64).repeat(12, 1, 1)  # query t sees value t only
-    values = _entries(draw, 12, 10, 14, dtype=torch.float64)
-    got = expect.result("dropout_attention_weights", weights, values, 0.3, likely=likely)
-    fits = isinstance(got, torch.Tensor) and got.shape == values.shape
-    text = None if fits else difference(got, values)
-    expect.that(fits, got=f"{text}", expected="(..., T, d)", likely=likely)
-    assert isinstance(got, torch.Tensor)
-    gone = (got == 0).all(dim=-1, keepdim=True)
-    text = difference(got, (values / 0.7).masked_fill(gone, 0.0))
-    expect.that(text is None, got=f"{text}", expected="0 or the value, as shown", likely=likely)
+    for samples, keys in ((12, 10), (80, 1)):
+        # query t sees value t only
+        weights = torch.eye(keys, dtype=torch.float64).repeat(samples, 1, 1)
+        values = _entries(draw, samples, keys, 14, dtype=torch.float64)
+        got = expect.result("dropout_attention_weights", weights, values, 0.3, likely=likely)
+        fits = isinstance(got, torch.Tensor) and got.shape == values.shape
+        text = None if fits else difference(got, values)
+        expect.that(fits, got=f"{text}", expected="(..., T, d)", likely=likely)
+        assert isinstance(got, torch.Tensor)
+        gone = (got == 0).all(dim=-1, keepdim=True)
+        text = difference(got, (values / 0.7).masked_fill(gone, 0.0))
+        expect.that(text is None, got=f"{text}", expected="0 or the value, as shown", likely=likely)
 
 
 @pytest.mark.question("dropout_attention_weights", points=1)

@@ -7,7 +7,7 @@ import torch
 
 from autograder.suite import Draw, Expect
 from autograder.suite.forbidden import torch_softmax
-from autograder.suite.traits import Size, Tensor, Traits, check_trait, normal
+from autograder.suite.traits import Size, Tensor, Traits, check_rule, check_trait, normal
 
 ATTEND = "attend_block"
 MERGE = "merge_blocks"
@@ -82,7 +82,7 @@ def test_a_block_of_large_scores(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(ATTEND, points=1)
 def test_gradient_of_large_scores_and_no_softmax(expect: Expect, draw: Draw) -> None:
     args = _inputs(draw, 2, tokens=3, keys=4)
-    expect.allowed(ATTEND, *args, rule=NO_TORCH_SOFTMAX)
+    check_rule(expect, ATTEND_TRAITS, NO_TORCH_SOFTMAX)
     expect.same(ATTEND, *args, likely=BOTH)
     expect.gradients(ATTEND, *_with_scores(draw, _far_apart(draw, 5)), likely=GRADIENT)
 
@@ -131,8 +131,8 @@ def test_blocks_of_batches_and_heads(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(MERGE, points=1)
 def test_blocks_of_large_scores(expect: Expect, draw: Draw) -> None:
-    levels = torch.tensor([990.0, -990.0, 990.0, -990.0, 0.0], dtype=DOUBLE)
-    others = torch.tensor([990.0, -990.0, -990.0, 990.0, 990.0], dtype=DOUBLE)
+    levels = torch.tensor([995.0, -995.0, 995.0, -995.0, 0.0], dtype=DOUBLE)
+    others = torch.tensor([995.0, -995.0, -995.0, 995.0, 995.0], dtype=DOUBLE)
     one, near, other, also_near = _blocks(draw, tokens=5, dtype=DOUBLE)
     expect.same(MERGE, one, levels + near, other, others + also_near, likely=LARGE_SCORES)
 
@@ -162,12 +162,11 @@ def test_an_empty_block_on_either_side(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(MERGE, points=0.5)
 def test_gradient_beside_an_empty_block_and_no_softmax(expect: Expect, draw: Draw) -> None:
     args = _blocks(draw, 2, dtype=DOUBLE)
-    expect.allowed(MERGE, *args, rule=NO_TORCH_SOFTMAX)
+    check_rule(expect, MERGE_TRAITS, NO_TORCH_SOFTMAX)
     expect.same(MERGE, *args, likely=SHARES)
     nothing, empty = torch.zeros_like(args[0]), torch.full_like(args[1], -INF)
-    expect.gradients(
-        MERGE, nothing, empty, *args[2:], likely=f"an empty block leaves gradients finite; {EMPTY}"
-    )
+    in_single = [arg.float() for arg in (nothing, empty, *args[2:])]
+    expect.gradients(MERGE, *in_single, likely=f"an empty block leaves gradients finite; {EMPTY}")
     expect.gradients(
         MERGE, *args[:2], nothing, empty, likely=f"an empty block leaves gradients finite; {EMPTY}"
     )
@@ -210,7 +209,7 @@ def test_large_scores_in_any_order(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(BLOCKWISE, points=1)
 def test_gradient_of_large_scores_in_blocks_and_no_softmax(expect: Expect, draw: Draw) -> None:
     args = (*_inputs(draw, 2, keys=5, dtype=DOUBLE), 2)
-    expect.allowed(BLOCKWISE, *args, rule=NO_TORCH_SOFTMAX)
+    check_rule(expect, BLOCKWISE_TRAITS, NO_TORCH_SOFTMAX)
     expect.same(BLOCKWISE, *args, likely=EXACT)
     expect.gradients(BLOCKWISE, *_with_scores(draw, _far_apart(draw, 5)), 2, likely=GRADIENT)
 

@@ -4,9 +4,19 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect, ExpectLayer
+from autograder.suite.divisors import undivided
 from autograder.suite.forbidden import torch_attention
 from autograder.suite.low_scores import low_queries_and_keys, low_scoring, low_tokens
-from autograder.suite.traits import Made, Maybe, Size, Sizes, Tensor, Traits, check_trait
+from autograder.suite.traits import (
+    Made,
+    Maybe,
+    Size,
+    Sizes,
+    Tensor,
+    Traits,
+    check_rule,
+    check_trait,
+)
 
 OWN = torch_attention(
     instead="take the scores, fill what is forbidden, then softmax and the weighted sum."
@@ -107,7 +117,7 @@ def test_padding_of_every_sample_in_a_batch(expect: Expect, draw: Draw) -> None:
     expect.same(ATTENTION, *arguments, padding[:, None], likely=likely)
     # all samples alike, and no key forbidden at all
     expect.same(ATTENTION, *arguments, torch.arange(6) > 3, likely=likely)
-    expect.same(ATTENTION, *arguments, torch.zeros(4, 6, dtype=torch.bool), likely=likely)
+    expect.same(ATTENTION, *arguments, torch.zeros(4, 1, dtype=torch.bool), likely=likely)
 
 
 @pytest.mark.question(ATTENTION, points=0.5)
@@ -169,7 +179,7 @@ def test_layouts_and_written_out(expect: Expect, draw: Draw) -> None:
         draw.normal(2, 6, 7)[..., 1:4],
         _some_forbidden(draw, 2, 6)[:, None].expand(2, 5, 6),
     )
-    expect.allowed(ATTENTION, *arguments, rule=OWN)
+    check_rule(expect, MASKED, OWN)
     expect.same(
         ATTENTION,
         *arguments,
@@ -238,12 +248,12 @@ def _cross(
 
 
 @pytest.mark.question("CrossAttention", points=1)
-def test_weights_of_four_layers(expect: Expect) -> None:
+def test_weights_of_four_layers(expect: Expect, draw: Draw) -> None:
     _cross(expect, 6, 4, 2).exact_weights(
         likely="W_query goes from d_model, W_key and W_value from d_context, all to d_model; "
         "out_proj from d_model; each with a bias"
     )
-    for d_model, num_heads in ((6, 4), (10, 3), (2, 4)):
+    for d_model, num_heads in undivided(draw):
         expect.construction_raises(
             "CrossAttention",
             d_model,

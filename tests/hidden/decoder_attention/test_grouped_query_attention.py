@@ -4,9 +4,10 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect, ExpectLayer
+from autograder.suite.divisors import undivided
 from autograder.suite.forbidden import torch_attention
 from autograder.suite.low_scores import low_queries_and_keys, low_scoring, low_tokens
-from autograder.suite.traits import Made, Size, Tensor, Traits, check_trait
+from autograder.suite.traits import Made, Size, Tensor, Traits, check_rule, check_trait
 
 OWN = torch_attention(
     instead="let each query head read its head of keys and values, then attend as always."
@@ -76,7 +77,7 @@ def test_grouped_with_equal_sizes_and_sizes_of_one(expect: Expect, draw: Draw) -
 
 @pytest.mark.question(GROUPED, points=1)
 def test_groups_that_do_not_divide(expect: Expect, draw: Draw) -> None:
-    for query_heads, kv_heads in ((4, 3), (6, 4), (2, 4)):
+    for query_heads, kv_heads in undivided(draw):
         expect.raises(
             GROUPED,
             *_heads(draw, 2, query_heads, kv_heads, (3, 3, 4, 4)),
@@ -92,7 +93,7 @@ def test_grouped_layouts_and_written_out(expect: Expect, draw: Draw) -> None:
         draw.strided(2, 3, 7, 4),
         draw.normal(2, 1, 7, 9)[..., 2:7].expand(2, 3, 7, 5),
     )
-    expect.allowed(GROUPED, *(one[:1, ..., :4, :3] for one in arguments), rule=OWN)
+    check_rule(expect, GROUPED_TRAITS, OWN)
     expect.same(
         GROUPED,
         *arguments,
@@ -186,8 +187,10 @@ def test_layer_when_all_sizes_are_equal(expect: Expect, draw: Draw) -> None:
 
 
 @pytest.mark.question(LAYER, points=1)
-def test_layer_with_heads_that_do_not_divide(expect: Expect) -> None:
-    for d_model, heads, kv_heads in ((10, 4, 2), (10, 4, 4), (12, 4, 3), (12, 6, 4), (12, 2, 4)):
+def test_layer_with_heads_that_do_not_divide(expect: Expect, draw: Draw) -> None:
+    of_columns = [(d_model, heads, heads) for d_model, heads in undivided(draw)]
+    of_heads = [(2 * heads, heads, kv_heads) for heads, kv_heads in undivided(draw)]
+    for d_model, heads, kv_heads in (*of_columns, (10, 4, 2), *of_heads):
         expect.construction_raises(
             LAYER,
             d_model,

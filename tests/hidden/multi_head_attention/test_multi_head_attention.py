@@ -4,15 +4,16 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect
+from autograder.suite.divisors import undivided
 from autograder.suite.dropped import check_dropped_weights, shown_weights
 from autograder.suite.low_scores import low_scoring, low_tokens
 from autograder.suite.traits import Made, Rate, Size, Tensor, Traits, check_trait
 
 MHA = "MultiHeadAttention"
 #: of dropout: neither is a tenth, one is above a half
-RATES = (0.62, 0.07)
-#: tokens and heads for each rate
-SIZES = {0.62: (10, 3), 0.07: (24, 2)}
+RATES = (0.62, 0.27)
+#: tokens for each rate
+TOKENS = {0.62: 10, 0.27: 14}
 
 
 @pytest.mark.question(MHA, points=1)
@@ -142,12 +143,12 @@ def test_nothing_is_dropped_in_eval_mode(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(MHA, points=1.5)
 @pytest.mark.parametrize("p", RATES)
-def test_dropout_on_every_attention_weight(expect: Expect, p: float) -> None:
+def test_dropout_on_every_attention_weight(expect: Expect, draw: Draw, p: float) -> None:
     likely = (
         "in training every attention weight is dropped on its own, after softmax, and the rest "
         "is divided by 1 - p; nothing else is dropped"
     )
-    num_tokens, num_heads = SIZES[p]
+    num_tokens, num_heads = TOKENS[p], draw.integer(2, 4)
     width = num_heads * (num_tokens + 1)
     layer = expect.layer(MHA, num_tokens, width, num_tokens + 2, p, num_heads)
 
@@ -167,7 +168,7 @@ def test_dropout_on_every_attention_weight(expect: Expect, p: float) -> None:
 def test_size_that_does_not_divide_is_refused(expect: Expect, draw: Draw) -> None:
     likely = "d_out that can't be shared equally is a ValueError when the module is built"
     expect.layer(MHA, 7, 6, 4, 0.0, 3, False).same(draw.normal(1, 2, 7), likely=likely)
-    for d_out, num_heads in ((10, 3), (3, 5)):
+    for d_out, num_heads in undivided(draw):
         expect.construction_raises(
             MHA, 6, d_out, 4, 0.0, num_heads, error=ValueError, likely=likely
         )

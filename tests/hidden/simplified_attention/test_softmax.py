@@ -7,7 +7,7 @@ import torch
 
 from autograder.suite import Draw, Expect, Tolerance
 from autograder.suite.forbidden import torch_softmax
-from autograder.suite.traits import Case, Made, Tensor, Traits, check_trait
+from autograder.suite.traits import Case, Made, Tensor, Traits, check_rule, check_trait
 from autograder.suite.traits import positive as positive_values
 
 INF = float("inf")
@@ -231,6 +231,7 @@ def test_built_without_the_softmax_of_torch(expect: Expect, draw: Draw) -> None:
     cube = draw.normal(*sizes[1:], dtype=torch.float64)
     expect.allowed("softmax", row, rule=NO_TORCH_SOFTMAX)
     expect.allowed("softmax", rows, rule=NO_TORCH_SOFTMAX)
+    check_rule(expect, SOFTMAX, NO_TORCH_SOFTMAX)
     expect.allowed("softmax", cube, 1, rule=NO_TORCH_SOFTMAX)
     # what breaks no rule only because it does nothing has earned nothing yet
     expect.same("softmax", row, likely="exponentials, each divided by the sum of its row")

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect, ExpectLayer, Forbidden
-from autograder.suite.traits import Size, Tensor, Traits, check_trait
+from autograder.suite.traits import Size, Tensor, Traits, check_rule, check_trait
 
 #: and the norms that become layer norm when the token is given another shape
 NO_LAYER_NORM = Forbidden(
@@ -165,6 +165,7 @@ def test_layer_norm_is_written_out(expect: Expect, draw: Draw) -> None:
     summands = (draw.normal(3, 8, scale=WIDE), draw.normal(3, 8, scale=WIDE))
     arguments = (*summands, draw.normal(8), draw.normal(8))
     expect.allowed("add_and_norm", *arguments, rule=NO_LAYER_NORM)
+    check_rule(expect, ADD_AND_NORM, NO_LAYER_NORM)
     expect.same(
         "add_and_norm",
         *arguments,
