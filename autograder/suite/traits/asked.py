@@ -11,11 +11,13 @@ from collections.abc import Mapping, Sequence
 
 from ..draw import Draw
 from .bounds import shorter, thin
-from .declaration import COUNTS, Traits
+from .declaration import Traits
 from .inputs import LEADING, Sizes, Tensor
 
 #: the largest that a letter becomes where nothing else is said
 _LARGEST: Mapping[str, int] = {"H": 16, "T": 128, "S": 128}
+#: letters that count tokens
+_LENGTHS = ("T", "S", "P")
 #: of vectors: at least that, and at most that; nothing says how long they are, so nobody shall know
 _LARGEST_VECTOR, _VECTOR_AT_MOST = 67, 90
 #: leading dimensions that are tried in turn, with one in every place; of five dimensions; all one
@@ -107,6 +109,10 @@ class Asked:
         """The leading dimensions with which the largest has five; few where none are allowed."""
         return _FIVE[: 5 - max(self._dimensions())] if self._is_batched else _FIVE[1:]
 
+    def few(self, turn: int) -> tuple[int, ...]:
+        """Leading dimensions of few samples, in turns: of five dimensions, two, none."""
+        return ((2, *(1 for _ in self.five()[1:])), (1, 2), ())[turn % 3]
+
     def _leads(self) -> tuple[tuple[int, ...], ...]:
         """Where one dimension follows, the last leading one is a length."""
         last = (self._largest("T"),) if min(self._dimensions()) == 1 else (2,)
@@ -122,9 +128,8 @@ class Asked:
         drawn = {x: self._drawn(x, times) for x in letters}
         vectors = self._is_batched and min(self._dimensions()) == 1
         leading = (_SAMPLES, self._drawn("T", 1)) if vectors else (_SAMPLES,)
-        letters, sizes = self._letters, self._traits.usual(leading).but(drawn)
-        sizes = self._bounded(sizes, [x for x in letters if x not in COUNTS], most)
-        return self._bounded(sizes, letters, most)
+        # all shrink alike: where one token is left of many, nothing is learnt about any other
+        return self._bounded(self._traits.usual(leading).but(drawn), letters, most)
 
     def _drawn(self, letter: str, times: int) -> int:
         if letter == "B":
@@ -135,7 +140,8 @@ class Asked:
     def all_large(self, base: Sizes | None = None) -> Sizes:
         """Everything that may be long is, in one sample; lengths alone where all takes too long."""
         base, letters = base or self._traits.usual(), self._letters
-        long = {x: n if (n := self._largest(x)) >= _LARGEST_VECTOR else 1 for x in letters}
+        lengths = {x: self._largest(x) for x in letters}
+        long = {x: n if x in _LENGTHS or n >= _LARGEST_VECTOR else 1 for x, n in lengths.items()}
         sizes = thin(base.but(long), self._traits.inputs, self._traits.smallest)
         floor = {x: min(_LARGE, sizes.letters[x]) for x in letters if x in self._traits.looped()}
         sizes = shorter(sizes, floor, self._traits.steps, MOST_WITH_GRADIENTS)
@@ -150,7 +156,8 @@ class Asked:
     def long(self, most: int = FEW_WITH_GRADIENTS) -> Sizes:
         """All lengths large at once, in one sample, and all else as small as it can be."""
         long = {x: self._largest(x) for x in self._letters if x in ("T", "S")}
-        sizes = self._traits.usual(_ONES).but({**self._least(self._letters), **long})
+        leading = (1,) * (len(self.five()) - 1)  # four dimensions
+        sizes = self._traits.usual(leading).but({**self._least(self._letters), **long})
         floor = {x: _LARGE for x in long if x in self._traits.looped()}
         return shorter(sizes, floor, self._traits.steps, most)
 
@@ -159,17 +166,23 @@ class Asked:
         samples = samples or self._many
         counted = [x for x in ("B", "S", "T") if x in self._letters]
         places = [] if self._is_batched else counted[:1]
-        many: dict[str, int] = {"T": 1, **dict.fromkeys(places, samples)}
         for keys in (2, 1):
-            sizes = self._wide((samples,), {"S": keys, **many})
+            seen = {"T": 1, "S": keys} if "S" in self._letters else {"T": keys}
+            sizes = self._wide((samples,), {**seen, **dict.fromkeys(places, samples)})
             if self._traits.steps(sizes) <= _MOST:
                 return sizes
         return self._bounded(self._wide((1,), {}), self._letters)
 
     def many_with_gradients(self) -> Sizes:
         """The same of as few samples as are more than 1,000 numbers."""
-        in_pairs = self._is_batched and {"T", "S"} <= set(self._letters)
-        return self.many(_PAIRS if in_pairs else _MANY)
+        in_pairs = self._is_batched or "B" in self._letters
+        return self.many(_PAIRS if in_pairs and "T" in self._letters else _MANY)
+
+    def least_unseen(self, asked: Sequence[Sizes]) -> Sizes | None:
+        """With a size of one wherever none of these calls has it; None where there is no such."""
+        least = self._least(self._letters)
+        unseen = {x: n for x, n in least.items() if all(one.letters[x] > n for one in asked)}
+        return self._traits.usual().but(unseen) if unseen else None
 
     def many_of(self, built: Sizes) -> Sizes:
         """Many samples of a few tokens for a layer that is built with these sizes."""

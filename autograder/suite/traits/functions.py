@@ -21,7 +21,7 @@ from .inputs import (
     normal,
     positive,
 )
-from .layouts import LAYOUTS, Layout, contiguous, shared, sliced, turned, with_zeros
+from .layouts import LAYOUTS, Layout, contiguous, expanded, shared, sliced, turned, with_zeros
 from .numbers import as_drawn, both, falling, level, of_turn, rising, small, whole
 
 _TWICE = "one tensor may stand in several places: what writes into one of them writes into all"
@@ -39,8 +39,6 @@ _FROZEN = (
 )
 #: the size of everything, where all is of one size; with gradients, which take longer
 _ALIKE, _FEW_ALIKE = 4, 3
-#: leading dimensions of the calls in which an argument wants no gradient, in turns
-_HELD_LEADS: tuple[tuple[int, ...], ...] = ((2,), (1, 2), ())
 _SINGLE = "gradients flow in float32 and for large sizes, too: that is how models are trained"
 
 
@@ -163,24 +161,29 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     alike = _all_alike(expect, traits, torch.float64, both(whole, turned), _FEW_ALIKE)
     pull(alike, _TWICE)
     middle = asked.middling(FEW_WITH_GRADIENTS)
-    pull(_small_and_zero(expect, traits, middle), _SINGLE)
+    for given in traits.each_way():
+        pull(_small_and_zero(expect, given, middle), _SINGLE)
     kinds = Tensor | Pair | Maybe
     places = [place for place, item in enumerate(traits.inputs) if isinstance(item, kinds)]
-    letters = traits.call_letters()
+    # of one key nothing is learnt about queries
+    letters = [x for x in traits.call_letters() if x != "S"]
     for turn, place in enumerate(places):
         numbers = both((rising, small, as_drawn)[turn % 3], turned)
-        least = {x: traits.smallest.get(x, 1) for x in letters[turn % len(letters) :][:1]}
-        sizes = asked.with_gradients(traits.usual(_HELD_LEADS[turn % 3]).but(least))
+        least = {x: traits.smallest.get(x, 1) for x in letters[turn % max(1, len(letters)) :][:1]}
+        sizes = asked.with_gradients(traits.usual(asked.few(turn)).but(least))
         held = _plain(expect, traits, sizes, torch.float64, numbers)
         if len(places) > 1:
             pull(held, _FROZEN, [place])
         else:
             pull(held)
+    many, long = asked.many_with_gradients(), asked.long()
     for given in traits.each_way():
-        for turn, sizes in enumerate((asked.many_with_gradients(), asked.long()), 1):
-            pull(_plain(expect, given, sizes, torch.float64, both(of_turn(turn), sliced)))
-    if "S" in letters and len(places) > 1:  # elsewhere one argument wants none where a size is 1
-        pull(_plain(expect, traits, usual.but({"S": 1}), torch.float64))
+        pull(_plain(expect, given, many, torch.float64, both(rising, expanded)))
+        pull(_plain(expect, given, long, torch.float64, both(falling, sliced)))
+    # where a size is one above, one of the arguments wants no gradient
+    ones = asked.least_unseen((usual, middle, many, long))
+    if ones is not None:
+        pull(_plain(expect, traits, ones, torch.float64))
     if traits.case is not None:
         pull(traits.case.arguments(expect.draw), traits.case.likely)
 

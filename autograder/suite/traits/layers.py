@@ -14,7 +14,7 @@ from ..layers import ExpectLayer
 from .asked import MOST_WITH_GRADIENTS, ONE_LARGE, Asked
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
 from .inputs import Input, Sizes, Tensor, arguments_of
-from .layouts import LAYOUTS, Layout, contiguous, turned, with_zeros
+from .layouts import LAYOUTS, Layout, contiguous, expanded, turned, with_zeros
 from .numbers import as_drawn, both, falling, level, of_turn, rising, small
 
 #: a rate of dropout with which a call in train mode can't be taken for one in eval mode
@@ -140,7 +140,8 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     _refill(expect, traits, layer)
     layer.same(*first, likely=_WEIGHTS)
     layer.train().same(*first, likely=_WEIGHTS)
-    layer.gradients(*first, likely=_MODES)
+    alike = sizes.but(dict.fromkeys(traits.call_letters(), _ALIKE))
+    layer.gradients(*_arguments(expect, traits, alike), likely=_MODES)
     restored.eval().same(*first, likely=_RESTORED)
     restored.train().same(*first, likely=_RESTORED)
     one_token = sizes.but({x: 1 for x in ("T",) if x in traits.call_letters()})
@@ -184,13 +185,14 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     letters = traits.call_letters()
     asked = Asked(traits, expect.draw)
     extremes = asked.extremes(letters) if letters else [{}]
-    for turn, kept in enumerate((*places, -1)):
+    given = traits.each_way()[0]
+    for turn, kept in enumerate((-1, *places)):  # training itself first: data wants none
         frozen = [place for place in places if place != kept]
         extreme = asked.extreme(
-            sizes, extremes[turn % len(extremes)], sizes.leading, MOST_WITH_GRADIENTS
+            sizes, extremes[turn % len(extremes)], asked.few(turn), MOST_WITH_GRADIENTS
         )
         layer.train(turn % 2 == 0)
-        args = _arguments(expect, traits, extreme, torch.float64, of_turn(turn + 1))
+        args = _arguments(expect, given, extreme, torch.float64, of_turn(turn + 1))
         layer.gradients(*args, likely=_DATA, frozen=frozen)
     if traits.has_rate:
         rated = traits.usual((2,), _RATE)
@@ -215,7 +217,8 @@ def _middling_gradients(expect: Expect, traits: Traits, likely: str) -> None:
         layer.eval().gradients(*args, likely=likely)
     layer.move(dtype=torch.float32)
     for given in traits.each_way():
-        layer.gradients(*_arguments(expect, given, many, torch.float32), likely=likely)
+        args = _arguments(expect, given, many, torch.float32, expanded)
+        layer.gradients(*args, likely=likely)
 
 
 def _turned_with_zeros(tensor: torch.Tensor) -> torch.Tensor:
