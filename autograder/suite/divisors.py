@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .draw import Draw
 
-#: how much is left over, and how many share, is not for anybody to know
-_MOST = 9
+#: among how many at most; the number is then no larger than that of heads may be, 16
+_AMONG = 6
 
 
 def undivided(draw: Draw) -> list[tuple[int, int]]:
@@ -13,12 +13,12 @@ def undivided(draw: Draw) -> list[tuple[int, int]]:
 
     Fewer than they are shared among, one too many, one too few, a common divisor, halves.
     """
-    among, times = draw.integer(3, _MOST), draw.integer(1, 3)
-    common = draw.integer(2, 4)
+    among, times = draw.integer(3, _AMONG), draw.integer(1, 2)
+    common = 2 * draw.integer(1, 2)
     return [
         (draw.integer(1, among - 1), among),
         (among * times + 1, among),
-        (among * (times + 1) - 1, among),
+        (among * 2 - 1, among),
         (3 * common, 2 * common),
-        (2 * draw.integer(1, _MOST) + 1, 2),
+        (2 * draw.integer(1, _AMONG) + 1, 2),
     ]

@@ -15,7 +15,7 @@ from .declaration import Traits
 from .inputs import LEADING, Sizes, Tensor
 
 #: the largest that a letter becomes where nothing else is said
-_LARGEST: Mapping[str, int] = {"H": 16, "T": 128, "S": 128}
+_LARGEST: Mapping[str, int] = {"H": 16, "T": 128, "S": 128, "P": 120}
 #: letters that count tokens
 _LENGTHS = ("T", "S", "P")
 #: of vectors: at least that, and at most that; nothing says how long they are, so nobody shall know
@@ -30,9 +30,11 @@ _MOST, MOST_WITH_GRADIENTS = 3_000, 1_500
 FEW_WITH_GRADIENTS = 400
 #: of the call in which all lengths are large
 LONG = 1_500
-#: of the first call in which a letter is as large as it becomes. All 128 tokens that look at each
-#: other are too many for plain loops, which a class would pay for
-ONE_LARGE = 108 * 108
+#: of the first call in which a letter is as large as it becomes, which is to be so
+_ONE_LARGE = 128 * 128
+#: the same where nobody says how large that is: for plain loops all 128 tokens that look at each
+#: other are too many, and a class would pay for them
+_SOME_LARGE = 108 * 108
 #: of the call in which everything is large, and how large that is at least, where it fits
 _ALL_LARGE, _LARGE = 5_000, 17
 #: how many samples, and the largest size, of sizes in the middle
@@ -55,6 +57,11 @@ class Asked:
         self._long = draw.integer(_LARGEST_VECTOR, _VECTOR_AT_MOST)
         self._letters = traits.call_letters()
         self._is_batched = traits.has_leading
+
+    @property
+    def one_large(self) -> int:
+        """Steps of a call in which one letter is as large as it becomes."""
+        return _ONE_LARGE if self._traits.largest else _SOME_LARGE
 
     def extremes(self, letters: Sequence[str]) -> list[dict[str, int]]:
         """Sizes in which every letter is 1 once, and once as large as it becomes.
@@ -182,7 +189,7 @@ class Asked:
         """With a size of one wherever none of these calls has it; None where there is no such."""
         least = self._least(self._letters)
         unseen = {x: n for x, n in least.items() if all(one.letters[x] > n for one in asked)}
-        return self._traits.usual().but(unseen) if unseen else None
+        return self._traits.usual((1,)).but(unseen) if unseen else None
 
     def many_of(self, built: Sizes) -> Sizes:
         """Many samples of a few tokens for a layer that is built with these sizes."""

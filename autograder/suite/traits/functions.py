@@ -10,7 +10,7 @@ import torch
 from ..expect import Expect
 from ..implementation import Step
 from ..rules import Forbidden
-from .asked import FEW_WITH_GRADIENTS, LONG, ONE_LARGE, Asked
+from .asked import FEW_WITH_GRADIENTS, LONG, Asked
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
 from .inputs import (
     Maybe,
@@ -70,7 +70,7 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
     In turn as models have them and in float64.
     """
     asked = Asked(traits, expect.draw)
-    varied = asked.varied(traits.call_letters(), traits.usual(), ONE_LARGE)
+    varied = asked.varied(traits.call_letters(), traits.usual(), asked.one_large)
     for turn, sizes in enumerate(varied):
         dtype = (traits.dtype, torch.float64)[turn % 2]
         _same(expect, traits, _plain(expect, traits, sizes, dtype, of_turn(turn)), likely)
@@ -84,9 +84,10 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:
-    """No call that a rule excludes, neither for long inputs nor for those of many dimensions."""
+    """No call that a rule excludes, for long inputs, many dimensions, or many samples."""
     asked = Asked(traits, expect.draw)
-    for chosen in (asked.long(), asked.with_gradients(traits.usual(asked.five()))):
+    deep = asked.with_gradients(traits.usual(asked.five()))
+    for chosen in (asked.long(), deep, asked.many_with_gradients()):
         args = _plain(expect, traits, chosen, traits.dtype)
         expect.allowed(traits.question, *args, rule=rule)
 

@@ -11,7 +11,7 @@ from ..compare import difference
 from ..expect import Expect
 from ..implementation import Step
 from ..layers import ExpectLayer
-from .asked import MOST_WITH_GRADIENTS, ONE_LARGE, Asked
+from .asked import MOST_WITH_GRADIENTS, Asked
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
 from .inputs import Input, Sizes, Tensor, arguments_of
 from .layouts import LAYOUTS, Layout, contiguous, expanded, turned, with_zeros
@@ -103,7 +103,7 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
         asked(built_with, calls[index % len(calls) :: len(builds)], index)
     # plain loops take the longest call where all else is one
     small = usual.but(dict.fromkeys(built, 1))
-    longest = chosen.varied(letters, small, ONE_LARGE)[: len(chosen.extremes(letters))]
+    longest = chosen.varied(letters, small, chosen.one_large)[: len(chosen.extremes(letters))]
     asked(small, longest, len(builds))
     sizes = chosen.middling()
     layer = _built(expect, traits, sizes).eval()
@@ -142,10 +142,9 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     layer.train().same(*first, likely=_WEIGHTS)
     alike = sizes.but(dict.fromkeys(traits.call_letters(), _ALIKE))
     layer.gradients(*_arguments(expect, traits, alike), likely=_MODES)
-    restored.eval().same(*first, likely=_RESTORED)
     restored.train().same(*first, likely=_RESTORED)
-    one_token = sizes.but({x: 1 for x in ("T",) if x in traits.call_letters()})
-    restored.gradients(*_arguments(expect, traits, one_token), likely=_RESTORED)
+    restored.eval().same(*first, likely=_RESTORED)
+    restored.gradients(*first, likely=_RESTORED, frozen=range(len(first)))
     if traits.has_rate:
         _with_dropout(expect, traits)
 
@@ -177,13 +176,13 @@ def _drops(layer: ExpectLayer, args: list[Any], right: Any) -> None:
 def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     """To inputs and weights, in both modes and dtypes; with dropout, that there are any."""
     _middling_gradients(expect, traits, likely)
-    sizes = traits.usual((2, 1, 3))
+    asked = Asked(traits, expect.draw)
+    sizes = traits.usual(asked.five())
     layer = _built(expect, traits, sizes).move(dtype=torch.float64).train()
     inputs = _arguments(expect, traits, sizes, torch.float64, turned)
     layer.gradients(*inputs, likely=likely)
     places = range(len(inputs))
     letters = traits.call_letters()
-    asked = Asked(traits, expect.draw)
     extremes = asked.extremes(letters) if letters else [{}]
     given = traits.each_way()[0]
     for turn, kept in enumerate((-1, *places)):  # training itself first: data wants none
@@ -196,8 +195,9 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
         layer.gradients(*args, likely=_DATA, frozen=frozen)
     if traits.has_rate:
         rated = traits.usual((2,), _RATE)
-        dropping = _built(expect, traits, rated).move(dtype=torch.float64).train()
-        dropping.trains(*_arguments(expect, traits, rated, torch.float64), likely=_BACKWARD)
+        dropping = _built(expect, traits, rated).move(dtype=torch.float64)
+        dropping.eval().gradients(*inputs, likely=_EVAL)
+        dropping.train().trains(*inputs, likely=_BACKWARD)
     layer.fill(lambda name, shape: traits.weights(expect.draw, name, shape) / _LARGE)
     large = [_enlarged(item, arg) for item, arg in zip(traits.inputs, inputs, strict=True)]
     layer.eval().gradients(*large, likely=likely)

@@ -417,6 +417,12 @@ def test_a_value_is_used_whole(expect: Expect, draw: Draw) -> None:
         expect.that(fits, got=f"{text}", expected="(..., T, d)", likely=likely)
         assert isinstance(got, torch.Tensor)
         gone = (got == 0).all(dim=-1, keepdim=True)
+        expect.that(
+            bool(gone.any()),
+            got="no value that is gone",
+            expected="about 30% of them: nothing is kept because it is the only one",
+            likely=likely,
+        )
         text = difference(got, (values / 0.7).masked_fill(gone, 0.0))
         expect.that(text is None, got=f"{text}", expected="0 or the value, as shown", likely=likely)
 
