@@ -206,16 +206,17 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
 def _middling_gradients(expect: Expect, traits: Traits, likely: str) -> None:
     asked = Asked(traits, expect.draw)
     sizes = asked.middling(MOST_WITH_GRADIENTS)
-    layer = _built(expect, traits, sizes).move(dtype=torch.float32).train()
-    turned_ones = _arguments(expect, traits, sizes, torch.float32, _turned_with_zeros)
-    layer.gradients(*turned_ones, likely=likely)
-    layer.move(dtype=torch.float64)
+    # float64 first: a table that is a buffer loses digits in float32, for good
+    layer = _built(expect, traits, sizes).move(dtype=torch.float64).eval()
     one = sizes.but({x: 1 for x in ("B",) if x in sizes.letters}, (1,))
     long, many = asked.all_large(one), asked.many_of(sizes)
     for given in traits.each_way():
         args = _arguments(expect, given, long, torch.float64, turned)
-        layer.eval().gradients(*args, likely=likely)
-    layer.move(dtype=torch.float32)
+        layer.gradients(*args, likely=likely)
+    layer.move(dtype=torch.float32).train()
+    turned_ones = _arguments(expect, traits, sizes, torch.float32, _turned_with_zeros)
+    layer.gradients(*turned_ones, likely=likely)
+    layer.eval()
     for given in traits.each_way():
         args = _arguments(expect, given, many, torch.float32, expanded)
         layer.gradients(*args, likely=likely)
