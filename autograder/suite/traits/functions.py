@@ -84,11 +84,17 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:
-    """No call that a rule excludes, for long inputs, many dimensions, or many samples."""
-    asked = Asked(traits, expect.draw)
+    """No call that a rule excludes, neither for long inputs, many dimensions, or many samples.
+
+    Where an argument is optional, it is missing in turns.
+    """
+    asked, usual, ways = Asked(traits, expect.draw), traits.usual(), traits.each_way()
+    # a block of one is many steps, which a watch makes slow
+    free = {x: usual.letters[x] for x in traits.call_letters() if x not in traits.looped()}
     deep = asked.with_gradients(traits.usual(asked.five()))
-    for chosen in (asked.long(), deep, asked.many_with_gradients()):
-        args = _plain(expect, traits, chosen, traits.dtype)
+    sizes = (asked.long().but(free), deep, asked.many_with_gradients())
+    for turn, chosen in enumerate(sizes):
+        args = _plain(expect, ways[turn % len(ways)], chosen, traits.dtype)
         expect.allowed(traits.question, *args, rule=rule)
 
 

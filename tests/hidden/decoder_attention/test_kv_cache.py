@@ -183,8 +183,7 @@ def test_double_precision_and_how_it_is_built(expect: Expect, draw: Draw) -> Non
         likely="float64 stays float64, from the scores to the context",
     )
     args = (*_new(draw, 2), _past(draw, 3))
-    for given in CACHED_TRAITS.each_way():
-        check_rule(expect, given, NO_TORCH_ATTENTION)
+    check_rule(expect, CACHED_TRAITS, NO_TORCH_ATTENTION)
     expect.same(CACHED, *args, likely=PAST_FIRST)
 
 
