@@ -15,7 +15,7 @@ from .declaration import Traits
 from .inputs import LEADING, Sizes, Tensor
 
 #: the largest that a letter becomes where nothing else is said
-_LARGEST: Mapping[str, int] = {"H": 16, "T": 128, "S": 128, "P": 120}
+_LARGEST: Mapping[str, int] = {"H": 16, "T": 127, "S": 128, "P": 120}
 #: letters that count tokens
 _LENGTHS = ("T", "S", "P")
 #: of vectors: at least that, and at most that; nothing says how long they are, so nobody shall know
@@ -194,9 +194,9 @@ class Asked:
     def many_of(self, built: Sizes) -> Sizes:
         """Many samples of a few tokens for a layer that is built with these sizes."""
         letters = self._letters
-        many = {"B": self._many, "T": _FEW, "S": _FEW}
+        many = {"B": _MANY, "T": _FEW, "S": _FEW}
         chosen = {x: n for x, n in many.items() if x in letters}
-        return self._bounded(built.but(chosen, (self._many,)), letters)
+        return self._bounded(built.but(chosen, (_MANY,)), letters)
 
     def wide(self) -> Sizes:
         """A few long vectors."""

@@ -14,7 +14,7 @@ from ..layers import ExpectLayer
 from .asked import MOST_WITH_GRADIENTS, Asked
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
 from .inputs import Input, Sizes, Tensor, arguments_of
-from .layouts import LAYOUTS, Layout, contiguous, expanded, turned, with_zeros
+from .layouts import LAYOUTS, Layout, contiguous, expanded, turned, with_holes, with_zeros
 from .numbers import as_drawn, both, falling, level, of_turn, rising, small
 
 #: a rate of dropout with which a call in train mode can't be taken for one in eval mode
@@ -213,13 +213,17 @@ def _middling_gradients(expect: Expect, traits: Traits, likely: str) -> None:
     for given in traits.each_way():
         args = _arguments(expect, given, long, torch.float64, turned)
         layer.gradients(*args, likely=likely)
-    layer.move(dtype=torch.float32).train()
-    turned_ones = _arguments(expect, traits, sizes, torch.float32, _turned_with_zeros)
-    layer.gradients(*turned_ones, likely=likely)
+    layer.move(dtype=traits.dtype).train()
+    # no row of zeros, whose norm float32 rounds
+    holed = _arguments(expect, traits, sizes, layout=both(with_holes, turned))
+    layer.gradients(*holed, likely=likely)
     layer.eval()
     for given in traits.each_way():
-        args = _arguments(expect, given, many, torch.float32, expanded)
-        layer.gradients(*args, likely=likely)
+        layer.gradients(*_arguments(expect, given, many, layout=expanded), likely=likely)
+    if traits.dtype != torch.float32:  # what rounding decides, such as a ReLU near 0, is not judged
+        few = sizes.but({x: min(2, sizes.letters[x]) for x in traits.call_letters()}, (1,))
+        layer.move(dtype=torch.float32).train()
+        layer.trains(*_arguments(expect, traits, few, torch.float32), likely=likely)
 
 
 def _turned_with_zeros(tensor: torch.Tensor) -> torch.Tensor:

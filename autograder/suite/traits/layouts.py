@@ -43,10 +43,16 @@ def expanded(tensor: torch.Tensor) -> torch.Tensor:
     return tensor[:1].clone().expand_as(tensor)
 
 
-def with_zeros(tensor: torch.Tensor) -> torch.Tensor:
-    """With every fifth number zero, as memory has them, and one row of zeros among others."""
+def with_holes(tensor: torch.Tensor) -> torch.Tensor:
+    """With every fifth number zero, as memory has them."""
     holed = tensor.clone()
     holed.as_strided((holed.numel(),), (1,))[3::5] = 0
+    return holed
+
+
+def with_zeros(tensor: torch.Tensor) -> torch.Tensor:
+    """With holes, and one row of zeros among others."""
+    holed = with_holes(tensor)
     if holed.dim() > 1 and holed.shape[-2] > 2:
         holed[..., 1, :] = 0
     return holed
