@@ -46,7 +46,8 @@ OF_PYTHON: tuple[Row, ...] = (
         "indices: take `.values`, or use `amax` and `amin`",
     ),
     row(
-        r"not tuple|'tuple' object has no attribute|NotImplementedError: .*tuple",
+        r"not tuple|'tuple' object has no attribute|NotImplementedError: .*tuple|"
+        r"unsupported operand type.*'tuple'",
         "several results are taken for one tensor",
         "one tensor is needed here, and a tuple came: what does the call return whose result this "
         "is? `max` and `min` with a dimension return two tensors (take `.values`), and a layer may "
@@ -86,8 +87,8 @@ OF_PYTHON: tuple[Row, ...] = (
         "given, or it is the result of a call that changes a list in place (`append`)",
     ),
     row(
-        r"unsupported operand type.*'(list|tuple)'|'list' object has no attribute|"
-        r"expected Tensor as element|must be Tensor, not (list|tuple)|can't multiply sequence",
+        r"unsupported operand type.*'list'|'list' object has no attribute|"
+        r"expected Tensor as element|must be Tensor, not list|can't multiply sequence",
         "a Python list is used where a tensor is needed",
         "a Python list stands where a tensor is needed: `torch.stack(list_of_tensors)` makes one, "
         "and keeps gradients",

@@ -8,6 +8,8 @@ from .answered import OF_GRADIENTS, Answered
 
 #: wrong values that a mistake explains, for each that it contradicts
 _MORE = 2
+#: what it contradicts, where the answer is right: a mistake that is told does not come and go
+_RIGHT = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def explained(answer: Answered, mistake: Answered, solution: Answered) -> Explai
             left += 1
             slopes += call.operation in OF_GRADIENTS and call.form == own.form
         else:
-            against += 1
+            against += _RIGHT if call.equals(right) else 1
     return Explained(wrong, left, against, slopes)
 
 

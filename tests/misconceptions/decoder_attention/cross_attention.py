@@ -412,6 +412,56 @@ class queries_from_the_context(_Cross):
         return self.W_query(context), self.W_key(x), self.W_value(x)
 
 
+def _built(layer, d_model, **sizes):
+    """Layers that fit what they are given, in the place of those that the question names."""
+    for name, size in sizes.items():
+        setattr(layer, name, nn.Linear(size, d_model))
+
+
+@misconception(
+    "CrossAttention",
+    confuses="cross-attention with self-attention: keys and values come from x",
+    hint="Change the context. Does your result change?",
+)
+class keys_and_values_from_x_with_fitting_layers(keys_and_values_from_x):
+    def __init__(self, d_model, d_context, num_heads):
+        super().__init__(d_model, d_context, num_heads)
+        _built(self, d_model, W_key=d_model, W_value=d_model)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="the keys of the context with keys of x: only the values come from the context",
+    hint="Two of the three projections read the context. Which?",
+)
+class keys_from_x_with_a_fitting_layer(keys_from_x):
+    def __init__(self, d_model, d_context, num_heads):
+        super().__init__(d_model, d_context, num_heads)
+        _built(self, d_model, W_key=d_model)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="the values of the context with values of x: only the keys come from the context",
+    hint="Two of the three projections read the context. Which?",
+)
+class values_from_x_with_a_fitting_layer(values_from_x):
+    def __init__(self, d_model, d_context, num_heads):
+        super().__init__(d_model, d_context, num_heads)
+        _built(self, d_model, W_value=d_model)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="who asks with who is asked: queries from the context, keys and values from x",
+    hint="For whom is the result: how many rows does it have, T or S?",
+)
+class queries_from_the_context_with_fitting_layers(queries_from_the_context):
+    def __init__(self, d_model, d_context, num_heads):
+        super().__init__(d_model, d_context, num_heads)
+        _built(self, d_model, W_query=d_context, W_key=d_model, W_value=d_model)
+
+
 @misconception(
     "CrossAttention",
     confuses="a mask that is True at real tokens with one that is True at padding",

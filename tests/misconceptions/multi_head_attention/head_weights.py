@@ -398,6 +398,16 @@ def weights_scaled_in_place(inputs, W_query, W_key, W_value):
 
 @misconception(
     "slice_value_heads",
+    confuses="counting from one with counting from zero: the first head's columns are left out",
+    hint="How many columns has the result, and how many have the values?",
+)
+def first_head_left_out(weights, values, num_heads):
+    size = values.shape[-1] // num_heads
+    return weights @ values[:, size : num_heads * size]
+
+
+@misconception(
+    "slice_value_heads",
     confuses="all columns with those that make full slices: nothing is left out",
     hint="How many columns should 3 slices of 7 value columns give?",
 )

@@ -328,8 +328,8 @@ def weight_times_rows(inputs, W_query, W_key, W_value):
 
 @misconception(
     "project_qkv_left",
-    confuses="the last two dimensions with all of them: of a batch, the first dimension is turned "
-    "as well",
+    confuses="the numbers of a token with the tokens of a sentence: in a batch, the weights are "
+    "multiplied along the tokens",
     hint="For a batch of two sentences, which shape has what the weight is multiplied with?",
 )
 def all_dimensions_turned(inputs, W_query, W_key, W_value):

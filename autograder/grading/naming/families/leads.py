@@ -94,7 +94,7 @@ LEADS: tuple[tuple[str, str], ...] = (
     (r"the norm has another eps .*", "Which eps is asked for, and which one has your norm?"),
     (r"an operation writes into .*", "Print the input before and after the call: is it the same?"),
     (
-        r"the result is 1 - p times .*|a share stands .*",
+        r"a result is 1 - p times .*|a share stands .*",
         "Take ones as the input, in training and in evaluation: what is their mean afterwards?",
     ),
     (

@@ -11,7 +11,7 @@ from .calls import PARAMETER
 from .expressions import Scope
 
 SIZE = "a size is fixed, or taken from another place, so only some inputs can come out right"
-_LAYERS = "two layers change places"
+_LAYERS, _SIZES = "two layers change places", "two sizes change places"
 ONE_LAYER = "one layer does what several should do"
 
 
@@ -22,9 +22,10 @@ def of_whole(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, str]]:
     if isinstance(node, ast.FunctionDef) and node.name != "__init__":
         used = {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
         attributes = [name for name in scope.attributes if name in used]
+        layers = _layers_in(node)
         for one, other in combinations(attributes, 2):
             names = {f"self.{one}": f"self.{other}", f"self.{other}": f"self.{one}"}
-            yield renamed(node, names), _LAYERS
+            yield renamed(node, names), _LAYERS if {one, other} & layers else _SIZES
         yield from _shared(node)
         sizes = _sizes_in(node)
         tensor = next((arg.arg for arg in node.args.args if arg.arg != "self"), "")
@@ -35,6 +36,17 @@ def of_whole(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, str]]:
                     yield renamed(node, {size: other}), SIZE
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
         yield from _taken_otherwise(node, node.targets[0].elts)
+
+
+def _layers_in(function: ast.FunctionDef) -> set[str]:
+    """Attributes that are called, or multiplied as a matrix is."""
+    found: set[str] = set()
+    for part in ast.walk(function):
+        operands = [part.func] if isinstance(part, ast.Call) else []
+        if isinstance(part, ast.BinOp) and isinstance(part.op, ast.MatMult):
+            operands = [part.left, part.right]
+        found |= {operand.attr for operand in operands if isinstance(operand, ast.Attribute)}
+    return found
 
 
 def _shared(function: ast.FunctionDef) -> Iterator[tuple[ast.AST, str]]:

@@ -88,7 +88,7 @@ RETURNED: Rows = (
     ("({e}) / ({e}).sum(-1, keepdim=True)", "rows are made to sum to one, unasked for"),
     (
         "({e}) / ({e}).shape[-1]",
-        "the result is divided by its number of columns, as for a mean",
+        "a result is divided by its number of columns, as for a mean",
     ),
     ("({e}) / ({e}).shape[-2] ** 0.5", _ROOT),
     ("({e}).abs()", "the sign of numbers is lost"),
@@ -120,11 +120,11 @@ RETURNED: Rows = (
 )
 #: of what is returned, with an argument `{a}`
 WITH_ARGUMENT: Rows = (
-    ("({e}) / {a}.norm(dim=-1)", "the result is divided by the length of a vector"),
+    ("({e}) / {a}.norm(dim=-1)", "a result is divided by the length of a vector"),
     ("{a}.sum(1)", "a sum runs over dimension 1, which nobody asked for"),
     ("{a}.mean(1)", "a mean is taken over dimension 1"),
     ("({e}) / {a}.shape[-1] ** 0.5", _ROOT),
-    ("({e}) * (1 - {p})", "the result is 1 - p times what it should be"),
+    ("({e}) * (1 - {p})", "a result is 1 - p times what it should be"),
 )
 #: of what is returned, with any name `{n}`
 WITH_NAME: Rows = (
