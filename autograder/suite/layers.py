@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 import torch
@@ -206,14 +207,16 @@ class ExpectLayer:
 
     def gradients(self, *args: Any, likely: str, frozen: Sequence[int] = ()) -> None:
         """Value and gradients to weights, and to inputs not `frozen`, equal the solution's."""
-        self._backward(args, gradient_difference, likely, frozen, values=True)
+        self._backward(args, gradient_difference, likely, frozen, difference)
 
-    def trains(self, *args: Any, likely: str) -> None:
+    def trains(self, *args: Any, likely: str, tolerance: Tolerance | None = None) -> None:
         """A backward pass works, and what the solution has a gradient to gets a finite one.
 
-        For stochastic calls, whose gradients can't be compared.
+        For calls whose gradients can't be compared: stochastic ones, and where rounding decides on
+        them. With a tolerance the value is compared.
         """
-        self._backward(args, not_finite, likely)
+        values = partial(difference, tolerance=tolerance) if tolerance else None
+        self._backward(args, not_finite, likely, values=values)
 
     def _backward(
         self,
@@ -221,7 +224,7 @@ class ExpectLayer:
         compare: Compare,
         likely: str,
         frozen: Sequence[int] = (),
-        values: bool = False,
+        values: Callable[[Any, Any], str | None] | None = None,
     ) -> None:
         cotangent = cotangent_of(self._draw, self.reference.forward(args).value)
         expected = self.reference.gradients(args, cotangent, frozen)
@@ -229,7 +232,7 @@ class ExpectLayer:
         with self._failures.softly():
             with self._explained():
                 got = self.answer.gradients(args, cotangent, frozen)
-            text = difference(got.value, expected.value) if values else None
+            text = values(got.value, expected.value) if values else None
             if text is not None:
                 self._failures.add(wrong_value(self._call, text, got.value, expected.value, likely))
             faults = weight_faults(got.weights, expected.weights, compare)

@@ -8,21 +8,21 @@ becomes in one call, with all else as small as it has to be for that.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 from ..draw import Draw
 from .bounds import shorter, thin
-from .declaration import Traits
-from .inputs import LEADING, Sizes, Tensor
+from .declaration import COUNTS, Traits
+from .inputs import Sizes
+from .leads import Leads
 
 #: the largest that a letter becomes where nothing else is said
 _LARGEST: Mapping[str, int] = {"H": 16, "T": 127, "S": 128, "P": 120}
 #: letters that count tokens
-_LENGTHS = ("T", "S", "P")
+LENGTHS = ("T", "S", "P")
 #: of vectors: at least that, and at most that; nothing says how long they are, so nobody shall know
 _LARGEST_VECTOR, _VECTOR_AT_MOST = 67, 90
-#: leading dimensions that are tried in turn, with one in every place; of five dimensions; all one
-_LEADS: tuple[tuple[int, ...], ...] = ((), (1, 3), (3, 1))
-_FIVE, _ONES = (2, 1, 3, 2), (1, 1)
+_ONES = (1, 1)
 #: steps of a call in loops over every number: each takes 10 us, with gradients 100 us. A right
 #: answer of that kind costs what all the calls of a question take, so few of them may be long
 _MOST, MOST_WITH_GRADIENTS = 3_000, 1_500
@@ -39,12 +39,16 @@ _SOME_LARGE = 108 * 108
 _ALL_LARGE, _LARGE = 5_000, 17
 #: how many samples, and the largest size, of sizes in the middle
 _SAMPLES, _MIDDLE = 5, 24
+#: tokens of them that look at each other, at least
+_SEEN = 2
 #: long vectors that are more than 1,000 numbers, and some that are not
 _MANY, _FEW = 17, 4
 #: samples are at most that many
 _MANY_AT_MOST = 40
 #: the same of vectors that come in pairs
 _PAIRS = 8
+#: the length of vectors of which 120 are more than 1,000 numbers
+_VECTORS = 10
 
 
 class Asked:
@@ -57,6 +61,7 @@ class Asked:
         self._long = draw.integer(_LARGEST_VECTOR, _VECTOR_AT_MOST)
         self._letters = traits.call_letters()
         self._is_batched = traits.has_leading
+        self.leads = Leads(traits)
 
     @property
     def one_large(self) -> int:
@@ -84,13 +89,13 @@ class Asked:
         And one with five dimensions, and one in which everything is 1.
         """
         extremes = self.extremes(letters) if letters else [{}]
-        leads = self._leads() if self._is_batched else ((),)
+        leads = self.leads.tried(self._largest("T"))
         first = [
             self.extreme(base, one, leads[i % len(leads)], largest=largest)
             for i, one in enumerate(extremes)
         ]
         again = [self.extreme(base, {}, lead) for lead in leads[len(extremes) :]]
-        five = [base.but({}, self.five())] if self._is_batched else []
+        five = [base.but({}, self.leads.five())] if self._is_batched else []
         return [*first, *again, *five, base.but(self._least(letters), _ONES)]
 
     def extreme(
@@ -112,19 +117,6 @@ class Asked:
         sizes = self._bounded(sizes, others, most)
         return self._bounded(sizes, self._letters, largest or most)
 
-    def five(self) -> tuple[int, ...]:
-        """The leading dimensions with which the largest has five; few where none are allowed."""
-        return _FIVE[: 5 - max(self._dimensions())] if self._is_batched else _FIVE[1:]
-
-    def few(self, turn: int) -> tuple[int, ...]:
-        """Leading dimensions of few samples, in turns: of five dimensions, two, none."""
-        return ((2, *(1 for _ in self.five()[1:])), (1, 2), ())[turn % 3]
-
-    def _leads(self) -> tuple[tuple[int, ...], ...]:
-        """Where one dimension follows, the last leading one is a length."""
-        last = (self._largest("T"),) if min(self._dimensions()) == 1 else (2,)
-        return (*_LEADS, last)
-
     def middling(self, most: int = _MOST) -> Sizes:
         """Sizes that nobody can know before: none small, none large, of five samples.
 
@@ -133,10 +125,22 @@ class Asked:
         times = 1 if self._is_batched or "B" in self._traits.usual().letters else 2
         letters = [*self._letters, *self._traits.built_letters()]
         drawn = {x: self._drawn(x, times) for x in letters}
-        vectors = self._is_batched and min(self._dimensions()) == 1
+        vectors = self.leads.are_lengths
         leading = (_SAMPLES, self._drawn("T", 1)) if vectors else (_SAMPLES,)
-        # all shrink alike: where one token is left of many, nothing is learnt about any other
-        return self._bounded(self._traits.usual(leading).but(drawn), letters, most)
+        sizes = self._traits.usual(leading).but(drawn)
+        sizes = thin(sizes, self._traits.inputs, self._traits.smallest)
+        # where one token is left of many, nothing is learnt about any other
+        tokens = {x: min(_SEEN, drawn[x]) for x in self._letters if x in LENGTHS}
+        sizes = shorter(sizes, tokens, self._traits.steps, most)
+        if self._traits.steps(sizes) > most and self._traits.built_letters():
+            return sizes.but({}, (_SEEN, *sizes.leading[1:]))  # weights stay as they are
+        for floor in (
+            {x: min(_SEEN, n) for x, n in drawn.items() if x not in COUNTS},
+            self._least([x for x in self._letters if x not in (*COUNTS, *LENGTHS)]),
+            self._least(letters),
+        ):
+            sizes = shorter(sizes, floor, self._traits.steps, most)
+        return sizes
 
     def _drawn(self, letter: str, times: int) -> int:
         if letter == "B":
@@ -148,7 +152,7 @@ class Asked:
         """Everything that may be long is, in one sample; lengths alone where all takes too long."""
         base, letters = base or self._traits.usual(), self._letters
         lengths = {x: self._largest(x) for x in letters}
-        long = {x: n if x in _LENGTHS or n >= _LARGEST_VECTOR else 1 for x, n in lengths.items()}
+        long = {x: n if x in LENGTHS or n >= _LARGEST_VECTOR else 1 for x, n in lengths.items()}
         sizes = thin(base.but(long), self._traits.inputs, self._traits.smallest)
         floor = {x: min(_LARGE, sizes.letters[x]) for x in letters if x in self._traits.looped()}
         sizes = shorter(sizes, floor, self._traits.steps, MOST_WITH_GRADIENTS)
@@ -160,30 +164,41 @@ class Asked:
         """These sizes, or less of what is longest."""
         return self._bounded(sizes, self._letters, FEW_WITH_GRADIENTS)
 
-    def long(self, most: int = FEW_WITH_GRADIENTS) -> Sizes:
+    def long(self, most: int = FEW_WITH_GRADIENTS, leading: tuple[int, ...] = ()) -> Sizes:
         """All lengths large at once, in one sample, and all else as small as it can be."""
         long = {x: self._largest(x) for x in self._letters if x in ("T", "S")}
-        leading = (1,) * (len(self.five()) - 1)  # four dimensions
         sizes = self._traits.usual(leading).but({**self._least(self._letters), **long})
         floor = {x: _LARGE for x in long if x in self._traits.looped()}
         return shorter(sizes, floor, self._traits.steps, most)
 
+    def long_past(self) -> list[Sizes]:
+        """One token after a long past of more than 1,000 numbers, where there is a past."""
+        if "P" not in self._letters:
+            return []
+        vectors = {x: _VECTORS for x in self._letters if x not in (*COUNTS, *LENGTHS)}
+        past = self._traits.usual((1,)).but({**self._least(self._letters), **vectors})
+        return [past.but({"P": self._largest("P")})]
+
     def many(self, samples: int = 0) -> Sizes:
         """Many samples of one long vector each: many numbers, and as few steps as can be."""
-        samples = samples or self._many
         counted = [x for x in ("B", "S", "T") if x in self._letters]
         places = [] if self._is_batched else counted[:1]
-        for keys in (2, 1):
+        for number, keys in product((samples or self._many, _MANY, _PAIRS), (2, 1)):
             seen = {"T": 1, "S": keys} if "S" in self._letters else {"T": keys}
-            sizes = self._wide((samples,), {**seen, **dict.fromkeys(places, samples)})
+            sizes = self._wide((number,), {**seen, **dict.fromkeys(places, number)})
             if self._traits.steps(sizes) <= _MOST:
                 return sizes
         return self._bounded(self._wide((1,), {}), self._letters)
 
-    def many_with_gradients(self) -> Sizes:
-        """The same of as few samples as are more than 1,000 numbers."""
-        in_pairs = self._is_batched or "B" in self._letters
-        return self.many(_PAIRS if in_pairs and "T" in self._letters else _MANY)
+    def many_with_gradients(self) -> list[Sizes]:
+        """The same of as few samples as are more than 1,000 numbers.
+
+        Of tokens that look at each other: many samples of one, and fewer of several.
+        """
+        in_pairs = self._is_batched and {"T", "S"} <= set(self._letters)
+        many = self.many(_PAIRS if in_pairs else _MANY)
+        is_alone = many.letters.get("T") == 1 and "S" not in self._letters
+        return [many, self.many(_PAIRS)] if is_alone else [many]
 
     def least_unseen(self, asked: Sequence[Sizes]) -> Sizes | None:
         """With a size of one wherever none of these calls has it; None where there is no such."""
@@ -224,11 +239,6 @@ class Asked:
         changes = (-1, 2)
         letters = {x: base.letters[x] + changes[i % 2] for i, x in enumerate(self._letters)}
         return base.but(letters, tuple(n + changes[i % 2] for i, n in enumerate(base.leading)))
-
-    def _dimensions(self) -> list[int]:
-        """Of the shapes that begin with `...`, how many dimensions stand after it."""
-        shapes = [item.shape.split() for item in self._traits.inputs if isinstance(item, Tensor)]
-        return [len(shape) - 1 for shape in shapes if LEADING in shape]
 
     def _largest(self, letter: str) -> int:
         usual = {"B": self._many, **_LARGEST}

@@ -10,7 +10,7 @@ import torch
 from ..expect import Expect
 from ..implementation import Step
 from ..rules import Forbidden
-from .asked import FEW_WITH_GRADIENTS, LONG, Asked
+from .asked import FEW_WITH_GRADIENTS, LENGTHS, LONG, Asked
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
 from .inputs import (
     Maybe,
@@ -80,7 +80,7 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
         _same(expect, traits, _plain(expect, given, asked.many(), torch.float64), likely)
     for sizes in (asked.wide(), asked.many()):  # nothing is kept by a large shape
         _same(expect, traits, _plain(expect, traits, sizes, torch.float64), likely)
-    _same(expect, traits, _any_numbers(expect, traits, traits.usual(asked.five())), _NUMBERS)
+    _same(expect, traits, _any_numbers(expect, traits, traits.usual(asked.leads.five())), _NUMBERS)
 
 
 def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:
@@ -91,8 +91,9 @@ def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:
     asked, usual, ways = Asked(traits, expect.draw), traits.usual(), traits.each_way()
     # a block of one is many steps, which a watch makes slow
     free = {x: usual.letters[x] for x in traits.call_letters() if x not in traits.looped()}
-    deep = asked.with_gradients(traits.usual(asked.five()))
-    sizes = (asked.long().but(free), deep, asked.many_with_gradients())
+    deep = asked.with_gradients(traits.usual(asked.leads.five()))
+    long = asked.long(leading=asked.leads.four())
+    sizes = (long.but(free), deep, *asked.many_with_gradients())
     for turn, chosen in enumerate(sizes):
         args = _plain(expect, ways[turn % len(ways)], chosen, traits.dtype)
         expect.allowed(traits.question, *args, rule=rule)
@@ -161,7 +162,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     asked = Asked(traits, expect.draw)
     usual = asked.with_gradients(traits.usual())
     pull(_plain(expect, traits, usual, torch.float64))
-    five = traits.usual(asked.five())
+    five = traits.usual(asked.leads.five())
     # a size of vectors whose root float32 knows: next to large values, one in float32 would show
     kept = {x: n for x, n in five.letters.items() if x == "d"}
     pull(_any_numbers(expect, traits, asked.with_gradients(five).but(kept)))
@@ -172,23 +173,26 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
         pull(_small_and_zero(expect, given, middle), _SINGLE)
     kinds = Tensor | Pair | Maybe
     places = [place for place, item in enumerate(traits.inputs) if isinstance(item, kinds)]
-    # of one key nothing is learnt about queries
-    letters = [x for x in traits.call_letters() if x != "S"]
+    # of one token that looks at itself nothing is learnt about queries
+    letters = [x for x in traits.call_letters() if x not in LENGTHS]
     for turn, place in enumerate(places):
         numbers = both((rising, small, as_drawn)[turn % 3], turned)
         least = {x: traits.smallest.get(x, 1) for x in letters[turn % max(1, len(letters)) :][:1]}
-        sizes = asked.with_gradients(traits.usual(asked.few(turn)).but(least))
-        held = _plain(expect, traits, sizes, torch.float64, numbers)
+        sizes = asked.with_gradients(traits.usual(asked.leads.few(turn)).but(least))
+        held = _plain(expect, traits.each_way()[0], sizes, torch.float64, numbers)
         if len(places) > 1:
             pull(held, _FROZEN, [place])
         else:
             pull(held)
-    many, long = asked.many_with_gradients(), asked.long()
+    many, long = asked.many_with_gradients(), asked.long(leading=asked.leads.four())
+    for past in asked.long_past():
+        pull(_plain(expect, traits.each_way()[0], past, torch.float64, rising))
     for given in traits.each_way():
-        pull(_plain(expect, given, many, torch.float64, both(rising, expanded)))
+        for sizes in many:
+            pull(_plain(expect, given, sizes, torch.float64, both(rising, expanded)))
         pull(_plain(expect, given, long, torch.float64, both(falling, sliced)))
     # where a size is one above, one of the arguments wants no gradient
-    ones = asked.least_unseen((usual, middle, many, long))
+    ones = asked.least_unseen((usual, middle, *many, long))
     if ones is not None:
         pull(_plain(expect, traits, ones, torch.float64))
     if traits.case is not None:

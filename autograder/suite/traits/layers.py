@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ..compare import difference
+from ..compare import FLOAT32, difference
 from ..expect import Expect
 from ..implementation import Step
 from ..layers import ExpectLayer
@@ -142,8 +142,8 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     layer.train().same(*first, likely=_WEIGHTS)
     alike = sizes.but(dict.fromkeys(traits.call_letters(), _ALIKE))
     layer.gradients(*_arguments(expect, traits, alike), likely=_MODES)
-    restored.train().same(*first, likely=_RESTORED)
     restored.eval().same(*first, likely=_RESTORED)
+    restored.train().same(*first, likely=_RESTORED)
     restored.gradients(*first, likely=_RESTORED, frozen=range(len(first)))
     if traits.has_rate:
         _with_dropout(expect, traits)
@@ -177,7 +177,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     """To inputs and weights, in both modes and dtypes; with dropout, that there are any."""
     _middling_gradients(expect, traits, likely)
     asked = Asked(traits, expect.draw)
-    sizes = traits.usual(asked.five())
+    sizes = traits.usual(asked.leads.five())
     layer = _built(expect, traits, sizes).move(dtype=torch.float64).train()
     inputs = _arguments(expect, traits, sizes, torch.float64, turned)
     layer.gradients(*inputs, likely=likely)
@@ -188,7 +188,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     for turn, kept in enumerate((-1, *places)):  # training itself first: data wants none
         frozen = [place for place in places if place != kept]
         extreme = asked.extreme(
-            sizes, extremes[turn % len(extremes)], asked.few(turn), MOST_WITH_GRADIENTS
+            sizes, extremes[turn % len(extremes)], asked.leads.few(turn), MOST_WITH_GRADIENTS
         )
         layer.train(turn % 2 == 0)
         args = _arguments(expect, given, extreme, torch.float64, of_turn(turn + 1))
@@ -220,10 +220,12 @@ def _middling_gradients(expect: Expect, traits: Traits, likely: str) -> None:
     layer.eval()
     for given in traits.each_way():
         layer.gradients(*_arguments(expect, given, many, layout=expanded), likely=likely)
-    if traits.dtype != torch.float32:  # what rounding decides, such as a ReLU near 0, is not judged
-        few = sizes.but({x: min(2, sizes.letters[x]) for x in traits.call_letters()}, (1,))
-        layer.move(dtype=torch.float32).train()
-        layer.trains(*_arguments(expect, traits, few, torch.float32), likely=likely)
+    few = sizes.but({x: min(2, sizes.letters[x]) for x in traits.call_letters()}, (1,))
+    # gradients that rounding decides on, as of a ReLU near 0, are not judged
+    for dtype in (torch.float32, torch.float64):
+        layer.move(dtype=dtype).train()
+        args = _arguments(expect, traits, few, dtype)
+        layer.trains(*args, likely=likely, tolerance=FLOAT32)
 
 
 def _turned_with_zeros(tensor: torch.Tensor) -> torch.Tensor:

@@ -16,7 +16,7 @@ FUNCTIONS = [t for suite in SUITES for t in declarations(suite) if t.build is No
 @pytest.mark.parametrize("traits", FUNCTIONS, ids=lambda traits: traits.question)
 def test_gradients_are_asked_with_one_of_everything(traits: Traits) -> None:
     asked = Asked(traits, Draw(1, "sizes"))
-    sizes = [asked.middling(FEW_WITH_GRADIENTS), asked.many_with_gradients(), asked.long()]
+    sizes = [asked.middling(FEW_WITH_GRADIENTS), *asked.many_with_gradients(), asked.long()]
     unseen = asked.least_unseen(sizes)
     for letter in traits.call_letters():
         least = traits.smallest.get(letter, 1)

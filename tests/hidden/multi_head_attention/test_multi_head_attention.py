@@ -11,9 +11,9 @@ from autograder.suite.traits import Made, Rate, Size, Tensor, Traits, check_trai
 
 MHA = "MultiHeadAttention"
 #: of dropout: neither is a tenth, one is above a half
-RATES = (0.62, 0.27)
+RATES = (0.62, 0.27, 0.07)
 #: tokens for each rate
-TOKENS = {0.62: 10, 0.27: 14}
+TOKENS = {0.62: 10, 0.27: 14, 0.07: 20}
 
 
 @pytest.mark.question(MHA, points=1)

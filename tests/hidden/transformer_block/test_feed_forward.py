@@ -49,12 +49,14 @@ def test_hidden_layer_smaller_than_the_model(expect: Expect, draw: Draw) -> None
 
 @pytest.mark.question("FeedForward", points=2)
 def test_large_inputs_in_float64(expect: Expect, draw: Draw) -> None:
-    layer = _network(expect, 5, 8).move(dtype=torch.float64)
-    layer.same(
-        draw.normal(6, 5, scale=30.0, dtype=torch.float64),
-        likely="ReLU keeps a positive number as it is, however large, and makes a negative one "
-        "exactly 0; nothing turns into float32 on the way",
+    likely = (
+        "ReLU keeps a positive number as it is, however large, and makes a negative one exactly 0, "
+        "however small; nothing turns into float32 on the way"
     )
+    layer = _network(expect, 5, 8).move(dtype=torch.float64)
+    layer.same(draw.normal(6, 5, scale=30.0, dtype=torch.float64), likely=likely)
+    layer.fill(lambda name, shape: draw.normal(*shape, scale=float(name.endswith("weight"))))
+    layer.same(draw.normal(6, 5, scale=1e-5, dtype=torch.float64), likely=likely)
 
 
 # What holds for every question.
