@@ -16,8 +16,8 @@ from autograder.suite.low_scores import low_scoring, low_tokens
 from autograder.suite.traits import Made, Sizes, Tensor, Traits, check_trait
 
 GPT = "CausalSelfAttention"
-#: of dropout: neither is a tenth, one is above a half
-RATES = (0.62, 0.27, 0.07)
+#: of dropout: none is a tenth, one is above a half; and what is asked along with the small one
+RATES, ALONG = (0.62, 0.27), {0.62: (), 0.27: (0.07,)}
 #: tokens for each rate
 TOKENS = {0.62: 10, 0.27: 14, 0.07: 20}
 
@@ -140,6 +140,11 @@ def test_module_on_another_device(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(GPT, points=0.5)
 @pytest.mark.parametrize("p", RATES)
 def test_dropout_on_every_attention_weight(expect: Expect, draw: Draw, p: float) -> None:
+    for rate in (p, *ALONG[p]):
+        _check_dropout(expect, draw, rate)
+
+
+def _check_dropout(expect: Expect, draw: Draw, p: float) -> None:
     likely = (
         "in training attn_drop drops every attention weight on its own, after softmax, with the "
         "probability attn_pdrop; with resid_pdrop = 0 nothing else is dropped"

@@ -10,8 +10,8 @@ from autograder.suite.low_scores import low_scoring, low_tokens
 from autograder.suite.traits import Made, Rate, Size, Tensor, Traits, check_trait
 
 MHA = "MultiHeadAttention"
-#: of dropout: neither is a tenth, one is above a half
-RATES = (0.62, 0.27, 0.07)
+#: of dropout: none is a tenth, one is above a half; and what is asked along with the small one
+RATES, ALONG = (0.62, 0.27), {0.62: (), 0.27: (0.07,)}
 #: tokens for each rate
 TOKENS = {0.62: 10, 0.27: 14, 0.07: 20}
 
@@ -144,6 +144,11 @@ def test_nothing_is_dropped_in_eval_mode(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(MHA, points=1.5)
 @pytest.mark.parametrize("p", RATES)
 def test_dropout_on_every_attention_weight(expect: Expect, draw: Draw, p: float) -> None:
+    for rate in (p, *ALONG[p]):
+        _check_dropout(expect, draw, rate)
+
+
+def _check_dropout(expect: Expect, draw: Draw, p: float) -> None:
     likely = (
         "in training every attention weight is dropped on its own, after softmax, and the rest "
         "is divided by 1 - p; nothing else is dropped"

@@ -8,8 +8,8 @@ from autograder.suite.dropped import check_dropped_weights, shown_weights
 from autograder.suite.traits import Made, Rate, Size, Tensor, Traits, check_trait
 
 WRAPPER = "MultiHeadAttentionWrapper"
-#: of dropout: neither is a tenth, one is above a half
-RATES = (0.62, 0.27, 0.07)
+#: of dropout: none is a tenth, one is above a half; and what is asked along with the small one
+RATES, ALONG = (0.62, 0.27), {0.62: (), 0.27: (0.07,)}
 #: tokens for each rate
 TOKENS = {0.62: 10, 0.27: 14, 0.07: 20}
 
@@ -84,6 +84,11 @@ def test_module_on_another_device(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(WRAPPER, points=1)
 @pytest.mark.parametrize("p", RATES)
 def test_dropout_in_every_head(expect: Expect, draw: Draw, p: float) -> None:
+    for rate in (p, *ALONG[p]):
+        _check_dropout(expect, draw, rate)
+
+
+def _check_dropout(expect: Expect, draw: Draw, p: float) -> None:
     likely = (
         "every head drops its own attention weights with the probability that was given, in "
         "training only; nothing else is dropped"
