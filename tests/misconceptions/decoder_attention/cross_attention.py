@@ -412,21 +412,19 @@ class queries_from_the_context(_Cross):
         return self.W_query(context), self.W_key(x), self.W_value(x)
 
 
-def _built(layer, d_model, **sizes):
-    """Layers that fit what they are given, in the place of those that the question names."""
-    for name, size in sizes.items():
-        setattr(layer, name, nn.Linear(size, d_model))
-
-
 @misconception(
     "CrossAttention",
     confuses="cross-attention with self-attention: keys and values come from x",
     hint="Change the context. Does your result change?",
 )
-class keys_and_values_from_x_with_fitting_layers(keys_and_values_from_x):
+class keys_and_values_from_x_with_fitting_layers(_Cross):
     def __init__(self, d_model, d_context, num_heads):
         super().__init__(d_model, d_context, num_heads)
-        _built(self, d_model, W_key=d_model, W_value=d_model)
+        self.W_key = nn.Linear(d_model, d_model)
+        self.W_value = nn.Linear(d_model, d_model)
+
+    def project(self, x, context):
+        return self.W_query(x), self.W_key(x), self.W_value(x)
 
 
 @misconception(
@@ -434,10 +432,13 @@ class keys_and_values_from_x_with_fitting_layers(keys_and_values_from_x):
     confuses="the keys of the context with keys of x: only the values come from the context",
     hint="Two of the three projections read the context. Which?",
 )
-class keys_from_x_with_a_fitting_layer(keys_from_x):
+class keys_from_x_with_a_fitting_layer(_Cross):
     def __init__(self, d_model, d_context, num_heads):
         super().__init__(d_model, d_context, num_heads)
-        _built(self, d_model, W_key=d_model)
+        self.W_key = nn.Linear(d_model, d_model)
+
+    def project(self, x, context):
+        return self.W_query(x), self.W_key(x), self.W_value(context)
 
 
 @misconception(
@@ -445,10 +446,13 @@ class keys_from_x_with_a_fitting_layer(keys_from_x):
     confuses="the values of the context with values of x: only the keys come from the context",
     hint="Two of the three projections read the context. Which?",
 )
-class values_from_x_with_a_fitting_layer(values_from_x):
+class values_from_x_with_a_fitting_layer(_Cross):
     def __init__(self, d_model, d_context, num_heads):
         super().__init__(d_model, d_context, num_heads)
-        _built(self, d_model, W_value=d_model)
+        self.W_value = nn.Linear(d_model, d_model)
+
+    def project(self, x, context):
+        return self.W_query(x), self.W_key(context), self.W_value(x)
 
 
 @misconception(
@@ -456,10 +460,15 @@ class values_from_x_with_a_fitting_layer(values_from_x):
     confuses="who asks with who is asked: queries from the context, keys and values from x",
     hint="For whom is the result: how many rows does it have, T or S?",
 )
-class queries_from_the_context_with_fitting_layers(queries_from_the_context):
+class queries_from_the_context_with_fitting_layers(_Cross):
     def __init__(self, d_model, d_context, num_heads):
         super().__init__(d_model, d_context, num_heads)
-        _built(self, d_model, W_query=d_context, W_key=d_model, W_value=d_model)
+        self.W_query = nn.Linear(d_context, d_model)
+        self.W_key = nn.Linear(d_model, d_model)
+        self.W_value = nn.Linear(d_model, d_model)
+
+    def project(self, x, context):
+        return self.W_query(context), self.W_key(x), self.W_value(x)
 
 
 @misconception(
