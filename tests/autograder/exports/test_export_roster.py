@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -342,7 +344,7 @@ def test_a_table_of_another_kind_is_no_worksheet(tmp_path: Path) -> None:
         export("moodle", [], tmp_path / "out.csv", table)
 
 
-def test_people_and_unread_times_of_a_german_worksheet(tmp_path: Path) -> None:
+def test_people_and_times_of_a_german_worksheet(tmp_path: Path) -> None:
     worksheet = tmp_path / "worksheet.csv"
     worksheet.write_text(OTHER_LANGUAGES["german"], encoding="utf-8")
     people = write_roster(tmp_path, worksheet).people
@@ -350,6 +352,17 @@ def test_people_and_unread_times_of_a_german_worksheet(tmp_path: Path) -> None:
         ("ada@example.org", "Ada Lovelace", "70001"),
         ("grace@example.org", "Grace Hopper", "70002"),
     ]
-    times = read_times(worksheet, None)
+    times = read_times(worksheet, ZoneInfo("Europe/Berlin"))
+    assert times.times == (datetime(2025, 5, 2, 16, 14, tzinfo=UTC), None)
+    assert times.notes == ()
+    with pytest.raises(UserError, match="names no time zone"):
+        read_times(worksheet, None)
+
+
+def test_times_of_a_language_that_nobody_knows_are_unknown(tmp_path: Path) -> None:
+    worksheet = tmp_path / "worksheet.csv"
+    text = OTHER_LANGUAGES["german"].replace("2. Mai 2025", "2. Maius 2025")
+    worksheet.write_text(text, encoding="utf-8")
+    times = read_times(worksheet, ZoneInfo("Europe/Berlin"))
     assert times.times == (None, None)
-    assert "Freitag, 2. Mai 2025" in times.notes[0]
+    assert "Freitag, 2. Maius 2025" in times.notes[0]

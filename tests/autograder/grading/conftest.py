@@ -94,7 +94,8 @@ class ClassFolder:
     def submit(self, student: str, **files: str) -> Path:
         """`scores="text"` submits scores.py; what is not named is submitted right."""
         place = self.submitted / student / ASSIGNMENT
-        shutil.copytree(ROOT / "solutions" / ASSIGNMENT, place)
+        without = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / "solutions" / ASSIGNMENT, place, ignore=without)
         for name, text in files.items():
             (place / f"{name}.py").write_text(text, encoding="utf-8")
         return place
