@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from dataclasses import dataclass
@@ -115,14 +116,17 @@ def _all_cpu(pid: int) -> float:
 
 
 def descendants(pid: int) -> list[int]:
-    """All processes below one."""
+    """All processes below one; none of what has ended meanwhile."""
     found = [pid]
     for one in found:
-        for task in Path(f"/proc/{one}/task").glob("*/children"):
-            try:
-                found += map(int, task.read_text().split())
-            except OSError:
-                continue  # it has ended
+        try:
+            tasks = os.listdir(f"/proc/{one}/task")
+        except OSError:
+            continue
+        for task in tasks:
+            with contextlib.suppress(OSError):
+                children = Path(f"/proc/{one}/task/{task}/children").read_text()
+                found += map(int, children.split())
     return found[1:]
 
 

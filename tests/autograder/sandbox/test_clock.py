@@ -104,3 +104,25 @@ def test_a_process_that_shares_one_processor_has_waited_for_it() -> None:
             time.sleep(0.05)
         assert min(map(waited_seconds, pids)) > 0.0
     assert waited_seconds(pids[0]) == 0.0  # it has ended
+
+
+def test_a_tree_that_has_ended_has_nobody_and_uses_nothing() -> None:
+    with subprocess.Popen([sys.executable, "-S", "-c", ""]) as process:
+        process.wait()
+    assert clocks.descendants(process.pid) == []
+    assert clocks.cpu_of_tree(process.pid) == 0.0
+
+
+def test_a_tree_is_a_process_with_all_below_it() -> None:
+    code = (
+        "import os, subprocess, sys\n"
+        "child = subprocess.Popen([sys.executable, '-S', '-c', 'input()'], stdin=subprocess.PIPE)\n"
+        "print(child.pid, flush=True)\n"
+        "child.communicate(sys.stdin.readline().encode())"
+    )
+    run = [sys.executable, "-S", "-c", code]
+    with subprocess.Popen(run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None and process.stdout is not None
+        child = int(process.stdout.readline())
+        assert clocks.descendants(process.pid) == [child]
+        process.stdin.write("\n")
