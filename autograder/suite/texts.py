@@ -32,7 +32,7 @@ class Texts:
     """The texts of expressions in one module.
 
     A name has those that it is assigned, or that loops over literals give it, wherever in the
-    module: scopes are not told apart. A name that is bound in any other way may be any text.
+    module: scopes are not distinguished. A name that is bound in any other way may be any text.
     """
 
     def __init__(self, nodes: Sequence[ast.AST]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -171,19 +171,8 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     middle = asked.middling(FEW_WITH_GRADIENTS)
     for given in traits.each_way():
         pull(_small_and_zero(expect, given, middle), _SINGLE)
-    kinds = Tensor | Pair | Maybe
-    places = [place for place, item in enumerate(traits.inputs) if isinstance(item, kinds)]
-    # of one token that looks at itself nothing is learnt about queries
-    letters = [x for x in traits.call_letters() if x not in LENGTHS]
-    for turn, place in enumerate(places):
-        numbers = both((rising, small, as_drawn)[turn % 3], turned)
-        least = {x: traits.smallest.get(x, 1) for x in letters[turn % max(1, len(letters)) :][:1]}
-        sizes = asked.with_gradients(traits.usual(asked.leads.few(turn)).but(least))
-        held = _plain(expect, traits.each_way()[0], sizes, torch.float64, numbers)
-        if len(places) > 1:
-            pull(held, _FROZEN, [place])
-        else:
-            pull(held)
+    for arguments, frozen in _frozen_in_turn(expect, traits, asked):
+        pull(arguments, _FROZEN if frozen else likely, frozen)
     many, long = asked.many_with_gradients(), asked.long(leading=asked.leads.four())
     for past in asked.long_past():
         pull(_plain(expect, traits.each_way()[0], past, torch.float64, rising))
@@ -197,6 +186,25 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
         pull(_plain(expect, traits, ones, torch.float64))
     if traits.case is not None:
         pull(traits.case.arguments(expect.draw), traits.case.likely)
+
+
+def _frozen_in_turn(
+    expect: Expect, traits: Traits, asked: Asked
+) -> Iterator[tuple[list[Any], list[int]]]:
+    """Arguments with a size of one in turns, of which one wants no gradient, and its place.
+
+    All of them want one where there is one alone.
+    """
+    kinds = Tensor | Pair | Maybe
+    places = [place for place, item in enumerate(traits.inputs) if isinstance(item, kinds)]
+    # of one token that looks at itself nothing is learnt about queries
+    letters = [x for x in traits.call_letters() if x not in LENGTHS]
+    for turn, place in enumerate(places):
+        numbers = both((rising, small, as_drawn)[turn % 3], turned)
+        least = {x: traits.smallest.get(x, 1) for x in letters[turn % max(1, len(letters)) :][:1]}
+        sizes = asked.with_gradients(traits.usual(asked.leads.few(turn)).but(least))
+        held = _plain(expect, traits.each_way()[0], sizes, torch.float64, numbers)
+        yield held, [place] if len(places) > 1 else []
 
 
 def _small_and_zero(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
