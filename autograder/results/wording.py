@@ -37,14 +37,12 @@ NEXT_STEPS: dict[Verdict, str] = {
 _ADVICE: dict[ExerciseStatus, str] = {
     ExerciseStatus.GRADED: "",
     ExerciseStatus.MISSING: (
-        "Nothing was submitted for this exercise. Submit {name}.py or {name}.ipynb: keep the "
-        "name of the file that you were given."
+        "No file of this exercise could be graded. Keep the name of the file that you were given."
     ),
     ExerciseStatus.UNREADABLE: (
-        "{file} could not be read as Python or as a notebook. Open it in JupyterLab, choose "
-        "Restart Kernel and Run All Cells, save it when it runs without a syntax error, and hand "
-        "in that file as {name}.ipynb, or your module as {name}.py. Do not rename another kind "
-        "of file, and do not submit an HTML or PDF export."
+        "{file} could not be read as Python or as a notebook, so nothing in it was judged. "
+        "Correct what is said above, run it once from the top, and submit it as {name}.py or "
+        "{name}.ipynb."
     ),
 }
 

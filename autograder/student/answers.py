@@ -13,10 +13,10 @@ from typing import Any
 from ..errors import SubmissionError
 from ..records import Limits
 from ..submission import is_unanswered, module_of_notebook
+from ..submission.remedies import NOT_TEXT, remedy
 from ..submission.text import decoded
 from .advice import Context, advice, said_by
 from .explaining import place_lines
-from .not_python import NOT_PYTHON, NOT_TEXT
 from .output import Printed, quiet
 from .places import places_of
 from .sources import locator
@@ -134,7 +134,7 @@ def _syntax(answer: Answer, error: Exception) -> str:
         return f"{where}: {said_by(error)}\nlikely: {NOT_TEXT}"
     where, _ = locator(answer.path, answer.text)(str(answer.path), error.lineno)
     line = (error.text or "").strip()
-    hint = next((text for pattern, text in NOT_PYTHON if pattern.match(line)), "")
+    hint = remedy(error)
     said = f"{where}: {type(error).__name__}: {error.msg}: {line}"
     return said + f"\nlikely: {hint}" * bool(hint)
 

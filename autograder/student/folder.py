@@ -9,10 +9,10 @@ from pathlib import Path
 from ..course.manifest import Manifest, read_manifest
 from ..course.points import points_of
 from ..errors import SubmissionError, UserError
-from ..submission.similar import closest
 from ..suite import LocalImplementation
 from .answers import Answer, Executed, answer_of, execute
 from .explaining import Surroundings
+from .misnamed import answered_in, nearly_named
 from .questions import questions_of, unknown
 from .results import (
     CheckedExercise,
@@ -89,7 +89,7 @@ def _check(
     except SubmissionError as error:
         return CheckedExercise(name, None, _all(Standing.HIDDEN, questions), problem=str(error))
     if answer is None:
-        problem = f"no {name}.ipynb and no {name}.py here{_misnamed(folder, name)}"
+        problem = f"no {name}.ipynb and no {name}.py here{nearly_named(folder, name)}"
         return CheckedExercise(name, None, _all(Standing.MISSING, questions), problem=problem)
     executed = execute(answer, manifest.exercises)
     if not executed.runs:
@@ -108,8 +108,11 @@ def _check(
         )
         for item in found
     )
+    note = answer.note
+    if wanted is None and all(item.standing is Standing.NOT_IMPLEMENTED for item in results):
+        note = note or answered_in(folder, name, questions, manifest.exercises)
     return CheckedExercise(
-        name, answer.path.name, results, executed.problem, answer.note, executed.printed
+        name, answer.path.name, results, executed.problem, note, executed.printed
     )
 
 
@@ -164,16 +167,6 @@ def _with_reason(
         result,
         note=other_name(name, executed.namespace, questions) or answer.elsewhere.get(name, ""),
     )
-
-
-def _misnamed(folder: Path, name: str) -> str:
-    stems = [path.stem for path in folder.glob("*") if path.suffix in (".py", ".ipynb")]
-    if near := closest(name, stems):
-        return f"; there is {near}: is it misnamed?"
-    moved = [
-        path for path in sorted(folder.glob(f"*/{name}.*")) if path.suffix in (".py", ".ipynb")
-    ]
-    return f"; there is {moved[0].relative_to(folder)}: move it back" if moved else ""
 
 
 def _all(standing: Standing, questions: Iterable[str]) -> tuple[CheckedQuestion, ...]:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 from .bounds import check_statements
 from .magic import python_of
+from .remedies import explained
 from .statement import Statement, statements_of
-from .text import NOT_PYTHON, fault_of, in_words, parsed
+from .text import NOT_PYTHON, fault_of, parsed
 
 _DEFINITION = re.compile(r"^[ \t]*+(?:async[ \t]++)?(?:def|class)[ \t]++([^\W\d]\w*)", re.MULTILINE)
 #: how often a cell is tried together with the one before, and how long both may be: it is rare
@@ -59,7 +60,7 @@ def _cell(source: str) -> CodeCell:
     try:
         statements = _with_guarded(statements_of(text, parsed(text).body))
     except NOT_PYTHON as error:
-        broken = dict.fromkeys(names_defined_in(text), in_words(error))
+        broken = dict.fromkeys(names_defined_in(text), explained(error))
         return CodeCell(source, broken=broken, is_whole=False)
     return _without_faults(CodeCell(source), statements)
 
@@ -88,7 +89,7 @@ def _without_faults(cell: CodeCell, statements: Sequence[Statement]) -> CodeCell
         if fault is None:
             cell.statements.append(statement)
         elif not isinstance(statement.node, ast.Expr):
-            cell.broken.update(dict.fromkeys(statement.binds, in_words(fault)))
+            cell.broken.update(dict.fromkeys(statement.binds, explained(fault)))
     return cell
 
 

@@ -17,9 +17,10 @@ from .display import without_display
 from .missing import about_missing
 from .notebook import module_of_notebook
 from .opened import read_bytes
+from .remedies import explained
 from .similar import hints
 from .statement import statements_of
-from .text import NOT_PYTHON, decoded, fault_of, in_words, parsed
+from .text import NOT_PYTHON, decoded, fault_of, parsed
 from .unanswered import is_unanswered
 
 _CLEAR = "clear all outputs and submit your own code only"
@@ -126,7 +127,7 @@ def _module(path: Path, exercise: Exercise) -> SubmittedExercise:
     except NOT_PYTHON as error:
         fault = error
     if fault is not None:
-        raise SubmissionError(f"is not valid Python: {in_words(fault)}; {_remedy(text, fault)}")
+        raise SubmissionError(f"is not valid Python: {explained(fault)}")
     check_statements(len(tree.body))
     if not tree.body:
         notes += (f"{path.name} holds no code; submit the file with your answers",)
@@ -141,13 +142,6 @@ def _module(path: Path, exercise: Exercise) -> SubmittedExercise:
         notes=notes,
         hints=_hints(text, tree, exercise),
     )
-
-
-def _remedy(text: str, fault: Exception) -> str:
-    line = getattr(fault, "lineno", None) or 0
-    if "".join(text.split("\n")[line - 1 : line]).lstrip()[:1] in ("%", "!"):
-        return "lines that begin with % or ! work in notebooks only, so take them out"
-    return "run it once before you submit it"
 
 
 def _hints(text: str, tree: ast.Module, exercise: Exercise) -> dict[str, str]:

@@ -28,7 +28,7 @@ _NO_RETURN = "end the function with `return` and the result"
 _NOT_A_TENSOR = "return what the docstring says, and nothing else with it"
 _LIST = "make one tensor of the list with `torch.stack`; let its items be tensors, not numbers"
 _SHAPE = "write the shape next to each line, and compare the last one with the docstring's"
-_DTYPE = "what you make yourself (`torch.zeros`, `torch.tensor`) gets the dtype of the input"
+DTYPE = "what you make yourself (`torch.zeros`, `torch.tensor`) gets the dtype of the input"
 _GRADIENT_CUT = (
     "look for `.detach()`, `.data`, `.item()`, `torch.tensor(...)` or `no_grad` between it and the "
     "result"
@@ -97,7 +97,7 @@ def _step(got: Any, expected: Any) -> str:
     if got.shape != expected.shape:
         return f"next step: {_SHAPE}"
     if got.dtype != expected.dtype and expected.is_floating_point():
-        return f"next step: {_DTYPE}"
+        return f"next step: {DTYPE}"
     return ""
 
 

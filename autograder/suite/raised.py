@@ -14,6 +14,7 @@ from ..errors import (
     AnswerCrashed,
     AnswerFault,
     AnswerMemory,
+    AnswerMissing,
     AnswerOutputLimit,
     AnswerProtocol,
     AnswerRaised,
@@ -26,6 +27,10 @@ from .raised_tensors import OF_TENSORS
 TABLE: tuple[Row, ...] = (*OF_PYTHON, *OF_TENSORS)
 
 _FAULTS: tuple[tuple[type[AnswerFault], str], ...] = (
+    (
+        AnswerMissing,
+        "the name differs from the stub's, or the definition stands inside another one",
+    ),
     (AnswerTimeout, "a loop that never ends, or one over every single number of a large tensor"),
     (AnswerMemory, "a tensor that is much larger than the shapes in the docstring"),
     (AnswerCrashed, "a call that ends Python, such as `exit()`, or a recursion without an end"),

@@ -9,14 +9,17 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 from ..draw import Draw
+from ..failures import DTYPE
 
 #: so small that numbers with the digits of float32 alone do not follow it
 STEP = 1e-7
 _GRADIENT = (
-    "in float64 the value follows the smallest step of its inputs, and the gradient says how far: "
-    "`.detach()`, `.item()`, `torch.tensor(...)` cut it, `.float()` and new tensors without a "
+    "in float64 a small step of an input changes the value by what the gradient says: `.detach()`, "
+    "`.item()` and `torch.tensor(...)` cut the gradient, `.float()` and new tensors without a "
     "dtype lose the step"
 )
+
+_NO_TENSOR = "the result is of another kind than the docstring says: is it a tensor?"
 
 
 def step_of(draw: Draw, arg: Any) -> Any:
@@ -40,12 +43,14 @@ def moved(args: Sequence[Any], steps: Sequence[Any], size: float) -> list[Any]:
 
 def check_dtype(value: Any, that: Callable[..., None]) -> None:
     """Of float64 inputs comes float64: no step is lost."""
-    kinds = [getattr(item, "dtype", type(item).__name__) for item in tree_leaves(value)]
+    items = tree_leaves(value)
+    kinds = [getattr(item, "dtype", type(item).__name__) for item in items]
+    are_tensors = all(isinstance(item, torch.Tensor) for item in items)
     that(
         all(kind == torch.float64 for kind in kinds),
         got=f"{', '.join(map(str, kinds))} for float64 inputs",
         expected="torch.float64, the dtype of the inputs",
-        likely=_GRADIENT,
+        likely=DTYPE if are_tensors else _NO_TENSOR,
     )
 
 

@@ -66,6 +66,18 @@ def test_answers_in_both_files_of_an_exercise_are_to_be_brought_together(folder:
     assert exercise.note.endswith("does not: copy your answer to Layer into sums.py")
 
 
+@pytest.mark.parametrize(
+    ("text", "is_told"), [("def half(x):\n    return x / 2\n", True), ("half = 2\n", False)]
+)
+def test_answers_in_a_copy_of_another_name_are_told(folder: Path, text: str, is_told: bool) -> None:
+    (folder / "halves (1).py").write_text(text, encoding="utf-8")
+    sums, halves = check_folder(folder)
+    said = "halves (1).py has answers, and does not count: is its name to be halves.py?"
+    assert (halves.note, sums.note) == (said if is_told else "", "")
+    answer_in_notebook(folder, "halves", "half", "def half(x):\n    return x / 2.0")
+    assert check_folder(folder, ["halves"])[0].note == ""
+
+
 def test_files_and_folders_that_are_elsewhere_are_named(folder: Path) -> None:
     (folder / "old").mkdir()
     for kind in ("py", "ipynb"):

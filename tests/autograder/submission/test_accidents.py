@@ -163,12 +163,19 @@ BROKEN = [
         "magic_in_a_module", "%matplotlib inline\n" + GOOD, said="notebook", status="unreadable"
     ),
     module("notebook_as_module", notebook(GOOD), said="as .ipynb"),
-    module("return_outside", GOOD + "return 3\n", said="line 10", status="unreadable"),
+    module(
+        "return_outside",
+        GOOD + "return 3\n",
+        said="further to the right than its `def`",
+        status="unreadable",
+    ),
     module("binary", b"PK\x03\x04\x00\x00\xff\xfe", said="not a text file", status="unreadable"),
     module("nul_bytes", b"\0" * 64, said="not valid Python", status="unreadable"),
     module("python_2", "print 'hello'\n" + GOOD, said="print", status="unreadable"),
-    module("merge_conflict", f"<<<<<<< HEAD\n{GOOD}=======\n", said="line 1", status="unreadable"),
-    module("word_quotes", "x = “hello”\n" + GOOD, said="“", status="unreadable"),
+    module(
+        "merge_conflict", f"<<<<<<< HEAD\n{GOOD}=======\n", said="git left", status="unreadable"
+    ),
+    module("word_quotes", "x = “hello”\n" + GOOD, said="type it again", status="unreadable"),
     cells("empty_notebook_file", b"", said="is empty", status="unreadable"),
     cells("notebook_without_cells", notebook(), **dict.fromkeys(BOTH, "missing")),
     cells("truncated_notebook", notebook(GOOD)[:-40], said="part of one", status="unreadable"),

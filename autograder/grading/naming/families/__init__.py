@@ -126,7 +126,7 @@ def _changes(
 ) -> Iterator[tuple[list[ast.AST], Parts, str, int]]:
     """Every change of nodes: of one, and the same of all steps that differ in their names only."""
     seen: set[tuple[object, str]] = set()
-    stored = _first_stored(definition)
+    stored, last = _first_stored(definition), _last_returns(definition)
     nodes = [
         found
         for found in places(definition)
@@ -135,7 +135,8 @@ def _changes(
     for place, node, scope in nodes:
         for other, words, rank in _others(node, scope):
             key = (place, "" if other is None else ast.dump(other))
-            if key not in seen and not _is_unbound(node, other, stored):
+            is_nothing = other is None and id(node) in last
+            if key not in seen and not is_nothing and not _is_unbound(node, other, stored):
                 seen.add(key)
                 yield [node], ((place, other),), words, rank
     for group in alike(nodes):
@@ -152,6 +153,12 @@ def _first_stored(definition: ast.AST) -> Mapping[str, int]:
     names = [p for p in parts if isinstance(p, ast.Name) and isinstance(p.ctx, ast.Store)]
     names.sort(key=lambda name: -name.lineno)  # of several lines the first one counts
     return {name.id: name.lineno for name in names if name.id not in arguments}
+
+
+def _last_returns(definition: ast.AST) -> frozenset[int]:
+    """The last `return` of each function: without it nothing comes back, which has own words."""
+    functions = [part for part in ast.walk(definition) if isinstance(part, ast.FunctionDef)]
+    return frozenset(id(f.body[-1]) for f in functions if isinstance(f.body[-1], ast.Return))
 
 
 def _is_unbound(node: ast.AST, other: ast.AST | None, stored: Mapping[str, int]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import re
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from autograder.grading.naming.families import calls, members, names, tables
 from autograder.grading.naming.families.leads import LEADS, leads_on
+from autograder.grading.naming.families.places import changed
 from autograder.grading.naming.meeting import sizes_that_meet
 
 _LAYER = """
@@ -58,6 +60,18 @@ def details(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     solution: Path = tmp_path_factory.mktemp("layer") / "solution.py"
     solution.write_text(_LAYER)
     return {member.detail() for member in members(solution, "Layer", {})}
+
+
+def test_a_result_that_does_not_come_back_is_no_step_that_is_left_out(tmp_path: Path) -> None:
+    solution = tmp_path / "solution.py"
+    solution.write_text(_LAYER)
+    taken_away = [
+        ast.unparse(changed(member.change.definition, place, None))
+        for member in members(solution, "Layer", {})
+        for place, other in member.change.parts
+        if other is None
+    ]
+    assert taken_away and all("return" in text for text in taken_away)
 
 
 @pytest.mark.parametrize("told", _TOLD)

@@ -1,0 +1,49 @@
+"""Answers in a folder that no exercise counts, since their file has another name or place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from ..errors import SubmissionError
+from ..submission import is_unanswered
+from ..submission.similar import closest
+from .answers import answer_of
+
+_CODE = (".py", ".ipynb")
+#: files of one folder that are looked at
+_MOST_FILES = 200
+
+
+def nearly_named(folder: Path, exercise: str) -> str:
+    """What is there instead of an exercise's file: one of a similar name, or in a folder below."""
+    if near := closest(exercise, [path.stem for path in folder.glob("*") if _is_code(path)]):
+        return f"; there is {near}: is it misnamed?"
+    moved = [path for path in sorted(folder.glob(f"*/{exercise}.*")) if _is_code(path)]
+    return f"; there is {moved[0].relative_to(folder)}: move it back" if moved else ""
+
+
+def answered_in(
+    folder: Path, exercise: str, questions: Sequence[str], exercises: Collection[str]
+) -> str:
+    """Which file of another name answers questions of an exercise, as a copy does; empty: none."""
+    code = [path for path in sorted(folder.glob("*")) if _is_code(path)]
+    for path in [path for path in code if path.stem not in exercises][:_MOST_FILES]:
+        try:
+            answer = answer_of(folder, path.stem, questions)
+        except SubmissionError:
+            continue
+        if answer and any(_answers(answer.text, question) for question in questions):
+            wanted = f"{exercise}{path.suffix}"
+            return f"{path.name} has answers, and does not count: is its name to be {wanted}?"
+    return ""
+
+
+def _answers(text: str, question: str) -> bool:
+    is_there = re.search(rf"^(?:def|class) {question}\b", text, re.MULTILINE)
+    return bool(is_there) and not is_unanswered(text, [question])
+
+
+def _is_code(path: Path) -> bool:
+    return path.suffix in _CODE
