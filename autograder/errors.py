@@ -1,4 +1,4 @@
-"""Every way to fail, as one tree. Imports nothing of ours.
+"""Every way to fail, as one tree. Of ours it imports `records` alone.
 
 AutograderError
 |-- UserError                 exit code 1: the user must change something

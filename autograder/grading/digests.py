@@ -1,4 +1,4 @@
-"""What a submission was judged by, as a digest: known without torch, so before anything starts."""
+"""What was submitted, and what judged it, as digests: known before torch or a sandbox starts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 
 from ..records import Assignment
+from ..submission import Submission, submission_digest
 
 
 def suite_digest(assignment: Assignment) -> str:
@@ -24,3 +25,8 @@ def suite_digest(assignment: Assignment) -> str:
         data = path.read_bytes() if path.is_file() else b""
         digest.update(f"{path.name}\0{len(data)}\0".encode() + data)
     return f"sha256:{digest.hexdigest()}"
+
+
+def submitted_digest(submission: Submission, assignment: Assignment) -> str:
+    """The digest of the files that count where suites judge."""
+    return submission_digest(submission.folder, assignment.exercises)

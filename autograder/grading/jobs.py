@@ -17,14 +17,15 @@ from ..submission import Submission
 from .costs import Costs, together
 from .job import Grader, Job, JobTask, Lost
 from .sources import Source
-from .submissions import OnResult
 
 _TRIES = 2
 #: a lost fork server is replaced; a submission that was being graded so often then is given up
 _LOSSES = 5
 
-
+#: the line of a submission that is given up, and why
 Failed = Callable[[Submission, str], SubmissionResult]
+#: called with every result as soon as it is there
+OnResult = Callable[[SubmissionResult], None]
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -15,7 +15,7 @@ from ..submission import Submission, find_submissions, is_submitted
 from .costs import Costs, Stage, together
 from .failure import failed
 from .job import Grader
-from .jobs import ClassGrader
+from .jobs import ClassGrader, OnResult
 from .options import RunEvents, RunOptions
 from .secret import FILE_NAME, class_secret
 from .shards import RunReport, ToGrade, in_shard
@@ -142,7 +142,7 @@ def grade_submissions(
     fork_server: ForkServer,
     suite_digests: Mapping[str, str],
     jobs: int,
-    on_result: Callable[[SubmissionResult], None],
+    on_result: OnResult,
     secret: bytes = b"",
 ) -> Costs:
     """Starts the jobs, and hands on every result as it comes; `secret` is the class's."""
@@ -181,7 +181,7 @@ def run_jobs(
     source: Source,
     suite_digests: Mapping[str, str],
     jobs: int,
-    on_result: Callable[[SubmissionResult], None],
+    on_result: OnResult,
 ) -> Costs:
     """Grades what a source gives of these assignments, to its end; returns what the jobs cost.
 

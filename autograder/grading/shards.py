@@ -11,9 +11,9 @@ from ..course import Course
 from ..errors import SubmissionError
 from ..records import Assignment, Tier
 from ..results.file import History, ResultsFile, read_history
-from ..submission import Found, Submission, find_submissions, submission_digest
+from ..submission import Found, Submission, find_submissions
 from .costs import Costs
-from .digests import suite_digest
+from .digests import submitted_digest, suite_digest
 from .options import RunOptions
 from .sources import Task
 
@@ -72,11 +72,6 @@ class ToGrade:
             return self.digest_of(*task)
         except (OSError, SubmissionError):
             return ""
-
-
-def submitted_digest(submission: Submission, assignment: Assignment) -> str:
-    """The digest of the files that count where suites judge."""
-    return submission_digest(submission.folder, assignment.exercises)
 
 
 def suite_digests_of(course: Course, submissions: Iterable[Submission]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,9 +25,9 @@ from ..submission import (
     SubmittedExercise,
     about_strange,
     read_exercise,
-    submission_digest,
     unreadable,
 )
+from .digests import submitted_digest
 from .exercises import ExerciseGrader
 from .judging.suites import SuiteRunner
 from .naming.diagnosis import Diagnosis
@@ -69,7 +69,7 @@ class SubmissionGrader:
     ) -> SubmissionResult:
         """The result of one submission; raises only for the grader's own faults."""
         start = time.perf_counter()
-        digest = submission_digest(submission.folder, assignment.exercises)
+        digest = submitted_digest(submission, assignment)
         suite_digest = self._suite_digests[assignment.name]
         seed = self._seed_of(suite_digest, submission.attempt)
         watch = watch or Watch()
@@ -160,7 +160,3 @@ def _result(
         questions=questions,
         notes=answers.notes,
     )
-
-
-#: called with every result as soon as it is there
-OnResult = Callable[[SubmissionResult], None]

@@ -11,8 +11,8 @@ import torch
 from ..course import Course
 from ..records import Assignment, Tier
 from ..sandbox import ForkServer, start_fork_server
-from ..submission import Submission, submission_digest
-from .digests import suite_digest
+from ..submission import Submission
+from .digests import submitted_digest, suite_digest
 from .judging.suites import collect_suites
 from .naming.diagnosis import Diagnosis
 from .submissions import SubmissionGrader
@@ -47,7 +47,7 @@ class SuiteEngine:
 
     def submission_digest(self, submission: Submission, assignment: Assignment) -> str:
         """A digest of the files that count."""
-        return submission_digest(submission.folder, assignment.exercises)
+        return submitted_digest(submission, assignment)
 
     def start_sandbox(
         self, tier: Tier | None, assignments: Sequence[Assignment]

@@ -41,10 +41,9 @@ class Recorded:
 class GradeReport:
     """What a run did, and the last result of each submission that it looked at.
 
-    `costs` are CPU seconds by stage; empty where nothing was graded by this machine.
-
     `results` are read from the file when they are looked at. `lateness` says due dates as they were
-    understood, and who is late by how much.
+    understood, and who is late by how much. `costs` are CPU seconds by stage; empty where nothing
+    was graded by this machine.
     """
 
     run: RunReport

@@ -19,10 +19,11 @@ from ...errors import GraderError, UserError
 from ...records import SubmissionResult, SubmissionStatus, Tier
 from ...results.file import ResultsFile
 from ...submission import find_submissions
+from ..digests import submitted_digest
 from ..failure import failed
 from ..options import RunEvents, RunOptions
 from ..secret import FILE_NAME, class_secret
-from ..shards import RunReport, ToGrade, in_shard, submitted_digest, suite_digests_of
+from ..shards import RunReport, ToGrade, in_shard, suite_digests_of
 from ..sources import Task
 from .node import GraderPlugin, grade_batch
 from .packing import encode, pack

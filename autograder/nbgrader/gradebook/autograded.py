@@ -10,7 +10,6 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from ...errors import SubmissionError
@@ -54,12 +53,7 @@ class NotebookMaker:
     def __enter__(self) -> NotebookMaker:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._reader.close()
 
     def _read(self, result: SubmissionResult, number: int, submitted: str) -> str:
