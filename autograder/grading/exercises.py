@@ -36,10 +36,10 @@ class ExerciseGrader:
     """Judges exercises with collected suites; remembers what it has judged, for all submissions."""
 
     def __init__(
-        self, runner: SuiteRunner, parent: ForkServer, diagnoses: Mapping[Path, Diagnosis]
+        self, runner: SuiteRunner, fork_server: ForkServer, diagnoses: Mapping[Path, Diagnosis]
     ) -> None:
         self._runner = runner
-        self._parent = parent
+        self._fork_server = fork_server
         self._diagnoses = diagnoses
         self._plans = Plans(runner)
         self._outcomes: Memory[TestOutcome] = Memory()
@@ -48,7 +48,7 @@ class ExerciseGrader:
     def prepare(self, exercises: Sequence[Exercise], seed: int) -> None:
         """Makes the plans of exercises ahead, for all processes that are to be forked."""
         for exercise in exercises:
-            self._parent.hold(self._plans.of(exercise.hidden_suite, seed).batch)
+            self._fork_server.hold(self._plans.of(exercise.hidden_suite, seed).batch)
 
     def results(
         self,
@@ -142,7 +142,7 @@ class ExerciseGrader:
         return lambda: self._open(task), task.answers, task.assignment.limits, task.seed
 
     def _open(self, task: _Task) -> Session:
-        return self._parent.open(task.assignment.limits, len(task.exercise.questions))
+        return self._fork_server.open(task.assignment.limits, len(task.exercise.questions))
 
     def _given_to(self, task: _Task) -> tuple[str, ...]:
         """The parts that the exercise may import."""

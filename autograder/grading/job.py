@@ -30,7 +30,7 @@ class Grader(Protocol):
     """Grades one submission after the other, each in the sandbox."""
 
     @property
-    def parent(self) -> ForkServer:
+    def fork_server(self) -> ForkServer:
         """Where workers come from."""
 
     def prepare(self, assignments: Sequence[Assignment]) -> None:

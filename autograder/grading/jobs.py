@@ -135,7 +135,7 @@ class ClassGrader:
         except (EOFError, OSError):
             self._replace(job, waiting, "the grader's process ended on this submission")
             return True
-        if isinstance(answer, Lost) and self.grader.parent.has_ended():
+        if isinstance(answer, Lost) and self.grader.fork_server.has_ended():
             self._start_anew(waiting, answer)
             return False
         task, job.task = job.task, None
@@ -168,7 +168,7 @@ class ClassGrader:
             task.losses += 1
             task.tries -= task.losses < _LOSSES
             self._again(task, waiting, reason)
-        self.grader.parent.restart()
+        self.grader.fork_server.restart()
         for _ in range(count):
             self._begin()
 

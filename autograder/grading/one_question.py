@@ -84,9 +84,9 @@ class _OneQuestionGrader:
     inner: Grader
 
     @property
-    def parent(self) -> ForkServer:
+    def fork_server(self) -> ForkServer:
         """Where workers come from."""
-        return self.inner.parent
+        return self.inner.fork_server
 
     def prepare(self, assignments: Sequence[Assignment]) -> None:
         """Does ahead what every job would have to do for itself."""

@@ -191,7 +191,9 @@ def run_jobs(
 
     def on_failed(submission: Submission, reason: str) -> SubmissionResult:
         name = submission.assignment
-        return failed(submission, by_name[name], suite_digests[name], grader.parent.tier, reason)
+        return failed(
+            submission, by_name[name], suite_digests[name], grader.fork_server.tier, reason
+        )
 
     names = frozenset(assignment.name for assignment in prepared)
     class_grader = ClassGrader(grader, on_failed, on_result, jobs, names)

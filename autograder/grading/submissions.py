@@ -42,7 +42,7 @@ class SubmissionGrader:
     def __init__(
         self,
         runner: SuiteRunner,
-        parent: ForkServer,
+        fork_server: ForkServer,
         suite_digests: Mapping[str, str],
         diagnoses: Mapping[Path, Diagnosis],
         secret: bytes,
@@ -52,14 +52,14 @@ class SubmissionGrader:
         self._secret = secret
         self._seed = seed
         self._runner = runner
-        self._parent = parent
+        self._fork_server = fork_server
         self._suite_digests = suite_digests
-        self._exercises = ExerciseGrader(runner, parent, diagnoses)
+        self._exercises = ExerciseGrader(runner, fork_server, diagnoses)
 
     @property
-    def parent(self) -> ForkServer:
+    def fork_server(self) -> ForkServer:
         """Where workers come from."""
-        return self._parent
+        return self._fork_server
 
     def grade(
         self,
@@ -85,7 +85,7 @@ class SubmissionGrader:
             assignment=assignment.name,
             submission_digest=digest,
             suite_digest=suite_digest,
-            isolation=self._parent.tier,
+            isolation=self._fork_server.tier,
             status=SubmissionStatus.GRADED,
             score=sum(exercise.score for exercise in exercises),
             max_score=sum(exercise.max_score for exercise in exercises),

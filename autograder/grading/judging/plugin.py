@@ -29,7 +29,7 @@ from .remote import RemoteImplementation
 
 __all__ = ["draw", "expect", "implementation", "solution"]
 
-_PARENT = pytest.StashKey[ForkServer]()
+_FORK_SERVER = pytest.StashKey[ForkServer]()
 _CLOSE = pytest.StashKey[list[RemoteImplementation]]()
 
 
@@ -55,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
         if config.getoption("--implementation"):
             raise pytest.UsageError("say --implementation or --submission, not both")
         try:
-            config.stash[_PARENT] = start_fork_server()
+            config.stash[_FORK_SERVER] = start_fork_server()
         except AutograderError as error:
             raise pytest.UsageError(str(error)) from error
         config.stash[_CLOSE] = []
@@ -66,9 +66,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """Ends the workers."""
     for answers in config.stash.get(_CLOSE, []):
         answers.close()
-    parent = config.stash.get(_PARENT, None)
-    if parent is not None:
-        parent.close()
+    fork_server = config.stash.get(_FORK_SERVER, None)
+    if fork_server is not None:
+        fork_server.close()
 
 
 def _in_the_sandbox(config: pytest.Config, root: Path, folder: Path) -> ImplementationOf:
@@ -85,7 +85,7 @@ def _in_the_sandbox(config: pytest.Config, root: Path, folder: Path) -> Implemen
             if read.status is not ExerciseStatus.GRADED:
                 pytest.fail("; ".join(read.notes), pytrace=False)
             cache[suite] = RemoteImplementation(
-                lambda: config.stash[_PARENT].open(assignment.limits, len(exercise.questions)),
+                lambda: config.stash[_FORK_SERVER].open(assignment.limits, len(exercise.questions)),
                 read,
                 assignment.limits,
                 seed=int(config.getoption("--seed")),

@@ -101,12 +101,15 @@ def validate(
             on_question(case, question)
         judged()
 
-    with tempfile.TemporaryDirectory(prefix="autograder-") as folder, start_sandbox(tier) as parent:
+    with (
+        tempfile.TemporaryDirectory(prefix="autograder-") as folder,
+        start_sandbox(tier) as fork_server,
+    ):
         engine = SuiteEngine(course, seed=seed)
         digests = {assignment.name: engine.suite_digest(assignment) for assignment in chosen}
         tasks = list(write_submissions(Path(folder), cases, chosen))
-        grade_submissions(engine, tasks, parent, digests, jobs, on_result)
-        used = parent.tier
+        grade_submissions(engine, tasks, fork_server, digests, jobs, on_result)
+        used = fork_server.tier
     verdicts = [item for case, result in results for item in _judgements(case, result)]
     report = _report(chosen, verdicts, used, len(cases))
     return _with_traits(chosen, _with_pairs(course, report, verdicts, seed))

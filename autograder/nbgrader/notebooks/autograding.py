@@ -37,7 +37,7 @@ class Autograded:
 
 
 def autograde(
-    course: NotebookCourse, parent: ForkServer, submission: Submission, watch: Watch
+    course: NotebookCourse, fork_server: ForkServer, submission: Submission, watch: Watch
 ) -> Autograded:
     """Fills the gradebook and `autograded/`; a notebook that can't be read costs its own points.
 
@@ -56,11 +56,11 @@ def autograde(
         return Autograded(dict.fromkeys(submitted, problem or ""))
     notes, unreadable = _Log(), {}
     if all(is_regular(path) for path in submission.folder.glob("*.ipynb")):
-        if _convert(course, parent, submission, _ALL, notes, watch) is None:
+        if _convert(course, fork_server, submission, _ALL, notes, watch) is None:
             return Autograded(notes=notes.notes())
         notes.records.clear()
     for notebook in submitted:
-        problem = _convert(course, parent, submission, notebook, notes, watch)
+        problem = _convert(course, fork_server, submission, notebook, notes, watch)
         if problem is not None:
             unreadable[notebook] = problem
     watch.leave()
@@ -70,7 +70,7 @@ def autograde(
 
 def _convert(
     course: NotebookCourse,
-    parent: ForkServer,
+    fork_server: ForkServer,
     submission: Submission,
     notebook: str,
     notes: _Log,
@@ -83,7 +83,7 @@ def _convert(
     watch.enter(place)
     log = _Log()
     try:
-        _run(course, parent, submission, notebook, log)
+        _run(course, fork_server, submission, notebook, log)
     except NbGraderException as error:
         return log.cause() or str(error)
     finally:
@@ -93,7 +93,11 @@ def _convert(
 
 
 def _run(
-    course: NotebookCourse, parent: ForkServer, submission: Submission, notebook: str, log: _Log
+    course: NotebookCourse,
+    fork_server: ForkServer,
+    submission: Submission,
+    notebook: str,
+    log: _Log,
 ) -> None:
     directories = course.directories(glob.escape(submission.student), submission.assignment)
     directories.ignore = [*directories.ignore, *map(glob.escape, irregular(submission.folder))]
@@ -101,7 +105,7 @@ def _run(
     converter = Autograde(coursedir=directories, config=course.config)
     converter.log = log.logger
     converter.force = True
-    converter.worker_parent = parent
+    converter.fork_server = fork_server
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of nbgrader's models, and of students' notebooks

@@ -27,7 +27,7 @@ class NotebookGrader:
     """Grades submissions of a course one by one; what a run's jobs ask for."""
 
     course: NotebookCourse
-    parent: ForkServer
+    fork_server: ForkServer
     digests: Mapping[str, str]
 
     def prepare(self, assignments: Sequence[Assignment]) -> None:
@@ -41,14 +41,14 @@ class NotebookGrader:
     ) -> SubmissionResult:
         """The result of one submission; raises only for the grader's own faults."""
         start = time.perf_counter()
-        outcome = autograde(self.course, self.parent, submission, watch or Watch())
+        outcome = autograde(self.course, self.fork_server, submission, watch or Watch())
         exercises = exercises_of(self.course, submission, outcome)
         return SubmissionResult(
             student=submission.student,
             assignment=assignment.name,
             submission_digest=digest_of(submission.folder),
             suite_digest=self.digests[assignment.name],
-            isolation=self.parent.tier,
+            isolation=self.fork_server.tier,
             status=SubmissionStatus.GRADED,
             score=sum(exercise.score for exercise in exercises),
             max_score=sum(exercise.max_score for exercise in exercises),

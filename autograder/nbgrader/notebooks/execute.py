@@ -94,7 +94,7 @@ class SandboxedExecute(ExecuteBehindWall):
         names = resources["nbgrader"]
         if not cells:
             return []
-        parent = self._worker_parent(names["assignment"])
+        fork_server = self._fork_server(names["assignment"])
         seconds = self.most_seconds / _CLOCK
         # CPU time counts: on a busy machine the clock says nothing about a cell
         limits = Limits(self.most_seconds, seconds, memory_bytes=self.memory_megabytes << 20)
@@ -106,13 +106,13 @@ class SandboxedExecute(ExecuteBehindWall):
 
         def run() -> list[CellRun]:
             count = len(cells) + 1
-            runner = NotebookRunner(lambda: parent.open(limits, count), limits, surroundings)
+            runner = NotebookRunner(lambda: fork_server.open(limits, count), limits, surroundings)
             return runner.run(cells)
 
         try:
             return run()
         except SandboxError:
-            parent.restart()
+            fork_server.restart()
             return run()
 
     def _submitted(self, names: dict[str, str]) -> Path:
@@ -120,16 +120,16 @@ class SandboxedExecute(ExecuteBehindWall):
         step = course.submitted_directory
         return Path(course.format_path(step, names["student"], names["assignment"]))
 
-    def _worker_parent(self, assignment: str) -> ForkServer:
+    def _fork_server(self, assignment: str) -> ForkServer:
         """The converter's own, started for its first notebook and ended with the converter."""
         converter = self.parent.parent
-        if getattr(converter, "worker_parent", None) is None:
+        if getattr(converter, "fork_server", None) is None:
             sources = source_notebooks(converter, assignment)
             tier = Tier(self.tier) if self.tier else None
-            parent = start_fork_server(tier, libraries_for(sources, self.packages))
-            weakref.finalize(converter, parent.close)
-            converter.worker_parent = parent
-        found: ForkServer = converter.worker_parent
+            fork_server = start_fork_server(tier, libraries_for(sources, self.packages))
+            weakref.finalize(converter, fork_server.close)
+            converter.fork_server = fork_server
+        found: ForkServer = converter.fork_server
         return found
 
     def _fill_in(self, cell: NotebookNode, run: CellRun, number: int) -> None:

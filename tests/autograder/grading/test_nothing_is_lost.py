@@ -149,7 +149,7 @@ class KillsTheParent:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_worker_parent_that_dies_is_replaced_within_the_run(
+def test_a_fork_server_that_dies_is_replaced_within_the_run(
     jobs: int, class_of_four: ClassFolder, course: Course, mortal_fork_server: ForkServer
 ) -> None:
     events = KillsTheParent(mortal_fork_server)
