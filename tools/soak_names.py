@@ -92,7 +92,7 @@ def _counted(
 ) -> Iterator[Named]:
     for variant in diagnosis.variants:
         name = f"{exercise.name}.{variant.name}"
-        if name in names if names else diagnosis.by_chance(variant):
+        if name in names if names else diagnosis.is_stochastic(variant):
             counter = Counter(diagnosis.named(variant, seed) or "" for seed in seeds)
             yield Named(name, counter)
 

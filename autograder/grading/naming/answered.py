@@ -29,7 +29,7 @@ OF_GRADIENTS = ("gradients", "layer_gradients")
 PASSED, OFF_PLAN = "passed", "asks something else"
 #: errors that an answer raises by itself
 _ON_PURPOSE = ("ValueError", "KeyError")
-#: rounding of a share; draws that say something of others; so few values are no range
+#: rounding of a share; samples that say something of others; so few values are no range
 _ROUNDING, _ENOUGH, _FEW = 1e-4, 5, 3
 #: the student's own words: a line of code, below what was raised, and what the error says
 _OWN_WORDS = re.compile(r"\nin \w+:[^\n]*|(?<=Error): [^\n]*")
@@ -119,19 +119,19 @@ class Answered:
         )
 
     @cached_property
-    def kind(self) -> tuple[object, ...]:
+    def signature(self) -> tuple[object, ...]:
         """What is left when the figures are taken away: equal for answers by the same chance."""
         forms = tuple((call.operation, call.raised, call.form) for call in self.calls)
         return self.words, forms
 
-    def is_among(self, draws: Sequence[Answered]) -> bool:
-        """Whether its shares lie in or near the range of those that others of its kind have.
+    def is_among(self, samples: Sequence[Answered]) -> bool:
+        """Whether its shares lie in or near the range of those that others of its signature have.
 
-        Where too few are of its kind, nothing is known of it.
+        Where too few have it, nothing is known of it.
         """
-        alike = [draw for draw in draws if draw.kind == self.kind]
+        alike = [sample for sample in samples if sample.signature == self.signature]
         return len(alike) >= _ENOUGH and all(
-            _near(call.shares, [draw.calls[number].shares for draw in alike])
+            _near(call.shares, [sample.calls[number].shares for sample in alike])
             for number, call in enumerate(self.calls)
         )
 
@@ -177,9 +177,9 @@ def in_words(message: str) -> str:
     return _NUMBER.sub("#", _OWN_WORDS.sub("", message))
 
 
-def _near(shares: Sequence[float], draws: Sequence[Sequence[float]]) -> bool:
-    """Whether each figure may be of the same chance as those of the draws."""
-    return all(map(_is_near, shares, zip(*draws, strict=True)))
+def _near(shares: Sequence[float], samples: Sequence[Sequence[float]]) -> bool:
+    """Whether each figure may be of the same chance as those of the samples."""
+    return all(map(_is_near, shares, zip(*samples, strict=True)))
 
 
 def _is_near(figure: float, drawn: Sequence[float]) -> bool:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from ...suite.raised import kind_of
 from .answered import OF_GRADIENTS, OFF_PLAN, PASSED, Answered
 from .answers import Answers
-from .by_chance import found_by_statistics
 from .cases import Case
 from .families.leads import leads_on
 from .families.tables import IN_PLACE
+from .findings import found_by_statistics
 from .known import KnownMistakes
-from .meeting import sizes_that_meet
 from .mistake import Mistake, shown
 from .parameters import SHARED, parameters_told
 from .returned import kind_returned, writes_into_arguments
+from .unequal_sizes import sizes_that_meet
 from .where import told_of, where_right
 
 _PARAMETERS = "Compare `named_parameters()` of your layer with the names and sizes of the question."

@@ -31,7 +31,7 @@ _DIAGNOSED = (Verdict.WRONG, Verdict.PARTIAL, Verdict.ERROR)
 
 
 @dataclass(frozen=True, slots=True)
-class _Draw:
+class _Sample:
     """What a known mistake answers when it is asked for the `time`-th time."""
 
     known: KnownMistakes
@@ -99,23 +99,23 @@ class Diagnosis:
     def alike(self, question: str, name: str) -> tuple[tuple[str, ...], bool]:
         """Names of the misconceptions that answer as this one does; whether all share a hint."""
         with self._known.table(question):
-            own = _Draw(self._known, self._mistake(question, name), 0)
+            own = _Sample(self._known, self._mistake(question, name), 0)
             found = self._search.fitting(question, self._known.catalogue(question), own)
         return tuple(m.name for m in found), len({m.hint for m in found}) == 1
 
-    def named(self, variant: Variant, draw: int = 0) -> str | None:
-        """The name that this misconception gets, as its `draw`-th draw."""
-        own = _Draw(self._known, self._mistake(variant.question, variant.name), draw)
+    def named(self, variant: Variant, time: int = 0) -> str | None:
+        """The name that this misconception gets, asked for the `time`-th time."""
+        own = _Sample(self._known, self._mistake(variant.question, variant.name), time)
         entries = self._entries(variant.question, own)
         found = Found(entries) if entries else self._others(variant.question, own, entries)
         return self._name(found)[0]
 
-    def by_chance(self, variant: Variant) -> bool:
+    def is_stochastic(self, variant: Variant) -> bool:
         """Whether a misconception draws random numbers when it answers."""
         mistake = self._mistake(variant.question, variant.name)
         with self._known.table(variant.question):
             tests = self._known.tests(variant.question)
-            return any(self._known.is_by_chance(mistake, test) for test in tests)
+            return any(self._known.is_stochastic(mistake, test) for test in tests)
 
     def _mistake(self, question: str, name: str) -> Mistake:
         return next(m for m in self._known.catalogue(question) if m.name == name)

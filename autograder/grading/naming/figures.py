@@ -66,7 +66,7 @@ def _numbers(tensor: torch.Tensor) -> NDArray[np.float64]:
 
 
 def shares_of(tensor: torch.Tensor) -> Iterator[float]:
-    """What draws of one mistake have in common, roughly: first of all the sizes."""
+    """What samples of one mistake have in common, roughly: first of all the sizes."""
     yield from map(float, tensor.shape)
     if not _is_plain(tensor) or not tensor.dtype.is_floating_point:
         return

@@ -15,15 +15,15 @@ from .known import KnownMistakes
 from .mistake import Mistake
 from .pairs import evidence, likely_pairs, wrong_calls
 
-#: requests whose answers say which pairs are likely; mistakes whose draws are compared
+#: requests whose answers say which pairs are likely; mistakes whose samples are compared
 _REQUESTS, _LIKELY = 40, 8
 #: of a mistake that does not explain every value
 _NOTE = " Something else may be wrong as well."
 #: how often a stochastic misconception is asked the same: a kind of answer that it
 #: gives with probability q is met before with 1 - (1 - q)^n
-_DRAWS = 8
+_SAMPLES = 8
 #: the same before figures are called too far off
-_MORE_DRAWS = 40
+_MORE_SAMPLES = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +69,10 @@ class Fitting:
         }
         # wrong tests first: most mistakes part there
         tests = sorted(right, key=lambda test: right[test])
-        by_chance = [m for m in mistakes if m.by_chance]
+        stochastic = [m for m in mistakes if m.is_stochastic]
         return (
             [m for m in mistakes if all(self._equals(m, t, answers, False) for t in tests)]
-            or [m for m in by_chance if all(self._fits(m, t, answers, False) for t in tests)]
+            or [m for m in stochastic if all(self._fits(m, t, answers, False) for t in tests)]
             or self._closest(tests, mistakes, answers)
         )
 
@@ -92,7 +92,7 @@ class Fitting:
         known = self._known
         pairs = {test: (known.answered(mistake, test), answers.answered(test)) for test in tests}
         if not any(
-            known.is_by_chance(mistake, test)
+            known.is_stochastic(mistake, test)
             or own.shares_a_mistake_with(answer, known.right(mistake.question, test))
             for test, (own, answer) in pairs.items()
         ):
@@ -153,7 +153,7 @@ class Fitting:
     def _explained(self, mistake: Mistake, answers: Answers, hopes: bool) -> Explained:
         """How far a mistake explains what is wrong; nothing as soon as it can't be most of it.
 
-        With `hopes`, all of a test in which it draws random numbers: draws are compared later.
+        With `hopes`, all of a test in which it draws random numbers: samples are compared later.
         """
         known, whole = self._known, Explained()
         right = {
@@ -185,27 +185,27 @@ class Fitting:
         """Whether a mistake answers so, or may, where it answers by chance."""
         return self._equals(mistake, test, answers, edges) or (
             self._known.may_answer_in_that_form(mistake, test, answers.answered(test))
-            and self._known.is_by_chance(mistake, test)
+            and self._known.is_stochastic(mistake, test)
             and self._may_be_right(mistake, test, answers)
-            and self._may_be_a_draw(mistake, test, answers.judged(test))
+            and self._may_be_a_sample(mistake, test, answers.judged(test))
         )
 
     def _may_be_right(self, mistake: Mistake, test: str, answers: Answers) -> bool:
-        """Whether some draw of a mistake is right wherever an answer is: what never is differs."""
+        """Whether some sample is right wherever an answer is: what never is differs."""
         came, right = answers.answered(test).calls, self._known.right(mistake.question, test).calls
-        draws = [self._known.answered(mistake, test, time).calls for time in range(_DRAWS)]
+        samples = [self._known.answered(mistake, test, time).calls for time in range(_SAMPLES)]
         return all(
             any(drawn.equals(asked) for drawn in here)
-            for own, asked, *here in zip(came, right, *draws, strict=False)
+            for own, asked, *here in zip(came, right, *samples, strict=False)
             if own.equals(asked)
         )
 
-    def _may_be_a_draw(self, mistake: Mistake, test: str, answer: Answered) -> bool:
+    def _may_be_a_sample(self, mistake: Mistake, test: str, answer: Answered) -> bool:
         """Whether a stochastic mistake may have given this answer."""
-        for times in (_DRAWS, _MORE_DRAWS):
-            draws = [self._known.judged(mistake, test, n) for n in range(times)]
-            if all(draw.kind != answer.kind for draw in draws):
+        for times in (_SAMPLES, _MORE_SAMPLES):
+            samples = [self._known.judged(mistake, test, n) for n in range(times)]
+            if all(sample.signature != answer.signature for sample in samples):
                 return False
-            if answer.is_among(draws):
+            if answer.is_among(samples):
                 return True
         return False

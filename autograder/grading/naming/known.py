@@ -94,7 +94,7 @@ class KnownMistakes:
                 words=member.words,
                 detail=member.detail,
                 change=member.change,
-                by_chance=is_of_arguments(member.rank),
+                is_stochastic=is_of_arguments(member.rank),
                 rank=member.rank,
             )
             for number, member in enumerate(found)
@@ -137,15 +137,15 @@ class KnownMistakes:
         return self._asked(mistake, test, time, _JUDGED)[0]
 
     def may_answer_in_that_form(self, mistake: Mistake, test: str, answer: Answered) -> bool:
-        """Whether other draws of a mistake may be of the form of an answer."""
+        """Whether other samples of a mistake may be of the form of an answer."""
         own, random = self._asked(mistake, test, 0)
-        return mistake.by_chance and (random or own.kind == answer.kind)
+        return mistake.is_stochastic and (random or own.signature == answer.signature)
 
     def draws_in(self, mistake: Mistake, test: str) -> bool:
         """Whether a mistake draws random numbers of its own in a test."""
-        return mistake.by_chance and self._asked(mistake, test, 0)[1]
+        return mistake.is_stochastic and self._asked(mistake, test, 0)[1]
 
-    def is_by_chance(self, mistake: Mistake, test: str) -> bool:
+    def is_stochastic(self, mistake: Mistake, test: str) -> bool:
         """Whether chance is part of what a mistake answers in a test."""
         first, random = self._asked(mistake, test, 0)
         return random or not first.equals(self.answered(mistake, test, 1))

@@ -16,9 +16,9 @@ class Mistake:
     """A mistake that can be asked: its name, what a student reads, and what answers.
 
     One that `has_memory` is asked all tests one after the other, as an answer is, by one function.
-    `code` are the words of code that it speaks of: an answer without them is another mistake. With
-    `by_chance` it may have random numbers of its own. Of those that fit, the lowest rank is told.
-    `words` are a family's, `detail` is what its member says of itself.
+    `code` are the words of code that it speaks of: an answer without them is another mistake. One
+    that `is_stochastic` may have random numbers of its own. Of those that fit, the lowest rank is
+    told. `words` are a family's, `detail` is what its member says of itself.
     """
 
     question: str
@@ -27,7 +27,7 @@ class Mistake:
     hint: str
     answer: Callable[[], Callable[..., Any] | None]
     code: tuple[str, ...] = ()
-    by_chance: bool = True
+    is_stochastic: bool = True
     has_memory: bool = False
     rank: int = 0
     words: str = ""

@@ -13,7 +13,7 @@ _MOST_BYTES = 64 << 20
 _MOST_FILES = 1_000
 
 
-def files_beside(folder: Path, submitted: Path) -> tuple[dict[str, bytes], list[str]]:
+def read_data_files(folder: Path, submitted: Path) -> tuple[dict[str, bytes], list[str]]:
     """Regular files by their path from the folder, no notebooks; and the names of what is too much.
 
     Links are not followed, nor what nbgrader has copied through a link in the submitted folder.

@@ -24,7 +24,7 @@ from ...records import Limits, Tier
 from ...sandbox import ForkServer, start_fork_server
 from ...submission.code import source_of
 from ..sanitize import make_safe
-from .data_files import files_beside
+from .data_files import read_data_files
 from .libraries import advice_on, libraries_for
 from .outputs import error_output
 from .runner import Cell, CellRun, NotebookRunner, Surroundings
@@ -98,7 +98,9 @@ class SandboxedExecute(ExecuteBehindWall):
         seconds = self.most_seconds / _CLOCK
         # CPU time counts: on a busy machine the clock says nothing about a cell
         limits = Limits(self.most_seconds, seconds, memory_bytes=self.memory_megabytes << 20)
-        files, left_out = files_beside(Path(resources["metadata"]["path"]), self._submitted(names))
+        files, left_out = read_data_files(
+            Path(resources["metadata"]["path"]), self._submitted(names)
+        )
         for name in left_out:
             self.log.warning("%s: not there for the notebook: the files are too large", name)
         environment = {"NBGRADER_EXECUTION": "autograde"}

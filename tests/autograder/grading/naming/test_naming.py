@@ -197,36 +197,36 @@ def _dropped(times: int, p: float = 0.3, scale: float = 1 / 0.7, rows: int = 1) 
     return [_answered(X * (torch.rand(shape) >= p) * scale) for _ in range(times)]
 
 
-def test_a_draw_of_the_same_mistake_is_among_its_draws() -> None:
+def test_a_sample_of_the_same_mistake_is_among_its_samples() -> None:
     torch.manual_seed(3)
-    draws = _dropped(8)
-    assert all(answer.is_among(draws) for answer in _dropped(20))
+    samples = _dropped(8)
+    assert all(answer.is_among(samples) for answer in _dropped(20))
 
 
 @pytest.mark.parametrize("other", [{"p": 0.5}, {"scale": 1.0}, {"rows": 20}], ids=str)
-def test_a_draw_of_another_mistake_is_not(other: dict[str, Any]) -> None:
+def test_a_sample_of_another_mistake_is_not(other: dict[str, Any]) -> None:
     torch.manual_seed(3)
-    draws = _dropped(40)
-    assert not any(answer.is_among(draws) for answer in _dropped(5, **other))
+    samples = _dropped(40)
+    assert not any(answer.is_among(samples) for answer in _dropped(5, **other))
 
 
 def test_what_few_draws_say_is_nothing() -> None:
     torch.manual_seed(3)
-    (answer, *draws) = _dropped(5)
-    assert not answer.is_among(draws)
+    (answer, *samples) = _dropped(5)
+    assert not answer.is_among(samples)
 
 
 def test_all_or_nothing_is_two_values_and_none_between() -> None:
-    draws = [_answered(X * times / 0.7) for times in (0, 1, 1, 0, 1, 1, 0, 1)]
-    assert _answered(X / 0.7).is_among(draws)
-    assert not _answered(X).is_among(draws)
+    samples = [_answered(X * times / 0.7) for times in (0, 1, 1, 0, 1, 1, 0, 1)]
+    assert _answered(X / 0.7).is_among(samples)
+    assert not _answered(X).is_among(samples)
 
 
-def test_a_draw_of_another_size_is_one_of_the_same_mistake() -> None:
+def test_a_sample_of_another_size_is_one_of_the_same_mistake() -> None:
     torch.manual_seed(3)
-    draws = [_answered(X[torch.rand_like(X) >= 0.3] / 0.7) for _ in range(40)]
+    samples = [_answered(X[torch.rand_like(X) >= 0.3] / 0.7) for _ in range(40)]
     cut, as_it_was = X[torch.rand_like(X) >= 0.3] / 0.7, X[torch.rand_like(X) >= 0.3]
-    assert _answered(cut).is_among(draws) and not _answered(as_it_was).is_among(draws)
+    assert _answered(cut).is_among(samples) and not _answered(as_it_was).is_among(samples)
 
 
 def _put(table: Table, *keys: tuple[str, str, int]) -> None:

@@ -12,7 +12,7 @@ import pytest
 from autograder.grading.naming.families import calls, members, names, tables
 from autograder.grading.naming.families.leads import LEADS, leads_on
 from autograder.grading.naming.families.places import changed
-from autograder.grading.naming.meeting import sizes_that_meet
+from autograder.grading.naming.unequal_sizes import sizes_that_meet
 
 _LAYER = """
 import torch

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from autograder.grading.naming.answered import in_words
-from autograder.grading.naming.by_chance import found_by_statistics
+from autograder.grading.naming.findings import found_by_statistics
 from autograder.suite.chance import (
     causal_dropout_problem,
     factor_problem,
