@@ -21,7 +21,7 @@ from .decisions import (
     withdraw,
 )
 from .looks import keep_looks, read_looks
-from .matching import Identity, Index, normal, number_in, only, squashed
+from .matching import Identity, Index, canvas_number, normal, number_in, only, squashed
 from .origins import Origin, late_mark, read_origins, write_origins
 from .people import Person, Roster, RosterChange, person_of, read_roster, write_roster
 from .selection import Selection, anonymous, pseudonyms, select
@@ -41,6 +41,7 @@ __all__ = [
     "RosterChange",
     "Selection",
     "anonymous",
+    "canvas_number",
     "grant_extension",
     "in_english",
     "keep_looks",

@@ -50,6 +50,11 @@ def number_in(text: str) -> str:
     return re.sub(r"^[^0-9]+(?=[0-9]+$)", "", text.strip())
 
 
+def canvas_number(number: str) -> str:
+    """Canvas's number of a person as an identifier: it stays when the name there changes."""
+    return f"Canvas {number}"
+
+
 def normal(text: str) -> str:
     """A name or identifier without what differs by accident: case, accents' form, spaces around."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

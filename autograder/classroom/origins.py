@@ -11,10 +11,11 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from .decisions import Key
+from .matching import canvas_number
 from .tables import change_table, read_table
 
 COLLECTED_FILE = "collected.csv"
-_LATE = "late"
+_LATE, _CANVAS = "late", "Canvas"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,12 @@ class Origin:
     def key(self) -> Key:
         """The submission."""
         return self.student, self.assignment
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the platform calls the person whose number it gives, the surest first."""
+        own = f"{self.name}_{self.number}"
+        return (own, canvas_number(self.number)) if self.platform == _CANVAS else (own,)
 
     @property
     def is_marked_late(self) -> bool:

@@ -93,7 +93,8 @@ def _print(found: operations.ClassChanges) -> None:
     if len(every) > _MOST_ROWS:
         console.print(f"... and {len(every) - _MOST_ROWS} more, all on the page")
     if not found.changes:
-        console.print("no score changed since somebody last looked")
+        other = "other " if found.manual else ""
+        console.print(f"no {other}score changed since somebody last looked")
     for doubt in found.in_doubt:
         console.print(for_terminal(_doubt_line(doubt)), soft_wrap=True)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..classroom import Identity, Index, in_english, normal, number_in, read_csv
+from ..classroom import Identity, Index, canvas_number, in_english, normal, number_in, read_csv
 from ..errors import UserError
 from ..results.last import keys_of
 from .grades import Grades
@@ -182,6 +182,8 @@ def number_of(person: Row) -> str:
 
 
 def _identity(person: Row) -> Identity:
-    ids = (person.get(column, "") for column in _IDENTIFIERS)
+    ids = [person.get(column, "") for column in _IDENTIFIERS]
+    if person.get("ID") and "Student" in person:
+        ids.append(canvas_number(person["ID"]))
     names = (person.get("Student", ""), person.get("Full name", ""))
     return Identity(tuple(filter(None, ids)), number_of(person), tuple(filter(None, names)))

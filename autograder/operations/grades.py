@@ -111,7 +111,7 @@ def _known_as(
     found: dict[str, dict[str, None]] = {}
     for key in (*keys, *waiting):
         if (origin := origins.get(key)) and origin.number:
-            found.setdefault(key[0], {})[f"{origin.name}_{origin.number}"] = None
+            found.setdefault(key[0], {}).update(dict.fromkeys(origin.names))
     for student, _ in (*keys, *waiting):
         if person := roster.person(student):
             names = filter(None, (person.email, person.name))

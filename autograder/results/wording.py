@@ -41,8 +41,7 @@ _ADVICE: dict[ExerciseStatus, str] = {
     ),
     ExerciseStatus.UNREADABLE: (
         "{file} could not be read as Python or as a notebook, so nothing in it was judged. "
-        "Correct what is said above, run it once from the top, and submit it as {name}.py or "
-        "{name}.ipynb."
+        "Correct it, run it once from the top, and submit it as {name}.py or {name}.ipynb."
     ),
 }
 
@@ -52,6 +51,13 @@ def exercise_advice(exercise: ExerciseResult) -> str:
     return _ADVICE[exercise.status].format(
         name=exercise.exercise, file=exercise.file or "The file that was submitted"
     )
+
+
+def why_not_judged(exercise: ExerciseResult) -> str:
+    """In one text, for whom no notes stand above it: what was found, and what to submit instead."""
+    advice = exercise_advice(exercise)
+    ended = [note if note.endswith((".", "?", "!")) else f"{note}." for note in exercise.notes]
+    return " ".join([*ended, advice]) if advice else ""
 
 
 def readable(name: str) -> str:

@@ -10,7 +10,7 @@ from ...errors import UserError
 from ...escaping import for_file_name, for_json
 from ...files import replace_file
 from ...records import ExerciseResult, QuestionResult, SubmissionResult, SubmissionStatus
-from ...results.wording import VERDICT_WORDS, amount, exercise_advice, readable, readable_test
+from ...results.wording import VERDICT_WORDS, amount, readable, readable_test, why_not_judged
 from ..grades import Grades
 from ..tables import Exported
 
@@ -37,7 +37,7 @@ def write(grades: Grades, path: Path) -> Exported:
 
 def document(result: SubmissionResult) -> dict[str, Any]:
     """The content of `results.json`; its score is the one that humans may have changed."""
-    advice = [a for exercise in result.exercises if (a := exercise_advice(exercise))]
+    advice = [a for exercise in result.exercises if (a := why_not_judged(exercise))]
     summary = f"{amount(result.score)} of {amount(result.max_score)} points"
     return {
         "score": result.score,
@@ -75,7 +75,7 @@ def _tests(place: str, exercise: ExerciseResult) -> Iterator[dict[str, Any]]:
     for position, question in enumerate(exercise.questions, start=1):
         name = f"{readable(exercise.exercise)}: {question.question}"
         if not question.tests:
-            output = exercise_advice(exercise) or VERDICT_WORDS[question.verdict]
+            output = why_not_judged(exercise) or VERDICT_WORDS[question.verdict]
             yield _test(name, f"{place}.{position}", question.score, question.max_score, output)
             continue
         for number, test in enumerate(question.tests, start=1):
@@ -85,7 +85,7 @@ def _tests(place: str, exercise: ExerciseResult) -> Iterator[dict[str, Any]]:
             named = f"{name}: {readable_test(test.name)}"
             yield _test(named, f"{place}.{position}.{number}", test.points, test.max_points, output)
     if not exercise.questions:
-        advice = exercise_advice(exercise)
+        advice = why_not_judged(exercise)
         yield _test(readable(exercise.exercise), place, exercise.score, exercise.max_score, advice)
 
 

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 from ...escaping import for_xml
 from ...files import replace_file
 from ...records import ExerciseResult, QuestionResult, SubmissionResult, SubmissionStatus
-from ...results.wording import VERDICT_WORDS, amount, exercise_advice, readable_test
+from ...results.wording import VERDICT_WORDS, amount, readable_test, why_not_judged
 from ..grades import Grades
 from ..tables import Exported
 
@@ -69,11 +69,11 @@ def _suite(place: str, exercise: ExerciseResult) -> ET.Element:
             case = _element("testcase", classname=classname, name=question.question)
             suite.append(case)
             if question.score < question.max_score:
-                _failure(case, question, exercise_advice(exercise))
+                _failure(case, question, why_not_judged(exercise))
     if not exercise.questions:
         case = _element("testcase", classname=place, name=exercise.exercise)
         suite.append(case)
-        advice = exercise_advice(exercise)
+        advice = why_not_judged(exercise)
         if advice:
             case.append(_element("failure", message=advice, type=exercise.status.value))
     return suite

@@ -11,7 +11,7 @@ from ...files import replace_file
 from ...records import SubmissionResult, SubmissionStatus
 from ...results.last import keys_of
 from ...results.review import reasons_to_look
-from ...results.wording import VERDICT_WORDS, amount, exercise_advice, readable, shortened
+from ...results.wording import VERDICT_WORDS, amount, readable, shortened, why_not_judged
 from ..grades import Grades
 from ..tables import Exported
 
@@ -51,7 +51,7 @@ def _submission(result: SubmissionResult) -> Iterator[str]:
         for question in exercise.questions:
             points = f"{amount(question.score)} of {amount(question.max_score)}"
             said = _text(VERDICT_WORDS[question.verdict])
-            hint = _text(question.hint or exercise_advice(exercise))
+            hint = _text(question.hint or why_not_judged(exercise))
             yield _row(_name(exercise.exercise), _name(question.question), points, said, hint)
 
 

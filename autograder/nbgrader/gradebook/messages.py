@@ -8,10 +8,10 @@ from ...results.wording import (
     NEXT_STEPS,
     VERDICT_WORDS,
     amount,
-    exercise_advice,
     readable,
     readable_test,
     shortened,
+    why_not_judged,
 )
 
 _LONGEST_MESSAGE = 2_000
@@ -27,7 +27,7 @@ def comment(exercise: ExerciseResult | None, question: QuestionResult | None) ->
         return "The grading run did not judge this question."
     if question.verdict is Verdict.CORRECT:
         return None
-    parts = [_headline(question), exercise_advice(exercise) or NEXT_STEPS[question.verdict]]
+    parts = [_headline(question), why_not_judged(exercise) or NEXT_STEPS[question.verdict]]
     words = "\n\n".join(part for part in (*parts, *_explanation(question)) if part)
     return printable(shortened(_plain_in_markdown(words), _LONGEST_COMMENT))
 
@@ -40,7 +40,7 @@ def check_output(exercise: ExerciseResult | None, question: QuestionResult | Non
     if exercise is None or question is None:
         return "The grading run did not judge this question.\n"
     lines = [_headline(question), *(_line(test) for test in question.tests)]
-    if advice := exercise_advice(exercise):
+    if advice := why_not_judged(exercise):
         lines.append(advice)
     lines += _explanation(question)
     return printable("\n".join(lines)) + "\n"

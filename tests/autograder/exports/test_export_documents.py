@@ -128,13 +128,15 @@ def test_what_was_not_submitted_is_said(
 ) -> None:
     statuses = (ExerciseStatus.MISSING, ExerciseStatus.GRADED)
     result = make_result(scores=(0.0, 0.0, 2.0), statuses=statuses, files=(None, "dropout.py"))
-    gone = replace(result.exercises[0], questions=())
+    gone = replace(result.exercises[0], questions=(), notes=("look at masks.py: is it misnamed?",))
     result = replace(result, exercises=(gone, result.exercises[1]))
     document = gradescope(export("gradescope", [result], tmp_path / "results.json").path)
     assert document["tests"][0]["max_score"] == 4.0
-    assert "Nothing was submitted" in document["tests"][0]["output"]
+    said = "look at masks.py: is it misnamed? No file of this exercise could be graded."
+    assert said in document["tests"][0]["output"] and said in document["output"]
     suite = ET.parse(export("junit", [result], tmp_path / "junit.xml").path).getroot()[0]
     assert suite[0][0].get("type") == "missing"
+    assert (suite[0][0].get("message") or "").startswith(said)
 
 
 def test_junit_has_a_suite_for_each_submission_and_exercise(

@@ -11,10 +11,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from autograder.classroom import write_roster
+from autograder.classroom import Origin, write_roster
 from autograder.collecting.times import read_times
 from autograder.errors import UserError
 from autograder.exports import export
+from autograder.exports.roster import match, read_roster
 from autograder.records import SubmissionResult, SubmissionStatus
 
 #: a gradebook as Canvas exports it, read-only columns included
@@ -125,6 +126,20 @@ def test_namesakes_get_nobodys_grade_and_are_reported(
     assert [row["Student"] for row in rows[-3:]] == ["102", "Ada Lovelace", "grace"]
     assert "'Ada Lovelace' may be any of 2 people of gradebook.csv" in written.notes
     assert "'102', 'grace' may all be 'Hopper, Grace' of gradebook.csv" in written.notes
+
+
+def test_who_has_another_name_in_canvas_since_is_found_by_canvass_number(
+    make_result: Callable[..., SubmissionResult], canvas: Path, tmp_path: Path
+) -> None:
+    origin = Origin("married", "masks", "Canvas", "married", "102")
+    roster = read_roster(canvas)
+    found = match(roster, ["married"], {"married": origin.names})
+    assert [roster.people[row]["ID"] for row in found.student_of] == ["102"]
+    elsewhere = replace(origin, platform="Moodle")  # another number in each assignment
+    assert not match(roster, ["married"], {"married": elsewhere.names}).student_of
+    canvas.write_text(CANVAS.replace("S-1", "102"), encoding="utf-8")  # no number of Canvas's
+    found = match(roster, ["married"], {"married": origin.names})
+    assert [roster.people[row]["ID"] for row in found.student_of] == ["102"]
 
 
 def test_an_identifier_is_surer_than_a_name(

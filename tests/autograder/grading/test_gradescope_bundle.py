@@ -77,7 +77,7 @@ def test_a_submission_is_graded_as_it_is_here(harness: Path, fork_server: object
 def test_an_empty_submission_has_a_score_and_a_reason(harness: Path, fork_server: object) -> None:
     assert run(harness).returncode == 0
     assert results(harness)["score"] == 0.0
-    assert "Nothing was submitted" in results(harness)["output"]
+    assert "No file of this exercise could be graded" in results(harness)["output"]
 
 
 def test_a_grader_that_fails_leaves_no_score(harness: Path) -> None:
