@@ -66,7 +66,7 @@ def _look(row: Mapping[str, str], path: Path) -> Look:
     try:
         return Look(row["assignment"], int(row["lines"]), row["looked_at"])
     except ValueError as error:
-        raise UserError(f"{path}: {row['lines']!r} is no number of lines") from error
+        raise UserError(f"{path}: {row['lines']!r} is not a number of lines") from error
 
 
 def keep_looks(class_folder: Path, lines: Mapping[str, int]) -> None:

@@ -54,7 +54,7 @@ def read_manifest(folder: Path) -> Manifest:
         near = [here.parent] * (here.parent / "checks" / MANIFEST).is_file() + found
         there = f" Perhaps it is {near[0]}" if near else ""
         raise UserError(
-            f"{here} is no assignment: it has no checks/{MANIFEST}. "
+            f"{here} is not an assignment: it has no checks/{MANIFEST}. "
             f"Go to the folder that you unzipped.{there}"
         ) from None
     except (ValueError, KeyError, TypeError) as error:

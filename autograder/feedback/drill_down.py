@@ -44,7 +44,7 @@ class _Document:
 
     def with_tables(self, tables: dict[str, list[Any]]) -> str:
         """All of it; no row comes after this."""
-        # names of folders may be bytes that are no text
+        # names of folders may be bytes that are not text
         text = f"],{for_script(tables)[1:]}"
         self._text.write(text.encode("utf-8", "surrogatepass"))
         return self._text.getvalue().decode("utf-8", "surrogatepass")

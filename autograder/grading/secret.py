@@ -28,8 +28,8 @@ def class_secret(path: Path) -> bytes:
         ) from error
     if len(secret) < _BYTES:
         raise UserError(
-            f"{path} holds {len(secret)} bytes, which is no secret of a class; restore it, or move "
-            "it away: a new one gives all students other numbers"
+            f"{path} holds {len(secret)} bytes, which is not a secret of a class; restore it, "
+            "or move it away: a new one gives all students other numbers"
         )
     return secret
 

@@ -80,7 +80,7 @@ class ResultsFile:
             ) from error
         if not path.is_file():
             self._file.close()
-            raise UserError(f"{path} is no regular file; say --results FILE")
+            raise UserError(f"{path} is not a regular file; say --results FILE")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

@@ -12,7 +12,7 @@ _LOOK: dict[Verdict, str] = {
     Verdict.MEMORY: "needed too much memory",
     Verdict.OUTPUT_LIMIT: "printed too much",
     Verdict.FORBIDDEN: "uses a call that is not allowed",
-    Verdict.PROTOCOL: "answered with something that is no answer",
+    Verdict.PROTOCOL: "answered with something that is not an answer",
 }
 
 #: how a note of an exercise begins that is a reason to look, whatever the verdict

@@ -16,7 +16,7 @@ VERDICT_WORDS: dict[Verdict, str] = {
     Verdict.CRASHED: "Ended its process",
     Verdict.OUTPUT_LIMIT: "Printed too much",
     Verdict.FORBIDDEN: "Uses a call that is not allowed",
-    Verdict.PROTOCOL: "Gave back something that is no answer",
+    Verdict.PROTOCOL: "Gave back something that is not an answer",
 }
 
 NEXT_STEPS: dict[Verdict, str] = {

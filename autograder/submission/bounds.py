@@ -69,7 +69,9 @@ def check_json(data: bytes, text: str) -> None:
     """
     values = sum(size * text.count(sign) for sign, size in _MEMORY_OF.items())
     if len(data) + 2 * sys.getsizeof(text) + values > _MOST_MEMORY:
-        raise SubmissionError("is no notebook that a person wrote; clear all outputs and save it")
+        raise SubmissionError(
+            "is not a notebook that a person wrote; clear all outputs and save it"
+        )
 
 
 def _too_much(what: str) -> SubmissionError:

@@ -1,4 +1,4 @@
-"""Code cells become statements; a statement that is no valid Python breaks nothing but itself."""
+"""Code cells become statements; a statement that is not valid Python breaks nothing but itself."""
 
 from __future__ import annotations
 

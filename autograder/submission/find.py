@@ -25,7 +25,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Something below the submitted folder that is no submission, and why."""
+    """Something below the submitted folder that is not a submission, and why."""
 
     path: Path
     reason: str

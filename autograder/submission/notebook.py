@@ -1,7 +1,7 @@
 """From a notebook to a module: the definitions of the questions and all that they need.
 
 Only what the answers need is executed. Plots, prints, experiments and magic lines stay out, and a
-cell that is no valid Python costs its own question only.
+cell that is not valid Python costs its own question only.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class NotebookModule:
 
 
 def module_of_notebook(data: bytes, names: Sequence[str]) -> NotebookModule:
-    """The module that answers `names`; raises `SubmissionError` for bytes that are no notebook."""
+    """The module that answers `names`; raises `SubmissionError` for what is not a notebook."""
     document, notes = notebook_of(data)
     every = cells_of(document)
     try:

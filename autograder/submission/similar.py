@@ -16,14 +16,14 @@ def hints(
     """For each missing question what to submit instead, where something like it is there.
 
     `others` are other names that the file defines; `elsewhere` are definitions that do not count:
-    inside another definition, or in a cell that is no code.
+    inside another definition, or in a cell that is not code.
     """
     found: dict[str, str] = {}
     names = [*sorted(others), *sorted(set(elsewhere))]
     for name in missing:
         if name in elsewhere:
             found[name] = (
-                "its definition stands inside another one, or in a cell that is no code cell; "
+                "its definition stands inside another one, or in a cell that is not a code cell; "
                 "put it at the outermost level of a code cell or module"
             )
         elif alike := closest(name, names):

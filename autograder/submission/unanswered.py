@@ -15,7 +15,7 @@ _NEEDED = ("__init__", "forward")
 def is_unanswered(text: str, questions: Collection[str]) -> bool:
     """Whether each question of a module is defined as a stub: none can give a result.
 
-    An empty module is unanswered, too. What is no valid Python is not: it may be an answer with a
+    An empty module is unanswered, too. What is not valid Python is not: it may be an answer with a
     slip, and neither is a module that a question was taken out of.
     """
     try:

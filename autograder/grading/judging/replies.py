@@ -1,6 +1,6 @@
 """What a worker's replies must look like: every one is hostile until it has its form.
 
-Raises `AnswerProtocol` where a reply is no answer to what was asked.
+Raises `AnswerProtocol` where a reply is not an answer to what was asked.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def outcome(reply: Any, args: Sequence[Any]) -> Outcome:
             return Outcome(value, tuple(args))
         case (value, [*after]) if len(after) == len(args):
             return Outcome(value, tuple(after))
-    raise AnswerProtocol("the reply is no value of a call")
+    raise AnswerProtocol("the reply is not a value of a call")
 
 
 def calls(steps: Sequence[Step]) -> list[Any]:
@@ -34,7 +34,7 @@ def values(reply: Any, count: int) -> tuple[Any, ...]:
     match reply:
         case [*items] if len(items) == count:
             return tuple(items)
-    raise AnswerProtocol("the reply is no list of values")
+    raise AnswerProtocol("the reply is not a list of values")
 
 
 def gradients(reply: Any, args: Sequence[Any]) -> Gradients:
@@ -43,7 +43,7 @@ def gradients(reply: Any, args: Sequence[Any]) -> Gradients:
         case (value, [*inputs], dict() as weights) if _fits(inputs, list(args)):
             if all(map(_is_gradient, weights.values())):
                 return Gradients(value, tuple(inputs), weights)
-    raise AnswerProtocol("the reply is no gradient")
+    raise AnswerProtocol("the reply is not a gradient")
 
 
 def operators(reply: Any) -> tuple[list[str], Any]:
@@ -51,7 +51,7 @@ def operators(reply: Any) -> tuple[list[str], Any]:
     match reply:
         case (list(names), value) if all(isinstance(name, str) for name in names):
             return names, value
-    raise AnswerProtocol("the reply is no list of operators")
+    raise AnswerProtocol("the reply is not a list of operators")
 
 
 def _fits(gradient: Any, arg: Any) -> bool:

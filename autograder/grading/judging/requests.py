@@ -100,7 +100,7 @@ class AskedLayer:
         """See `Layer.weights`."""
         reply = self._ask("weights")
         if not replies.is_named_tensors(reply):
-            raise AnswerProtocol("the reply is no table of weights")
+            raise AnswerProtocol("the reply is not a table of weights")
         return dict(reply)
 
     def load(self, weights: Mapping[str, torch.Tensor]) -> None:

@@ -9,7 +9,7 @@ from ...errors import ContentError
 
 
 def code_cells(path: Path) -> list[str]:
-    """The sources of a notebook's code cells; raises `ContentError` for what is no notebook."""
+    """The sources of a notebook's code cells; raises `ContentError` for what is not a notebook."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         cells = [cell for cell in document["cells"] if cell["cell_type"] == "code"]

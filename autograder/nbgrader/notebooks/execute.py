@@ -171,5 +171,5 @@ def _make_gradable(cell: NotebookNode) -> None:
     try:
         utils.determine_grade(cell)
     except (KeyError, ValueError) as error:
-        cell.outputs.append(error_output("NotAScore", f"the cell's value is no score: {error}"))
+        cell.outputs.append(error_output("NotAScore", f"the cell's value is not a score: {error}"))
         cell.outputs = [output for output in cell.outputs if output.output_type != "execute_result"]

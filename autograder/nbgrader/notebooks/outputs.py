@@ -20,7 +20,7 @@ _STREAMS = ("stdout", "stderr")
 def outputs_of(reply: Any) -> list[NotebookNode]:
     """The outputs of a reply; raises `AnswerProtocol` where it is of another form."""
     if not isinstance(reply, list):
-        raise AnswerProtocol("the reply is no list of outputs")
+        raise AnswerProtocol("the reply is not a list of outputs")
     return [_output(entry) for entry in reply]
 
 
@@ -86,5 +86,5 @@ def _text(entry: Mapping[str, Any], name: str) -> str:
     """A text that a page, a terminal and JSON can take; a progress bar goes back in its line."""
     value = entry.get(name)
     if not isinstance(value, str):
-        raise AnswerProtocol("the reply holds an output that is no text")
+        raise AnswerProtocol("the reply holds an output that is not text")
     return "\r".join(map(printable, value.split("\r")))

@@ -79,7 +79,7 @@ class NotebookRunner:
             outputs = self._outputs(session, cell)
         except AnswerFault as fault:
             if self._session is not None and self._session.alive:
-                self._session.kill()  # it answered with something that is no list of outputs
+                self._session.kill()  # it answered with something that is not a list of outputs
             self._ends.append(fault)
             return CellRun(fault=fault)
         self._done.append(cell)

@@ -60,7 +60,7 @@ def digest_of(folder: Path) -> str:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """All that is no folder, in the order of the names. Links are not followed."""
+    """All that is not a folder, in the order of the names. Links are not followed."""
     for place, folders, names in os.walk(folder):
         links = {name for name in folders if Path(place, name).is_symlink()}
         folders[:] = sorted(set(folders) - links)

@@ -157,7 +157,7 @@ def test_a_table_of_looks_that_cannot_be_read_is_refused(
     write(class_folder, make_result("ada"))
     with (class_folder / "looked.csv").open("w") as file:
         csv.writer(file).writerows([["assignment", "lines", "looked_at"], ["masks", "many", ""]])
-    with pytest.raises(UserError, match=r"looked\.csv: 'many' is no number of lines"):
+    with pytest.raises(UserError, match=r"looked\.csv: 'many' is not a number of lines"):
         call("changes", class_folder)
 
 
