@@ -36,7 +36,7 @@ from .failures import (
     wrong_value,
     wrong_weights,
 )
-from .implementation import Implementation, Layer, Step
+from .implementation import Gradients, Implementation, Layer, Step
 from .local import signature_of
 
 
@@ -174,11 +174,9 @@ class ExpectLayer:
                 self._failures.add(wrong_value(self._call, text, got, expected, likely))
 
     def moves(self, *args: Any, likely: str) -> None:
-        """Forward works on another device: all that it computes with is there, and so is its value.
+        """Forward works on another device (meta), and its value is there; moves both, for good.
 
-        Moves both layers to the meta device, for good. It holds no numbers, so an answer that asks
-        for one (`if mask.any()`) can't be judged there and passes: judge values before.
-        """
+        No numbers are there: who asks for one passes, so judge values before."""
         usual = self._reference or self.answer
         expected = on_second_device(usual.forward(args).value)
         self.move(device="meta")
@@ -217,6 +215,12 @@ class ExpectLayer:
         """
         values = partial(difference, tolerance=tolerance) if tolerance else None
         self._backward(args, not_finite, likely, values=values)
+
+    def pulled(self, *args: Any, cotangent: torch.Tensor, likely: str = "") -> Gradients:
+        """The answer's value and gradients for a given cotangent, for a test of a property."""
+        self._call = gradient_text(f"{self._built}.forward", args)
+        with self._explained():
+            return self.answer.gradients(args, cotangent)
 
     def _backward(
         self,

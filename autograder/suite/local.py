@@ -155,7 +155,7 @@ class LocalLayer:
     def train(self, mode: bool) -> None:
         """See `Layer.train`."""
         with _faults(self._name):
-            self._layer.train(mode)
+            execution.set_mode(self._layer, mode)
 
     def move(self, *, dtype: torch.dtype | None = None, device: str | None = None) -> None:
         """See `Layer.move`."""

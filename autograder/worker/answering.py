@@ -66,7 +66,7 @@ class Worker:
             "layer_steps": lambda layer, calls: stepping.steps(self._layers[layer], calls),
             "weights": lambda layer: execution.weights(self._layers[layer]),
             "load_weights": lambda layer, values: execution.load(self._layers[layer], values),
-            "train": lambda layer, mode: (self._layers[layer].train(mode), None)[1],
+            "train": lambda layer, mode: execution.set_mode(self._layers[layer], mode),
             "move": self._move,
             "restore": self._restore,
             "substitute": self._substitute,

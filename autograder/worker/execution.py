@@ -192,6 +192,14 @@ def load(layer: nn.Module, values: Mapping[str, torch.Tensor]) -> None:
             parameter.copy_(value)
 
 
+def set_mode(layer: nn.Module, training: bool) -> None:
+    """Train mode or eval mode, by the method that is called for it: either may be the answer's."""
+    if training:
+        layer.train()
+    else:
+        layer.eval()
+
+
 def move(layer: nn.Module, dtype: torch.dtype | None, device: str | None) -> None:
     """`module.to` with what is given."""
     if dtype is not None:
@@ -209,7 +217,8 @@ def restored(layer: nn.Module, build: Callable[[], nn.Module]) -> nn.Module:
     sizes = {name: value.shape for name, value in fresh.state_dict().items()}
     state = {n: v for n, v in layer.state_dict().items() if sizes.get(n) == v.shape}
     fresh.load_state_dict(state, strict=False)
-    return fresh.train(layer.training)
+    set_mode(fresh, layer.training)
+    return fresh
 
 
 def _trainable(target: Any) -> dict[str, nn.Parameter]:

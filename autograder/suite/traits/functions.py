@@ -58,9 +58,10 @@ def _all_alike(
     dtype: torch.dtype,
     numbers: Layout = contiguous,
     size: int = _ALIKE,
+    samples: tuple[int, ...] = (),
 ) -> list[Any]:
     """Arguments of equal sizes, with one tensor for all that have the same shape."""
-    sizes = traits.usual((size,)).but(dict.fromkeys(traits.call_letters(), size))
+    sizes = traits.usual((*samples, size)).but(dict.fromkeys(traits.call_letters(), size))
     return shared(_plain(expect, traits, sizes, dtype, numbers))
 
 
@@ -80,7 +81,12 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
         _same(expect, traits, _plain(expect, given, asked.many(), torch.float64), likely)
     for sizes in (asked.wide(), asked.many()):  # nothing is kept by a large shape
         _same(expect, traits, _plain(expect, traits, sizes, torch.float64), likely)
-    _same(expect, traits, _any_numbers(expect, traits, traits.usual(asked.leads.five())), _NUMBERS)
+    _same(
+        expect,
+        traits,
+        _any_numbers(expect, traits, traits.usual(asked.leads.other_five())),
+        _NUMBERS,
+    )
 
 
 def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:
@@ -162,11 +168,12 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     asked = Asked(traits, expect.draw)
     usual = asked.with_gradients(traits.usual())
     pull(_plain(expect, traits, usual, torch.float64))
-    five = traits.usual(asked.leads.five())
+    five = traits.usual(asked.leads.other_five())
     # a size of vectors whose root float32 knows: next to large values, one in float32 would show
     kept = {x: n for x, n in five.letters.items() if x == "d"}
     pull(_any_numbers(expect, traits, asked.with_gradients(five).but(kept)))
-    alike = _all_alike(expect, traits, torch.float64, both(whole, turned), _FEW_ALIKE)
+    samples = (2,) * (len(asked.leads.four()) - 1)
+    alike = _all_alike(expect, traits, torch.float64, both(whole, turned), _FEW_ALIKE, samples)
     pull(alike, _TWICE)
     middle = asked.middling(FEW_WITH_GRADIENTS)
     for given in traits.each_way():

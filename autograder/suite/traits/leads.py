@@ -32,10 +32,15 @@ class Leads:
         """Those with which the largest has five dimensions; few where none are allowed."""
         return _FIVE[: 5 - max(self._following)] if self._is_batched else _FIVE[1:]
 
+    def other_five(self) -> tuple[int, ...]:
+        """As many, with the one in another place: what is mixed along the others shows."""
+        five = self.five()
+        return (1, 3, 2, 2)[: len(five)] if self._is_batched else five
+
     def four(self) -> tuple[int, ...]:
         """Those of one sample with which the largest has four dimensions."""
         return (1,) * (len(self.five()) - 1)
 
     def few(self, turn: int) -> tuple[int, ...]:
-        """Those of few samples, in turns: of five dimensions, two, none."""
-        return ((2, *(1 for _ in self.five()[1:])), (1, 2), ())[turn % 3]
+        """Those of few samples, in turns: of five dimensions, four, none."""
+        return ((2, *(1 for _ in self.five()[1:])), (*self.four()[2:], 1, 2), ())[turn % 3]

@@ -14,6 +14,8 @@ from autograder.suite.chance import (
     rate_problem,
     repeat_problem,
 )
+from autograder.suite.dropped import shown_weights
+from autograder.suite.dropped_gradients import check_gradients_of_weights
 from autograder.suite.low_scores import low_scoring, low_tokens
 from autograder.suite.traits import Made, Rate, Size, Tensor, Traits, check_trait
 
@@ -38,10 +40,10 @@ def test_batch_of_full_length(expect: Expect, draw: Draw) -> None:
         "values"
     )
     layer = expect.layer(NAME, 3, 5, 6, 0.0, scale=0.7)
+    other = expect.layer(NAME, 3, 3, 3, 0.0, False, scale=0.7)  # each has a context of its own
     layer.same(draw.normal(2, 6, 3), likely=likely)
     # as many tokens as items and entries: what is done along the wrong dimension raises no error
-    layer = expect.layer(NAME, 3, 3, 3, 0.0, False, scale=0.7)
-    layer.same(draw.normal(3, 3, 3), likely=likely)
+    other.same(draw.normal(3, 3, 3), likely=likely)
 
 
 @pytest.mark.question(NAME, points=2)
@@ -199,7 +201,7 @@ def test_training_scales_the_weights_that_are_kept(expect: Expect, draw: Draw, p
     )
 
 
-@pytest.mark.question(NAME, points=2)
+@pytest.mark.question(NAME, points=1)
 def test_training_drops_every_weight_on_its_own(expect: Expect, draw: Draw) -> None:
     likely = "each weight of each query and each item of the batch has its own chance"
     dropout = _Dropout(expect, draw, likely)
@@ -227,6 +229,16 @@ def test_training_drops_other_weights_in_every_call(expect: Expect, draw: Draw) 
 
 
 @pytest.mark.question(NAME, points=1)
+def test_training_learns_from_the_weights_that_are_kept(expect: Expect, draw: Draw) -> None:
+    layer = expect.layer(NAME, TOKENS, WIDTH, TOKENS, P)
+    shown = torch.nn.functional.pad(shown_weights(TOKENS), (0, 0, 0, WIDTH - TOKENS - 1))
+    layer.fill(
+        lambda name, shape: shown if name == "W_value.weight" else draw.normal(*shape, scale=0.3)
+    )
+    check_gradients_of_weights(layer, draw, torch.eye(TOKENS).repeat(4, 1, 1))
+
+
+@pytest.mark.question(NAME, points=1)
 def test_moved_to_double_precision(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(NAME, 3, 5, 6, 0.0, scale=0.7).move(dtype=torch.float64)
     layer.same(
@@ -238,11 +250,11 @@ def test_moved_to_double_precision(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(NAME, points=3)
 def test_moved_to_another_device(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer(NAME, 3, 5, 6, 0.0, scale=0.7)
+    layer = expect.layer(NAME, 3, 5, 6, 0.3, scale=0.7)  # patterns of dropout are made there, too
     x = draw.normal(2, 4, 3)
     likely = "before the module is moved anywhere, it computes causal attention"
-    layer.same(x, likely=likely)
-    layer.moves(
+    layer.eval().same(x, likely=likely)
+    layer.train().moves(
         x,
         likely="`module.to(device)` moves parameters and buffers, not a tensor that is a plain "
         "attribute; `torch.ones(...)` in forward needs the device of x",

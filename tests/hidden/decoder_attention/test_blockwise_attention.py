@@ -82,7 +82,10 @@ def test_output_and_log_sum_exp(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(ATTEND, points=1)
 def test_a_block_of_large_scores(expect: Expect, draw: Draw) -> None:
-    expect.same(ATTEND, *_two_samples(draw, _far_apart(draw, 6)), likely=LARGE_SCORES)
+    queries, keys, values = _two_samples(draw, _far_apart(draw, 6))
+    expect.same(ATTEND, queries[:, :1], keys, values, likely=LARGE_SCORES)
+    heads = (queries[:, None], keys[:, None], values[:, None])
+    expect.same(ATTEND, *heads, likely=LARGE_SCORES)
 
 
 @pytest.mark.question(ATTEND, points=1)
@@ -180,7 +183,8 @@ def test_gradient_beside_an_empty_block_and_no_softmax(expect: Expect, draw: Dra
     some, levels = torch.tensor([[0, 1, 0, 0], [-990, 990, 0, 990]])
     one, lse, other, other_lse = args
     other_lse = (other_lse - levels).masked_fill(some.bool(), -INF)
-    expect.gradients(MERGE, one, lse + levels, other, other_lse, likely=LARGE_SCORES)
+    heads = [arg[:, None] for arg in (one, lse + levels, other, other_lse)]
+    expect.gradients(MERGE, *heads, likely=LARGE_SCORES)
 
 
 # blockwise_attention: 6 points
@@ -208,8 +212,11 @@ def test_the_smallest_and_the_largest_blocks(expect: Expect, draw: Draw) -> None
 @pytest.mark.question(BLOCKWISE, points=1)
 def test_large_scores_in_any_order(expect: Expect, draw: Draw) -> None:
     args = _two_samples(draw, _far_apart(draw, 7))
-    for block_size in (2, 3, 1, 7):
-        expect.same(BLOCKWISE, *args, block_size, likely=f"{EXACT}; {LARGE_SCORES}")
+    heads = [arg[:, None] for arg in args]
+    alone = [args[0][0, :1], args[1][0], args[2][0]]
+    # in any number of dimensions, for one query, too, and where one block holds all keys
+    for inputs, block_size in ((args, 2), (heads, 3), (alone, 1), (args, 8)):
+        expect.same(BLOCKWISE, *inputs, block_size, likely=f"{EXACT}; {LARGE_SCORES}")
 
 
 @pytest.mark.question(BLOCKWISE, points=1)

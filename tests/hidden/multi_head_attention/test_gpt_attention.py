@@ -5,12 +5,16 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from autograder.suite import Draw, Expect
+from autograder.suite import Draw, Expect, difference
 from autograder.suite.chance import rate_problem
 from autograder.suite.dropped import (
     check_dropped_outputs,
     check_dropped_weights,
     shown_weights,
+)
+from autograder.suite.dropped_gradients import (
+    check_gradients_of_outputs,
+    check_gradients_of_weights,
 )
 from autograder.suite.low_scores import low_scoring, low_tokens
 from autograder.suite.traits import Made, Sizes, Tensor, Traits, check_trait
@@ -37,12 +41,20 @@ def config(
 @pytest.mark.question(GPT, points=1)
 def test_one_token_and_one_head(expect: Expect, draw: Draw) -> None:
     likely = "a token alone attends to itself: its value goes through proj, no dimension is lost"
-    expect.layer(GPT, config(6, 2, 4)).same(draw.normal(1, 1, 6), likely=likely)
+    longer = expect.layer(GPT, config(3, 1, 4))
+    layer, x = expect.layer(GPT, config(6, 2, 1, 0.5, 0.0)).eval(), draw.normal(1, 1, 6)
+    right = layer.same(x, likely=likely)
+    layer.that(
+        difference(layer.train().result(x, likely=likely), right) is not None,
+        got="in train mode the output of eval mode",
+        expected="another one: with a rate of 0.5 what is kept is doubled",
+        likely="the weight of a token that is alone is dropped like any other",
+    )
     one_head = (
         "with one head: mask above the diagonal, scores divided by the square root of the head "
         "size, softmax over the keys, weights times values, then proj"
     )
-    expect.layer(GPT, config(3, 1, 4)).same(draw.normal(1, 3, 3), likely=one_head)
+    longer.same(draw.normal(1, 3, 3), likely=one_head)
 
 
 @pytest.mark.question(GPT, points=1)
@@ -127,14 +139,14 @@ def test_module_in_float64(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(GPT, points=1)
 def test_module_on_another_device(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer(GPT, config(6, 3, 6))
+    layer = expect.layer(GPT, config(6, 3, 6, 0.3, 0.2))  # patterns of dropout are made there, too
     x = draw.normal(2, 4, 6)
     likely = (
         "module.to(device) moves parameters and registered buffers, but no plain tensor "
         "attribute; a tensor made in forward needs the device of the input"
     )
-    layer.same(x, likely=likely)
-    layer.moves(x, likely=likely)
+    layer.eval().same(x, likely=likely)
+    layer.train().moves(x, likely=likely)
 
 
 @pytest.mark.question(GPT, points=0.5)
@@ -164,6 +176,15 @@ def _check_dropout(expect: Expect, draw: Draw, p: float) -> None:
     layer.fill(weight)
     x = torch.eye(num_tokens, width).repeat(4, 1, 1)
     check_dropped_weights(layer, x, p, num_heads, likely=likely, above=5.0)
+    if p == RATES[0]:  # with queries and keys that learn
+        layer.fill(
+            lambda name, shape: (
+                draw.normal(*shape, scale=0.3)
+                if name.startswith(("query", "key"))
+                else weight(name, shape)
+            )
+        )
+        check_gradients_of_weights(layer, draw, x, num_heads, above=5.0)
 
 
 @pytest.mark.question(GPT, points=1)
@@ -186,6 +207,7 @@ def test_dropout_on_every_output(expect: Expect, draw: Draw) -> None:
         x = draw.normal(*shape)
         undropped = layer.eval().same(x, likely="in eval mode nothing is dropped")
         check_dropped_outputs(layer, x, p, undropped, likely=likely)
+    check_gradients_of_outputs(layer, draw, x)
 
 
 @pytest.mark.question(GPT, points=1)

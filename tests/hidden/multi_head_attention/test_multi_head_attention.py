@@ -6,6 +6,7 @@ import torch
 from autograder.suite import Draw, Expect
 from autograder.suite.divisors import undivided
 from autograder.suite.dropped import check_dropped_weights, shown_weights
+from autograder.suite.dropped_gradients import check_gradients_of_weights
 from autograder.suite.low_scores import low_scoring, low_tokens
 from autograder.suite.traits import Made, Rate, Size, Tensor, Traits, check_trait
 
@@ -19,12 +20,13 @@ TOKENS = {0.62: 10, 0.27: 14, 0.07: 20}
 @pytest.mark.question(MHA, points=1)
 def test_one_token_and_one_head(expect: Expect, draw: Draw) -> None:
     likely = "a token alone attends to itself: its value meets out_proj; no dimension is lost"
-    expect.layer(MHA, 3, 4, 5, 0.0, 2).same(draw.normal(1, 1, 3), likely=likely)
+    longer = expect.layer(MHA, 4, 3, 5, 0.0, 1)
+    expect.layer(MHA, 3, 4, 1, 0.0, 2).same(draw.normal(1, 1, 3), likely=likely)
     one_head = (
         "with one head: mask above the diagonal, scores divided by the square root of the head "
         "size, softmax over the keys, weights times values, then out_proj"
     )
-    expect.layer(MHA, 4, 3, 5, 0.0, 1).same(draw.normal(1, 3, 4), likely=one_head)
+    longer.same(draw.normal(1, 3, 4), likely=one_head)
 
 
 @pytest.mark.question(MHA, points=4)
@@ -124,14 +126,14 @@ def test_module_in_float64(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(MHA, points=2)
 def test_module_on_another_device(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer(MHA, 4, 6, 6, 0.0, 3)
+    layer = expect.layer(MHA, 4, 6, 6, 0.3, 3)  # patterns of dropout are made there, too
     x = draw.normal(2, 4, 4)
     likely = (
         "module.to(device) moves parameters and registered buffers, but no plain tensor "
         "attribute; a tensor made in forward needs the device of the input"
     )
-    layer.same(x, likely=likely)
-    layer.moves(x, likely=likely)
+    layer.eval().same(x, likely=likely)
+    layer.train().moves(x, likely=likely)
 
 
 @pytest.mark.question(MHA, points=1)
@@ -167,6 +169,15 @@ def _check_dropout(expect: Expect, draw: Draw, p: float) -> None:
     layer.fill(weight)
     x = torch.eye(num_tokens).repeat(4, 1, 1)
     check_dropped_weights(layer, x, p, num_heads, likely=likely, above=5.0)
+    if p == RATES[0]:  # with queries and keys that learn
+        layer.fill(
+            lambda name, shape: (
+                draw.normal(*shape, scale=0.3)
+                if "query" in name or "key" in name
+                else weight(name, shape)
+            )
+        )
+        check_gradients_of_weights(layer, draw, x, num_heads, above=5.0)
 
 
 @pytest.mark.question(MHA, points=1)

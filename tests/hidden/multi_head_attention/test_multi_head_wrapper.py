@@ -5,6 +5,7 @@ import torch
 
 from autograder.suite import Draw, Expect
 from autograder.suite.dropped import check_dropped_weights, shown_weights
+from autograder.suite.dropped_gradients import check_gradients_of_weights
 from autograder.suite.traits import Made, Rate, Size, Tensor, Traits, check_trait
 
 WRAPPER = "MultiHeadAttentionWrapper"
@@ -74,11 +75,11 @@ def test_module_in_float64(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(WRAPPER, points=1)
 def test_module_on_another_device(expect: Expect, draw: Draw) -> None:
-    layer = expect.layer(WRAPPER, 3, 2, 5, 0.0, 2)
+    layer = expect.layer(WRAPPER, 3, 2, 5, 0.3, 2)
     x = draw.normal(2, 4, 3)
     likely = "all heads, and every tensor that forward makes, belong to the device of the module"
-    layer.same(x, likely=likely)
-    layer.moves(x, likely=likely)
+    layer.eval().same(x, likely=likely)
+    layer.train().moves(x, likely=likely)
 
 
 @pytest.mark.question(WRAPPER, points=1)
@@ -100,6 +101,11 @@ def _check_dropout(expect: Expect, draw: Draw, p: float) -> None:
     x = torch.eye(num_tokens).repeat(4, 1, 1)
     check_dropped_weights(layer, x, p, num_heads, likely=likely)
     layer.eval().same(x, likely=likely)
+    if p == RATES[0]:  # with queries and keys that learn
+        layer.fill(
+            lambda name, shape: shown if "W_value" in name else draw.normal(*shape, scale=0.3)
+        )
+        check_gradients_of_weights(layer, draw, x, num_heads)
 
 
 # What holds for every question.

@@ -65,7 +65,10 @@ def test_one_row_of_shares(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("normalize_by_sum", points=2)
 def test_each_row_of_a_square_has_its_sum(expect: Expect, draw: Draw) -> None:
-    expect.same("normalize_by_sum", positive(draw, 5, 5), likely=ROWS)
+    scores = positive(draw, 5, 5)
+    scores[1] *= 1.05e-7 / scores[1].sum()  # in float32 no larger than the step from 1
+    scores[3] *= 1e5
+    expect.same("normalize_by_sum", scores, likely=ROWS)
 
 
 @pytest.mark.question("normalize_by_sum", points=2)
@@ -155,7 +158,7 @@ def test_any_shape_and_dimension(expect: Expect, draw: Draw) -> None:
     expect.same("softmax", draw.strided(3, 5), 0, likely=likely)
     expect.same("softmax", draw.normal(2, 5, 3, 4), 1, likely=likely)
     expect.same("softmax", draw.normal(3, 2, 2, 4), 0, likely=likely)
-    expect.same("softmax", draw.normal(1, 3, 1, 2), -3, likely=likely)
+    expect.same("softmax", draw.normal(1, 3, 2, 1, 2), -4, likely=likely)
 
 
 @pytest.mark.question("softmax", points=1)
@@ -219,8 +222,8 @@ def test_gradient_along_any_dimension(expect: Expect, draw: Draw) -> None:
     expect.gradients("softmax", draw.normal(2, 5, dtype=torch.float64), likely=GRADIENT)
     expect.gradients("softmax", draw.normal(2, 3, 4, dtype=torch.float64), 1, likely=GRADIENT)
     likely = "where the value is finite the gradient is, too: 0 times infinity is not a number"
-    rows = torch.tensor([[200.0, 0.0, -300.0], [1.0, -INF, 2.0]], dtype=torch.float64)
-    for scores in (rows, rows[1]):
+    rows = torch.tensor([[900.0, 0.0, -1000.0], [1.0, -INF, 2.0]], dtype=torch.float64)
+    for scores in (rows, rows.float(), rows[1]):
         expect.gradients("softmax", scores, likely=likely)
 
 
@@ -279,7 +282,7 @@ SOFTMAX = Traits(
         Tensor("... S"),
         Made(lambda draw, sizes: draw.integer(-1 - len(sizes.leading), len(sizes.leading))),
     ],
-    factors=(100,),
+    factors=(8,),  # rows that are one and zeros have no gradient
     own={"float64": "test_precision_of_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )

@@ -729,6 +729,44 @@ class kept_not_scaled(_Right):
 
 @misconception(
     "CausalAttention",
+    confuses="the device of a new tensor with that of the weights: the pattern of dropout is made "
+    "on the CPU, wherever the layer is",
+    hint="Move the layer to another device, in train mode: on which one is `torch.rand(shape)`?",
+)
+class pattern_on_the_cpu(_Right):
+    def attend(self, queries, keys, values):
+        weights = self.weights(queries, keys)
+        if self.training and self.dropout.p > 0:
+            kept = torch.rand(weights.shape) >= self.dropout.p
+            weights = weights * kept / (1 - self.dropout.p)
+        return weights @ values
+
+
+@misconception(
+    "CausalAttention",
+    confuses="values with a graph: dropout is written into `.data`, where the backward pass does "
+    "not see it",
+    hint="In train mode, what is the gradient of a weight that was dropped?",
+)
+class dropout_behind_the_graph(_Right):
+    def attend(self, queries, keys, values):
+        weights = self.weights(queries, keys) * 1.0
+        weights.data = self.dropout(weights.data)
+        return weights @ values
+
+
+@misconception(
+    "CausalAttention",
+    confuses="a token that is alone with one whose weight can't be dropped",
+    hint="In train mode, call the layer several times with a single token: are the results alike?",
+)
+class a_lone_token_is_never_dropped(_Right):
+    def attend(self, queries, keys, values):
+        return super().attend(queries, keys, values) if values.shape[1] > 1 else values
+
+
+@misconception(
+    "CausalAttention",
     confuses="the probability to drop with the probability to keep",
     hint="With dropout 0.1, how many weights of 1000 are left?",
 )

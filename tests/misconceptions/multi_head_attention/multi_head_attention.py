@@ -717,3 +717,31 @@ class layers_in_a_list(nn.Module):
         queries, keys, values = (layer(x) for layer in self.layers)
         weights = torch.softmax(queries @ keys.mT / math.sqrt(queries.shape[-1]), dim=-1)
         return self.out_proj(weights @ values)
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="the device of a new tensor with that of the weights: the pattern of dropout is made "
+    "on the CPU, wherever the module is",
+    hint="Move the module to another device, in train mode: on which one is `torch.rand(shape)`?",
+)
+class pattern_on_the_cpu(_Layers):
+    def weigh(self, scores):
+        weights = torch.softmax(scores, dim=-1)
+        if self.training and self.dropout.p > 0:
+            kept = torch.rand(weights.shape) >= self.dropout.p
+            weights = weights * kept / (1 - self.dropout.p)
+        return weights
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="what belongs to one module with what belongs to the class: all modules have the "
+    "heads of the one that was built last",
+    hint="Build two modules with other numbers of heads, then call the first: how many has it?",
+)
+class heads_of_the_class(_Layers):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
+        type(self).num_heads, type(self).head_dim = num_heads, d_out // num_heads
+        del self.num_heads, self.head_dim

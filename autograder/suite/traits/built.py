@@ -1,0 +1,40 @@
+"""A class as a declaration builds it, and the arguments of its calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ..expect import Expect
+from ..layers import ExpectLayer
+from .declaration import Traits
+from .inputs import Sizes, arguments_of
+from .layouts import Layout, contiguous
+
+
+def built(expect: Expect, traits: Traits, sizes: Sizes) -> ExpectLayer:
+    """The class with these sizes, its weights those of the declaration."""
+    assert traits.build is not None
+    made = arguments_of(traits.build, expect.draw, sizes, traits.dtype)
+    layer = expect.layer(traits.question, *made)
+    refill(expect, traits, layer)
+    if traits.dtype != torch.float32:
+        layer.move(dtype=traits.dtype)
+    return layer
+
+
+def refill(expect: Expect, traits: Traits, layer: ExpectLayer) -> None:
+    """Gives both layers other weights."""
+    layer.fill(lambda name, shape: traits.weights(expect.draw, name, shape))
+
+
+def arguments(
+    expect: Expect,
+    traits: Traits,
+    sizes: Sizes,
+    dtype: torch.dtype | None = None,
+    layout: Layout = contiguous,
+) -> list[Any]:
+    """Those of a call, in one layout."""
+    return arguments_of(traits.inputs, expect.draw, sizes, dtype or traits.dtype, [layout])

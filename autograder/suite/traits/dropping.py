@@ -1,0 +1,43 @@
+"""What a layer with dropout does in train mode and in eval mode, in turn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..compare import difference
+from ..expect import Expect
+from ..layers import ExpectLayer
+from .asked import Asked
+from .built import arguments
+from .declaration import Traits
+from .numbers import falling, rising
+
+#: a rate of dropout with which a call in train mode can't be taken for one in eval mode
+RATE = 0.5
+EVAL = "in eval mode nothing is dropped, also after a call in train mode"
+_TRAIN = "dropout works in train mode, also after a call in eval mode"
+
+
+def check_dropping(expect: Expect, traits: Traits, layer: ExpectLayer) -> None:
+    """A layer of that rate drops in train mode and never in eval mode, in calls of any size."""
+    sizes = traits.usual(rate=RATE)
+    first = arguments(expect, traits, sizes)
+    layer.train().result(*first, likely=EVAL)
+    right = layer.eval().same(*first, likely=EVAL)
+    middle = Asked(traits, expect.draw).middling()
+    long = sizes.but({x: middle.letters[x] for x in traits.call_letters()} | {"B": 1})
+    # the weight of a token that is alone is dropped like any other
+    for now, numbers in ((long, rising), (sizes.but({"B": 1, "T": 1}), falling)):
+        args = arguments(expect, traits, now, layout=numbers)
+        _drops(layer, args, layer.eval().same(*args, likely=EVAL))
+    _drops(layer, first, right)
+
+
+def _drops(layer: ExpectLayer, args: list[Any], right: Any) -> None:
+    got = layer.train().result(*args, likely=_TRAIN)
+    layer.that(
+        difference(got, right) is not None,
+        got="the output of eval mode, though the layer is in train mode again",
+        expected=f"another one: with a rate of {RATE} what is kept is doubled",
+        likely=_TRAIN,
+    )
