@@ -47,8 +47,8 @@ def test_one_token_and_one_head(expect: Expect, draw: Draw) -> None:
     layer.that(
         difference(layer.train().result(x, likely=likely), right) is not None,
         got="in train mode the output of eval mode",
-        expected="another one: with a rate of 0.5 what is kept is doubled",
-        likely="the weight of a token that is alone is dropped like any other",
+        expected="zero or twice the value, before proj",
+        likely="in training attn_drop works for a lone token, too: its only weight may be dropped",
     )
     one_head = (
         "with one head: mask above the diagonal, scores divided by the square root of the head "
