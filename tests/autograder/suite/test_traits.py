@@ -19,10 +19,10 @@ from autograder.suite.traits import (
     Sizes,
     Tensor,
     Traits,
+    built,
     check_trait,
     declarations,
     functions,
-    layers,
     traits_of,
 )
 from autograder.suite.traits.layouts import LAYOUTS
@@ -88,7 +88,7 @@ def _asked(traits: Traits, trait: str, monkeypatch: pytest.MonkeyPatch) -> Itera
         return [item.make(draw, traits.usual(), torch.float32) for item in inputs]
 
     with monkeypatch.context() as patch:
-        for module in (functions, layers):
+        for module in (functions, built):
             patch.setattr(module, "arguments_of", arguments_of)
         check_trait(MagicMock(draw=Draw(0, "sizes")), traits, trait)
     return iter(asked)
