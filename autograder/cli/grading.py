@@ -99,6 +99,10 @@ def grade(
              autograder grade course/submitted --question masking/causal_mask
              autograder grade - < paths > answers
     """
+    if secret is not None and secret.parent.is_dir() and not secret.exists():
+        errors.print(
+            f"note: {for_terminal(str(secret))} is not there, so a new secret is made there"
+        )
     if submitted == STANDARD_INPUT:
         return stream(context, context.params)
     begin_loading()

@@ -34,15 +34,26 @@ def class_secret(path: Path) -> bytes:
     return secret
 
 
-def named_secret(path: Path | str) -> Path:
-    """The place that somebody named for the secret; raises `UserError` where its folder is not.
+def named_secret(path: Path | str, results: Path | None = None) -> Path:
+    """The place that somebody named for the secret; raises `UserError` where it must be another.
 
-    A misspelt path would be made, and all students asked other numbers.
+    A misspelt path would be made, and all students asked other numbers: so its folder must be
+    there, and where the results file has lines already, the secret of these lines.
     """
     place = Path(path)
     if not place.parent.is_dir():
         raise UserError(f"{place.parent} is not there, so {place} can't be the class's secret")
+    if not place.exists() and results is not None and _has_lines(results):
+        raise UserError(
+            f"{place} is not there, and {results} has results that were asked with another secret. "
+            "Is its name misspelt? Name that secret (without --secret it is "
+            f"{results.with_name(FILE_NAME)}), or give new results a place of their own (--results)"
+        )
     return place
+
+
+def _has_lines(results: Path) -> bool:
+    return results.is_file() and results.stat().st_size > 0
 
 
 def _make(path: Path) -> None:

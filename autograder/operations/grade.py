@@ -103,15 +103,16 @@ def grade(
     one = _one_question(courses, question, assignment, resume) if question else None
     whole = submissions_around(submitted, courses.own)
     class_folder = courses.notebooks or whole.parent
+    file = Path(results) if results else class_folder / "results.jsonl"
     options = RunOptions(
         submitted=submitted,
-        results=Path(results) if results else class_folder / "results.jsonl",
+        results=file,
         jobs=jobs,
         shard=shard,
         resume=resume,
         assignment=one.assignment if one else assignment,
         tier=tier,
-        secret=named_secret(secret) if secret else None,
+        secret=named_secret(secret, file) if secret else None,
         question=one,
     )
     wanted = whole.name == SUBMITTED if gradebook is None else gradebook

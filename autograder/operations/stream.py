@@ -46,7 +46,7 @@ def grade_stream(
     from ..grading.secret import FILE_NAME, named_secret
     from ..sandbox import Ahead, fork_server_ahead
 
-    named = named_secret(secret) if secret else None
+    named = named_secret(secret, Path(results) if results else None) if secret else None
     own = course_at(Path(course))
     assignments = [own.assignment(assignment)] if assignment else own.assignments
     ahead = Ahead(second_device=asks_for_layers(assignments))

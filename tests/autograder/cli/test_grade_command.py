@@ -53,6 +53,10 @@ def test_a_misspelt_place_of_the_secret_makes_no_new_one(tmp_path: Path) -> None
             tmp_path / "submitted", course=ROOT, secret=tmp_path / "clas" / "secret.key"
         )
     assert not (tmp_path / "clas").exists()
+    (tmp_path / "results.jsonl").write_text("{}\n")
+    with pytest.raises(autograder.UserError, match=r"asked with another secret.*misspelt"):
+        autograder.grade(tmp_path / "submitted", course=ROOT, secret=tmp_path / "secert.key")
+    assert not (tmp_path / "secert.key").exists()
 
 
 def test_submissions_in_the_place_of_the_class_are_told_as_such(tmp_path: Path) -> None:
