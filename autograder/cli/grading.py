@@ -100,9 +100,8 @@ def grade(
              autograder grade - < paths > answers
     """
     if secret is not None and secret.parent.is_dir() and not secret.exists():
-        errors.print(
-            f"note: {for_terminal(str(secret))} is not there, so a new secret is made there"
-        )
+        place = for_terminal(str(secret))
+        errors.print(f"note: no secret is at {place} yet: the first grading makes it")
     if submitted == STANDARD_INPUT:
         return stream(context, context.params)
     begin_loading()
