@@ -69,8 +69,11 @@ def test_two_scores_of_one_submission_are_an_error_that_names_both_lines(
     with pytest.raises(UserError, match=r"ada.*1\.jsonl:2, .* in .*2\.jsonl:1\. Look.*secret"):
         autograder.merge([one, two], tmp_path / "all.jsonl")
     changed = replace(ada, submission_digest="sha256:" + "2" * 64)
-    with pytest.raises(UserError, match="the files submitted"):
+    with pytest.raises(UserError, match="whether the files submitted were"):
         autograder.merge([one, write("3.jsonl", changed)], tmp_path / "all.jsonl")
+    newer = write("5.jsonl", replace(ada, suite_digest="sha256:" + "2" * 64))
+    with pytest.raises(UserError, match="whether the course and the grader were"):
+        autograder.merge([one, newer], tmp_path / "all.jsonl")
     total_alone = write("4.jsonl", replace(ada, score=ada.score + 1))
     with pytest.raises(UserError, match=r"4\.jsonl:1"):
         autograder.merge([one, total_alone], tmp_path / "all.jsonl")
