@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from ..errors import SubmissionError
+from .effects import Effects
 from .statement import Statement
 
 #: that answers need; a notebook that people write has some hundred in all
@@ -21,9 +22,10 @@ def needed(statements: Sequence[Statement], names: Iterable[str]) -> list[Statem
     keep their order, but what a statement needs to be executed comes before it: cells may stand in
     any order. Raises `SubmissionError` for more statements than a person writes.
     """
-    index = _Index(statements)
+    names = frozenset(names)
+    index = _Index(statements, names)
     chosen = {i for i, s in enumerate(statements) if s.is_future or s.is_star_import}
-    waiting = [*chosen, *(p for name in names for p in index.bindings(name))]
+    waiting = [*chosen, *(p for name in sorted(names) for p in index.bindings(name))]
     followed: set[tuple[int, ...]] = set()
     done: set[int] = set()
     while waiting:
@@ -47,7 +49,7 @@ def needed(statements: Sequence[Statement], names: Iterable[str]) -> list[Statem
 class _Index:
     """Where names get their values."""
 
-    def __init__(self, statements: Sequence[Statement]) -> None:
+    def __init__(self, statements: Sequence[Statement], answers: Iterable[str]) -> None:
         self._statements = statements
         self._binding: dict[str, list[int]] = {}
         self._patching: dict[str, list[int]] = {}
@@ -70,7 +72,10 @@ class _Index:
                 self._setters.setdefault(name, set()).update(statement.defines)
             for name in statement.given_to:
                 self._calls.setdefault(name, []).append(position)
-        self.patched = [s.patches | self._registered(s) for s in statements]
+        effects = Effects(statements, answers)
+        self.patched = [
+            s.patches | self._registered(s) | self._changed(effects.of(s)) for s in statements
+        ]
         for position, names in enumerate(self.patched):
             for name in names:
                 self._patching.setdefault(name, []).append(position)
@@ -102,6 +107,10 @@ class _Index:
         )
         return frozenset([*filled, *(n for n in statement.asked if not self._is_import(n))])
 
+    def _changed(self, names: Iterable[str]) -> frozenset[str]:
+        """Of the names that a statement may change, those of the notebook's own objects."""
+        return frozenset(n for n in names if n in self._binding and not self._is_import(n))
+
     def _is_import(self, name: str) -> bool:
         return all(self._statements[p].is_import for p in self._binding.get(name, []))
 
@@ -129,8 +138,8 @@ class _Index:
         is_there = any(p < before and name in self._statements[p].binds for p in found[:1])
         for position in found:
             is_other_change = name in self.patched[position]
-            if is_change and is_other_change:
-                continue
+            if is_other_change and (is_change or before == found[0]):
+                continue  # nor does what binds a name wait for its changes
             if position < before or not (is_there or is_other_change):
                 yield position
 

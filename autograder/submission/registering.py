@@ -100,9 +100,14 @@ def read_before_bound(node: ast.AST) -> Iterator[str]:
 
 
 def named_on_the_way(node: ast.AST) -> Iterator[str]:
-    """`size` of `print(size := 3)`, where the statement itself is executed."""
-    values = [getattr(node, "value", None), getattr(node, "test", None)]
-    for value in values:
+    """`size` of `print(size := 3)` and `case {"size": size}`, executed with the statement."""
+    if isinstance(node, ast.match_case):
+        for part in ast.walk(node.pattern):
+            if isinstance(part, ast.MatchAs | ast.MatchStar) and part.name:
+                yield part.name
+            elif isinstance(part, ast.MatchMapping) and part.rest:
+                yield part.rest
+    for value in [getattr(node, name, None) for name in ("value", "test", "iter", "subject")]:
         if isinstance(value, ast.expr):
             yield from (
                 part.target.id for part in ast.walk(value) if isinstance(part, ast.NamedExpr)

@@ -81,8 +81,12 @@ class Statement:
     @cached_property
     def hangs(self) -> frozenset[str]:
         """The attributes that it gives to something: `norm` of `torch.Tensor.norm = norm`."""
-        targets = self.node.targets if isinstance(self.node, ast.Assign) else []
-        return frozenset(t.attr for t in targets if isinstance(t, ast.Attribute))
+        match self.node:
+            case ast.Assign(targets):
+                return frozenset(t.attr for t in targets if isinstance(t, ast.Attribute))
+            case ast.Expr(ast.Call(ast.Name("setattr"), [_, ast.Constant(str(name)), *_])):
+                return frozenset({name})
+        return frozenset()
 
     @cached_property
     def attributes(self) -> frozenset[str]:
