@@ -142,8 +142,8 @@ def explained(call: str, question: str, signature: str = "") -> Iterator[None]:
     except AnswerNotImplemented:
         raise
     except AnswerFault as fault:
-        told, step = str(fault), f"likely: {advice(fault, question, signature)}"
-        fault.args = (message(call, not_a_result(told), step),)
+        told, likely = str(fault), advice(fault, question, signature)
+        fault.args = (message(call, not_a_result(told), f"likely: {likely}" if likely else ""),)
         fault.cause = _NUMBER.sub("#", told)
         raise
 

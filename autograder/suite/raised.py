@@ -27,10 +27,7 @@ from .raised_tensors import OF_TENSORS
 TABLE: tuple[Row, ...] = (*OF_PYTHON, *OF_TENSORS)
 
 _FAULTS: tuple[tuple[type[AnswerFault], str], ...] = (
-    (
-        AnswerMissing,
-        "the name differs from the stub's, or the definition stands inside another one",
-    ),
+    (AnswerMissing, ""),  # what may have become of it is in its message
     (AnswerTimeout, "a loop that never ends, or one over every single number of a large tensor"),
     (AnswerMemory, "a tensor that is much larger than the shapes in the docstring"),
     (AnswerCrashed, "a call that ends Python, such as `exit()`, or a recursion without an end"),
@@ -56,7 +53,10 @@ _COUNTED = re.compile(r"(?<![\w.])(?P<function>[\w.]+)\(\) (takes|missing|got)")
 
 
 def advice(fault: AnswerFault, question: str, signature: str = "") -> str:
-    """What to do about a fault of an answer to `question`, which is called with `signature`."""
+    """What to do about a fault of an answer to `question`, which is called with `signature`.
+
+    Empty where its message says that already.
+    """
     if isinstance(fault, AnswerRaised):
         return _about_error(str(fault), question, signature)
     return next((text for kind, text in _FAULTS if isinstance(fault, kind)), _AT_IMPORT)

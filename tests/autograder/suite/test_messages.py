@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch import nn
 
-from autograder.errors import AnswerRaised
+from autograder.errors import AnswerMissing, AnswerRaised
 from autograder.suite import Draw, Expect, LocalImplementation
 from autograder.suite.compare import difference
-from autograder.suite.failures import told_once
+from autograder.suite.failures import explained, told_once
 from autograder.suite.relations import relation
 
 _RIGHT = torch.tensor([[[0.5, 0.2, 0.3], [0.1, 0.6, 0.3]], [[0.3, 0.3, 0.4], [0.9, 0.0, 0.1]]])
@@ -127,3 +127,10 @@ def test_equal_causes_are_told_once() -> None:
     assert "the same in 1 more test" in first and "remember" in first
     assert other.startswith("The same as in 'a'") and "remember" not in other
     assert alone == "text"
+
+
+def test_what_became_of_a_missing_answer_is_told_once() -> None:
+    said = "f is not defined: was it deleted, or given another name?"
+    with pytest.raises(AnswerMissing) as raised, explained("f(1)", "f"):
+        raise AnswerMissing(said)
+    assert str(raised.value) == f"f(1):\ngot       {said}\nexpected  a result, and no error"
