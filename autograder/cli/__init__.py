@@ -5,6 +5,7 @@ Exit codes: 0 the command did its job, 1 the user must change something, 2 the g
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import importlib
 import importlib.util
@@ -16,6 +17,7 @@ import click
 
 from ..errors import AutograderError, GraderError, UserError
 from .loading import QuickEnd
+from .machine import open_streams, refusal
 
 #: every command: its module, and its line in the help; a module is loaded when it is called
 _SECTIONS = {
@@ -111,6 +113,7 @@ def cli() -> None:
 
 def main() -> None:
     """The console script."""
+    open_streams()
     end = QuickEnd()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -130,8 +133,10 @@ def main() -> None:
     except GraderError as error:
         _say(f"the grader failed: {error}")
         sys.exit(2)
-    except (AutograderError, Exception):
-        _say(f"the grader failed, and not as it expected to:\n{traceback.format_exc()}")
+    except (AutograderError, Exception) as error:
+        unexpected = f"the grader failed, and not as it expected to:\n{traceback.format_exc()}"
+        known = refusal(error)
+        _say(f"the grader failed: {known}" if known else unexpected)
         sys.exit(2)
     end.code = code if isinstance(code, int) else 0
     sys.exit(end.code)
@@ -142,4 +147,5 @@ def _say(text: str) -> None:
     from .output import errors
 
     lines = "\n".join(visible(line) for line in text.split("\n"))
-    errors.print(f"autograder: {lines}", markup=False, highlight=False, soft_wrap=True)
+    with contextlib.suppress(OSError):  # the exit code tells, where nothing can be written
+        errors.print(f"autograder: {lines}", markup=False, highlight=False, soft_wrap=True)

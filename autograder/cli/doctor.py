@@ -17,7 +17,7 @@ def doctor(as_json: bool) -> int:
     \b
     Example: autograder doctor
     """
-    from ..sandbox.doctor import examine_all, remedy_of
+    from ..sandbox.doctor import examine_all
 
     findings = examine_all()
     best = next((finding.tier for finding in findings if finding.works), Tier.NONE)
@@ -31,7 +31,7 @@ def doctor(as_json: bool) -> int:
                 f"tier {finding.tier}: {mark}: {for_terminal(finding.reason)}", soft_wrap=True
             )
             if not finding.works:
-                console.print(f"  remedy: {remedy_of(finding.tier)}")
+                console.print(finding.remedy.lstrip("\n") or None, soft_wrap=True)
         console.print(
             f"submissions are graded in tier [bold]{best}[/]"
             if best is not Tier.NONE

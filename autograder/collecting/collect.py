@@ -80,8 +80,7 @@ def collect(
         known = ", ".join(exercises)
         raise UserError(f"no assignment is called {said.assignment!r}; this course has: {known}")
     for source in sources:
-        if not source.exists():
-            raise UserError(f"{source} is not there; expected an archive (.zip) or a folder")
+        _check_source(source)
     try:
         submitted.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".collecting-", dir=submitted.parent) as staging:
@@ -94,6 +93,13 @@ def collect(
             f"{error.filename or submitted}: {error.strerror or error}; submissions that were "
             "placed are whole, so fix this and call again"
         ) from error
+
+
+def _check_source(source: Path) -> None:
+    """Whoever opens a pipe waits for its other end, and a device never ends."""
+    if not (source.is_file() or source.is_dir()):
+        got = "neither a regular file nor a folder" if source.exists() else "not there"
+        raise UserError(f"{source} is {got}; expected an archive (.zip) or a folder")
 
 
 class _Collection:
@@ -180,7 +186,8 @@ class _Collection:
                 origins.append(_origin(pile, made, source))
         write_origins(self._class_folder, origins)
         students = [made.student for made in collected]
-        every = (*notes, *times.notes, *lookalikes(before, students), *_strangers(roster, students))
+        of_table = (*times.notes, *times.about(pile.owner for pile in self._sorting.piles))
+        every = (*notes, *of_table, *lookalikes(before, students), *_strangers(roster, students))
         return CollectReport(tuple(collected), self._sorting.refused(), every)
 
 

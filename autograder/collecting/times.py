@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
-from ..classroom import Identity, Index, Person, in_english, only, person_of, read_csv
+from ..classroom import Identity, Index, Person, in_english, number_in, only, person_of, read_csv
 from ..deadlines import parse_duedate
 from ..errors import UserError
 from .moodle_times import moodle_time
-from .platforms import Owner
+from .platforms import MOODLE, Owner
 
 #: the columns of Moodle's worksheet, Gradescope's and GitHub Classroom's tables, or one's own
 _COLUMNS = (
@@ -22,6 +22,8 @@ _COLUMNS = (
 )
 _CLOCK = re.compile(r"\d:\d\d")
 _NOTHING = ("", "-", "Never")
+#: Moodle's column of `Participant 17`: the number that stands in the names of its download, too
+_MOODLES_NUMBER = "Identifier"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,8 @@ class Times:
     emails: tuple[str, ...] = ()
     source: str = ""
     notes: tuple[str, ...] = ()
+    #: of Moodle's own worksheet, each row's number; else empty
+    numbers: tuple[str, ...] = ()
 
     def of(self, owner: Owner, person: Person | None = None) -> datetime | None:
         """The time of an owner's submission; None where the table does not tell it for certain.
@@ -42,7 +46,23 @@ class Times:
         keys = _keys(owner)
         keys += [person.student, person.email, person.name] if person else []
         row = self._row(keys)
-        return None if row is None else self.times[row]
+        return None if row is None or self._is_anothers(row, owner) else self.times[row]
+
+    def about(self, owners: Iterable[Owner]) -> Iterator[str]:
+        """A note where the table is another assignment's, so that its times are nobody's here."""
+        known = [(owner, self._row(_keys(owner))) for owner in owners]
+        others = [o for o, row in known if row is not None and self._is_anothers(row, o)]
+        if others:
+            yield (
+                f"{self.source}: {len(others)} people have another number there than in the "
+                f"download, such as {others[0].student!r} ({others[0].number}), so their times are "
+                "unknown: is it the worksheet of another assignment?"
+            )
+
+    def _is_anothers(self, row: int, owner: Owner) -> bool:
+        """Whether a row is about other work of its person: Moodle numbers each assignment anew."""
+        number = self.numbers[row] if self.numbers and owner.platform == MOODLE else ""
+        return bool(number and owner.number and number != owner.number)
 
     def email_of(self, owner: Owner) -> str:
         """The address that the table has of an owner; empty where that is not certain."""
@@ -85,7 +105,10 @@ def read_times(path: Path, zone: tzinfo | None) -> Times:
     )
     identities = [person.identity if person else Identity() for person in people]
     emails = tuple(person.email if person else "" for person in people)
-    return Times(Index(identities), tuple(read), emails, f"{column} of {path.name}", notes)
+    is_moodles = column == _COLUMNS[0] and _MOODLES_NUMBER in columns
+    numbers = tuple(number_in(row.get(_MOODLES_NUMBER, "")) for row in rows) if is_moodles else ()
+    source = f"{column} of {path.name}"
+    return Times(Index(identities), tuple(read), emails, source, notes, numbers)
 
 
 def _time(text: str, zone: tzinfo | None, path: Path) -> datetime | None:

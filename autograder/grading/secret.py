@@ -13,6 +13,8 @@ from ..errors import UserError
 #: its place next to the results file
 FILE_NAME = "secret.key"
 _BYTES = 32
+#: more is no secret, but another file, or a device without an end
+_MOST_BYTES = 4096
 
 
 def class_secret(path: Path) -> bytes:
@@ -20,18 +22,27 @@ def class_secret(path: Path) -> bytes:
     try:
         if not path.exists():
             _make(path)
-        secret = path.read_bytes().strip()
+        secret = _read(path)
     except OSError as error:
         raise UserError(
             f"{path}, the secret of the class, can't be read or made ({error.strerror}); "
             "say --secret FILE"
         ) from error
-    if len(secret) < _BYTES:
+    if not _BYTES <= len(secret) <= _MOST_BYTES:
+        size = len(secret) if len(secret) < _BYTES else f"more than {_MOST_BYTES}"
         raise UserError(
-            f"{path} holds {len(secret)} bytes, which is not a secret of a class; restore it, "
+            f"{path} holds {size} bytes, which is not a secret of a class; restore it, "
             "or move it away: a new one gives all students other numbers"
         )
     return secret
+
+
+def _read(path: Path) -> bytes:
+    """The bytes of a file or of a shell's pipe; a pipe that nobody writes to is empty."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    with open(descriptor, "rb") as file:
+        os.set_blocking(descriptor, True)
+        return file.read(_MOST_BYTES + 1).strip()
 
 
 def named_secret(path: Path | str, results: Path | None = None) -> Path:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ..errors import SubmissionError
 from ..records import (
     Assignment,
     Exercise,
@@ -24,6 +25,7 @@ from ..submission import (
     Submission,
     SubmittedExercise,
     about_strange,
+    is_submitted,
     read_exercise,
     unreadable,
 )
@@ -33,6 +35,10 @@ from .judging.suites import SuiteRunner
 from .naming.diagnosis import Diagnosis
 from .watch import Place, Watch
 
+_CHANGED = (
+    "{}: files were changed or moved while they were graded; grade again with --resume when "
+    "nothing writes there"
+)
 _UNGRADED = {ExerciseStatus.MISSING: Verdict.MISSING, ExerciseStatus.UNREADABLE: Verdict.ERROR}
 
 
@@ -67,7 +73,10 @@ class SubmissionGrader:
         assignment: Assignment,
         watch: Watch | None = None,
     ) -> SubmissionResult:
-        """The result of one submission; raises only for the grader's own faults."""
+        """The result of one submission; raises only for the grader's own faults.
+
+        And `SubmissionError` where its files changed meanwhile, which is nobody's answer.
+        """
         start = time.perf_counter()
         digest = submitted_digest(submission, assignment)
         suite_digest = self._suite_digests[assignment.name]
@@ -80,6 +89,8 @@ class SubmissionGrader:
         watch.leave()
         if exercises and all(e.status is ExerciseStatus.MISSING for e in exercises):
             exercises = _looked_through(submission.folder, exercises)
+        if digest != _digest_of_what_was_read(submission.folder, assignment, exercises):
+            raise SubmissionError(_CHANGED.format(submission.folder))
         return SubmissionResult(
             student=submission.student,
             assignment=assignment.name,
@@ -136,6 +147,20 @@ def seed_of(secret: bytes, suite_digest: str, attempt: int) -> int:
     """
     text = f"{suite_digest}/{attempt}".encode()
     return int.from_bytes(hmac.digest(secret, text, "sha256")[:6], "big")
+
+
+def _digest_of_what_was_read(
+    folder: Path, assignment: Assignment, results: Sequence[ExerciseResult]
+) -> str:
+    """As `submission_digest`; empty where a file was away while it was to be read.
+
+    One that is moved or copied meanwhile would be graded as missing, or by half.
+    """
+    read = zip(assignment.exercises, results, strict=True)
+    was_away = any(r.status is ExerciseStatus.MISSING and is_submitted(e, folder) for e, r in read)
+    if was_away or not folder.is_dir():
+        return ""
+    return submission_digest(folder, assignment.exercises)
 
 
 def _looked_through(

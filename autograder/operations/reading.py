@@ -26,6 +26,14 @@ def last_class_results(class_folder: Path | str) -> LastResults:
     return LastResults(_file(class_folder))
 
 
+def class_folder_at(path: Path | str) -> Path:
+    """A class's folder, where something is to be written; raises `UserError` for a file."""
+    folder = Path(path)
+    if folder.is_file():
+        raise UserError(f"{folder} is a file; expected the folder of the class: {folder.parent}")
+    return folder
+
+
 def _file(class_folder: Path | str) -> Path:
     folder = Path(class_folder)
     path = folder / "results.jsonl" if folder.is_dir() else folder

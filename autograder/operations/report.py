@@ -13,7 +13,7 @@ from ..records import SubmissionResult
 from ..results.last import keys_of
 from .courses import HERE, course_of_class
 from .grades import Showing, class_grades, missing_people, selected
-from .reading import counted_results
+from .reading import class_folder_at, counted_results
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
     from ..exports import Grades
@@ -47,7 +47,7 @@ def write_report(
     grades, background = _found(Path(class_folder), showing or Showing(), Path(course))
     found = class_report(grades.results, background)
     data = drill_down(grades.results, background.codes)
-    return write_page(found, path or Path(class_folder) / "report.html", data)
+    return write_page(found, path or class_folder_at(class_folder) / "report.html", data)
 
 
 def _found(folder: Path, showing: Showing, course: Path) -> tuple[Grades, Background]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..records import SubmissionResult
 from ..results.last import keys_of
 from .courses import HERE, course_of_class
-from .reading import class_results, counted_results, last_class_results
+from .reading import class_folder_at, class_results, counted_results, last_class_results
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
     from ..classroom import Selection
@@ -53,7 +53,7 @@ def record(
     """
     from .. import nbgrader
 
-    folder = Path(class_folder)
+    folder = class_folder_at(class_folder)
     results = last_class_results(folder)
     of_class = course_of_class(Path(course), folder)
     return nbgrader.record(of_class, folder, results, db_url=db_url)
@@ -74,7 +74,7 @@ def write_feedback(
     from ..nbgrader import class_lateness, human_work
     from .grades import selected
 
-    folder = Path(class_folder)
+    folder = class_folder_at(class_folder)
     of_class = course_of_class(Path(course), folder)
     results = selected(folder, last_class_results(folder), selection or Selection())
     arrivals = class_lateness(folder, keys_of(results))
@@ -92,7 +92,7 @@ def deliver_feedback(
     from ..feedback import Recipients, deliver
     from .grades import selected
 
-    folder = Path(class_folder)
+    folder = class_folder_at(class_folder)
     results = selected(folder, counted_results(folder), selection or Selection())
     return deliver(way, folder, results, Recipients(read_origins(folder), read_roster(folder)))
 

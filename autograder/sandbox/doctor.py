@@ -32,6 +32,8 @@ def probe():
             denied.append(name)
     return torch.ones(1), os.getuid(), denied
 """
+#: how a reason goes on that says by itself what to do
+_FIX = "\n    fix: "
 _EXPECTED = ["listing /", "reading /etc/passwd", "a new process", "a socket", "chmod"]
 
 
@@ -42,6 +44,11 @@ class Finding:
     tier: Tier
     works: bool
     reason: str
+
+    @property
+    def remedy(self) -> str:
+        """What to do where it does not work; empty where the reason says it already."""
+        return "" if _FIX in self.reason else f"\n    remedy: {remedy_of(self.tier)}"
 
 
 def examine(tier: Tier) -> Finding:
@@ -106,9 +113,7 @@ def _best(wanted: Tier | None, start: Callable[[Tier], ForkServer]) -> ForkServe
             return parent
         parent.close()
         findings.append(finding)
-    reasons = "\n".join(
-        f"  tier {f.tier}: {f.reason}\n    remedy: {remedy_of(f.tier)}" for f in findings
-    )
+    reasons = "\n".join(f"  tier {f.tier}: {f.reason.rstrip()}{f.remedy}" for f in findings)
     raise IsolationUnavailable(f"no isolation on this machine, so nothing is graded:\n{reasons}")
 
 

@@ -19,6 +19,9 @@ from ..errors import (
 from ..records import Limits
 from ..worker import wire
 
+#: characters of what is told of a failure, and of a name in it; an honest worker says no more
+_MOST_TEXT, _MOST_NAME, _MOST_BASES = 1_500, 100, 12
+
 
 def value_of(reply: Any) -> Any:
     """The value of a decoded reply; raises the fault that it tells, `BadFrame` where it is none."""
@@ -26,13 +29,15 @@ def value_of(reply: Any) -> Any:
         case ("ok", value):
             return value
         case ("missing", str(name)):
-            raise AnswerMissing(f"{name} is not defined")
+            raise AnswerMissing(f"{name[:_MOST_NAME]} is not defined")
         case ("memory", str(text)):
             raise AnswerMemory(f"asked for more memory than the limit: {text[:300]}")
         case ("protocol", str(text)):
             raise AnswerProtocol(text[:500])
         case ("raised", str(kind), str(text), [*bases], str(where)):
-            names = tuple(base for base in bases if isinstance(base, str))
+            # what is longer would be looked through by every reader of a message
+            kind, text, where = kind[:_MOST_NAME], text[:_MOST_TEXT], where[:_MOST_TEXT]
+            names = tuple(b[:_MOST_NAME] for b in bases[:_MOST_BASES] if isinstance(b, str))
             if "NotImplementedError" in names:
                 raise AnswerNotImplemented(_not_implemented(kind, text, where))
             raise AnswerRaised(f"{kind}: {text}\n{where}".strip(), kind, names)

@@ -32,7 +32,23 @@ _WAIT = "import os; os.wait()"
 #: user and group of every worker: nobody
 NOBODY = 65534
 
+#: what a shell calls the limits that a worker has
+_FLAGS = {
+    resource.RLIMIT_AS: "v",
+    resource.RLIMIT_DATA: "d",
+    resource.RLIMIT_CPU: "t",
+    resource.RLIMIT_FSIZE: "f",
+    resource.RLIMIT_NPROC: "u",
+    resource.RLIMIT_NOFILE: "n",
+    resource.RLIMIT_CORE: "c",
+    resource.RLIMIT_MSGQUEUE: "q",
+}
+
 _libc = ctypes.CDLL(None, use_errno=True)
+
+
+class LowLimit(Exception):
+    """The grader was started with less than a worker is promised; the message says what to do."""
 
 
 def pid_namespaces() -> int:
@@ -148,7 +164,15 @@ def limit_resources(limits: Mapping[str, Any], in_use: tuple[int, int]) -> None:
         (resource.RLIMIT_CORE, 0, 0),
         (resource.RLIMIT_MSGQUEUE, 0, 0),
     ):
-        resource.setrlimit(kind, (soft, hard))
+        try:
+            resource.setrlimit(kind, (soft, hard))
+        except ValueError:
+            there = resource.getrlimit(kind)[1]  # a shell counts some of them in blocks
+            raise LowLimit(
+                f"a worker needs a resource limit (ulimit -{_FLAGS[kind]}) of {hard}; the grader "
+                f"was started with {there}\n    fix: start it without this limit, or raise it in "
+                "the shell or the service that starts the grader"
+            ) from None
 
 
 def lock_down(rules: int) -> None:

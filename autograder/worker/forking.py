@@ -153,6 +153,8 @@ class Forking:
             own_channel = socket.socket(fileno=CHANNEL)
             own_channel.sendall(b"C")  # whatever ends the worker from now on is the student's
             answering.Server(own_channel, self._others, self._batches).serve()
+        except confine.LowLimit as error:
+            os.write(2, str(error).encode())
         except BaseException:
             os.write(2, traceback.format_exc().encode())
         finally:  # even where the answer closed everything: a worker never comes back from here

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 
+from autograder.errors import AnswerFault, AnswerRaised
 from autograder.grading.judging.remote import RemoteImplementation
 from autograder.grading.judging.substitution import ReferenceSubstitution
 from autograder.grading.naming.answered import answered
@@ -19,6 +20,7 @@ from autograder.grading.naming.events import Event
 from autograder.records import ExerciseResult, ExerciseStatus, Limits, Tier
 from autograder.results.review import LOOK, _of_exercise
 from autograder.sandbox import ForkServer
+from autograder.sandbox.replies import value_of
 from autograder.submission import SubmittedExercise
 from autograder.submission.display import without_display
 from autograder.suite.compare import describe, difference
@@ -146,6 +148,18 @@ def test_a_right_answer_is_computed_with_the_limits_of_a_worker(
         reference.close()
     assert kind == "ok"
     assert value.tolist() == torch.ones(3, 3).tril().bool().tolist()
+
+
+@pytest.mark.parametrize("kind", ["raised", "missing", "memory", "protocol"])
+def test_what_a_worker_tells_of_a_failure_is_short(kind: str) -> None:
+    """A worker that is taken over writes its replies itself, up to the largest header."""
+    told = "x " * 500_000
+    rest = (told, told, [told] * 50_000, told) if kind == "raised" else (told,)
+    with pytest.raises(AnswerFault) as caught:
+        value_of((kind, *rest))
+    assert len(str(caught.value)) < 4_000
+    if isinstance(caught.value, AnswerRaised):
+        assert sum(map(len, (caught.value.type_name, *caught.value.bases))) < 2_000
 
 
 def test_what_can_lead_round_a_rule_is_a_reason_to_look() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from autograder.collecting import CollectReport, collect
+from autograder.errors import UserError
 
 EXERCISES = {"scores": ["softmax"]}
 HONEST = b"def softmax(x):\n    return x\n"
@@ -115,3 +116,11 @@ def test_a_neighbour_keeps_the_file_and_nothing_leaves_its_place(
         assert not mode & (stat.S_ISUID | stat.S_ISGID) and os.fsencode(path)
     size = sum(path.stat().st_size for path in submitted.rglob("*") if path.is_file())
     assert size < 101 << 20
+
+
+def test_a_source_that_has_no_end_is_refused_before_it_is_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.zip")
+    for source in (tmp_path / "pipe.zip", Path("/dev/zero")):
+        with pytest.raises(UserError, match="neither a regular file nor a folder"):
+            collect([source], tmp_path / "submitted", EXERCISES)
+    assert not (tmp_path / "submitted").exists()

@@ -367,6 +367,22 @@ def test_moodles_worksheet_states_the_times(
     assert any("vorgestern" in note for note in report.notes)
 
 
+def test_a_worksheet_of_another_assignment_states_nobodys_time(
+    bring: Callable[..., CollectReport], there: Callable[[], dict[str, bytes]], tmp_path: Path
+) -> None:
+    (tmp_path / "sheet.csv").write_text(WORKSHEET, encoding="utf-8")
+    times = read_times(tmp_path / "sheet.csv", ZoneInfo("Europe/Berlin"))
+    names = ("Ada Lovelace_777", "OBrien, Zoë_12346")  # Moodle numbers each assignment anew
+    report = bring({f"{n}_assignsubmission_file/softmax.py": b"1" for n in names}, times=times)
+    assert {item.student: item.time for item in report.collected} == {
+        "Ada Lovelace": None,
+        "OBrien, Zoë": datetime(2025, 5, 3, 16, 14, tzinfo=UTC),
+    }
+    assert f"Ada Lovelace/{SIMPLE}/timestamp.txt" not in there()
+    assert any("'Ada Lovelace' (777)" in note for note in report.notes)
+    assert any("worksheet of another assignment" in note for note in report.notes)
+
+
 def test_times_that_become_known_later_are_kept_without_a_new_submission(
     bring: Callable[..., CollectReport], there: Callable[[], dict[str, bytes]], tmp_path: Path
 ) -> None:

@@ -20,9 +20,10 @@ from autograder.grading import submissions
 from autograder.grading.options import RunOptions
 from autograder.grading.run import grade_class
 from autograder.grading.suite_engine import SuiteEngine
-from autograder.records import SubmissionResult, SubmissionStatus, Tier
+from autograder.records import Exercise, SubmissionResult, SubmissionStatus, Tier
 from autograder.results.file import ResultsFile, read_results
 from autograder.sandbox import ForkServer
+from autograder.submission import read_exercise
 
 from .conftest import ClassFolder
 
@@ -288,3 +289,46 @@ def test_two_graders_at_once_write_one_line_each(
     _patiently(class_of_four.results, lambda: class_of_four.grade(resume=True))
     os.waitpid(pid, 0)
     assert sorted(r.student for r in read_results(class_of_four.results)) == list(STUDENTS)
+
+
+def test_a_file_that_is_away_for_a_moment_costs_nobody_anything(
+    a_class: ClassFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as by a synchronization that runs: what was read is no submission, and read again."""
+    place = a_class.submit("ada")
+    file, aside, was_away = place / "softmax.py", place / "aside", place / "was_away"
+
+    def moving(folder: Path, exercise: Exercise) -> Any:
+        if exercise.name != "softmax" or was_away.exists():
+            return read_exercise(folder, exercise)
+        was_away.touch()
+        file.rename(aside)
+        try:
+            return read_exercise(folder, exercise)
+        finally:
+            aside.rename(file)
+
+    monkeypatch.setattr("autograder.grading.submissions.read_exercise", moving)
+    (line,) = a_class.grade().graded
+    assert was_away.exists()
+    assert (line.status, line.score) == (SubmissionStatus.GRADED, 100.0)
+
+
+def test_a_folder_that_is_gone_is_no_empty_submission(
+    a_class: ClassFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, aside = a_class.submit("ada"), a_class.submitted.parent / "aside"
+
+    def moving(*args: Any) -> Any:
+        if not aside.exists():
+            place.rename(aside)
+        return read_exercise(*args)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("autograder.grading.submissions.read_exercise", moving)
+        (line,) = a_class.grade().graded
+    assert line.status is SubmissionStatus.FAILED
+    assert line.error and "changed or moved while they were graded" in line.error
+    aside.rename(place)
+    (line,) = a_class.grade(resume=True).graded
+    assert (line.status, line.score) == (SubmissionStatus.GRADED, 100.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import stat
 from pathlib import Path
@@ -131,4 +132,17 @@ def test_what_is_no_secret_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "secret.key"
     path.write_text("short\n")
     with pytest.raises(UserError, match="5 bytes"):
+        class_secret(path)
+
+
+@pytest.mark.parametrize("kind", ["device", "pipe", "large"])
+def test_what_is_no_file_of_a_secret_is_refused_at_once(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "secret.key"
+    if kind == "device":
+        path.symlink_to("/dev/zero")
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.write_bytes(b"a" * 1_000_000)
+    with pytest.raises(UserError, match="bytes, which is not a secret of a class"):
         class_secret(path)

@@ -132,3 +132,13 @@ def test_nothing_runs_without_a_tier() -> None:
 
     with pytest.raises(SandboxError, match="does not run without an isolation tier"):
         ForkServer(Tier.NONE)
+
+
+def test_a_limit_that_is_too_low_is_told_by_its_name_in_place_of_a_tiers_remedy() -> None:
+    code = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))\n{_EXAMINE}"
+    run = _run([sys.executable, "-B", "-c", f"{code}print('remedy:', finding.remedy)", "C"])
+    assert run.stdout.startswith("False"), run.stdout + run.stderr
+    assert "ulimit -n) of 64; the grader was started with 40" in run.stdout
+    assert "fix: " in run.stdout
+    assert "Traceback" not in run.stdout
+    assert run.stdout.rstrip().endswith("remedy:")

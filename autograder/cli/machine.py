@@ -1,0 +1,46 @@
+"""What a machine may refuse any command: standard streams, room, descriptors, memory."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+
+_STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
+_REMEDIES = {
+    errno.ENOSPC: "make room",
+    errno.EDQUOT: "make room, or ask for a larger quota",
+    errno.EFBIG: "raise the limit of a file's size (ulimit -f)",
+    errno.EMFILE: "raise the limit of open files (ulimit -n)",
+    errno.ENFILE: "end what else holds many files open",
+    errno.ENOMEM: "end what else needs much memory, or raise the limit (ulimit -v)",
+    errno.EAGAIN: "end what else runs, or raise the limit of processes (ulimit -u)",
+    errno.EROFS: "choose a place that can be written",
+    errno.EIO: "look at the disk: it failed",
+}
+
+
+def open_streams() -> None:
+    """Opens each standard stream that the caller closed, as the null device.
+
+    Else the next file that is opened has its number, and takes what is printed.
+    """
+    for number, (name, mode) in enumerate(_STREAMS):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it has the lowest number
+        if getattr(sys, name) is None:
+            stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115 it stays open
+            setattr(sys, name, stream)
+
+
+def refusal(error: BaseException) -> str | None:
+    """What the machine did not give and what to do; None for what is no matter of the machine."""
+    if not isinstance(error, OSError) or error.errno not in _REMEDIES:
+        return None
+    where = f"{error.filename}: " if error.filename else ""
+    return (
+        f"{where}{os.strerror(error.errno)}. To fix it, {_REMEDIES[error.errno]}, and call again; "
+        "what was graded stands in the results, and `grade --resume` goes on from there."
+    )
