@@ -89,7 +89,7 @@ class SubmissionGrader:
         watch.leave()
         if exercises and all(e.status is ExerciseStatus.MISSING for e in exercises):
             exercises = _looked_through(submission.folder, exercises)
-        if digest != _digest_of_what_was_read(submission.folder, assignment, exercises):
+        if digest != _digest_of_what_was_read(submission, assignment, exercises):
             raise SubmissionError(_CHANGED.format(submission.folder))
         return SubmissionResult(
             student=submission.student,
@@ -150,17 +150,17 @@ def seed_of(secret: bytes, suite_digest: str, attempt: int) -> int:
 
 
 def _digest_of_what_was_read(
-    folder: Path, assignment: Assignment, results: Sequence[ExerciseResult]
+    submission: Submission, assignment: Assignment, results: Sequence[ExerciseResult]
 ) -> str:
-    """As `submission_digest`; empty where a file was away while it was to be read.
+    """As `submitted_digest`; empty where a file was away while it was to be read.
 
     One that is moved or copied meanwhile would be graded as missing, or by half.
     """
-    read = zip(assignment.exercises, results, strict=True)
+    folder, read = submission.folder, zip(assignment.exercises, results, strict=True)
     was_away = any(r.status is ExerciseStatus.MISSING and is_submitted(e, folder) for e, r in read)
     if was_away or not folder.is_dir():
         return ""
-    return submission_digest(folder, assignment.exercises)
+    return submitted_digest(submission, assignment)
 
 
 def _looked_through(
