@@ -29,6 +29,8 @@ _FIRST = frozenset(
 _PASSING = frozenset(
     {"vars", "iter", "next", "partial", "zip", "enumerate", "reversed", "list", "tuple", "sorted"}
 )
+#: of one object; people give it two or three
+_MOST_NAMES = 50
 
 
 def changes_its_object(method: str) -> bool:
@@ -66,7 +68,7 @@ class Places:
         """The names behind an expression; a receiver's method may have returned its object."""
         found: set[str] = set()
         waiting = list(_names(node, is_receiver))
-        while waiting:
+        while waiting and len(found) < _MOST_NAMES:
             name = waiting.pop()
             if name not in found:
                 found.add(name)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from typing import Any
 
 import pytest
 
 from autograder.submission.notebook import module_of_notebook
+from autograder.submission.places import Places
 
 _ANSWER = "def f():\n    return M['a']"
 
@@ -124,3 +126,8 @@ def test_what_binds_a_name_is_executed_before_what_changes_it() -> None:
     ]
     text = _module(cells, "")
     assert text.index("class Base") < text.index("f = Base()")
+
+
+def test_names_of_one_object_are_followed_only_so_far() -> None:
+    text = "\n".join(f"x{number + 1} = x{number}" for number in range(1_000))
+    assert len(Places(ast.parse(text).body).roots(ast.Name("x1000"))) <= 50
