@@ -31,7 +31,7 @@ def open_streams() -> None:
         except OSError:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it has the lowest number
         if getattr(sys, name) is None:
-            stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115 it stays open
+            stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115 kept
             setattr(sys, name, stream)
 
 
