@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import landlock, seccomp
+from .c_library import check, mount, prctl, setns, syscall, unshare
 
 _NEWNS, _NEWIPC = 0x20000, 0x8000000
 _NEWUSER, _NEWPID = 0x10000000, 0x20000000
@@ -31,6 +32,14 @@ _SIGNALS_IGNORED = sorted(set(signal.Signals) - _SIGNALS_LEFT)
 _WAIT = "import os; os.wait()"
 #: user and group of every worker: nobody
 NOBODY = 65534
+_IDS = f"{NOBODY} {NOBODY} 1".encode()
+_ID_MAPS = (
+    ("/proc/self/setgroups", b"deny"),
+    ("/proc/self/uid_map", _IDS),
+    ("/proc/self/gid_map", _IDS),
+)
+_SET_CAPABILITIES = _CAPSET.get(os.uname().machine, -1)
+_OWN_CAPABILITIES, _NO_CAPABILITY = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
 
 #: what a shell calls the limits that a worker has
 _FLAGS = {
@@ -44,8 +53,6 @@ _FLAGS = {
     resource.RLIMIT_MSGQUEUE: "q",
 }
 
-_libc = ctypes.CDLL(None, use_errno=True)
-
 
 class LowLimit(Exception):
     """The grader was started with less than a worker is promised; the message says what to do."""
@@ -58,21 +65,21 @@ def pid_namespaces() -> int:
     and ends with it; it becomes another program, so that no memory is shared with it.
     """
     show()
-    _unshare(_NEWUSER | _NEWPID)
+    check(unshare(_NEWUSER | _NEWPID), "unshare")
     _keep_ids()
     child = os.fork()
     if child:
         os.closerange(3, 1 << 16)
         os.execv(sys.executable, [sys.executable, "-I", "-S", "-c", _WAIT])
-    _check(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "pdeathsig")
+    check(prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "pdeathsig")
     return os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
 
 
 def next_child_apart(own: int) -> None:
     """The next fork will be the first process of a pid namespace of its own."""
     # only where children would get one's own namespace a new one can be asked for
-    _check(_libc.setns(own, _NEWPID), "setns")
-    _unshare(_NEWPID)
+    check(setns(own, _NEWPID), "setns")
+    check(unshare(_NEWPID), "unshare")
 
 
 def leave_namespaces() -> None:
@@ -82,47 +89,39 @@ def leave_namespaces() -> None:
     denies every socket. `benchmarks/tricks.py` prints what one for each worker costs, to which the
     kernel adds its own time to take it away.
     """
-    _unshare(_NEWUSER | _NEWNS | _NEWIPC)
+    check(unshare(_NEWUSER | _NEWNS | _NEWIPC), "unshare")
     _keep_ids()
 
 
-def _unshare(flags: int) -> None:
-    _check(_libc.unshare(flags), "unshare")
-
-
 def _keep_ids() -> None:
-    for name, text in (
-        ("setgroups", "deny"),
-        ("uid_map", f"{NOBODY} {NOBODY} 1"),
-        ("gid_map", f"{NOBODY} {NOBODY} 1"),
-    ):
-        with open(f"/proc/self/{name}", "w") as file:
-            file.write(text)
+    for name, text in _ID_MAPS:
+        file = os.open(name, os.O_WRONLY)
+        os.write(file, text)
+        os.close(file)
 
 
 def drop_privileges() -> None:
     """No capability is left, none can come back, and nobody may look into the process."""
     for capability in range(_LAST_CAPABILITY):
-        _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
-    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
-    _check(_libc.syscall(_CAPSET[os.uname().machine], header, (ctypes.c_uint32 * 6)()), "capset")
-    _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+        prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+    check(syscall(_SET_CAPABILITIES, _OWN_CAPABILITIES, _NO_CAPABILITY), "capset")
+    check(prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     hide()
 
 
 def hide() -> None:
     """Takes /proc/<pid> of this process away from its peers, and core dumps."""
-    _check(_libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "dumpable")
+    check(prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "dumpable")
 
 
 def show() -> None:
     """The opposite of `hide`: a process must be visible to itself to map its ids."""
-    _check(_libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0), "dumpable")
+    check(prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0), "dumpable")
 
 
 def die_with_parent(parent: int) -> None:
     """The kernel ends this process with its parent; without namespaces nothing else would."""
-    _check(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "pdeathsig")
+    check(prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "pdeathsig")
     if os.getppid() != parent:  # it ended before
         os._exit(0)
 
@@ -191,11 +190,5 @@ def _status_bytes(field: str) -> int:
 def _mount(
     source: bytes, target: bytes, kind: bytes | None, flags: int, data: bytes | None
 ) -> None:
-    result = _libc.mount(source, target, kind, ctypes.c_ulong(flags), data)
-    _check(result, f"mount {target.decode()}")
-
-
-def _check(result: int, what: str) -> None:
-    if result < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"{what}: {os.strerror(number)}")
+    result = mount(source, target, kind, ctypes.c_ulong(flags), data)
+    check(result, f"mount {target.decode()}")

@@ -12,7 +12,6 @@ import gc
 import io
 import json
 import os
-import platform
 import socket
 import sys
 from collections.abc import Sequence
@@ -21,6 +20,9 @@ import torch
 
 from . import code_pages, confine, heap, landlock, seccomp, warming
 from .forking import CHANNEL, Forking, Operations
+
+#: the number of a worker in a pid namespace of its own
+_FIRST_PID = 1
 
 
 def main() -> None:
@@ -40,7 +42,7 @@ def main() -> None:
         landlock.ruleset(settings["readable"], settings["listable"], ["/dev/null"])
     )
     _become_nobody()
-    seccomp.prepared(platform.machine())
+    seccomp.filter_of(seccomp.MACHINE, _FIRST_PID)
     namespaces = confine.pid_namespaces() if settings["own_namespaces"] else None
     confine.hide()
     confine.ignore_signals()

@@ -12,6 +12,8 @@ import os
 import struct
 from collections.abc import Sequence
 
+from .c_library import check, syscall
+
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION_FLAG = 1
 _READ = 0b1101  # execute, read file, read directory
@@ -22,12 +24,10 @@ _FS_RIGHTS = {1: 0x1FFF, 2: 0x3FFF, 3: 0x7FFF, 4: 0x7FFF}  # by ABI; 5 and later
 _NO_TCP = 0b11  # bind, connect
 _SCOPED = 0b11  # abstract sockets, signals
 
-_libc = ctypes.CDLL(None, use_errno=True)
-
 
 def abi() -> int:
     """The kernel's Landlock version; 0 where there is none."""
-    return max(0, int(_libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION_FLAG)))
+    return max(0, int(syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION_FLAG)))
 
 
 def ruleset(readable: Sequence[str], listable: Sequence[str], forgetful: Sequence[str]) -> int:
@@ -52,7 +52,7 @@ def ruleset(readable: Sequence[str], listable: Sequence[str], forgetful: Sequenc
 
 def restrict(rules: int) -> None:
     """Restricts the calling process to a ruleset, for good; raises OSError."""
-    _check(_libc.syscall(_RESTRICT_SELF, rules, 0), "landlock_restrict_self")
+    check(syscall(_RESTRICT_SELF, rules, 0), "landlock_restrict_self")
 
 
 def _ruleset(version: int, rights: int) -> int:
@@ -60,7 +60,7 @@ def _ruleset(version: int, rights: int) -> int:
     # some distributions claim version 6 without scopes: retry with the shorter struct
     sizes = ([24] if version >= 6 else []) + ([16] if version >= 4 else []) + [8]
     for size in sizes:
-        rules = _libc.syscall(_CREATE_RULESET, attributes[:size], ctypes.c_size_t(size), 0)
+        rules = syscall(_CREATE_RULESET, attributes[:size], ctypes.c_size_t(size), 0)
         if rules >= 0:
             return int(rules)
     raise OSError(ctypes.get_errno(), "landlock_create_ruleset")
@@ -73,12 +73,6 @@ def _allow(rules: int, path: str, rights: int) -> None:
         return
     try:
         rule = struct.pack("=Qi", rights, place)
-        _check(_libc.syscall(_ADD_RULE, rules, 1, rule, 0), f"landlock_add_rule {path}")
+        check(syscall(_ADD_RULE, rules, 1, rule, 0), f"landlock_add_rule {path}")
     finally:
         os.close(place)
-
-
-def _check(result: int, what: str) -> None:
-    if result < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"{what}: {os.strerror(number)}")

@@ -10,10 +10,11 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import platform
 import struct
 from functools import cache
+from typing import Any
 
+from .c_library import check, prctl
 from .system_calls import ABSENT, ALLOWED, LOOKED_AT, UNKNOWN
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
@@ -24,6 +25,7 @@ _NUMBER, _ARCHITECTURE = 0, 4
 _ARGUMENT = (16, 24, 32, 40, 48, 56)
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
+MACHINE = os.uname().machine
 
 #: the flags that thread libraries set, and the one that makes it a thread
 _THREAD_FLAGS, _CLONE_THREAD = 0x7D0F00, 0x10000
@@ -35,13 +37,19 @@ _ACCESS_MODE, _TRUNCATE = 0x3, 0x200
 
 def install() -> None:
     """Puts the filter on the calling process and all its threads to come, for good."""
-    program = program_of(platform.machine(), os.getpid())
+    _, head = filter_of(MACHINE, os.getpid())
+    check(prctl(_PR_SET_SECCOMP, _MODE_FILTER, head, 0, 0), "seccomp")
+
+
+@cache
+def filter_of(machine: str, pid: int) -> tuple[Any, bytes]:
+    """The filter of a process in memory, and the head that points to it.
+
+    Workers in a pid namespace have the same number each: then theirs is made before the first.
+    """
+    program = program_of(machine, pid)
     memory = ctypes.create_string_buffer(program)
-    libc = ctypes.CDLL(None, use_errno=True)
-    head = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(memory))
-    if libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, head, 0, 0) < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"seccomp: {os.strerror(number)}")
+    return memory, struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(memory))
 
 
 def program_of(machine: str, pid: int) -> bytes:
