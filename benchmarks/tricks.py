@@ -51,12 +51,17 @@ def _no(module: str, name: str) -> str:
     return f"import worker.{module}; worker.{module}.{name} = lambda *_: None"
 
 
+def _as_is(module: str, name: str) -> str:
+    return f"import worker.{module}; worker.{module}.{name} = lambda value: value"
+
+
 TRICKS = (
     Trick("as it is"),
     Trick("calls asked one by one, not in one frame", one_by_one=True),
     Trick("the batch sent to each worker, not held", held=False),
     Trick("the heap not moved into huge pages", _no("heap", "gather")),
     Trick("the heap's holes left open", _no("heap", "close_holes")),
+    Trick("what is held not side by side", _as_is("heap", "side_by_side")),
     Trick("torch's code not moved into huge pages", _no("code_pages", "gather")),
     Trick("the compiler imported", _no("compiler", "defer")),
     Trick("Python's own allocator", without=("PYTHONMALLOC",)),

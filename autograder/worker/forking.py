@@ -112,7 +112,7 @@ class Forking:
             warming.load_kernels()
         with open(descriptor, "rb") as file:
             file.seek(0)
-            self._batches[digest] = answering.requests_in(file.read())
+            self._batches[digest] = heap.side_by_side(answering.requests_in(file.read()))
         self._is_ready = False
 
     def _ready_memory(self) -> None:

@@ -67,6 +67,7 @@ def warm(modules: Sequence[str], second_device: bool, many_workers: bool) -> Non
             importlib.import_module(name)
     watching.hear_threads()
     use(second_device, many_workers)
+    sys._clear_type_cache()  # of what imports asked for: who takes such a place writes to its name
     for _ in range(_TIMES if many_workers else 0):
         _answer_all()
 

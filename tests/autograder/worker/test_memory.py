@@ -79,3 +79,25 @@ def test_what_a_fork_allocates_lies_side_by_side() -> None:
         "print(json.dumps([before, spread(blocks()[60:])]))\n"
     )
     assert spread[1] < 1 << 20 < spread[0]
+
+
+def test_what_is_held_is_the_same_in_its_new_place() -> None:
+    found = _printed(
+        "import json, torch\n"
+        "from autograder.worker import heap\n"
+        "x = torch.arange(6.0).view(2, 3).T\n"
+        "held = [('call', 'f', [x, {'a': x, 'b': 1.5}, None]), ('seed', 7)]\n"
+        "(one, seed) = moved = heap.side_by_side(held)\n"
+        "y = one[2][0]\n"
+        "print(json.dumps(dict(kinds=[type(part).__name__ for part in (moved, one, one[2])],\n"
+        "    rest=[one[:2], one[2][1]['b'], one[2][2], seed], is_new=y is not x,\n"
+        "    is_equal=torch.equal(x, y), strides=y.stride(), is_one=y is one[2][1]['a'])))\n"
+    )
+    assert found == {
+        "kinds": ["list", "tuple", "list"],
+        "rest": [["call", "f"], 1.5, None, ["seed", 7]],
+        "is_new": True,
+        "is_equal": True,
+        "strides": [1, 3],
+        "is_one": True,
+    }
