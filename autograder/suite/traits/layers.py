@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -66,12 +67,18 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
     middle = built(expect, traits, sizes)
     for index, (layer, (_, calls)) in enumerate(zip(layers, plan, strict=True)):
         layer.train(index % 2 == 0)
-        for turn, now in enumerate(calls):
-            numbers = of_turn(turn * (1 + index % 2))  # ordinary ones first
+        # ordinary numbers for the largest: what happens to one neuron of two needs many tokens
+        for turn, now in enumerate(sorted(calls, key=_entries, reverse=True)):
+            numbers = of_turn(turn * (1 + index % 2))
             layer.same(*arguments(expect, traits, now, layout=numbers), likely=likely)
     middle.eval()
     for given in traits.each_way():
         middle.same(*arguments(expect, given, sizes, layout=_turned_with_zeros), likely=likely)
+
+
+def _entries(sizes: Sizes) -> int:
+    """How large a call is, next to another one of the same layer."""
+    return math.prod([*sizes.leading, *sizes.letters.values()])
 
 
 def _builds_and_calls(traits: Traits, chosen: Asked) -> list[tuple[Sizes, list[Sizes]]]:
