@@ -76,6 +76,17 @@ def repeated_along_the_batch(queries, keys, values):
 
 @misconception(
     "grouped_query_attention",
+    confuses="groups of any size with groups of one: heads that are shared are refused",
+    hint="May 4 query heads share 2 heads of keys?",
+)
+def shared_heads_refused(queries, keys, values):
+    if queries.shape[1] != keys.shape[1]:
+        raise ValueError("as many heads of keys as query heads")
+    return _attend(queries, keys, values)
+
+
+@misconception(
+    "grouped_query_attention",
     confuses="scores with scaled scores: nothing is divided",
     hint="Which step of scaled dot-product attention is missing?",
 )

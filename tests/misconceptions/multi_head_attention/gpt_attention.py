@@ -267,7 +267,7 @@ class mask_is_a_plain_tensor(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="a parameter with a buffer: the mask would be trained",
+    confuses="a parameter with a buffer: the mask counts among the trained weights",
     hint="Count the trainable parameters. Which of them should not be one?",
 )
 class mask_is_a_parameter(_Layers):

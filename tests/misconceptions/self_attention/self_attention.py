@@ -544,7 +544,7 @@ class SizesExchanged(_Linears):
 @misconception(
     "SelfAttentionV2",
     confuses="layers that the module knows with layers that it does not find",
-    hint="What does `list(layer.parameters())` show? A module looks into no list and no dict.",
+    hint="What does `list(layer.parameters())` show? A layer is found as an attribute of its own.",
 )
 class LayersInAList(nn.Module):
     def __init__(self, d_in, d_out, qkv_bias=False):
