@@ -262,7 +262,7 @@ def test_a_disk_that_takes_half_a_line_keeps_only_whole_ones(
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("/dev/full", "no regular file"),
+        ("/dev/full", "not a regular file"),
         ("/proc/version", "can't be written"),
         ("/proc/version/results.jsonl", "can't be written"),
     ],

@@ -82,7 +82,7 @@ def test_an_assignment_without_hints_says_so(folder: Path) -> None:
 
 
 def test_a_folder_that_is_no_assignment_says_so(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is no assignment"):
+    with pytest.raises(UserError, match="is not an assignment"):
         next_hint(tmp_path, "sums")
 
 

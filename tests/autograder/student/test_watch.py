@@ -87,7 +87,7 @@ def test_only_the_exercises_asked_for_are_watched(folder: Path) -> None:
 
 
 def test_a_folder_that_is_no_assignment_says_so(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is no assignment"):
+    with pytest.raises(UserError, match="is not an assignment"):
         next(saved_exercises(tmp_path))
 
 
