@@ -11,6 +11,7 @@ from ..expect import Expect
 from ..implementation import Step
 from ..rules import Forbidden
 from .asked import FEW_WITH_GRADIENTS, LENGTHS, LONG, Asked
+from .built import arguments
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
 from .inputs import (
     Maybe,
@@ -62,7 +63,7 @@ def _all_alike(
 ) -> list[Any]:
     """Arguments of equal sizes, with one tensor for all that have the same shape."""
     sizes = traits.usual((*samples, size)).but(dict.fromkeys(traits.call_letters(), size))
-    return shared(_plain(expect, traits, sizes, dtype, numbers))
+    return shared(arguments(expect, traits, sizes, dtype, numbers))
 
 
 def any_size(expect: Expect, traits: Traits, likely: str) -> None:
@@ -74,13 +75,13 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
     varied = asked.varied(traits.call_letters(), traits.usual(), asked.one_large)
     for turn, sizes in enumerate(varied):
         dtype = (traits.dtype, torch.float64)[turn % 2]
-        _same(expect, traits, _plain(expect, traits, sizes, dtype, of_turn(turn)), likely)
+        _same(expect, traits, arguments(expect, traits, sizes, dtype, of_turn(turn)), likely)
     for given in traits.each_way():
         for sizes, dtype in ((asked.middling(), traits.dtype), (asked.long(LONG), torch.float64)):
             _same(expect, traits, _last_turned(expect, given, sizes, dtype), likely)
-        _same(expect, traits, _plain(expect, given, asked.many(), torch.float64), likely)
+        _same(expect, traits, arguments(expect, given, asked.many(), torch.float64), likely)
     for sizes in (asked.wide(), asked.many()):  # nothing is kept by a large shape
-        _same(expect, traits, _plain(expect, traits, sizes, torch.float64), likely)
+        _same(expect, traits, arguments(expect, traits, sizes, torch.float64), likely)
     _same(
         expect,
         traits,
@@ -101,13 +102,13 @@ def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:
     long = asked.long(leading=asked.leads.four())
     sizes = (long.but(free), deep, *asked.many_with_gradients())
     for turn, chosen in enumerate(sizes):
-        args = _plain(expect, ways[turn % len(ways)], chosen, traits.dtype)
+        args = arguments(expect, ways[turn % len(ways)], chosen, traits.dtype)
         expect.allowed(traits.question, *args, rule=rule)
 
 
 def _any_numbers(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
     """Large, small and zero ones, in float64, where none of them is lost in a sum."""
-    made = _plain(expect, traits, sizes, torch.float64)
+    made = arguments(expect, traits, sizes, torch.float64)
     factors = iter(traits.factors)
     return [
         turned((with_zeros(arg) if item.values in (normal, positive) else arg) * next(factors, 1.0))
@@ -121,7 +122,7 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     """The same shapes again with other numbers, in one argument after the other; other shapes."""
     usual = traits.usual()
     other = Asked(traits, expect.draw).other(usual)
-    first = _plain(expect, traits, usual)
+    first = arguments(expect, traits, usual)
     second = [
         _rearranged(arg)
         if isinstance(item, Tensor)
@@ -132,7 +133,7 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
         _same(expect, traits, [*first[:kept], *second[kept:]], likely)
     for given in traits.each_way():
         made = [
-            Step(tuple(_plain(expect, given, sizes, torch.float64, numbers)))
+            Step(tuple(arguments(expect, given, sizes, torch.float64, numbers)))
             for sizes, numbers in ((usual, rising), (other, small), (usual, falling))
         ]
         # a result and an argument are kept from the call before, if at all
@@ -147,7 +148,7 @@ def _rearranged(tensor: torch.Tensor) -> torch.Tensor:
 
 def _last_turned(expect: Expect, traits: Traits, sizes: Sizes, dtype: torch.dtype) -> list[Any]:
     """Arguments of which the last tensor alone is not contiguous."""
-    made = _plain(expect, traits, sizes, dtype)
+    made = arguments(expect, traits, sizes, dtype)
     places = [n for n, arg in enumerate(made) if isinstance(arg, torch.Tensor)]
     return [turned(arg) if n in places[-1:] else arg for n, arg in enumerate(made)]
 
@@ -167,7 +168,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
 
     asked = Asked(traits, expect.draw)
     usual = asked.with_gradients(traits.usual())
-    pull(_plain(expect, traits, usual, torch.float64))
+    pull(arguments(expect, traits, usual, torch.float64))
     five = traits.usual(asked.leads.other_five())
     # a size of vectors whose root float32 knows: next to large values, one in float32 would show
     kept = {x: n for x, n in five.letters.items() if x == "d"}
@@ -178,19 +179,19 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     middle = asked.middling(FEW_WITH_GRADIENTS)
     for given in traits.each_way():
         pull(_small_and_zero(expect, given, middle), _SINGLE)
-    for arguments, frozen in _frozen_in_turn(expect, traits, asked):
-        pull(arguments, _FROZEN if frozen else likely, frozen)
+    for args, frozen in _frozen_in_turn(expect, traits, asked):
+        pull(args, _FROZEN if frozen else likely, frozen)
     many, long = asked.many_with_gradients(), asked.long(leading=asked.leads.four())
     for past in asked.long_past():
-        pull(_plain(expect, traits.each_way()[0], past, torch.float64, rising))
+        pull(arguments(expect, traits.each_way()[0], past, torch.float64, rising))
     for given in traits.each_way():
         for sizes in many:
-            pull(_plain(expect, given, sizes, torch.float64, both(rising, expanded)))
-        pull(_plain(expect, given, long, torch.float64, both(falling, sliced)))
+            pull(arguments(expect, given, sizes, torch.float64, both(rising, expanded)))
+        pull(arguments(expect, given, long, torch.float64, both(falling, sliced)))
     # where a size is one above, one of the arguments wants no gradient
     ones = asked.least_unseen((usual, middle, *many, long))
     if ones is not None:
-        pull(_plain(expect, traits, ones, torch.float64))
+        pull(arguments(expect, traits, ones, torch.float64))
     if traits.case is not None:
         pull(traits.case.arguments(expect.draw), traits.case.likely)
 
@@ -210,13 +211,13 @@ def _frozen_in_turn(
         numbers = both((rising, small, as_drawn)[turn % 3], turned)
         least = {x: traits.smallest.get(x, 1) for x in letters[turn % max(1, len(letters)) :][:1]}
         sizes = asked.with_gradients(traits.usual(asked.leads.few(turn)).but(least))
-        held = _plain(expect, traits.each_way()[0], sizes, torch.float64, numbers)
+        held = arguments(expect, traits.each_way()[0], sizes, torch.float64, numbers)
         yield held, [place] if len(places) > 1 else []
 
 
 def _small_and_zero(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
     """In float32, with zeros among the numbers, not contiguous."""
-    made = _plain(expect, traits, sizes, torch.float32)
+    made = arguments(expect, traits, sizes, torch.float32)
     return [
         turned(with_zeros(arg) if item.values is normal else arg)
         if isinstance(item, Tensor)
@@ -225,18 +226,8 @@ def _small_and_zero(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
     ]
 
 
-def _plain(
-    expect: Expect,
-    traits: Traits,
-    sizes: Sizes,
-    dtype: torch.dtype | None = None,
-    numbers: Layout = contiguous,
-) -> list[Any]:
-    return arguments_of(traits.inputs, expect.draw, sizes, dtype or traits.dtype, [numbers])
-
-
-def _same(expect: Expect, traits: Traits, arguments: Sequence[Any], likely: str) -> None:
-    expect.same(traits.question, *arguments, likely=likely, after=traits.after)
+def _same(expect: Expect, traits: Traits, args: Sequence[Any], likely: str) -> None:
+    expect.same(traits.question, *args, likely=likely, after=traits.after)
 
 
 FUNCTION_TESTS: Mapping[str, Callable[[Expect, Traits, str], None]] = {
