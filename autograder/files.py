@@ -12,9 +12,9 @@ from typing import BinaryIO
 from .errors import UserError
 
 
-def replace_file(path: Path, text: str, encoding: str = "utf-8") -> Path:
+def replace_file(path: Path, text: str) -> Path:
     """Makes `path` hold the text, and leaves it alone where it does; raises `UserError`."""
-    return replace_bytes(path, text.encode(encoding, "replace"))
+    return replace_bytes(path, text.encode("utf-8", "replace"))
 
 
 def replace_bytes(path: Path, data: bytes) -> Path:

@@ -18,9 +18,9 @@ class Exported:
     notes: tuple[str, ...] = ()
 
 
-def write_csv(rows: Iterable[Sequence[Value]], path: Path, encoding: str = "utf-8") -> Path:
+def write_csv(rows: Iterable[Sequence[Value]], path: Path) -> Path:
     """Writes a table as CSV; raises `UserError` where the file can't be written."""
-    return replace_file(path, for_csv(rows), encoding)
+    return replace_file(path, for_csv(rows))
 
 
 def number(points: float) -> str:

@@ -15,16 +15,16 @@ from ..escaping import for_html
 from ..results.wording import amount, readable, readable_test
 
 
-def render(template: str, script: str = "", **values: Any) -> str:
-    """The page of a template; its policy allows its own style sheet and nothing else.
-
-    `script` names one of ours next to the templates, which its policy then allows, too.
-    """
-    return "".join(rendered(template, script, **values))
+def render(template: str, **values: Any) -> str:
+    """The page of a template; its policy allows its own style sheet and nothing else."""
+    return "".join(rendered(template, **values))
 
 
 def rendered(template: str, script: str = "", **values: Any) -> Iterator[str]:
-    """The page of `render` in its parts, so that a large one never stands in memory whole."""
+    """The page of `render` in its parts, so that a large one never stands in memory whole.
+
+    `script` names one of ours next to the templates, which its policy then allows, too.
+    """
     style, code = _text("style.css"), _text(script) if script else ""
     scripts = f"script-src {_source(code)}; " if code else ""
     policy = (

@@ -199,7 +199,7 @@ def _one_question(courses: Courses, name: str, assignment: str | None, resume: b
 def _alone(engine: Engine, options: RunOptions) -> Engine:
     """An engine that grades the wanted question alone."""
     from ..grading.one_question import OneQuestion, last_results
-    from ..results import read_results
+    from ..results.file import read_results
 
     assert options.question is not None
     return OneQuestion(engine, options.question, last_results(read_results(options.results)))

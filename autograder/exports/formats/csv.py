@@ -10,23 +10,15 @@ from ...classroom import Lateness, utc_text
 from ...escaping import Value
 from ...records import SubmissionResult, SubmissionStatus
 from ...results.review import reasons_to_look
-from ..grades import Grades, grades_of
+from ..grades import Grades
 from ..tables import Exported, write_csv
 
 DEFAULT = "grades.csv"
 
 
 def write(grades: Grades, path: Path) -> Exported:
-    """The format's entry point."""
+    """The format's entry point; a question that was not graded stays empty."""
     return Exported(write_csv(_table(grades), path))
-
-
-def export_csv(results: Iterable[SubmissionResult], path: Path, *, bom: bool = False) -> Path:
-    """Writes the latest results as CSV in UTF-8; with `bom` also Excel takes it for UTF-8.
-
-    A question that was not graded stays empty. Raises `UserError` where the file can't be written.
-    """
-    return write_csv(_table(grades_of(results)), path, "utf-8-sig" if bom else "utf-8")
 
 
 def _table(grades: Grades) -> Iterable[list[Value]]:

@@ -71,13 +71,12 @@ def validate(
     *,
     forms: Sequence[str] = FORMS,
     jobs: int = 2,
-    tier: Tier | None = None,
     seed: int = SEED,
     wanted: Callable[[Case], bool] = lambda case: True,
     starts: Callable[[int], None] = lambda cases: None,
     judged: Callable[[], None] = lambda: None,
     on_question: Callable[[Case, QuestionResult], None] = lambda case, result: None,
-    start_sandbox: Callable[[Tier | None], AbstractContextManager[ForkServer]] = start_fork_server,
+    start_sandbox: Callable[[], AbstractContextManager[ForkServer]] = start_fork_server,
 ) -> ValidationReport:
     """Grades every case of some assignments or exercises (default: all): accepted, or caught?
 
@@ -103,7 +102,7 @@ def validate(
 
     with (
         tempfile.TemporaryDirectory(prefix="autograder-") as folder,
-        start_sandbox(tier) as fork_server,
+        start_sandbox() as fork_server,
     ):
         engine = SuiteEngine(course, seed=seed)
         digests = {assignment.name: engine.suite_digest(assignment) for assignment in chosen}

@@ -6,7 +6,7 @@ same command.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -35,8 +35,6 @@ _BATCH = 100
 _SECRET_FILE = "submission_secret.txt"
 _LONGEST_SECRET = 10_000
 
-Progress = Callable[[int, int], None]
-
 
 @dataclass(frozen=True, slots=True)
 class Note:
@@ -63,7 +61,6 @@ def record(
     results: Iterable[SubmissionResult],
     *,
     db_url: str | None = None,
-    progress: Progress | None = None,
 ) -> RecordSummary:
     """Writes the latest results into nbgrader's gradebook and the autograded notebooks.
 
@@ -71,15 +68,11 @@ def record(
     written whole or not at all, and nothing that a human graded changes.
     """
     prepare_class_folder(course, class_folder)
-    return record_into(course, load_settings(class_folder, db_url), results, progress=progress)
+    return record_into(course, load_settings(class_folder, db_url), results)
 
 
 def record_into(
-    course: Course,
-    settings: Settings,
-    results: Iterable[SubmissionResult],
-    *,
-    progress: Progress | None = None,
+    course: Course, settings: Settings, results: Iterable[SubmissionResult]
 ) -> RecordSummary:
     """See `record`; for a class folder whose settings are known."""
     notes: list[Note] = []
@@ -90,7 +83,6 @@ def record_into(
     allowances = read_allowances(Path(settings.directories.root))
     with opened(settings.db_url) as engine, NotebookMaker(releases) as maker:
         structures = writing(engine, partial(_structures, settings.course_id, releases))
-        done = 0
         for batch in _batches(accepted):
             entries = [
                 _written(
@@ -106,9 +98,6 @@ def record_into(
             ]
             write = partial(write_entries, structures=structures, entries=entries, penalty=penalty)
             writing(engine, write)
-            done += len(batch)
-            if progress is not None:
-                progress(done, len(accepted))
     shown = without_password(settings.db_url)
     return RecordSummary(shown, len(accepted), tuple(releases), tuple(notes))
 

@@ -16,8 +16,8 @@ import autograder
 from autograder.classroom import read_looks
 from autograder.cli import cli
 from autograder.errors import UserError
-from autograder.results import HumanGrade, HumanWork
 from autograder.results.changes import Cause, Score, attempts, changes, doubts, manual_changes
+from autograder.results.manual import HumanGrade, HumanWork
 
 MakeResult = Callable[..., autograder.SubmissionResult]
 FIRST = (2.0, 0.0, 2.0)

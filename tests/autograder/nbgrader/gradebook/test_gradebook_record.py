@@ -523,13 +523,11 @@ def test_a_link_in_a_submission_is_not_followed(
     assert "not a regular file" in text
 
 
-def test_progress_is_told_batch_by_batch(
+def test_a_class_of_more_than_one_batch_is_recorded_whole(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
-    told: list[tuple[int, int]] = []
-    results = [make_result(f"student{number}") for number in range(101)]
-    record(course, class_folder, results, progress=lambda done, of: told.append((done, of)))
-    assert told == [(100, 101), (101, 101)]
+    record(course, class_folder, [make_result(f"student{number}") for number in range(101)])
+    assert len(scores(class_folder)) == 101
 
 
 def test_a_configuration_that_is_there_stays_and_a_broken_one_is_a_clear_error(
