@@ -7,6 +7,7 @@ Imports nothing of ours. The JSON form of `SubmissionResult` is the contract
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,6 +15,8 @@ from sys import intern
 from typing import Any
 
 RESULT_SCHEMA = "autograder/result/v1"
+#: student, assignment
+Key = tuple[str, str]
 
 
 class Verdict(enum.StrEnum):
@@ -128,6 +131,15 @@ class SubmissionResult:
     exercises: tuple[ExerciseResult, ...] = ()
     notes: tuple[str, ...] = ()
     error: str | None = None
+
+    @property
+    def key(self) -> Key:
+        """Whose work it is, and for which assignment."""
+        return self.student, self.assignment
+
+    def questions(self) -> Iterator[tuple[ExerciseResult, QuestionResult]]:
+        """Each question with its exercise."""
+        return ((exercise, q) for exercise in self.exercises for q in exercise.questions)
 
     def to_json(self) -> dict[str, Any]:
         """The document of schema `autograder/result/v1`; `error` only when there is one."""

@@ -14,7 +14,6 @@ from .arrivals import (
 )
 from .decisions import (
     Decision,
-    Key,
     grant_extension,
     read_extensions,
     read_withdrawals,
@@ -33,7 +32,6 @@ __all__ = [
     "Decision",
     "Identity",
     "Index",
-    "Key",
     "Lateness",
     "Origin",
     "Person",

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from ..deadlines import duedate_text, duration_text
-from ..records import Assignment, DueDate
-from .decisions import Key, read_extensions
+from ..records import Assignment, DueDate, Key
+from .decisions import read_extensions
 from .origins import read_origins
 from .people import Roster, read_roster
 

@@ -13,14 +13,12 @@ from pathlib import Path
 
 from ..deadlines import duration_text, parse_duration
 from ..errors import UserError
+from ..records import Key
 from .tables import change_table, read_table
 
 EXTENSIONS_FILE = "extensions.csv"
 WITHDRAWALS_FILE = "withdrawals.csv"
 WITHDRAWN, BACK = "withdrawn", "back"
-
-#: student, assignment
-Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)

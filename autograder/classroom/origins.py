@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from .decisions import Key
+from ..records import Key
 from .matching import canvas_number
 from .tables import change_table, read_table
 

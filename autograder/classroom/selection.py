@@ -7,9 +7,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import UserError
-from ..records import SubmissionResult
+from ..records import Key, SubmissionResult
 from ..results.last import LastResults, keys_of, those_of
-from .decisions import Key
 from .people import Person, Roster
 
 
@@ -92,4 +91,4 @@ def anonymous(
 
     if isinstance(results, LastResults):
         return results.renamed(lambda key: (names[key[0]], key[1]), renamed)
-    return sorted(map(renamed, results), key=lambda result: (result.student, result.assignment))
+    return sorted(map(renamed, results), key=lambda result: result.key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,7 +42,7 @@ def roster(class_folder: Path, file: Path | None, course_folder: Path, as_json: 
     if as_json:
         emit(
             {
-                "people": [_row(person) for person in found.roster.people],
+                "people": [dataclasses.asdict(person) for person in found.roster.people],
                 "added": list(change.added) if change else [],
                 "removed": list(change.removed) if change else [],
                 "not_submitted": {
@@ -150,11 +151,6 @@ def withdraw(
 
 
 COMMANDS = (roster, extend, withdraw)
-
-
-def _row(person: object) -> dict[str, str]:
-    names = ("student", "name", "email", "section", "extra_time", "number", "grader")
-    return {name: str(getattr(person, name)) for name in names}
 
 
 def _print(found: Attendance) -> None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from ..classroom import Key, Origin, Person, Roster, normal, squashed
+from ..classroom import Origin, Person, Roster, normal, squashed
 from ..escaping import for_file_name
+from ..records import Key
 from .platforms import CANVAS, GRADESCOPE, MOODLE, Owner
 from .times import Times
 

@@ -6,8 +6,8 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..classroom import Key, Lateness
-from ..records import SubmissionResult
+from ..classroom import Lateness
+from ..records import Key, SubmissionResult
 from ..results.last import keys_of, last_of
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..files import replace_file
 from ..results.changes import Attempts, Change, Doubt, Score, scores
-from ..results.wording import amount
+from ..results.wording import points_text
 from .attempts import AttemptCodes, CodeLine, side_by_side
 from .rendering import render
 
@@ -63,7 +63,7 @@ def _sign(value: float) -> int:
 
 def score_text(score: Score | None) -> str:
     """Points and of how many, as people write them."""
-    return f"{amount(score.points)} of {amount(score.of)}" if score else "not asked"
+    return points_text(score.points, score.of) if score else "not asked"
 
 
 def write_changes(

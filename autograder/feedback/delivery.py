@@ -14,13 +14,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..classroom import Key, Origin, Roster, write_table
+from ..classroom import Origin, Roster, write_table
 from ..errors import UserError
 from ..escaping import for_file_name
 from ..files import replace_bytes, replacing
-from ..records import SubmissionResult
+from ..records import Key, SubmissionResult
 from ..results.last import keys_of, those_of
-from ..results.wording import amount, readable
+from ..results.wording import points_text, readable
 
 _CANVAS_NUMBERS = re.compile(r".*?_\d+_\d+_(?=.)", re.DOTALL)
 _MAIL_COLUMNS = ("email", "name", "student", "subject", "points", "html", "text")
@@ -129,9 +129,9 @@ def _letters(
 ) -> Iterator[dict[str, str]]:
     folder = class_folder / "feedback.mail"
     for result in pages:
-        page = _page(class_folder, (result.student, result.assignment))
+        page = _page(class_folder, result.key)
         person = to.roster.person(result.student)
-        origin = to.origins.get((result.student, result.assignment))
+        origin = to.origins.get(result.key)
         known = (person.email if person else "", origin.email if origin else "", result.student)
         email = next((text for text in known if _is_address(text)), "")
         if not email:
@@ -141,7 +141,7 @@ def _letters(
         html, text = (folder / for_file_name(name, suffix) for suffix in (".html", ".txt"))
         replace_bytes(html, page.read_bytes())
         replace_bytes(text, page.with_suffix(".txt").read_bytes())
-        points = f"{amount(result.score)} of {amount(result.max_score)}"
+        points = points_text(result.score, result.max_score)
         name = person.name if person and person.name else result.student
         subject = f"Feedback: {readable(result.assignment)}"
         cells = (email, name, result.student, subject, points, html.name, text.name)

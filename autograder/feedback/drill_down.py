@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from ..escaping import for_script
 from ..records import SubmissionResult, SubmissionStatus, Verdict
-from ..results.wording import VERDICT_WORDS, readable, shortened
+from ..results.wording import VERDICT_WORDS, mistake_text, shortened
 from .mistakes import Codes, first_message
 
 T = TypeVar("T", bound=Hashable)
@@ -59,20 +59,19 @@ def drill_down(results: Iterable[SubmissionResult], codes: Codes) -> str:
     for result in results:
         if result.status is not SubmissionStatus.GRADED:
             continue
-        for exercise in result.exercises:
-            for question in exercise.questions:
-                place = (result.assignment, exercise.exercise, question.question)
-                number = questions.of((*place, question.max_score))
-                student = students.of(result.student)
-                if question.verdict is Verdict.CORRECT:
-                    continue
-                document.add(
-                    *(student, number, round(question.score, 2)),
-                    verdicts.of(VERDICT_WORDS[question.verdict]),
-                    mistakes.of(readable((question.misconception or "").rpartition(".")[2])),
-                    messages.of(shortened(first_message(question), _LONGEST_MESSAGE)),
-                    texts.of(codes.get((result.student, *place), "")),
-                )
+        for exercise, question in result.questions():
+            place = (result.assignment, exercise.exercise, question.question)
+            number = questions.of((*place, question.max_score))
+            student = students.of(result.student)
+            if question.verdict is Verdict.CORRECT:
+                continue
+            document.add(
+                *(student, number, round(question.score, 2)),
+                verdicts.of(VERDICT_WORDS[question.verdict]),
+                mistakes.of(mistake_text(question.misconception)),
+                messages.of(shortened(first_message(question), _LONGEST_MESSAGE)),
+                texts.of(codes.get((result.student, *place), "")),
+            )
     tables: dict[str, _Numbers[Any]] = {"students": students, "questions": questions}
     tables |= {"verdicts": verdicts, "mistakes": mistakes}
     tables |= {"messages": messages, "codes": texts}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..records import ExerciseResult, QuestionResult, SubmissionResult, Verdict
-from ..results.wording import readable
+from ..results.wording import mistake_text
 
 _MOST_EXCERPTS = 3
 _MOST_SHARED = 25
@@ -55,11 +55,6 @@ def group_of(
     return result.assignment, exercise.exercise, question.question, shared
 
 
-def questions_of(result: SubmissionResult) -> Iterator[tuple[ExerciseResult, QuestionResult]]:
-    """Each question of a result, with its exercise."""
-    return ((exercise, q) for exercise in result.exercises for q in exercise.questions)
-
-
 class SharedMistakes:
     """Takes results one after the other, and knows in the end what they share.
 
@@ -75,7 +70,7 @@ class SharedMistakes:
 
     def add(self, student: str, result: SubmissionResult) -> None:
         """Takes one graded result."""
-        for exercise, question in questions_of(result):
+        for exercise, question in result.questions():
             place = (result.assignment, exercise.exercise, question.question)
             self._asked[place] += 1
             if key := group_of(result, exercise, question):
@@ -101,7 +96,7 @@ class SharedMistakes:
             assignment,
             exercise,
             question,
-            name=readable((first.misconception or "").rpartition(".")[2]),
+            name=mistake_text(first.misconception),
             sentence=sentences.get(f"{assignment}/{first.misconception}", ""),
             hint=first.hint or "",
             message=first_message(first),

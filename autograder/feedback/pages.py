@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..classroom import Key, Lateness
+from ..classroom import Lateness
 from ..course import Course
 from ..escaping import for_file_name
 from ..files import replace_file
 from ..records import (
     ExerciseResult,
+    Key,
     QuestionResult,
     SubmissionResult,
     SubmissionStatus,
@@ -19,8 +20,15 @@ from ..records import (
     Verdict,
 )
 from ..results.last import last_of
-from ..results.manual import HumanGrade, HumanWork, with_human_work
-from ..results.wording import NEXT_STEPS, VERDICT_WORDS, exercise_advice, readable, shortened
+from ..results.manual import HumanGrade, HumanWork, counted
+from ..results.wording import (
+    NEXT_STEPS,
+    VERDICT_WORDS,
+    exercise_advice,
+    mistake_text,
+    readable,
+    shortened,
+)
 from ..submission.bounded import BoundedReader
 from ..submission.names import submission_folder
 from .code import code_reader, definitions_of
@@ -76,19 +84,19 @@ def write_feedback(
     folder name is encoded. Raises `UserError` for a page that can't be written.
     """
     titles = {assignment.name: assignment.title for assignment in course.assignments}
+    work = human or HumanWork()
     written: list[Path] = []
     with code_reader() as reader:
         for result in last_of(results):
             if result.status is SubmissionStatus.GRADED:
                 title = titles.get(result.assignment, readable(result.assignment))
-                parts = (for_file_name(result.student), for_file_name(result.assignment))
+                parts = map(for_file_name, result.key)
                 submitted = submission_folder(class_folder, result.student, result.assignment)
-                work = human or HumanWork()
-                late = (arrivals or {}).get((result.student, result.assignment), Lateness())
-                page = _page(result, title, submitted, work, late, reader)
+                final, late = counted(result, work), (arrivals or {}).get(result.key, Lateness())
+                page = _page(final, title, submitted, work, late, reader)
                 target = class_folder.joinpath("feedback", *parts, "feedback.html")
                 written.append(replace_file(target, page))
-                text = feedback_text(result, title, work, late)
+                text = feedback_text(final, title, work, late)
                 replace_file(target.with_suffix(".txt"), text)
     return written
 
@@ -101,16 +109,15 @@ def _page(
     late: Lateness,
     reader: BoundedReader,
 ) -> str:
-    (counted,) = with_human_work([result], human)
     exercises = [
-        _exercise(counted, exercise, definitions_of(submitted, exercise, reader), human)
-        for exercise in counted.exercises
+        _exercise(result, exercise, definitions_of(submitted, exercise, reader), human)
+        for exercise in result.exercises
     ]
     questions = [question for exercise in exercises for question in exercise.questions]
     open_ones = [question for question in questions if question.tone != "right"]
     return render(
         "feedback.html.jinja",
-        result=counted,
+        result=result,
         penalty=human.penalty(result),
         arrival=arrival_sentence(late),
         title=title,
@@ -146,7 +153,7 @@ def _question(question: QuestionResult, code: str, grade: HumanGrade, anchor: st
         grade=grade,
         tone=_tone(question.verdict),
         verdict=VERDICT_WORDS[question.verdict],
-        mistake=readable((question.misconception or "").rpartition(".")[2]),
+        mistake=mistake_text(question.misconception),
         next_step=NEXT_STEPS[question.verdict],
         tests=_tests(question),
         code=code,

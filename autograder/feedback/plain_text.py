@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 from ..classroom import Lateness, utc_text
 from ..records import QuestionResult, SubmissionResult, Verdict
-from ..results.manual import HumanWork, with_human_work
+from ..results.manual import HumanWork
 from ..results.wording import (
     NEXT_STEPS,
     VERDICT_WORDS,
     amount,
     exercise_advice,
+    points_text,
     readable_test,
     shortened,
 )
@@ -22,9 +23,11 @@ _LONGEST_MESSAGE = 500
 
 
 def feedback_text(result: SubmissionResult, title: str, human: HumanWork, late: Lateness) -> str:
-    """The text of one submission's page: points, verdicts, hints, and the first failed test."""
-    (counted,) = with_human_work([result], human)
-    return "\n".join(_lines(counted, title, human, late)).rstrip() + "\n"
+    """The text of one submission's page: points, verdicts, hints, and the first failed test.
+
+    `result` has the score that counts; `human` says which points a grader set.
+    """
+    return "\n".join(_lines(result, title, human, late)).rstrip() + "\n"
 
 
 def arrival_sentence(late: Lateness) -> str:
@@ -36,7 +39,7 @@ def arrival_sentence(late: Lateness) -> str:
 
 
 def _lines(result: SubmissionResult, title: str, human: HumanWork, late: Lateness) -> Iterator[str]:
-    yield f"{title}: {amount(result.score)} of {amount(result.max_score)} points"
+    yield f"{title}: {points_text(result.score, result.max_score)} points"
     yield f"Feedback for {' '.join(result.student.split())}"
     if sentence := arrival_sentence(late):
         yield sentence
@@ -59,12 +62,12 @@ def _lines(result: SubmissionResult, title: str, human: HumanWork, late: Latenes
 
 
 def _not_judged(question: QuestionResult) -> str:
-    points = f"{amount(question.score)} of {amount(question.max_score)} points"
+    points = f"{points_text(question.score, question.max_score)} points"
     return f"* {question.question}: not judged, {points}"
 
 
 def _question(question: QuestionResult) -> Iterator[str]:
-    points = f"{amount(question.score)} of {amount(question.max_score)} points"
+    points = f"{points_text(question.score, question.max_score)} points"
     yield f"* {question.question}: {VERDICT_WORDS[question.verdict]}, {points}"
     if question.verdict is Verdict.CORRECT:
         return

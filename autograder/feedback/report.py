@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from ..classroom import Key, Lateness
-from ..records import QuestionResult, SubmissionResult, SubmissionStatus, Verdict
+from ..classroom import Lateness
+from ..records import Key, QuestionResult, SubmissionResult, SubmissionStatus, Verdict
 from ..results.last import last_of
 from ..results.review import reasons_to_look
 from .arriving import ArrivalGroup, ArrivalSpot, arrival_groups, arrival_spots
-from .mistakes import Codes, SharedMistake, SharedMistakes, questions_of
+from .mistakes import Codes, SharedMistake, SharedMistakes
 from .statistics import discrimination, histogram, numbers, quartiles
 
 
@@ -126,7 +126,7 @@ def class_report(
             if result.status is SubmissionStatus.GRADED:
                 assignments[result.assignment].add(result, arrived)
                 shared.add(student, result)
-                for exercise, question in questions_of(result):
+                for exercise, question in result.questions():
                     key = (result.assignment, exercise.exercise, question.question)
                     questions[key].add(question, result.score - question.score)
         students.append(own.report())

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..files import replacing
 from ..records import Verdict
-from ..results.wording import VERDICT_WORDS, readable
+from ..results.wording import VERDICT_WORDS, mistake_text, readable
 from .arrival_plot import ArrivalPlot, arrival_plot
 from .rendering import rendered
 from .report import AssignmentReport, QuestionReport, Report, StudentReport
@@ -97,9 +97,7 @@ def _question(question: QuestionReport) -> _Question:
         of=question,
         verdicts=_in_words(question.verdicts),
         remark=", ".join(_remarks(question)),
-        mistakes=tuple(
-            (readable(name.rpartition(".")[2]), count) for name, count in question.misconceptions
-        ),
+        mistakes=tuple((mistake_text(name), count) for name, count in question.misconceptions),
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from ..records import (
     Assignment,
     ExerciseResult,
+    Key,
     QuestionResult,
     SubmissionResult,
     SubmissionStatus,
@@ -24,8 +25,6 @@ from .options import Wanted
 from .run import Engine
 from .watch import Watch
 
-#: student, assignment
-Key = tuple[str, str]
 #: how the note of a line begins of which one question alone was graded again
 ALONE = "graded again alone: "
 
@@ -111,7 +110,7 @@ class _OneQuestionGrader:
 def last_results(results: Sequence[SubmissionResult]) -> dict[Key, SubmissionResult]:
     """The last graded line of each submission."""
     graded = [line for line in results if line.status is SubmissionStatus.GRADED]
-    return {(line.student, line.assignment): line for line in graded}
+    return {line.key: line for line in graded}
 
 
 def with_question(

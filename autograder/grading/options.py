@@ -78,3 +78,13 @@ class RunEvents(Protocol):
 
     def graded(self, result: SubmissionResult) -> None:
         """A submission has its result, and the results file its line."""
+
+
+class SilentEvents:
+    """For a caller who does not want to know what happens."""
+
+    def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
+        """See `RunEvents`."""
+
+    def graded(self, result: SubmissionResult) -> None:
+        """See `RunEvents`."""

@@ -13,16 +13,7 @@ from pathlib import Path
 
 from ..course import load_course
 from ..errors import AutograderError
-from ..grading.options import RunOptions
-from ..records import SubmissionResult, Tier
-
-
-class _Silent:
-    def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
-        """See `grading.run.RunEvents`."""
-
-    def graded(self, result: SubmissionResult) -> None:
-        """See `grading.run.RunEvents`."""
+from ..grading.options import RunOptions, SilentEvents
 
 
 def grade_apart(course: Path, options: RunOptions) -> str:
@@ -60,7 +51,7 @@ def main(request: str) -> int:
         assignment=wanted["assignment"],
     )
     try:
-        grade_class([SuiteEngine(load_course(Path(wanted["course"])))], options, _Silent())
+        grade_class([SuiteEngine(load_course(Path(wanted["course"])))], options, SilentEvents())
     except AutograderError as error:
         sys.stderr.write(f"{error}\n")
         return 1

@@ -107,7 +107,7 @@ def unseen_note(class_folder: Path) -> str:
     path = class_folder / "results.jsonl"
     if not path.is_file():
         return ""
-    lines = Counter((line.student, line.assignment) for line in iterate_results(path))
+    lines = Counter(line.key for line in iterate_results(path))
     counts = Counter[str]()
     for (_, name), number in lines.items():
         counts[name] += number
@@ -156,7 +156,7 @@ def _attempts(
 ) -> list[Attempts]:
     roster, withdrawn = read_roster(folder), read_withdrawals(folder)
     chosen = select(results, roster, withdrawn.keys(), selection)
-    keys = {(result.student, result.assignment) for result in chosen}
+    keys = {result.key for result in chosen}
     return [one for one in attempts(results, seen) if one.key in keys]
 
 

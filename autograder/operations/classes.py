@@ -9,7 +9,6 @@ from pathlib import Path
 
 from ..classroom import (
     Decision,
-    Key,
     Person,
     Roster,
     RosterChange,
@@ -23,7 +22,7 @@ from ..classroom import withdraw as keep_withdrawal
 from ..course import Course
 from ..deadlines import parse_duration
 from ..errors import UserError
-from ..records import Assignment, SubmissionResult
+from ..records import Assignment, Key, SubmissionResult
 from ..results.file import read_results
 from ..results.review import latest
 from ..submission.find import find_submissions
@@ -153,7 +152,7 @@ def _submitted(folder: Path, course: Course) -> list[Key]:
     names = [assignment.name for assignment in course.assignments]
     found = find_submissions(submitted, names).submissions if submitted.is_dir() else ()
     keys = {(s.student, s.assignment): None for s in found}
-    keys |= {(r.student, r.assignment): None for r in _results(folder)}
+    keys |= {result.key: None for result in _results(folder)}
     return list(keys)
 
 
@@ -185,7 +184,7 @@ def _record_extension(folder: Path, course: Course, assignment: Assignment, stud
     due = assignment.duedate
     allowance = read_allowances(folder).of(student, assignment.name, due)
     is_there = set_extension(folder, student, assignment.name, allowance or timedelta())
-    own = [r for r in _results(folder) if (r.student, r.assignment) == (student, assignment.name)]
+    own = [r for r in _results(folder) if r.key == (student, assignment.name)]
     if is_there and own and assignment.exercises:
         record(course, folder, own)
     return is_there

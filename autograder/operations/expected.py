@@ -39,7 +39,7 @@ def write_expected(*, course: Path | str = HERE, jobs: int = 2) -> tuple[str, ..
 def scores(results: Iterable[SubmissionResult]) -> Scores:
     """Score and verdict of each question."""
     found: Scores = {}
-    for result in sorted(results, key=lambda r: (r.student, r.assignment)):
+    for result in sorted(results, key=lambda result: result.key):
         found.setdefault(result.student, {})[result.assignment] = {
             exercise.exercise: {q.question: [q.score, q.verdict.value] for q in exercise.questions}
             for exercise in result.exercises

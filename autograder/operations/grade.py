@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..classroom import lateness_lines, read_allowances
 from ..errors import UserError
 from ..grading.costs import Costs, Stage
-from ..grading.options import RunEvents, RunOptions, Wanted, wanted_question
+from ..grading.options import RunEvents, RunOptions, SilentEvents, Wanted, wanted_question
 from ..grading.secret import named_secret
 from ..records import SubmissionResult, Tier
 from ..results.last import LastResults
@@ -52,16 +52,6 @@ class GradeReport:
     recorded: Recorded | None
     lateness: tuple[str, ...] = ()
     costs: Costs = field(default_factory=dict)
-
-
-class SilentEvents:
-    """For a caller who does not want to know what happens."""
-
-    def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
-        """See `grading.options.RunEvents`."""
-
-    def graded(self, result: SubmissionResult) -> None:
-        """See `grading.options.RunEvents`."""
 
 
 def grade(
@@ -215,7 +205,7 @@ def _lateness(
 ) -> tuple[str, ...]:
     own = [a for a in courses.own.assignments if a.duedate] if courses.own else []
     names = {assignment.name for assignment in own}
-    keys = [(r.student, r.assignment) for r in results if r.assignment in names] if own else []
+    keys = [r.key for r in results if r.assignment in names] if own else []
     if not keys:
         return ()
     from ..nbgrader import class_lateness

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from ..classroom import (
-    Key,
     Person,
     Selection,
     anonymous,
@@ -22,7 +21,7 @@ from ..classroom import (
 )
 from ..exports import Grades, Missing
 from ..nbgrader import class_duedates, class_lateness, human_work
-from ..records import SubmissionResult
+from ..records import Key, SubmissionResult
 from ..results.last import keys_of
 
 

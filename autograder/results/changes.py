@@ -6,11 +6,9 @@ import enum
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from ..records import QuestionResult, SubmissionResult, SubmissionStatus
+from ..records import Key, SubmissionResult, SubmissionStatus
 from .manual import HumanWork, QuestionKey
 
-#: student, assignment
-Key = tuple[str, str]
 _LEAST = 1e-9
 
 
@@ -64,7 +62,7 @@ class Attempts:
     @property
     def key(self) -> Key:
         """Student and assignment."""
-        return self.lines[-1].student, self.lines[-1].assignment
+        return self.lines[-1].key
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +97,7 @@ def attempts(
     looked: dict[Key, int] = {}
     for result in results:
         number = numbers[result.assignment] = numbers.get(result.assignment, 0) + 1
-        key = (result.student, result.assignment)
+        key = result.key
         if result.status is not SubmissionStatus.GRADED or (only is not None and key not in only):
             continue
         own = lines.setdefault(key, [])
@@ -172,14 +170,9 @@ def _causes(
 def scores(result: SubmissionResult) -> dict[tuple[str, str], Score]:
     """The score of each exercise and question of a line."""
     return {
-        (exercise.exercise, question.question): _score(question)
-        for exercise in result.exercises
-        for question in exercise.questions
+        (exercise.exercise, question.question): Score(question.score, question.max_score)
+        for exercise, question in result.questions()
     }
-
-
-def _score(question: QuestionResult) -> Score:
-    return Score(question.score, question.max_score)
 
 
 def _manual(one: Attempts, work: HumanWork) -> Iterator[Change]:

@@ -12,11 +12,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, overload
 
-from ..records import SubmissionResult
+from ..records import Key, SubmissionResult
 from .lines import Line, lines_of, parsed
 from .review import latest
 
-Key = tuple[str, str]
 Change = Callable[[SubmissionResult], SubmissionResult]
 
 #: the number of a line and where it begins; or what stands in no file
@@ -82,7 +81,7 @@ class LastResults(Sequence[SubmissionResult]):
     def together_with(self, others: Iterable[SubmissionResult]) -> LastResults:
         """These, and results of other submissions, in the same order; before any is changed."""
         places = dict(zip(self._keys, self._places, strict=True))
-        places |= {(result.student, result.assignment): result for result in others}
+        places |= {result.key: result for result in others}
         keys = sorted(places)
         return self._at(keys, [places[key] for key in keys])
 
@@ -131,14 +130,14 @@ def those_of(
     """The results whose student and assignment a function says yes to, as `those`."""
     if isinstance(results, LastResults):
         return results.of(chosen)
-    return [result for result in results if chosen((result.student, result.assignment))]
+    return [result for result in results if chosen(result.key)]
 
 
 def keys_of(results: Iterable[SubmissionResult]) -> Sequence[Key]:
     """Student and assignment of each result; what is in a file is not read for it."""
     if isinstance(results, LastResults):
         return results.keys
-    return [(result.student, result.assignment) for result in results]
+    return [result.key for result in results]
 
 
 def _key_of(document: dict[str, Any]) -> Key:

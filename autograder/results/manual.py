@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ..records import ExerciseResult, QuestionResult, SubmissionResult
@@ -34,23 +34,15 @@ class HumanWork:
 
     def of(self, result: SubmissionResult, exercise: str, question: str) -> HumanGrade:
         """What a grader entered for a question of a result."""
-        key = (result.student, result.assignment, exercise, question)
-        return self.grades.get(key, HumanGrade())
+        return self.grades.get((*result.key, exercise, question), HumanGrade())
 
     def penalty(self, result: SubmissionResult) -> float:
         """The points taken off a result for being late."""
-        return self.penalties.get((result.student, result.assignment), 0.0)
-
-
-def with_human_work(
-    results: Iterable[SubmissionResult], work: HumanWork
-) -> tuple[SubmissionResult, ...]:
-    """The results with the scores that count in the end, late penalty taken off."""
-    return tuple(counted(result, work) for result in results)
+        return self.penalties.get(result.key, 0.0)
 
 
 def counted(result: SubmissionResult, work: HumanWork) -> SubmissionResult:
-    """One result with the score that counts in the end."""
+    """The result with the score that counts in the end, late penalty taken off."""
     exercises = tuple(_exercise(result, exercise, work) for exercise in result.exercises)
     difference = sum(
         new.score - old.score for new, old in zip(exercises, result.exercises, strict=True)

@@ -94,7 +94,7 @@ def _entries(source: int, path: Path) -> Iterator[_Entry]:
     for line in lines_of(path):
         result = parsed(path, line, SubmissionResult.from_json)
         yield _Entry(
-            *(result.student, result.assignment, result.attempt, source, line.number, line.start),
+            *(*result.key, result.attempt, source, line.number, line.start),
             is_failed=result.status is SubmissionStatus.FAILED,
             said=_said(result),
             score=result.score,
@@ -105,8 +105,7 @@ def _said(result: SubmissionResult) -> str:
     """All of a result that has to be equal on every machine."""
     points = [
         f"{exercise.exercise}/{question.question}={question.score!r}"
-        for exercise in result.exercises
-        for question in exercise.questions
+        for exercise, question in result.questions()
     ]
     # sums as well: a line that was changed by hand may say another total than its parts do
     sums = [repr(score) for score in (result.score, *(e.score for e in result.exercises))]

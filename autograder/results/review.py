@@ -21,7 +21,7 @@ LOOK = "look at "
 
 def latest(results: Iterable[SubmissionResult]) -> tuple[SubmissionResult, ...]:
     """The last result of each student and assignment, in the order of student, then assignment."""
-    last = {(result.student, result.assignment): result for result in results}
+    last = {result.key: result for result in results}
     return tuple(last[key] for key in sorted(last))
 
 

@@ -33,10 +33,9 @@ class Unnamed:
 def unnamed_in(results: Iterable[SubmissionResult]) -> Iterator[Unnamed]:
     """The wrong answers that were asked twice and have no name."""
     for result in results:
-        for exercise in result.exercises:
-            for question in exercise.questions:
-                if question.behaviour is not None and question.misconception is None:
-                    yield Unnamed(result, exercise.exercise, question)
+        for exercise, question in result.questions():
+            if question.behaviour is not None and question.misconception is None:
+                yield Unnamed(result, exercise.exercise, question)
 
 
 def with_name(found: Unnamed, name: str, hint: str) -> SubmissionResult:

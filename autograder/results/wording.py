@@ -78,6 +78,16 @@ def amount(points: float) -> str:
     return f"{points:.2f}".rstrip("0").rstrip(".")
 
 
+def points_text(points: float, most: float) -> str:
+    """Points and of how many: `1.5 of 2`."""
+    return f"{amount(points)} of {amount(most)}"
+
+
+def mistake_text(name: str | None) -> str:
+    """A known mistake's name in words, without its exercise's; empty where there is none."""
+    return readable((name or "").rpartition(".")[2])
+
+
 def shortened(text: str, limit: int) -> str:
     """The text, or its beginning and end where it is longer than `limit` characters."""
     if len(text) <= limit:

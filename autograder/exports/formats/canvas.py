@@ -11,9 +11,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from ...classroom import Key
 from ...errors import UserError
-from ...records import SubmissionResult, SubmissionStatus
+from ...records import Key, SubmissionResult, SubmissionStatus
 from ...results.last import keys_of
 from ...results.wording import readable
 from ..grades import Grades
@@ -81,7 +80,7 @@ def _points(grades: Grades) -> tuple[dict[str, float], Scores]:
     for result in grades.results:
         maxima[result.assignment] = max(maxima[result.assignment], result.max_score)
         has_failed = result.status is SubmissionStatus.FAILED
-        scores[result.student, result.assignment] = None if has_failed else result.score
+        scores[result.key] = None if has_failed else result.score
     return maxima, scores
 
 

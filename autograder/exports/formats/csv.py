@@ -55,8 +55,7 @@ def _columns(grades: Grades) -> list[str]:
 def _questions(result: SubmissionResult) -> dict[str, float]:
     return {
         f"{result.assignment}/{exercise.exercise}/{question.question}": question.score
-        for exercise in result.exercises
-        for question in exercise.questions
+        for exercise, question in result.questions()
     }
 
 
@@ -66,7 +65,7 @@ def _nothing(grades: Grades, names: Iterable[str], student: str) -> dict[str, Va
 
 
 def _values(grades: Grades, result: SubmissionResult) -> dict[str, Value]:
-    key, name = (result.student, result.assignment), result.assignment
+    key, name = result.key, result.assignment
     arrived = grades.arrivals.get(key, Lateness())
     said: dict[str, Value] = {
         f"{name}/submitted": utc_text(arrived.submitted),

@@ -10,7 +10,7 @@ from ...errors import UserError
 from ...escaping import for_file_name, for_json
 from ...files import replace_file
 from ...records import ExerciseResult, QuestionResult, SubmissionResult, SubmissionStatus
-from ...results.wording import VERDICT_WORDS, amount, readable, readable_test, why_not_judged
+from ...results.wording import VERDICT_WORDS, points_text, readable, readable_test, why_not_judged
 from ..grades import Grades
 from ..tables import Exported
 
@@ -38,7 +38,7 @@ def write(grades: Grades, path: Path) -> Exported:
 def document(result: SubmissionResult) -> dict[str, Any]:
     """The content of `results.json`; its score is the one that humans may have changed."""
     advice = [a for exercise in result.exercises if (a := why_not_judged(exercise))]
-    summary = f"{amount(result.score)} of {amount(result.max_score)} points"
+    summary = f"{points_text(result.score, result.max_score)} points"
     return {
         "score": result.score,
         "execution_time": max(1, round(result.seconds)),

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 from ...escaping import for_xml
 from ...files import replace_file
 from ...records import ExerciseResult, QuestionResult, SubmissionResult, SubmissionStatus
-from ...results.wording import VERDICT_WORDS, amount, readable_test, why_not_judged
+from ...results.wording import VERDICT_WORDS, points_text, readable_test, why_not_judged
 from ..grades import Grades
 from ..tables import Exported
 
@@ -80,7 +80,7 @@ def _suite(place: str, exercise: ExerciseResult) -> ET.Element:
 
 
 def _failure(case: ET.Element, question: QuestionResult, text: str) -> None:
-    points = f"{amount(question.score)} of {amount(question.max_score)} points"
+    points = f"{points_text(question.score, question.max_score)} points"
     message = f"{VERDICT_WORDS[question.verdict]}: {points} for {question.question}"
     failure = _element("failure", message=message, type=question.verdict.value)
     failure.text = for_xml(text)

@@ -11,7 +11,7 @@ from ...files import replace_file
 from ...records import SubmissionResult, SubmissionStatus
 from ...results.last import keys_of
 from ...results.review import reasons_to_look
-from ...results.wording import VERDICT_WORDS, amount, readable, shortened, why_not_judged
+from ...results.wording import VERDICT_WORDS, points_text, readable, shortened, why_not_judged
 from ..grades import Grades
 from ..tables import Exported
 
@@ -49,7 +49,7 @@ def _submission(result: SubmissionResult) -> Iterator[str]:
     yield from _head("Exercise", "Question", "Points", "Verdict", "Next")
     for exercise in result.exercises:
         for question in exercise.questions:
-            points = f"{amount(question.score)} of {amount(question.max_score)}"
+            points = points_text(question.score, question.max_score)
             said = _text(VERDICT_WORDS[question.verdict])
             hint = _text(question.hint or why_not_judged(exercise))
             yield _row(_name(exercise.exercise), _name(question.question), points, said, hint)
@@ -58,7 +58,7 @@ def _submission(result: SubmissionResult) -> Iterator[str]:
 def _points(result: SubmissionResult) -> str:
     if result.status is SubmissionStatus.FAILED:
         return "not graded"
-    return f"{amount(result.score)} of {amount(result.max_score)}"
+    return points_text(result.score, result.max_score)
 
 
 def _head(*titles: str) -> Iterator[str]:

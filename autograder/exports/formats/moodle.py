@@ -15,7 +15,7 @@ from ...errors import UserError
 from ...escaping import for_file_name, for_html
 from ...records import QuestionResult, SubmissionResult, SubmissionStatus, Verdict
 from ...results.last import keys_of, those_of
-from ...results.wording import VERDICT_WORDS, amount
+from ...results.wording import VERDICT_WORDS, points_text
 from ..grades import Grades
 from ..roster import Platform, Roster, Row, label, match_grades
 from ..tables import Exported, number, same_number, write_csv
@@ -100,14 +100,13 @@ def _comment(result: SubmissionResult) -> str:
     """Moodle shows it as HTML: all text is escaped."""
     lines = [
         f"{for_html(exercise.exercise)}/{_question(question)}"
-        for exercise in result.exercises
-        for question in exercise.questions
+        for exercise, question in result.questions()
     ]
     return "<br>".join(lines)
 
 
 def _question(question: QuestionResult) -> str:
-    points = f"{amount(question.score)} of {amount(question.max_score)}"
+    points = points_text(question.score, question.max_score)
     text = f"{question.question}: {points}. {VERDICT_WORDS[question.verdict]}."
     if question.hint and question.verdict is not Verdict.CORRECT:
         text += f" {question.hint}"

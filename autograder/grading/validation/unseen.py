@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tomllib
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,10 @@ from typing import Any
 from ...course import Course
 from ...errors import ContentError
 from ...records import Exercise, QuestionResult
-from ...sandbox.batch import Batch, RawReply, reply_in
 from ...suite.local import LocalImplementation
-from ...worker import wire
-from ...worker.answering import Worker
-from ...worker.answering import answer as reply_to
 from ..judging.suites import SuiteRunner
 from ..naming.diagnosis import Diagnosis
+from ..naming.probe import replies_of
 from .validate import SEED
 
 #: of the lists, one in that many is kept apart: read only after the families were changed
@@ -79,7 +76,7 @@ class Namer:
         """The result of an answer, with its name where it has one."""
         own = self._executed(answer)
         return self._diagnosis.explain(
-            self._judged(answer, own), lambda question, batch: _replies(own, batch), answer.text
+            self._judged(answer, own), lambda question, batch: replies_of(own, batch), answer.text
         )
 
     def judged(self, answer: Unseen) -> QuestionResult:
@@ -100,11 +97,3 @@ class Namer:
         suite = self._exercise.hidden_suite
         (result,) = self._runner.judge(suite, implementation, SEED, only=answer.question)
         return result
-
-
-def _replies(own: Mapping[str, Any], batch: Batch) -> list[RawReply]:
-    """What answers in this process reply to a batch."""
-    worker = Worker(lambda request: None, names=own)
-    header, data = reply_in(batch.frame)
-    _, requests = wire.decode(header, bytearray(data), layouts=True)
-    return [reply_in(b"".join(reply_to(worker, 0, request))) for request in requests]

@@ -14,8 +14,8 @@ from pathlib import Path
 from nbgrader.api import Gradebook, MissingEntry
 from sqlalchemy import select
 
-from ...classroom import Key, Lateness, lateness, marked_late, read_allowances
-from ...records import Assignment
+from ...classroom import Lateness, lateness, marked_late, read_allowances
+from ...records import Assignment, Key
 from ..settings import load_settings
 from .database import is_there, opened, reading, table
 from .database_errors import explained

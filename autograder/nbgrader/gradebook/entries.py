@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 
 from ...records import ExerciseResult, ExerciseStatus, QuestionResult, SubmissionResult, Verdict
@@ -22,7 +21,7 @@ def entry_of(
     """A score for each check and a comment for each answer that the gradebook knows."""
     judged = {
         (exercise.exercise, question.question): (exercise, question)
-        for exercise, question in questions_of(result)
+        for exercise, question in result.questions()
     }
     asked = [
         (name, cell.removeprefix(CHECK))
@@ -40,13 +39,6 @@ def entry_of(
             (b, CHECK + q) for b, q in asked if (b, q) in judged and _wants_a_look(*judged[b, q])
         ),
     )
-
-
-def questions_of(result: SubmissionResult) -> Iterator[tuple[ExerciseResult, QuestionResult]]:
-    """Every question of a result with its exercise."""
-    for exercise in result.exercises:
-        for question in exercise.questions:
-            yield exercise, question
 
 
 def _wants_a_look(exercise: ExerciseResult, question: QuestionResult) -> bool:

@@ -7,8 +7,8 @@ from ...records import ExerciseResult, QuestionResult, TestResult, Verdict
 from ...results.wording import (
     NEXT_STEPS,
     VERDICT_WORDS,
-    amount,
-    readable,
+    mistake_text,
+    points_text,
     readable_test,
     shortened,
     why_not_judged,
@@ -47,19 +47,19 @@ def check_output(exercise: ExerciseResult | None, question: QuestionResult | Non
 
 
 def _explanation(question: QuestionResult) -> list[str]:
-    mistake = readable((question.misconception or "").rpartition(".")[2])
+    mistake = mistake_text(question.misconception)
     named = [f"Known mistake: {mistake}."] if mistake else []
     return named + ([f"Hint: {question.hint}"] if question.hint else [])
 
 
 def _headline(question: QuestionResult) -> str:
-    points = f"{amount(question.score)} of {amount(question.max_score)} points"
+    points = f"{points_text(question.score, question.max_score)} points"
     return f"{question.question}: {VERDICT_WORDS[question.verdict]}, {points}."
 
 
 def _line(test: TestResult) -> str:
     mark = "passed" if test.passed else "not passed"
-    points = f"({amount(test.points)} of {amount(test.max_points)})"
+    points = f"({points_text(test.points, test.max_points)})"
     line = f"[{mark}] {readable_test(test.name)} {points}"
     if test.passed or not test.message:
         return line

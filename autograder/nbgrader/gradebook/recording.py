@@ -24,7 +24,7 @@ from ..settings import Settings, load_settings, prepare_class_folder
 from .autograded import NotebookMaker
 from .database import opened, writing
 from .database_errors import without_password
-from .entries import entry_of, questions_of
+from .entries import entry_of
 from .lateness import TIMESTAMP_FILE, Arrival, arrival, late_penalty
 from .released import ReleasedAssignment, read_release
 from .rows import Entry, write_entries
@@ -137,10 +137,10 @@ def _is_accepted(course: Course, result: SubmissionResult, notes: list[Note]) ->
         why = "not recorded: the course has no assignment of this name"
     if why is None and set(result.student) & set(',"'):
         why = "nbgrader's own CSV does not quote this name: use `autograder export csv`"
-        notes.append(Note(result.student, result.assignment, why))
+        notes.append(Note(*result.key, why))
         return True
     if why is not None:
-        notes.append(Note(result.student, result.assignment, why))
+        notes.append(Note(*result.key, why))
     return why is None
 
 
@@ -157,7 +157,7 @@ def _release_notes(
     books = {key[:2] for key in points}
     found: dict[str, str] = {}
     for result in results:
-        for exercise, question in questions_of(result):
+        for exercise, question in result.questions():
             key = (result.assignment, exercise.exercise, question.question)
             where = "/".join(key)
             fix = f"run `autograder release {result.assignment}` and record again"
@@ -185,16 +185,16 @@ def _written(
     notes: list[Note],
 ) -> Entry:
     """Writes a submission's autograded folder; returns what the database is told."""
-    submitted = settings.submitted(result.student, result.assignment)
-    folder = settings.autograded(result.student, result.assignment)
+    submitted = settings.submitted(*result.key)
+    folder = settings.autograded(*result.key)
     arrived = arrival(submitted)
     if arrived.problem:
-        notes.append(Note(result.student, result.assignment, arrived.problem))
+        notes.append(Note(*result.key, arrived.problem))
     for number, notebook in enumerate(released.notebooks):
         text = maker.text(result, number, submitted)
         replace_file(folder / f"{notebook.name}.ipynb", text)
     _copy_stamps(submitted, folder, arrived)
-    allowed = allowances.of(result.student, result.assignment, released.duedate)
+    allowed = allowances.of(*result.key, released.duedate)
     return entry_of(structure, result, arrived, allowed)
 
 

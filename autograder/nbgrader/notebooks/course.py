@@ -13,8 +13,7 @@ from ...course import load_course
 from ...errors import UserError
 from ...records import Assignment, Exercise, Limits, Question
 from .. import use_sandboxed_steps
-
-CONFIG_FILE = "nbgrader_config.py"
+from ..settings import CONFIG_FILE
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from autograder.records import (
     SubmissionStatus,
     Verdict,
 )
-from autograder.results.manual import HumanGrade, HumanWork, with_human_work
+from autograder.results.manual import HumanGrade, HumanWork, counted
 
 STAMP = "2026-05-01 12:00:00 UTC"
 REPOSITORY = Path(__file__).resolve().parents[4]
@@ -582,5 +582,5 @@ def test_what_humans_entered_is_read_back_and_counts_like_in_nbgrader(
     assert work.grades == {
         ("ben", "masks", "masking", "causal_mask"): HumanGrade(1.0, 0.25, "Well.")
     }
-    counted = with_human_work(results, work)
-    assert {result.student: result.score for result in counted} == scores(class_folder)
+    final = [counted(result, work) for result in results]
+    assert {result.student: result.score for result in final} == scores(class_folder)
