@@ -121,6 +121,6 @@ class AnswerForbidden(AnswerFault):
 
 
 class AnswerProtocol(AnswerFault):
-    """The reply was no answer: too large, malformed, or of a type that can't cross."""
+    """The reply was not an answer: too large, malformed, or of a type that can't cross."""
 
     verdict = Verdict.PROTOCOL

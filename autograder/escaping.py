@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 Value = str | float
 
-#: the last two of each plane are no characters: https://www.unicode.org/faq/private_use.html
+#: the last two of each plane are not characters: https://www.unicode.org/faq/private_use.html
 _NO_CHARACTERS = "".join(map(chr, (n + 0x10000 * p for p in range(17) for n in (0xFFFE, 0xFFFF))))
 #: what nothing can be written with, or what changes how the text around it is read: control
 #: characters, halves of characters, and marks that turn the direction of what follows

@@ -1,4 +1,4 @@
-"""The frozen records and closed enums of everything that travels through the machine.
+"""The frozen records and closed enums of all that parts of the grader hand on.
 
 Imports nothing of ours. The JSON form of `SubmissionResult` is the contract
 `autograder/result/v1`; its schema stands in `results/result.schema.json`.
@@ -205,7 +205,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """One exercise by its name in all rooms; each path is where that room keeps it."""
+    """One exercise by its name in all folders; each path is where that folder keeps it."""
 
     assignment: str
     name: str

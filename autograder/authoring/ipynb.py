@@ -31,7 +31,7 @@ def code_cell(name: str, source: str, metadata: dict[str, Any] | None = None) ->
 
 
 def markdown_cell(name: str, source: str, metadata: dict[str, Any] | None = None) -> Cell:
-    """A cell of words."""
+    """A cell of text."""
     return {"cell_type": "markdown", "id": name, "metadata": metadata or {}, "source": source}
 
 

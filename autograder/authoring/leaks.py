@@ -102,7 +102,7 @@ def refuse_leaks(leaks: Iterable[Leak], root: Path) -> None:
         first.line,
         f"{first.secret.kind} shows, which stands at {first.secret.path}:{first.secret.line}"
         + others,
-        "change the words, the public check or the hidden test",
+        "change the text, the public check or the hidden test",
     )
 
 

@@ -1,4 +1,4 @@
-"""From the words in `source/` to nbgrader's source notebook, solutions included."""
+"""From the text in `source/` to nbgrader's source notebook, solutions included."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def source_notebook(
     """The notebook that nbgrader's `generate_assignment` reads.
 
     The first two cells and the check cells are locked: nbgrader puts them back as they were,
-    whatever a student does to them. Raises `ContentError` that names the line of the words.
+    whatever a student does to them. Raises `ContentError` that names the line of the text.
     """
-    text = _words(exercise)
+    text = _text_of(exercise)
     cells: list[Cell] = []
     answered: set[str] = set()
     for cell in _read(exercise, text):
@@ -49,7 +49,7 @@ def source_notebook(
             cells += [_bring_cell(exercise.assignment), _setup_cell(parts)]
         question = cell["metadata"].get("question")
         if question is None:
-            cells.append(_word_cell(exercise, text, cell))
+            cells.append(_text_cell(exercise, text, cell))
             continue
         _check_question(exercise, text, cell, question, answered)
         answered.add(question)
@@ -59,12 +59,12 @@ def source_notebook(
     return notebook_of(cells)
 
 
-def _words(exercise: Exercise) -> str:
+def _text_of(exercise: Exercise) -> str:
     try:
         return exercise.source.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise ContentError(
-            exercise.source, None, "the words are missing", "write them: docs/authoring.md"
+            exercise.source, None, "the text is missing", "write it: docs/authoring.md"
         ) from None
     except UnicodeDecodeError as error:
         raise ContentError(exercise.source, None, "not UTF-8", "save it as UTF-8") from error
@@ -119,13 +119,13 @@ def _nbgrader(grade_id: str, **told: Any) -> dict[str, Any]:
     return {"nbgrader": {**usual, "grade_id": grade_id, **told}}
 
 
-def _word_cell(exercise: Exercise, text: str, cell: Cell) -> Cell:
+def _text_cell(exercise: Exercise, text: str, cell: Cell) -> Cell:
     source = cell["source"]
     if BEGIN_SOLUTION in source:
         raise ContentError(
             exercise.source,
             line_of(text, BEGIN_SOLUTION),
-            "a solution among the words",
+            "a solution in the text",
             f"it belongs into {exercise.solution}",
         )
     kept = {key: cell["metadata"][key] for key in _KEPT_METADATA if key in cell["metadata"]}
@@ -143,7 +143,7 @@ def _word_cell(exercise: Exercise, text: str, cell: Cell) -> Cell:
 
 
 def _refuse_definitions(exercise: Exercise, text: str, source: str) -> None:
-    """A cell of the words that defines a question would take the place of the student's answer."""
+    """A cell of the text that defines a question would take the place of the student's answer."""
     try:
         tree = ast.parse(source)
     except SyntaxError:
@@ -154,7 +154,7 @@ def _refuse_definitions(exercise: Exercise, text: str, source: str) -> None:
             raise ContentError(
                 exercise.source,
                 line_of(text, f"{node.name}("),
-                f"a cell of the words defines {node.name}",
+                f"a cell of the text defines {node.name}",
                 "give it another name: the last definition of a question counts as the answer",
             )
 
@@ -200,7 +200,7 @@ def line_of(text: str, part: str) -> int | None:
 
 
 def _tell_apart(cells: list[Cell]) -> None:
-    """Two cells of the same words are numbered: ids of a notebook are all different."""
+    """Two cells of the same text are numbered: ids of a notebook are all different."""
     seen: dict[str, int] = {}
     for cell in cells:
         name = cell["id"]

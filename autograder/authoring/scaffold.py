@@ -17,7 +17,7 @@ from ..files import replace_file
 from ..results.wording import readable
 
 #: what an exercise consists of, by its template: where it stands
-_ROOMS = {
+_PLACES = {
     "solution": "solutions/{assignment}/{exercise}.py",
     "hidden": "tests/hidden/{assignment}/test_{exercise}.py",
     "public": "tests/public/{assignment}/test_{exercise}.py",
@@ -52,8 +52,8 @@ def scaffold_course(root: Path) -> tuple[Path, ...]:
     files = [(_repository_name(file.name), file.read_text("utf-8")) for file in _repository()]
     files.append(("constraints.txt", f"torch=={metadata.version('torch').partition('+')[0]}\n"))
     new = [(root / name, text) for name, text in files if not (root / name).exists()]
-    for room in ("source", "solutions"):
-        (root / room).mkdir(parents=True, exist_ok=True)
+    for folder in ("source", "solutions"):
+        (root / folder).mkdir(parents=True, exist_ok=True)
     return tuple(replace_file(path, text) for path, text in new)
 
 
@@ -81,16 +81,16 @@ def scaffold_exercise(
 def _texts(
     root: Path, assignment: str, exercise: str, questions: Sequence[str]
 ) -> Iterator[tuple[Path, str]]:
-    for room, place in _ROOMS.items():
+    for kind, place in _PLACES.items():
         path = root / place.format(assignment=assignment, exercise=exercise)
-        head, function, klass = _PART.split(_template(f"{room}.txt"))
+        head, function, klass = _PART.split(_template(f"{kind}.txt"))
         title = readable(exercise)
         if path.is_file():
             text = path.read_text(encoding="utf-8")
         else:
             text = Template(head).substitute(exercise=exercise, title=title)
         for question in questions:
-            if room == "solution" and re.search(rf"^(def|class) {question}\b", text, re.MULTILINE):
+            if kind == "solution" and re.search(rf"^(def|class) {question}\b", text, re.MULTILINE):
                 raise UserError(f"{path}: {question} is there already")
             part = klass if question[0].isupper() and klass.strip() else function
             text = text.rstrip("\n") + "\n" + Template(part).substitute(question=question)

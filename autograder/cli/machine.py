@@ -36,7 +36,7 @@ def open_streams() -> None:
 
 
 def refusal(error: BaseException) -> str | None:
-    """What the machine did not give and what to do; None for what is no matter of the machine."""
+    """What the machine did not give and what to do; None for anything else."""
     if not isinstance(error, OSError) or error.errno not in _REMEDIES:
         return None
     where = f"{error.filename}: " if error.filename else ""

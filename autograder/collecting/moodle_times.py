@@ -1,7 +1,7 @@
 """A time as Moodle writes it, in the language of whoever downloaded the worksheet.
 
 `Freitag, 20. November 2026, 18:00`, `vendredi 20 novembre 2026, 18:00`, `Friday, 20 November 2026,
-6:00 PM`: day, month by its name, year and clock. A month that is not known is no time: unknown.
+6:00 PM`: day, month by its name, year and clock. With an unknown month the time is unknown.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ def _bare(text: str) -> datetime | None:
 
 
 def time_in(data: bytes) -> datetime | None:
-    """What nbgrader's `timestamp.txt` says; None where that is no time, or not for certain.
+    """What nbgrader's `timestamp.txt` says; None where that is not a time, or not for certain.
 
     nbgrader reads a time without a zone as UTC, and one of a zone that it does not know, too.
     """

@@ -24,7 +24,7 @@ SUPPLIED = "# supplied"
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """The instructor's folder: where each room is, and the assignments that `source/` names."""
+    """The instructor's folder: where each folder is, and the assignments that `source/` names."""
 
     root: Path
     assignments: tuple[Assignment, ...]

@@ -13,7 +13,7 @@ from ..errors import UserError
 #: its place next to the results file
 FILE_NAME = "secret.key"
 _BYTES = 32
-#: more is no secret, but another file, or a device without an end
+#: more is not a secret, but another file, or a device without an end
 _MOST_BYTES = 4096
 
 

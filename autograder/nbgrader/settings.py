@@ -95,18 +95,20 @@ def prepare_class_folder(course: Course, class_folder: Path) -> Path:
     root, folder = course.root.resolve(), class_folder.resolve()
     named = root if folder.is_relative_to(root) else folder  # a folder `course` says nothing
     name = re.sub(r"[^A-Za-z0-9_-]+", "_", named.name).strip("_") or "course"
-    return replace_file(path, _CONFIG.format(course_id=name, course=_way(course, class_folder)))
+    return replace_file(
+        path, _CONFIG.format(course_id=name, course=_course_path(course, class_folder))
+    )
 
 
 def missing_lines(course: Course, class_folder: Path, settings: Settings) -> list[str]:
     """What a configuration of the instructor's own lacks for grading in the sandbox."""
     if settings.config.Autograde.get("exporter_class") == _EXPORTER:
         return []
-    way = _way(course, class_folder)
-    return ["from autograder.gradebook import configure", f"configure(c, course={way!r})"]
+    path = _course_path(course, class_folder)
+    return ["from autograder.gradebook import configure", f"configure(c, course={path!r})"]
 
 
-def _way(course: Course, class_folder: Path) -> str:
+def _course_path(course: Course, class_folder: Path) -> str:
     root, folder = course.root.resolve(), class_folder.resolve()
     # from inside, the relative one stays right when the course is moved
     return os.path.relpath(root, folder) if folder.is_relative_to(root) else str(root)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
 class ClassChanges:
     """What changed since somebody last looked, or since each submission was first graded.
 
-    `manual` are the scores of humans that are others than the machine's, `in_doubt` those
+    `manual` are the scores of humans that are not the automatic ones, `in_doubt` those
     for what changed since. `attempts` are the submissions with more than one line, and `codes`
     what was written in each attempt of those who submitted again.
     """

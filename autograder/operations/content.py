@@ -58,7 +58,7 @@ def new(
 
         autograder.new("ciphers", "shift", ["shift_letter"], course="my_course")
 
-    Raises `UserError` for a name that can't be one, or a folder that is no place for a course.
+    Raises `UserError` for a name that can't be one, or a folder that can't become a course.
     """
     from ..authoring import Scaffold, scaffold_course, scaffold_exercise
 

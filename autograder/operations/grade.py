@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # their imports load torch, for which the sandbox's start nee
     from ..grading.run import Engine
     from ..grading.shards import RunReport
 
-#: so many earn what the fork server does for them; an exercise of a submission needs one
+#: from that many workers on, what the fork server does ahead pays; an exercise needs one
 #: (`benchmarks/tricks.py`, without huge pages)
 _MANY_WORKERS = 30
 

@@ -89,7 +89,7 @@ def _chosen(
 
 
 def _write(course: Course, content: Exercise, path: Path, entry: Entry, found: Unnamed) -> None:
-    """Writes an entry and proves it; raises `UserError` and takes it back where it is no good."""
+    """Writes an entry and proves it; raises `UserError` and takes it back where it fails."""
     from ..grading.validation.entries import with_entry
 
     before = path.read_text(encoding="utf-8") if path.is_file() else None

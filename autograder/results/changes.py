@@ -69,7 +69,8 @@ class Attempts:
 class Doubt:
     """A score that a human entered for an answer, or a question, that changed since.
 
-    `entered` counts; the machine gave `before` when it may have been entered, and gives `after`.
+    `entered` counts; the automatic score was `before` when it may have been entered, and is
+    `after` now.
     """
 
     student: str
@@ -108,12 +109,12 @@ def attempts(
 
 
 def changes(found: Iterable[Attempts]) -> list[Change]:
-    """What is another score now than in the line before, as the machine gave it."""
+    """What is another score now than in the line before, as it was given automatically."""
     return [change for one in found for change in _changes_of(one) if _is_change(change)]
 
 
 def manual_changes(found: Iterable[Attempts], work: HumanWork) -> list[Change]:
-    """The scores of humans that are others than the machine's."""
+    """The scores of humans that are not the automatic ones."""
     return [change for one in found for change in _manual(one, work) if _is_change(change)]
 
 

@@ -1,4 +1,4 @@
-"""What humans decided after the machine: grades, comments and penalties change what is shown."""
+"""What humans decided after grading: grades, comments and penalties change what is shown."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def latest(results: Iterable[SubmissionResult]) -> tuple[SubmissionResult, ...]:
 
 
 def reasons_to_look(result: SubmissionResult) -> tuple[str, ...]:
-    """Why a human should look at a submission; empty where the machine's word is enough."""
+    """Why a human should look at a submission; empty where the automatic result is enough."""
     if result.status is SubmissionStatus.FAILED:
         return (f"the grader failed: {result.error or 'no reason given'}",)
     return tuple(reason for exercise in result.exercises for reason in _of_exercise(exercise))

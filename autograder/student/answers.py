@@ -39,7 +39,7 @@ _TOO_SLOW = (
 class Answer:
     """The file that counts, as one module's text.
 
-    `broken` maps questions whose cell is no valid Python to what is wrong there, `elsewhere`
+    `broken` maps questions whose cell is not valid Python to what is wrong there, `elsewhere`
     questions that are not there to what may have become of them.
     """
 
@@ -54,7 +54,7 @@ class Answer:
 class Executed:
     """The names that an answer's file defines, what it printed, and why it stopped, if it did.
 
-    `runs` is false where not one line of it ran: it is no valid Python.
+    `runs` is false where not one line of it ran: it is not valid Python.
     """
 
     namespace: Mapping[str, Any]

@@ -38,7 +38,7 @@ def check_folder(
     """Runs the public checks of an assignment's folder: of exercises or questions, default all.
 
     `on_question` is told each question before its checks run. After a question that Ctrl-C ends, no
-    other runs. Raises `UserError` where the folder is no assignment, or knows no such name.
+    other runs. Raises `UserError` where the folder is not an assignment, or knows no such name.
     """
     manifest = read_manifest(folder)
     results: list[CheckedExercise] = []
@@ -50,7 +50,7 @@ def check_folder(
 
 
 def status(folder: Path) -> Progress:
-    """Progress through all exercises of a folder; raises `UserError` where it is no assignment."""
+    """Progress through all exercises of an assignment's folder; raises `UserError` for another."""
     manifest = read_manifest(folder)
     return Progress(manifest.title, check_folder(folder), dict(manifest.points), manifest.due)
 

@@ -37,7 +37,7 @@ def next_hint(folder: Path, name: str, *, again: bool = False) -> Hint:
     """The next hint of a question, or of an exercise's first question that does not pass yet.
 
     `again` starts with the question's first hint. What was shown is remembered in the folder.
-    Raises `UserError` where the folder is no assignment, knows no such name, or has no hints.
+    Raises `UserError` where the folder is not an assignment, knows no such name, or has no hints.
     """
     manifest = read_manifest(folder)
     hints = read_hints(folder)

@@ -39,7 +39,7 @@ def check(question: object) -> None:
 
     The question is named (`"query_scores"`), or is the function or class itself.
     Shows what passed and what to fix. A mistake in the answer never raises here, except when
-    nbgrader runs the notebook: a display is no verdict to it, an error is.
+    nbgrader runs the notebook: a display does not count there, an error does.
     """
     namespace = sys._getframe(1).f_globals
     mode = os.environ.get(_NBGRADER)

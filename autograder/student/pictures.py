@@ -227,5 +227,5 @@ def _matrix(value: Any) -> np.ndarray:
     if tensor.dim() == 1:
         tensor = tensor[None]  # (1, S)
     if tensor.dim() != 2 or tensor.numel() == 0:
-        raise ValueError(f"shape {tuple(tensor.shape)} is no matrix that can be drawn")
+        raise ValueError(f"shape {tuple(tensor.shape)} is not a matrix that can be drawn")
     return np.asarray(tensor.tolist(), dtype=np.float64)

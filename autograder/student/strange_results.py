@@ -1,4 +1,4 @@
-"""Results that are no values at all: a generator, a function, a layer that was not called."""
+"""Results that are not values at all: a generator, a function, a layer that was not called."""
 
 from __future__ import annotations
 

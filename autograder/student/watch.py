@@ -24,7 +24,7 @@ def saved_exercises(
 
     Watches some exercises of an assignment's folder (default: all). A file that comes or goes is
     saved, too; an empty one is not yet: editors empty a file before they write it. `pause` waits
-    between two looks. Raises `UserError` where this is no assignment.
+    between two looks. Raises `UserError` where this is not an assignment.
     """
     names = tuple(Path(name).stem for name in exercises) or read_manifest(folder).exercises
     before = _look(folder, names)

@@ -1,4 +1,4 @@
-"""The house rules that a machine can check: who imports whom, budgets, annotations, docstrings."""
+"""Rules of the architecture: who imports whom, budgets, annotations, docstrings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "autograder"
-# templates hold text for other places, not modules of the machine
+# templates hold text for other places, not modules of the grader
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "templates" not in path.parts)
 
 LONGEST_MODULE = 250

@@ -68,7 +68,7 @@ def test_the_readme_says_how_much_of_the_grader_the_tests_run() -> None:
     assert f"`make test` runs {floor}% of the grader's lines and branches or fails" in readme
 
 
-def test_a_walk_through_one_submission_takes_at_most_fifteen_files() -> None:
+def test_a_walk_through_one_submission_takes_at_most_fifteen_steps() -> None:
     text = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
     walk = text.partition("## One submission")[2].partition("\n## ")[0]
     assert 10 <= len(re.findall(r"^\d+\. `", walk, re.MULTILINE)) <= 15

@@ -20,10 +20,10 @@ from .packing import Document, decode, unpack
 
 
 class NodeError(Exception):
-    """The grader of this machine ended, or did not start; says what it said."""
+    """The grader of this worker ended, or did not start; says what it said."""
 
 
-class Grader:
+class WarmGrader:
     """A warm grader in a process of its own. It ends when this process does: its input ends."""
 
     def __init__(self, folder: Path, options: list[str]) -> None:
@@ -117,7 +117,7 @@ class GraderPlugin(WorkerPlugin):
         self._secret = secret
         self._options = options
         self._folder: Path | None = None
-        self._grader: Grader | None = None
+        self._grader: WarmGrader | None = None
 
     def setup(self, worker: Worker) -> None:
         """Called by dask on every worker, also on those that come later."""
@@ -133,7 +133,7 @@ class GraderPlugin(WorkerPlugin):
             *("--course", str(self._folder / "course"), "--secret", str(secret)),
             *("--jobs", str(worker.state.nthreads), *self._options),
         ]
-        self._grader = Grader(self._folder, self._options)
+        self._grader = WarmGrader(self._folder, self._options)
 
     def teardown(self, worker: Worker) -> None:
         """Called by dask when the run, or the worker, is over."""
@@ -147,7 +147,7 @@ class GraderPlugin(WorkerPlugin):
         with self._lock:
             if self._grader is None or self._grader.has_ended:
                 assert self._folder is not None
-                self._grader = Grader(self._folder, self._options)
+                self._grader = WarmGrader(self._folder, self._options)
             grader = self._grader
         return grader.grade(batch)
 

@@ -102,7 +102,7 @@ def refusal(source: str, question: str, given: tuple[str, ...]) -> str | None:
 
 
 def _parts_used(source: str, question: str) -> Iterator[str]:
-    """The package alone is no part: what is reached through it has a name of its own."""
+    """The package alone is not a part: what is reached through it has a name of its own."""
     for name in sorted(names_used(source, question)):
         if name.startswith(f"{PACKAGE}."):
             yield name.removeprefix(f"{PACKAGE}.").partition(".")[0]

@@ -105,6 +105,7 @@ def _first_line(node: ast.stmt) -> int:
 def write_submissions(
     folder: Path, cases: Sequence[Case], assignments: Sequence[Assignment]
 ) -> Iterator[tuple[Submission, Assignment]]:
+    """Writes each case like a student's submission; the student is the number of the case."""
     by_name = {assignment.name: assignment for assignment in assignments}
     for number, case in enumerate(cases):
         place = folder / str(number) / case.exercise.assignment

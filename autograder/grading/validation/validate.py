@@ -20,7 +20,7 @@ from ..suite_engine import SuiteEngine
 from .cases import FORMS, Case, cases_of, chosen_of, write_submissions
 from .indistinguishable import groups_alike
 
-#: of the inputs that all cases get; students have each their own, and `make soak` draws many
+#: of the inputs that all cases get; a class has another for each attempt, `make soak` draws many
 SEED = 1
 
 

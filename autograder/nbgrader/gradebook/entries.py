@@ -42,6 +42,6 @@ def entry_of(
 
 
 def _wants_a_look(exercise: ExerciseResult, question: QuestionResult) -> bool:
-    """Where a human grader may find what the machine could not."""
+    """Where a human grader may find what automatic grading could not."""
     is_unreadable = exercise.status is ExerciseStatus.UNREADABLE
     return is_unreadable or question.verdict is Verdict.PROTOCOL

@@ -56,8 +56,8 @@ def read_notebook_course(folder: Path) -> NotebookCourse:
         ) from error
     names = {path.parent.name for path in root.glob("source/*/*.ipynb")}
     use_sandboxed_steps(loader.config)
-    if way := loader.config.SandboxedExporter.get("course"):
-        names -= {assignment.name for assignment in load_course(root / way).assignments}
+    if path := loader.config.SandboxedExporter.get("course"):
+        names -= {assignment.name for assignment in load_course(root / path).assignments}
     return NotebookCourse(root, loader.config, tuple(sorted(names)))
 
 

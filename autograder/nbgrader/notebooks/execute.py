@@ -31,7 +31,7 @@ from .runner import Cell, CellRun, NotebookRunner, Surroundings
 
 #: the time limit where nbgrader has none
 _A_DAY = 86_400
-#: so much longer than its CPU time may a cell take on the clock
+#: a cell may take that many times its CPU time on the clock
 _CLOCK = 3
 _MISSING = "No module named "
 

@@ -268,7 +268,7 @@ def test_a_full_disk_halfway_puts_the_old_release_back(
             "example = torch.ones(3)",
             "def plus_one(x): return 7",
             "source/basics/sums.md:6",
-            "a cell of the words defines plus_one",
+            "a cell of the text defines plus_one",
             "the last definition",
         ),
         (
@@ -276,7 +276,7 @@ def test_a_full_disk_halfway_puts_the_old_release_back(
             "example = torch.ones(3)",
             "### BEGIN SOLUTION\nexample = 3\n### END SOLUTION",
             "source/basics/sums.md:6",
-            "a solution among the words",
+            "a solution in the text",
             "it belongs into",
         ),
         (
@@ -350,7 +350,7 @@ def test_wrong_content_is_named_by_file_line_and_fix(
 
 def test_missing_words_are_named(course: Course, wheel: Path) -> None:
     course.root.joinpath("source/basics/halves.md").unlink()
-    with pytest.raises(ContentError, match="halves.md: the words are missing"):
+    with pytest.raises(ContentError, match="halves.md: the text is missing"):
         release(course, wheel=wheel)
 
 

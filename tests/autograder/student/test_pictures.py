@@ -67,7 +67,7 @@ def test_small_panels_stand_side_by_side_and_wide_ones_above_each_other() -> Non
         (NotImplementedError(), "not implemented yet"),
         (ValueError("no\nsecond line"), "ValueError: no"),
         (None, "the result is None: is a\n`return` missing?"),
-        (torch.rand(2, 2, 2), "shape (2, 2, 2) is no\nmatrix that can be drawn"),
+        (torch.rand(2, 2, 2), "shape (2, 2, 2) is not\na matrix that can be drawn"),
         ((1, 2), "the result is a tuple of\n2, not one tensor"),
     ],
 )
