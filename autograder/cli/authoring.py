@@ -9,7 +9,7 @@ import click
 from ..errors import UserError
 from ..escaping import for_terminal
 from ..operations import content
-from .course_option import in_course
+from .options import JOBS, in_course
 from .output import as_json, console, emit
 
 
@@ -44,13 +44,7 @@ def new(name: str, questions: tuple[str, ...], course_folder: Path, as_json: boo
 
 
 @click.command()
-@click.option(
-    "--jobs",
-    type=click.IntRange(1, 256),
-    default=2,
-    show_default=True,
-    help="Processes that judge at a time.",
-)
+@JOBS
 @in_course
 @as_json
 def expected(jobs: int, course_folder: Path, as_json: bool) -> int:

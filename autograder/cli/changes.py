@@ -12,7 +12,8 @@ from rich.table import Table
 from ..escaping import for_terminal
 from ..operations import changes as operations
 from ..results.changes import Change, Doubt
-from .output import ANONYMOUS, as_json, console, emit, of_people
+from .options import ANONYMOUS, of_people
+from .output import as_json, console, emit
 
 if TYPE_CHECKING:
     from ..classroom import Selection

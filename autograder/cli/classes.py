@@ -10,7 +10,7 @@ import click
 
 from ..deadlines import duration_text
 from ..escaping import for_terminal
-from .course_option import in_course
+from .options import in_course
 from .output import as_json, console, emit
 
 if TYPE_CHECKING:

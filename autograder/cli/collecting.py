@@ -9,7 +9,7 @@ import click
 
 from ..escaping import for_terminal
 from ..operations.collect import collect as bring
-from .course_option import in_course
+from .options import in_course
 from .output import as_json, console, emit
 
 if TYPE_CHECKING:

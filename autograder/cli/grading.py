@@ -16,8 +16,8 @@ from ..grading.costs import Stage
 from ..operations import grade as grading
 from ..records import SubmissionResult, Tier
 from ..worker import late
-from .course_option import in_course
 from .loading import begin_loading
+from .options import in_course
 from .output import as_json, console, emit, errors
 from .progress import RunProgress, progress_bar
 from .streaming import STANDARD_INPUT, stream

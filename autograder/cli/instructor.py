@@ -11,7 +11,7 @@ from rich.table import Table
 
 from ..escaping import for_terminal
 from ..operations import content
-from .course_option import in_course
+from .options import JOBS, in_course
 from .output import as_json, console, emit
 from .progress import counting
 
@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[ASSIGNMENT[/EXERCISE]]...")
-@click.option(
-    "--jobs",
-    type=click.IntRange(1, 256),
-    default=2,
-    show_default=True,
-    help="Processes that judge at a time.",
-)
+@JOBS
 @click.option("--form", type=click.Choice(["module", "notebook"]), help="Only one form.")
 @in_course
 @as_json

@@ -10,7 +10,7 @@ import click
 from ..escaping import for_terminal
 from ..operations import misconceptions
 from ..operations import mistakes as operations
-from .course_option import in_course
+from .options import in_course
 from .output import as_json, console, emit
 
 _MOST_CALLS, _MOST_LINES = 4, 40

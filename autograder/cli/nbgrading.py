@@ -8,7 +8,7 @@ import click
 
 from ..escaping import for_terminal
 from ..operations import content
-from .course_option import in_course
+from .options import in_course
 from .output import as_json, console, emit
 
 

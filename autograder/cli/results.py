@@ -12,8 +12,8 @@ from ..escaping import for_terminal
 from ..operations import content
 from ..operations import report as reports
 from ..operations import results as operations
-from .course_option import in_course
-from .output import ANONYMOUS, as_json, console, emit, of_people
+from .options import ANONYMOUS, in_course, of_people
+from .output import as_json, console, emit
 
 if TYPE_CHECKING:
     from ..classroom import Selection
