@@ -246,7 +246,4 @@ class Assignment:
 
     def exercise(self, name: str) -> Exercise:
         """The exercise of that name; raises `KeyError`."""
-        for exercise in self.exercises:
-            if exercise.name == name:
-                return exercise
-        raise KeyError(name)
+        return {exercise.name: exercise for exercise in self.exercises}[name]
