@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 
 from ...course import load_course
 from ...errors import AutograderError
@@ -45,6 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Finds the solutions, and starts the sandbox if a submission is to be judged."""
+    torch.set_num_threads(1)  # as in a worker: tensors are small, and threads wait for each other
     suite_plugin.pytest_configure(config)
     root = Path(config.rootpath)
     if (root / "solutions").is_dir():
