@@ -25,6 +25,8 @@ from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import SubmissionResult, Tier
 from autograder.sandbox import ForkServer, examine
 
+from ..grading_runs import Results
+
 HERE = Path(__file__).resolve().parent
 COURSE = HERE / "course"
 SOLUTIONS = COURSE / "solutions" / "walled"
@@ -165,7 +167,7 @@ class Sandboxed:
         options = RunOptions(submitted=self.submitted, results=self.results, jobs=jobs)
         keeps, sys.dont_write_bytecode = sys.dont_write_bytecode, True
         engine = SuiteEngine(load_course(self.root), lambda tier: contextlib.nullcontext(parent))
-        events = _Results()
+        events = Results()
         try:
             grade_class([engine], options, events)
         finally:
@@ -179,19 +181,6 @@ class Sandboxed:
             facts = path.lstat()
             found[str(path)] = (facts.st_mode, facts.st_size, facts.st_mtime)
         return found
-
-
-class _Results:
-    """Keeps what a run graded."""
-
-    def __init__(self) -> None:
-        self.results: list[SubmissionResult] = []
-
-    def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
-        pass
-
-    def graded(self, result: SubmissionResult) -> None:
-        self.results.append(result)
 
 
 @pytest.fixture(scope="session")

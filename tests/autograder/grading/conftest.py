@@ -12,29 +12,17 @@ from typing import Any
 import pytest
 
 from autograder.course import Course, load_course
-from autograder.errors import IsolationUnavailable
 from autograder.grading.options import RunOptions
 from autograder.grading.run import grade_class
 from autograder.grading.shards import RunReport
 from autograder.grading.suite_engine import SuiteEngine
-from autograder.records import SubmissionResult, Tier
-from autograder.sandbox import ForkServer, start_fork_server
+from autograder.records import SubmissionResult
+from autograder.sandbox import ForkServer
+
+from ..grading_runs import Results, started_fork_server
 
 ROOT = Path(__file__).resolve().parents[3]
 ASSIGNMENT = "simplified_attention"
-
-
-class Results:
-    """Events of a run: keeps the results."""
-
-    def __init__(self) -> None:
-        self.results: list[SubmissionResult] = []
-
-    def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
-        pass
-
-    def graded(self, result: SubmissionResult) -> None:
-        self.results.append(result)
 
 
 @dataclass(frozen=True)
@@ -58,28 +46,18 @@ def course() -> Course:
     return load_course(ROOT)
 
 
-@contextlib.contextmanager
-def _standing() -> Iterator[ForkServer]:
-    try:
-        parent = start_fork_server()
-    except IsolationUnavailable as error:
-        pytest.skip(f"no submission is graded on this machine: {error}")
-    with parent:
-        yield parent
-
-
 @pytest.fixture(scope="session")
 def fork_server() -> Iterator[ForkServer]:
     """One fork server for all tests: starting it is what takes time."""
-    with _standing() as parent:
-        yield parent
+    with started_fork_server() as started:
+        yield started
 
 
 @pytest.fixture(scope="module")
 def mortal_fork_server() -> Iterator[ForkServer]:
     """One for the tests that kill it."""
-    with _standing() as parent:
-        yield parent
+    with started_fork_server() as started:
+        yield started
 
 
 class ClassFolder:

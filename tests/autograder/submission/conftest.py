@@ -9,30 +9,18 @@ from pathlib import Path
 import pytest
 
 from autograder.course import Course, load_course
-from autograder.errors import IsolationUnavailable
 from autograder.grading.options import RunOptions
 from autograder.grading.run import grade_class
 from autograder.grading.suite_engine import SuiteEngine
-from autograder.records import SubmissionResult, Tier
-from autograder.sandbox import ForkServer, start_fork_server
+from autograder.records import SubmissionResult
+from autograder.sandbox import ForkServer
+
+from ..grading_runs import Results, started_fork_server
 
 ROOT = Path(__file__).resolve().parents[3]
 
 #: student -> path below the student's folder -> what stands in that file
 Submitted = Mapping[str, Mapping[str, bytes]]
-
-
-class Results:
-    """Keeps what a run graded."""
-
-    def __init__(self) -> None:
-        self.results: list[SubmissionResult] = []
-
-    def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
-        pass
-
-    def graded(self, result: SubmissionResult) -> None:
-        self.results.append(result)
 
 
 @pytest.fixture(scope="session")
@@ -41,18 +29,14 @@ def course() -> Course:
 
 
 @pytest.fixture(scope="session")
-def parent() -> Iterator[ForkServer]:
-    try:
-        started = start_fork_server()
-    except IsolationUnavailable as error:
-        pytest.skip(f"no submission is graded on this machine: {error}")
-    with started:
+def fork_server() -> Iterator[ForkServer]:
+    with started_fork_server() as started:
         yield started
 
 
 @pytest.fixture(scope="session")
 def graded(
-    course: Course, parent: ForkServer, tmp_path_factory: pytest.TempPathFactory
+    course: Course, fork_server: ForkServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[Submitted], dict[str, SubmissionResult]]:
     """Grades a class; returns each student's result."""
 
@@ -65,9 +49,8 @@ def graded(
                 place.write_bytes(data)
         options = RunOptions(folder / "submitted", folder / "results.jsonl", jobs=2)
         events = Results()
-        grade_class(
-            [SuiteEngine(course, lambda tier: contextlib.nullcontext(parent))], options, events
-        )
+        engine = SuiteEngine(course, lambda tier: contextlib.nullcontext(fork_server))
+        grade_class([engine], options, events)
         return {result.student: result for result in events.results}
 
     return grade

@@ -74,7 +74,7 @@ def _run(*arguments: str) -> Result:
 
 
 @pytest.fixture(scope="module")
-def outcome(tmp_path_factory: pytest.TempPathFactory, parent: object) -> Iterator[Outcome]:
+def outcome(tmp_path_factory: pytest.TempPathFactory, fork_server: object) -> Iterator[Outcome]:
     folder = tmp_path_factory.mktemp("names") / "class"
     for name in NAMES:
         place = folder / "submitted" / name / "simplified_attention"
