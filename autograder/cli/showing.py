@@ -48,7 +48,7 @@ class Screen:
             fits = not self.console.is_terminal or len(line) <= width
             self.say(line if fits else textwrap.fill(line, width), style, indent)
 
-    def exercise(self, result: CheckedExercise, only_first: bool = False) -> None:
+    def exercise(self, result: CheckedExercise) -> None:
         """One exercise: its file, what is wrong with it, and its questions."""
         file = f" ({result.file})" if result.file else ""
         self.say(f"{result.exercise}{file}", "bold")
@@ -60,7 +60,7 @@ class Screen:
             self.say(f"{result.file} printed:", "dim", 2)
             self.say(result.printed.rstrip(), indent=6)
         for question in result.questions:
-            self.question(question, only_first)
+            self.question(question)
 
     def question(self, result: CheckedQuestion, only_first: bool = False) -> None:
         """One question, its failing checks, and what helps."""
