@@ -53,21 +53,17 @@ class Difference:
 
 
 def release(
-    course: Course,
-    names: Sequence[str] = (),
-    bundle_folder: Path | None = None,
-    *,
-    wheel: Path | None = None,
+    course: Course, names: Sequence[str] = (), *, wheel: Path | None = None
 ) -> ReleaseReport:
     """Writes `assignments/<name>/` and `dist/<name>.zip` of some assignments (default: all).
 
-    A release of all writes one bundle with all of them, too. All or nothing: raises before the
-    first old file is touched, `ContentError` for wrong content
-    or a leak. A release of all removes folders of assignments that the course has no more. `wheel`
-    takes the place of the project's own, built otherwise.
+    A release of all writes one bundle with all of them, too, and removes folders of assignments
+    that the course has no more. All or nothing: raises before the first old file is touched,
+    `ContentError` for wrong content or a leak. `wheel` takes the place of the project's own, built
+    otherwise.
     """
     chosen = _chosen(course, names)
-    bundles = bundle_folder or course.root / "dist"
+    bundles = course.root / "dist"
     with _scratch(course.root) as scratch:
         made = [released_assignment(course, item, scratch / item.name) for item in chosen]
         wheel = wheel or _for_students(package_wheel(course.root, scratch / "wheel"))

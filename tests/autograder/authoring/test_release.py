@@ -150,12 +150,6 @@ def test_the_bundle_holds_the_folder_and_the_wheel(course: Course, wheel: Path) 
     assert released.points == 12.0
 
 
-def test_bundles_go_where_they_are_asked_to(course: Course, wheel: Path, tmp_path: Path) -> None:
-    release(course, ["basics"], tmp_path / "out", wheel=wheel)
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["basics.zip"]
-    assert not (course.root / "dist").exists()
-
-
 def test_an_unknown_assignment_is_refused(course: Course, wheel: Path) -> None:
     with pytest.raises(UserError, match="no assignment is called 'advanced'.*basics"):
         release(course, ["advanced"], wheel=wheel)
