@@ -9,11 +9,12 @@ import click
 from ..errors import UserError
 from ..escaping import for_terminal
 from ..operations import content
+from .once import command
 from .options import JOBS, in_course
 from .output import as_json, console, emit
 
 
-@click.command()
+@command()
 @click.argument("name", metavar="ASSIGNMENT/EXERCISE")
 @click.option(
     "--question", "questions", multiple=True, help="A function, or a Class (again: more)."
@@ -43,7 +44,7 @@ def new(name: str, questions: tuple[str, ...], course_folder: Path, as_json: boo
     return 0
 
 
-@click.command()
+@command()
 @JOBS
 @in_course
 @as_json

@@ -12,6 +12,7 @@ from rich.table import Table
 from ..escaping import for_terminal
 from ..operations import changes as operations
 from ..results.changes import Change, Doubt
+from .once import command
 from .options import ANONYMOUS, of_people
 from .output import as_json, console, emit
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _MOST_ROWS = 40
 
 
-@click.command()
+@command()
 @click.argument("class_folder", metavar="CLASS", type=click.Path(path_type=Path))
 @click.option("--to", "path", type=click.Path(path_type=Path), help="Default: changes.html there.")
 @click.option("--all", "since_first", is_flag=True, help="Since the first grading of each.")

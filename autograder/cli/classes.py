@@ -10,6 +10,7 @@ import click
 
 from ..deadlines import duration_text
 from ..escaping import for_terminal
+from .once import command
 from .options import in_course
 from .output import as_json, console, emit
 
@@ -20,7 +21,7 @@ _CLASS = click.argument("class_folder", metavar="CLASS", type=click.Path(path_ty
 _MOST_NAMES = 20
 
 
-@click.command()
+@command()
 @_CLASS
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @in_course
@@ -60,7 +61,7 @@ def roster(class_folder: Path, file: Path | None, course_folder: Path, as_json: 
     return 0
 
 
-@click.command()
+@command()
 @_CLASS
 @click.argument("student")
 @click.argument("assignment")
@@ -117,7 +118,7 @@ def _extension_text(made: Extended, assignment: str, until: str | None) -> str:
     )
 
 
-@click.command()
+@command()
 @_CLASS
 @click.argument("student")
 @click.argument("assignment")

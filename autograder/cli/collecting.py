@@ -9,6 +9,7 @@ import click
 
 from ..escaping import for_terminal
 from ..operations.collect import collect as bring
+from .once import command
 from .options import in_course
 from .output import as_json, console, emit
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from ..collecting import Collected, CollectReport
 
 
-@click.command()
+@command()
 @click.argument(
     "sources",
     metavar="ARCHIVE_OR_FOLDER...",

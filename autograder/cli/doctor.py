@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import click
-
 from ..escaping import for_terminal
 from ..records import Tier
+from .once import command
 from .output import as_json, console, emit
 
 
-@click.command()
+@command()
 @as_json
 def doctor(as_json: bool) -> int:
     """Say which isolation tier this machine gives, and why.

@@ -17,6 +17,7 @@ from ..operations import grade as grading
 from ..records import SubmissionResult, Tier
 from ..worker import late
 from .loading import begin_loading
+from .once import command
 from .options import in_course
 from .output import as_json, console, emit, errors
 from .progress import RunProgress, progress_bar
@@ -25,7 +26,7 @@ from .streaming import STANDARD_INPUT, stream
 _MOST_ROWS = 60
 
 
-@click.command()
+@command()
 @click.argument("submitted", type=click.Path(path_type=Path))
 @click.option(
     "--results",

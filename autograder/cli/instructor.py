@@ -11,6 +11,7 @@ from rich.table import Table
 
 from ..escaping import for_terminal
 from ..operations import content
+from .once import command
 from .options import JOBS, in_course
 from .output import as_json, console, emit
 from .progress import counting
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from ..grading.validation.validate import ValidationReport
 
 
-@click.command()
+@command()
 @click.argument("names", nargs=-1, metavar="[ASSIGNMENT[/EXERCISE]]...")
 @JOBS
 @click.option("--form", type=click.Choice(["module", "notebook"]), help="Only one form.")
@@ -55,7 +56,7 @@ def validate(
     return 1 if proof.problems or stale or leaks else 0
 
 
-@click.command()
+@command()
 @click.argument("assignments", nargs=-1)
 @click.option(
     "--check",

@@ -8,10 +8,11 @@ import click
 
 from ..escaping import for_terminal
 from ..operations.merge import merge as merge_files
+from .once import command
 from .output import as_json, console, emit
 
 
-@click.command()
+@command()
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--to", "to", required=True, type=click.Path(path_type=Path), help="What to write.")
 @as_json

@@ -10,13 +10,14 @@ import click
 from ..escaping import for_terminal
 from ..operations import misconceptions
 from ..operations import mistakes as operations
+from .once import Once, command
 from .options import in_course
 from .output import as_json, console, emit
 
 _MOST_CALLS, _MOST_LINES = 4, 40
 
 
-@click.command()
+@command()
 @click.argument("class_folder", type=click.Path(path_type=Path))
 @click.option("--assignment", help="Only this assignment.")
 @click.option("--most", type=click.IntRange(1), default=10, show_default=True, help="Groups.")
@@ -69,7 +70,7 @@ def misconception() -> None:
     """The catalogue of known mistakes."""
 
 
-@misconception.command()
+@misconception.command(cls=Once)
 @click.argument("class_folder", type=click.Path(path_type=Path))
 @click.argument("student")
 @click.argument("exercise")

@@ -8,11 +8,12 @@ import click
 
 from ..escaping import for_terminal
 from ..operations import content
+from .once import command
 from .options import in_course
 from .output import as_json, console, emit
 
 
-@click.command()
+@command()
 @click.argument("class_folder", type=click.Path(path_type=Path))
 @click.argument("assignments", nargs=-1)
 @click.option("--force", is_flag=True, help="Overwrite source files that are there and differ.")

@@ -12,6 +12,7 @@ from ..escaping import for_terminal
 from ..operations import content
 from ..operations import report as reports
 from ..operations import results as operations
+from .once import command
 from .options import ANONYMOUS, in_course, of_people
 from .output import as_json, console, emit
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _MOST_NOTES = 10
 
 
-@click.command()
+@command()
 @click.argument("class_folder", type=click.Path(path_type=Path))
 @click.option("--db", "db_url", help="The gradebook's URL (default: the class folder's own).")
 @in_course
@@ -46,7 +47,7 @@ def record(class_folder: Path, db_url: str | None, course_folder: Path, as_json:
     return 0
 
 
-@click.command()
+@command()
 @click.argument("class_folder", type=click.Path(path_type=Path))
 @of_people
 @click.option(
@@ -92,7 +93,7 @@ def feedback(
     return 0
 
 
-@click.command()
+@command()
 @click.argument("class_folder", type=click.Path(path_type=Path))
 @click.option("--to", "path", type=click.Path(path_type=Path), help="Default: report.html there.")
 @of_people
@@ -135,7 +136,7 @@ class _Format(click.ParamType[str]):
         return f"{{{'|'.join(export_formats())}}}"
 
 
-@click.command()
+@command()
 @click.argument("format_name", type=_Format())
 @click.argument("class_folder", type=click.Path(path_type=Path), default=Path("course"))
 @click.option("--to", "path", type=click.Path(path_type=Path), help="What to write.")
@@ -184,7 +185,7 @@ def export(
     return 0
 
 
-@click.command("gradescope-bundle")
+@command("gradescope-bundle")
 @click.argument("assignment")
 @click.option("--to", "path", type=click.Path(path_type=Path), help="The zip to write.")
 @in_course

@@ -10,6 +10,7 @@ import click
 
 from ..escaping import for_terminal
 from ..operations import results as operations
+from .once import command
 from .options import ANONYMOUS, in_course, of_people
 from .output import as_json, console, emit
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _MOST_ROWS = 20
 
 
-@click.command()
+@command()
 @click.argument("class_folder", metavar="CLASS", type=click.Path(path_type=Path))
 @click.option("--to", "path", type=click.Path(path_type=Path), help="Default: similar.html there.")
 @of_people

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from .loading import loading
+from .once import command
 from .output import as_json, console, emit
 from .showing import Screen
 
@@ -42,7 +43,7 @@ def _document_alone(is_asked: bool) -> Iterator[None]:
         os.close(stdout)
 
 
-@click.command()
+@command()
 @click.argument("names", nargs=-1, metavar="[EXERCISE or QUESTION]...")
 @click.option("--trace", is_flag=True, help="Show the shapes in each line of a failing call.")
 @_plain
@@ -78,7 +79,7 @@ def _code(results: tuple[Any, ...]) -> int:
     return 0 if all(result.passed == len(result.questions) for result in results) else 1
 
 
-@click.command()
+@command()
 @click.argument("exercises", nargs=-1)
 @_plain
 @_in_folder
@@ -99,7 +100,7 @@ def watch(exercises: tuple[str, ...], plain: bool, folder: Path) -> int:
     return 0
 
 
-@click.command()
+@command()
 @click.argument("name", metavar="EXERCISE or QUESTION")
 @click.option("--again", is_flag=True, help="Start with the first hint once more.")
 @_plain
@@ -133,7 +134,7 @@ def hint(name: str, again: bool, plain: bool, folder: Path, as_json: bool) -> in
     return 0
 
 
-@click.command()
+@command()
 @_plain
 @_in_folder
 @as_json

@@ -6,11 +6,14 @@ import importlib
 import pkgutil
 import subprocess
 import sys
+from collections.abc import Iterator
 
+import click
 from click.testing import CliRunner
 
 import autograder.cli
 from autograder.cli import COMMANDS, cli
+from autograder.cli.once import Once
 
 
 def test_the_table_names_every_command_of_every_module() -> None:
@@ -43,3 +46,27 @@ def test_what_grades_nothing_loads_no_torch() -> None:
 
 def test_a_misspelt_command_is_told_the_nearest() -> None:
     assert "Did you mean 'check'?" in CliRunner().invoke(cli, ["chek"]).output
+
+
+def test_an_option_that_is_given_twice_is_refused() -> None:
+    said = CliRunner().invoke(cli, ["grade", "nowhere", "--shard", "1/4", "--shard", "2/4"])
+    assert said.exit_code == 2
+    assert "--shard was given 2 times: which one is meant? Give it once." in said.output
+    said = CliRunner().invoke(cli, ["grade", "nowhere", "--gradebook", "--no-gradebook"])
+    assert "--gradebook/--no-gradebook was given 2 times" in said.output
+    allowed = ["--resume", "--resume", "--jobs", "300"]
+    assert "300 is not in the range" in CliRunner().invoke(cli, ["grade", "no", *allowed]).output
+
+
+def test_every_command_refuses_an_option_that_is_given_twice() -> None:
+    def leaves(command: click.Command) -> Iterator[click.Command]:
+        if isinstance(command, click.Group):
+            with click.Context(command) as context:
+                for name in command.list_commands(context):
+                    found = command.get_command(context, name)
+                    assert found is not None
+                    yield from leaves(found)
+        else:
+            yield command
+
+    assert [one.name for one in leaves(cli) if not isinstance(one, Once)] == []
