@@ -187,7 +187,8 @@ class _Collection:
         write_origins(self._class_folder, origins)
         students = [made.student for made in collected]
         of_table = (*times.notes, *times.about(pile.owner for pile in self._sorting.piles))
-        every = (*notes, *of_table, *lookalikes(before, students), *_strangers(roster, students))
+        about = (*self._students.notes, *lookalikes(before, students))
+        every = (*notes, *of_table, *about, *_strangers(roster, students))
         return CollectReport(tuple(collected), self._sorting.refused(), every)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from urllib.parse import unquote
 
 from ..classroom import Origin, Person, Roster, normal, squashed
 from ..escaping import for_file_name
@@ -17,7 +18,11 @@ from .times import Times
 
 
 class Students:
-    """Names for the owners of one collection. Who had a folder before keeps it."""
+    """Names for the owners of one collection. Who had a folder before keeps it.
+
+    A person keeps the folder under another name, too, where the platform's number says for certain
+    that it is the same one: people marry, and names are corrected.
+    """
 
     def __init__(self, origins: Mapping[Key, Origin], roster: Roster, table: Times) -> None:
         self._origins = origins
@@ -25,19 +30,33 @@ class Students:
         self._table = table
         self._before = {origin.student for origin in origins.values()}
         self._keys: defaultdict[str, set[str]] = defaultdict(set)
+        self._names: defaultdict[str, set[str]] = defaultdict(set)
         self._owner_of: dict[str, tuple[str, str]] = {}
+        self._renamed: dict[str, str] = {}
 
     def know(self, owners: Iterable[Owner]) -> None:
         """Tells who is in the download, so that namesakes are kept apart from the beginning."""
         for owner in owners:
             if owner.number and not owner.email:
                 self._keys[owner.student].add(owner.key)
+                self._names[owner.number].add(owner.student)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Who has another name on the platform than the folder, which stays."""
+        return tuple(
+            f"{theirs!r} has the number of {ours!r}, so the work is in the folder {ours!r}"
+            for theirs, ours in sorted(self._renamed.items())
+        )
 
     def name(self, owner: Owner, assignment: str) -> str:
         """The student's name: the earlier one, the roster's, or the platform's."""
         own = self._platforms(owner, assignment)
         if for_file_name(own) in self._before:
             return own
+        if earlier := self._earlier_name(owner, assignment):
+            self._renamed[owner.student] = earlier
+            return earlier
         person = self._person(owner)
         if person is None:
             return own
@@ -63,6 +82,25 @@ class Students:
         else:
             is_alone = self._is_alone(owner)
         return owner.student if is_alone else f"{owner.student}_{owner.number}"
+
+    def _earlier_name(self, owner: Owner, assignment: str) -> str:
+        """The folder that the platform's number had in earlier collections; empty if not certain.
+
+        Canvas's number is a person's for ever, Moodle's is one person's in one assignment.
+        """
+        if owner.platform not in (CANVAS, MOODLE) or not owner.number.isdigit():
+            return ""
+        folders = {
+            origin.student
+            for origin in self._origins.values()
+            if (origin.platform, origin.number) == (owner.platform, owner.number)
+            and (owner.platform == CANVAS or origin.assignment == assignment)
+        }
+        if len(folders) != 1 or len(self._names[owner.number]) > 1:
+            return ""
+        folder = folders.pop()
+        name = unquote(folder)  # names are encoded that no folder can have
+        return name if for_file_name(name) == folder else ""
 
     def _is_alone(self, owner: Owner) -> bool:
         return len(self._keys[owner.student]) < 2

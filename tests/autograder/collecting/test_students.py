@@ -70,8 +70,11 @@ def test_namesakes_are_told_by_number_or_address_and_never_guessed(class_folder:
     )
     bring(class_folder, files, "heads", sheet)
     assert (class_folder / "submitted/eva2/heads/splitting.py").read_text() == "20"
-    one = {"Eva Muster_20_assignsubmission_file/splitting.py": "x"}
-    bring(class_folder, one, "heads")
+    known, unknown = (
+        {f"Eva Muster_{n}_assignsubmission_file/splitting.py": str(n)} for n in (30, 40)
+    )
+    bring(class_folder, known, "heads")  # without the sheet: the number says it
+    bring(class_folder, unknown, "heads")
     assert students(class_folder) == {"eva1", "eva2", "Eva Muster"}
 
 
@@ -88,6 +91,41 @@ def test_who_had_a_folder_before_the_roster_came_keeps_it(tmp_path: Path) -> Non
     write_roster(folder, tmp_path / "people.csv")
     bring(folder, {"lovelaceada_101_8_masking-1.py": "2"})
     assert students(folder) == {"lovelaceada"}
+
+
+def test_who_has_another_name_by_now_keeps_the_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "course"
+    bring(folder, {"lovelaceada_101_7_masking.py": "1", "byronada_102_8_masking.py": "another"})
+    found = bring(folder, {"kingada_101_9_masking-1.py": "2", "kingada_103_10_masking.py": "3"})
+    assert students(folder) == {"lovelaceada", "byronada", "kingada_103"}
+    assert (folder / "submitted/lovelaceada/masks/masking.py").read_text() == "2"
+    told = "'kingada' has the number of 'lovelaceada', so the work is in the folder 'lovelaceada'"
+    assert told in found.notes
+    bring(folder, {"byronada_101_11_splitting.py": "of another assignment"}, "heads")
+    assert (folder / "submitted/lovelaceada/heads/splitting.py").is_file()
+
+
+def test_moodles_number_says_who_it_is_in_one_assignment_only(tmp_path: Path) -> None:
+    folder = tmp_path / "course"
+    bring(folder, {"Ada Byron_9_assignsubmission_file/masking.py": "1"})
+    bring(folder, {"Ada King_9_assignsubmission_file/masking.py": "2"})
+    bring(folder, {"Carl Gauss_9_assignsubmission_file/splitting.py": "3"}, "heads")
+    assert students(folder) == {"Ada Byron", "Carl Gauss"}
+    assert read_origins(folder)["Ada Byron", "masks"].name == "Ada King"
+
+
+def test_a_name_that_no_folder_can_have_stays_when_it_changes(tmp_path: Path) -> None:
+    folder = tmp_path / "course"
+    for name in ('Bob "Bo" B?', "Robert Bee"):
+        bring(folder, {f"{name}_8_assignsubmission_file/masking.py": name})
+    assert students(folder) == {"Bob %22Bo%22 B%3F"}
+
+
+def test_one_number_with_two_names_in_a_download_says_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "course"
+    bring(folder, {"lovelaceada_101_7_masking.py": "1"})
+    bring(folder, {f"{name}_101_9_masking.py": name for name in ("kingada", "gausscarl")})
+    assert students(folder) == {"lovelaceada", "kingada", "gausscarl"}
 
 
 def test_a_name_that_no_folder_can_have_is_found_again_by_the_folders_name(
