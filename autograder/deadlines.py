@@ -38,6 +38,19 @@ def duedate_text(due: DueDate) -> str:
     return f"{text} (and {duration_text(due.grace)} of grace)" if due.grace else text
 
 
+def moment_text(moment: datetime, due: DueDate | None) -> str:
+    """A moment of UTC without a zone, as people of the course read it: in their due date's zone.
+
+    In the hour that is there twice the offset stands behind it. UTC where there is no due date.
+    """
+    if due is None:
+        return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+    local = moment.replace(tzinfo=UTC).astimezone(due.at.tzinfo)
+    first, second = (local.replace(fold=fold).utcoffset() for fold in (0, 1))
+    offset = f" ({local:%z})" if first != second else ""
+    return f"{local:%Y-%m-%d %H:%M:%S} {due.zone}{offset}"
+
+
 def parse_duedate(text: str) -> DueDate:
     """The moment that a text names; raises `ValueError` that says what can't be read in one way."""
     match = _WHOLE.fullmatch(" ".join(text.split()))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..deadlines import duration_text
+from ..deadlines import duration_text, moment_text
 from ..escaping import for_terminal
 from .once import command
 from .options import in_course
@@ -89,24 +89,23 @@ def extend(
     from ..operations.classes import extend as give
 
     made = give(class_folder, student, assignment, duration, why, course=course_folder)
-    until = f"{made.until:%Y-%m-%d %H:%M:%S} UTC" if made.until else None
     if as_json:
         emit(
             {
                 "student": made.decision.student,
                 "assignment": assignment,
                 "extension": made.decision.decision,
-                "until": until,
+                "until": moment_text(made.until, None) if made.until else None,
                 "in_gradebook": made.is_recorded,
             }
         )
         return 0
-    console.print(_extension_text(made, assignment, until), soft_wrap=True)
+    console.print(_extension_text(made, assignment), soft_wrap=True)
     return 0
 
 
-def _extension_text(made: Extended, assignment: str, until: str | None) -> str:
-    if until is None:
+def _extension_text(made: Extended, assignment: str) -> str:
+    if made.until is None:
         return (
             f"{for_terminal(assignment)} has no due date, so nobody is late; the extension is kept"
         )
@@ -114,7 +113,7 @@ def _extension_text(made: Extended, assignment: str, until: str | None) -> str:
     whole = f", with grace and extra time {time}" if time != made.decision.decision else ""
     return (
         f"{for_terminal(made.decision.student)} has {made.decision.decision} more for "
-        f"{for_terminal(assignment)}{whole}: until {until}"
+        f"{for_terminal(assignment)}{whole}: until {moment_text(made.until, made.due)}"
     )
 
 

@@ -83,20 +83,23 @@ def write_feedback(
     gradebook: it counts and is shown, as is when a submission arrived. A name that is not a safe
     folder name is encoded. Raises `UserError` for a page that can't be written.
     """
-    titles = {assignment.name: assignment.title for assignment in course.assignments}
+    own = {assignment.name: assignment for assignment in course.assignments}
     work = human or HumanWork()
     written: list[Path] = []
     with code_reader() as reader:
         for result in last_of(results):
             if result.status is SubmissionStatus.GRADED:
-                title = titles.get(result.assignment, readable(result.assignment))
+                assignment = own.get(result.assignment)
+                title = assignment.title if assignment else readable(result.assignment)
+                due = assignment.duedate if assignment else None
                 parts = map(for_file_name, result.key)
                 submitted = submission_folder(class_folder, result.student, result.assignment)
                 final, late = counted(result, work), (arrivals or {}).get(result.key, Lateness())
-                page = _page(final, title, submitted, work, late, reader)
+                arrival = arrival_sentence(late, due)
+                page = _page(final, title, submitted, work, arrival, reader)
                 target = class_folder.joinpath("feedback", *parts, "feedback.html")
                 written.append(replace_file(target, page))
-                text = feedback_text(final, title, work, late)
+                text = feedback_text(final, title, work, arrival)
                 replace_file(target.with_suffix(".txt"), text)
     return written
 
@@ -106,7 +109,7 @@ def _page(
     title: str,
     submitted: Path,
     human: HumanWork,
-    late: Lateness,
+    arrival: str,
     reader: BoundedReader,
 ) -> str:
     exercises = [
@@ -119,7 +122,7 @@ def _page(
         "feedback.html.jinja",
         result=result,
         penalty=human.penalty(result),
-        arrival=arrival_sentence(late),
+        arrival=arrival,
         title=title,
         exercises=exercises,
         right=len(questions) - len(open_ones),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from ..classroom import Lateness, utc_text
-from ..records import QuestionResult, SubmissionResult, Verdict
+from ..classroom import Lateness
+from ..deadlines import moment_text
+from ..records import DueDate, QuestionResult, SubmissionResult, Verdict
 from ..results.manual import HumanWork
 from ..results.wording import (
     NEXT_STEPS,
@@ -22,27 +23,31 @@ _WIDTH = 78
 _LONGEST_MESSAGE = 500
 
 
-def feedback_text(result: SubmissionResult, title: str, human: HumanWork, late: Lateness) -> str:
+def feedback_text(result: SubmissionResult, title: str, human: HumanWork, arrival: str) -> str:
     """The text of one submission's page: points, verdicts, hints, and the first failed test.
 
-    `result` has the score that counts; `human` says which points a grader set.
+    `result` has the score that counts; `human` says which points a grader set; `arrival` is the
+    `arrival_sentence`.
     """
-    return "\n".join(_lines(result, title, human, late)).rstrip() + "\n"
+    return "\n".join(_lines(result, title, human, arrival)).rstrip() + "\n"
 
 
-def arrival_sentence(late: Lateness) -> str:
-    """When a submission arrived, if that is known, and how late it was."""
+def arrival_sentence(late: Lateness, due: DueDate | None = None) -> str:
+    """When a submission arrived, if that is known, and how late it was, in the course's zone."""
     if late.submitted is None:
         return f"Submitted late, {late.text}." if late.is_late else ""
-    when = f"Submitted {utc_text(late.submitted)}"
-    return f"{when}, {late.text} late." if late.is_late else f"{when}."
+    when = f"Submitted {moment_text(late.submitted, due)}"
+    if not late.is_late:
+        return f"{when}."
+    until = f"; your time ended {moment_text(late.due, due)}" if late.due else ""
+    return f"{when}, {late.text} late{until}."
 
 
-def _lines(result: SubmissionResult, title: str, human: HumanWork, late: Lateness) -> Iterator[str]:
+def _lines(result: SubmissionResult, title: str, human: HumanWork, arrival: str) -> Iterator[str]:
     yield f"{title}: {points_text(result.score, result.max_score)} points"
     yield f"Feedback for {' '.join(result.student.split())}"
-    if sentence := arrival_sentence(late):
-        yield sentence
+    if arrival:
+        yield arrival
     if penalty := human.penalty(result):
         yield f"Taken off because this was submitted late: {amount(penalty)} points."
     yield from result.notes

@@ -22,7 +22,7 @@ from ..classroom import withdraw as keep_withdrawal
 from ..course import Course
 from ..deadlines import parse_duration
 from ..errors import UserError
-from ..records import Assignment, Key, SubmissionResult
+from ..records import Assignment, DueDate, Key, SubmissionResult
 from ..results.file import read_results
 from ..results.review import latest
 from ..submission.find import find_submissions
@@ -46,12 +46,14 @@ class Extended:
     """An extension as it was kept. `until` is when the student may submit at last, in UTC.
 
     `is_recorded` where nbgrader's gradebook has it already; else it gets it with the next record.
+    `due` is the due date that everybody has, where the course says one.
     """
 
     decision: Decision
     allowance: timedelta
     until: datetime | None
     is_recorded: bool
+    due: DueDate | None = None
 
 
 def set_roster(class_folder: Path | str, file: Path | str) -> RosterChange:
@@ -110,7 +112,7 @@ def extend(
     until = found.duedate.naive_utc + allowance if found.duedate else None
     if until is None and is_recorded:
         until = class_lateness(folder, [(name, assignment)])[name, assignment].due
-    return Extended(decision, allowance, until, is_recorded)
+    return Extended(decision, allowance, until, is_recorded, found.duedate)
 
 
 def withdraw(

@@ -6,7 +6,13 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from autograder.deadlines import duedate_text, duration_text, parse_duedate, parse_duration
+from autograder.deadlines import (
+    duedate_text,
+    duration_text,
+    moment_text,
+    parse_duedate,
+    parse_duration,
+)
 
 
 @pytest.mark.parametrize(
@@ -76,3 +82,13 @@ def test_what_is_no_duration_is_refused(text: str) -> None:
 def test_a_duration_in_words_is_read_back(minutes: int) -> None:
     duration = timedelta(minutes=minutes)
     assert parse_duration(duration_text(duration)) == duration
+
+
+def test_a_moment_is_told_in_the_zone_of_the_due_date() -> None:
+    due = parse_duedate("2027-01-31 23:59 Europe/Berlin")
+    noon = datetime(2027, 7, 1, 12)
+    assert moment_text(noon, due) == "2027-07-01 14:00:00 Europe/Berlin"
+    assert moment_text(noon, None) == "2027-07-01 12:00:00 UTC"
+    # the hour that is there twice when the clocks are put back
+    twice = [moment_text(datetime(2027, 10, 31, hour, 30), due) for hour in (0, 1)]
+    assert twice == [f"2027-10-31 02:30:00 Europe/Berlin ({zone})" for zone in ("+0200", "+0100")]

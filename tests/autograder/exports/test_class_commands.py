@@ -92,7 +92,7 @@ def test_who_is_late_by_how_much_is_a_column(term: Term) -> None:
 
 def test_an_extension_is_kept_with_its_reason_and_nbgraders_penalty_agrees(term: Term) -> None:
     said = term.call("extend", "ben", "masks", "2h", "--why", "train, late")
-    assert "until 2026-05-01 12:00:00 UTC" in said.output
+    assert "until 2026-05-01 14:00:00 Europe/Berlin" in said.output
     assert term.scores()["ben"] == 4.0
     assert term.grades()["ben"]["masks/late"] == ""
     assert '"train, late"' in (term.folder / "extensions.csv").read_text()

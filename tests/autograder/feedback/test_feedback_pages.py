@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from html import unescape
 from pathlib import Path
 
 import pytest
 
+from autograder.classroom import lateness
 from autograder.course import Course
 from autograder.feedback import write_feedback
 from autograder.records import (
@@ -186,3 +188,20 @@ def test_a_stub_is_told_what_will_be_tested_and_shown_no_failures(
     words = text_of(write_feedback(course, class_folder, [result])[0].read_text())
     assert "What will be tested Diagonal is allowed (1) Future is masked (1)" in words
     assert "not implemented yet" not in words
+
+
+def test_times_are_told_in_the_zone_of_the_due_date(
+    make_course: Callable[..., Course], make_result: Callable[..., SubmissionResult], tmp_path: Path
+) -> None:
+    course = make_course(tmp_path / "term", duedate="2026-05-01 Europe/Berlin")
+    folder = tmp_path / "term" / "course"
+    submitted, due = datetime(2026, 5, 2, 1), datetime(2026, 5, 1, 21, 59, 59)
+    for end, said in (
+        (due, ", 3 h 1 min late; your time ended 2026-05-01 23:59:59 Europe/Berlin."),
+        (submitted, "."),
+    ):
+        arrivals = {("ada", "masks"): lateness(submitted, end)}
+        (page,) = write_feedback(course, folder, [make_result("ada")], arrivals=arrivals)
+        told = f"Submitted 2026-05-02 03:00:00 Europe/Berlin{said}"
+        assert told in text_of(page.read_text())
+        assert told in page.with_suffix(".txt").read_text()
