@@ -135,7 +135,8 @@ def _letters(
         known = (person.email if person else "", origin.email if origin else "", result.student)
         email = next((text for text in known if _is_address(text)), "")
         if not email:
-            notes.append(f"{result.student}: no e-mail address; give the class a roster with one")
+            note = f"{result.student}: no e-mail address; give the class a roster with one"
+            notes += [note] if note not in notes else []  # once, however much they submitted
             continue
         name = f"{result.student}.{result.assignment}"
         html, text = (folder / for_file_name(name, suffix) for suffix in (".html", ".txt"))

@@ -42,6 +42,8 @@ def harness(bundle: Path, tmp_path: Path) -> Path:
     command.parent.mkdir(parents=True)
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m autograder "$@"\n')
     command.chmod(0o755)
+    (command.parent / "python").symlink_to(sys.executable)
+    (root / "source" / "secret.key").write_text("of the image " * 4)  # as setup.sh makes one
     (root / "submission").mkdir()
     (root / "results").mkdir()
     shutil.copy(root / "source" / "run_autograder", root)
@@ -80,6 +82,21 @@ def test_an_empty_submission_has_a_score_and_a_reason(harness: Path, fork_server
     assert "No file of this exercise could be graded" in results(harness)["output"]
 
 
+def test_first_submissions_are_asked_the_same_and_later_ones_other_numbers(
+    harness: Path, fork_server: object
+) -> None:
+    work = ROOT / "examples" / "submitted" / "emeka" / ASSIGNMENT
+    shutil.copytree(work, harness / "submission", dirs_exist_ok=True)
+    metadata = harness / "submission_metadata.json"
+    found = []
+    for said in (None, '{"previous_submissions": []}', '{"previous_submissions": [{}]}'):
+        if said:
+            metadata.write_text(said)
+        assert run(harness).returncode == 0
+        found.append([test["output"] for test in results(harness)["tests"]])
+    assert found[0] == found[1] != found[2]
+
+
 def test_a_grader_that_fails_leaves_no_score(harness: Path) -> None:
     (harness / "results" / "results.json").write_text('{"score": 100}')
     shutil.rmtree(harness / "source" / "course" / "solutions")
@@ -102,4 +119,5 @@ def test_setup_uses_only_what_the_bundle_holds(bundle: Path) -> None:
         script = archive.read("setup.sh").decode()
     assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0
     assert set(re.findall(r"-c (\S+\.txt)", script)) <= names
+    assert script.index(">secret.key") < script.index("chmod -R go= course ./*.whl secret.key")
     assert [name for name in names if name.endswith(".whl") and "/" not in name]

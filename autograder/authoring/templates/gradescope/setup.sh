@@ -15,6 +15,9 @@ python3 -m venv venv
 wheel=$(echo ./*.whl)
 venv/bin/python -m pip install --no-cache-dir -c constraints.txt "$wheel[instructor]"
 
-# solutions and hidden tests are for the grader alone
-chmod -R go= course ./*.whl
+# all students are asked the same, and nobody knows it before: this image keeps what makes numbers
+[ -s secret.key ] || venv/bin/python -c 'import secrets; print(secrets.token_hex(32))' >secret.key
+
+# solutions, hidden tests and the secret are for the grader alone
+chmod -R go= course ./*.whl secret.key
 venv/bin/autograder doctor
