@@ -45,7 +45,12 @@ class Origin:
     def names(self) -> tuple[str, ...]:
         """What the platform calls the person whose number it gives, the surest first."""
         own = f"{self.name}_{self.number}"
-        return (own, canvas_number(self.number)) if self.platform == _CANVAS else (own,)
+        return (own, canvas_number(self.number)) if self.is_canvas else (own,)
+
+    @property
+    def is_canvas(self) -> bool:
+        """Whether it came from Canvas, whose number is a person's for ever."""
+        return self.platform == _CANVAS
 
     @property
     def is_marked_late(self) -> bool:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from ..deadlines import parse_duration
 from ..errors import UserError
-from .matching import Identity, Index, number_in, only
+from .matching import Identity, Index, number_in, only, squashed
+from .origins import read_origins
 from .tables import Row, change_table, read_csv, read_table
 from .worksheets import in_english
 
@@ -68,19 +69,27 @@ _COLUMNS = tuple(field.name for field in fields(Person))
 class Roster:
     """The people of a class, and which of them a student's name is."""
 
-    def __init__(self, people: Sequence[Person]) -> None:
+    def __init__(
+        self, people: Sequence[Person], also: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
+        """`also` is how a platform calls students now whose name here nobody of the list has."""
         self.people = tuple(people)
         self._index = Index([person.identity for person in self.people])
+        self._also = also or {}
 
     def person(self, student: str) -> Person | None:
         """Whom a student's name stands for; None where that is not certain."""
-        number = only(self._index.find(student))
+        number = only(self._find(student))
         return None if number is None else self.people[number]
 
     def without(self, students: Iterable[str]) -> tuple[Person, ...]:
         """The people that none of these names may stand for, in the roster's order."""
-        known = {number for student in students for number in self._index.find(student)}
+        known = {number for student in students for number in self._find(student)}
         return tuple(p for number, p in enumerate(self.people) if number not in known)
+
+    def _find(self, student: str) -> frozenset[int]:
+        names = (student, *self._also.get(student, ()))
+        return next(filter(None, map(self._index.find, names)), frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +104,18 @@ class RosterChange:
 def read_roster(class_folder: Path) -> Roster:
     """The roster of a class, empty where none was given; raises `UserError` for a broken one."""
     path = class_folder / ROSTER_FILE
-    return Roster(_checked([Person(**row) for row in read_table(path, _COLUMNS)], path))
+    people = _checked([Person(**row) for row in read_table(path, _COLUMNS)], path)
+    return Roster(people, _called_now(class_folder) if people else None)
+
+
+def _called_now(class_folder: Path) -> Mapping[str, Sequence[str]]:
+    """What tells a student for certain on the platform that the last work came from."""
+    found: dict[str, list[str]] = {}
+    for origin in read_origins(class_folder).values():
+        numbered = f"{squashed(origin.name)}_{origin.number}" if origin.is_canvas else ""
+        names = filter(None, (numbered, origin.email))
+        found.setdefault(origin.student, []).extend(names)
+    return found
 
 
 def write_roster(class_folder: Path, source: Path) -> RosterChange:

@@ -187,6 +187,9 @@ def _row(line: SubmissionResult) -> dict[str, Any]:
 
 
 def _print_profile(report: grading.GradeReport) -> None:
+    if not report.costs:
+        console.print("no CPU time to tell of: nothing was graded by this machine")
+        return
     graded = report.run.graded or 1
     table = Table("stage", box=None, pad_edge=False)
     table.add_column("CPU s", justify="right")

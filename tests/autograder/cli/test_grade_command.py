@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 
 import autograder
+from autograder.cli.grading import _print_profile
 from autograder.course import load_course
+from autograder.grading.shards import RunReport
 from autograder.operations.courses import submissions_around
+from autograder.operations.grade import GradeReport
+from autograder.submission import Found
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -70,3 +74,11 @@ def test_an_assignment_that_is_not_there_has_no_mistakes_either(tmp_path: Path) 
     (tmp_path / "results.jsonl").touch()
     with pytest.raises(autograder.AutograderError, match="no assignment is called 'nope'"):
         autograder.unnamed_mistakes(tmp_path, "nope", course=ROOT)
+
+
+def test_a_profile_of_what_other_machines_graded_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run = RunReport(Found((), ()), 0, 0, 0, None, None)
+    _print_profile(GradeReport(run, Path("results.jsonl"), (), None))
+    assert "nothing was graded by this machine" in capsys.readouterr().out

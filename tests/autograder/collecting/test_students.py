@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.classroom import read_origins, write_roster
+from autograder.classroom import read_origins, read_roster, write_roster
 from autograder.collecting import CollectOptions, CollectReport, collect, read_times
 from autograder.deadlines import zone_of
 
@@ -103,6 +103,21 @@ def test_who_has_another_name_by_now_keeps_the_folder(tmp_path: Path) -> None:
     assert told in found.notes
     bring(folder, {"byronada_101_11_splitting.py": "of another assignment"}, "heads")
     assert (folder / "submitted/lovelaceada/heads/splitting.py").is_file()
+
+
+def test_a_roster_with_the_new_name_knows_whose_the_folder_is(tmp_path: Path) -> None:
+    folder = tmp_path / "course"
+    bring(folder, {"lovelaceada_101_7_masking.py": "1", "gausscarl_102_8_masking.py": "2"})
+    (tmp_path / "people.csv").write_text(
+        'student,name,number,extra_time\nking1,"King, Ada",101,1d\nc2,"Weber, Carl",777,\n'
+    )
+    write_roster(folder, tmp_path / "people.csv")
+    bring(folder, {"kingada_101_9_masking-1.py": "2"})
+    roster = read_roster(folder)
+    person = roster.person("lovelaceada")
+    assert person is not None and (person.student, person.extra_time) == ("king1", "1d")
+    assert roster.person("gausscarl") is None
+    assert [p.student for p in roster.without(["lovelaceada", "gausscarl"])] == ["c2"]
 
 
 def test_moodles_number_says_who_it_is_in_one_assignment_only(tmp_path: Path) -> None:
