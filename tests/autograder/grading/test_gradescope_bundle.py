@@ -82,6 +82,22 @@ def test_an_empty_submission_has_a_score_and_a_reason(harness: Path, fork_server
     assert "No file of this exercise could be graded" in results(harness)["output"]
 
 
+@pytest.mark.parametrize("kind", ["folder", "zip", "repository"])
+def test_a_folder_that_was_uploaded_as_a_whole_is_graded(
+    harness: Path, kind: str, fork_server: object
+) -> None:
+    work = ROOT / "examples" / "submitted" / "ada" / ASSIGNMENT
+    inner = harness / "submission" / "my work"
+    if kind == "zip":
+        shutil.make_archive(str(inner), "zip", work.parent, ASSIGNMENT)
+    else:
+        shutil.copytree(work, inner)
+    if kind == "repository":
+        subprocess.run(["git", "init", "--quiet", inner], check=True)
+    assert run(harness).returncode == 0
+    assert results(harness)["score"] == 100.0
+
+
 def test_first_submissions_are_asked_the_same_and_later_ones_other_numbers(
     harness: Path, fork_server: object
 ) -> None:
