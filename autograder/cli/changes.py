@@ -13,7 +13,7 @@ from ..escaping import for_terminal
 from ..operations import changes as operations
 from ..results.changes import Change, Doubt
 from .once import command
-from .options import ANONYMOUS, of_people
+from .options import ANONYMOUS, CLASS, of_people
 from .output import as_json, console, emit
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _MOST_ROWS = 40
 
 
 @command()
-@click.argument("class_folder", metavar="CLASS", type=click.Path(path_type=Path))
+@CLASS
 @click.option("--to", "path", type=click.Path(path_type=Path), help="Default: changes.html there.")
 @click.option("--all", "since_first", is_flag=True, help="Since the first grading of each.")
 @of_people

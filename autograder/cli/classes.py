@@ -11,18 +11,17 @@ import click
 from ..deadlines import duration_text, moment_text
 from ..escaping import for_terminal
 from .once import command
-from .options import in_course
+from .options import CLASS, in_course
 from .output import as_json, console, emit
 
 if TYPE_CHECKING:
     from ..operations.classes import Attendance, Extended
 
-_CLASS = click.argument("class_folder", metavar="CLASS", type=click.Path(path_type=Path))
 _MOST_NAMES = 20
 
 
 @command()
-@_CLASS
+@CLASS
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @in_course
 @as_json
@@ -62,7 +61,7 @@ def roster(class_folder: Path, file: Path | None, course_folder: Path, as_json: 
 
 
 @command()
-@_CLASS
+@CLASS
 @click.argument("student")
 @click.argument("assignment")
 @click.argument("duration")
@@ -118,7 +117,7 @@ def _extension_text(made: Extended, assignment: str) -> str:
 
 
 @command()
-@_CLASS
+@CLASS
 @click.argument("student")
 @click.argument("assignment")
 @click.option("--why", required=True, help="The reason, kept with the withdrawal.")

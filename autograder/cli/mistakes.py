@@ -11,14 +11,14 @@ from ..escaping import for_terminal
 from ..operations import misconceptions
 from ..operations import mistakes as operations
 from .once import Once, command
-from .options import in_course
+from .options import CLASS, in_course
 from .output import as_json, console, emit
 
 _MOST_CALLS, _MOST_LINES = 4, 40
 
 
 @command()
-@click.argument("class_folder", type=click.Path(path_type=Path))
+@CLASS
 @click.option("--assignment", help="Only this assignment.")
 @click.option("--most", type=click.IntRange(1), default=10, show_default=True, help="Groups.")
 @in_course
@@ -71,7 +71,7 @@ def misconception() -> None:
 
 
 @misconception.command(cls=Once)
-@click.argument("class_folder", type=click.Path(path_type=Path))
+@CLASS
 @click.argument("student")
 @click.argument("exercise")
 @click.argument("question")

@@ -13,6 +13,8 @@ from ..operations.courses import HERE
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+#: of commands on a class: its folder
+CLASS = click.argument("class_folder", metavar="CLASS", type=click.Path(path_type=Path))
 #: of commands whose page may be projected
 ANONYMOUS = click.option(
     "--anonymous", is_flag=True, help="Without names: for a page that may be projected."

@@ -13,7 +13,7 @@ from ..operations import content
 from ..operations import report as reports
 from ..operations import results as operations
 from .once import command
-from .options import ANONYMOUS, in_course, of_people
+from .options import ANONYMOUS, CLASS, in_course, of_people
 from .output import as_json, console, emit
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _MOST_NOTES = 10
 
 
 @command()
-@click.argument("class_folder", type=click.Path(path_type=Path))
+@CLASS
 @click.option("--db", "db_url", help="The gradebook's URL (default: the class folder's own).")
 @in_course
 @as_json
@@ -48,7 +48,7 @@ def record(class_folder: Path, db_url: str | None, course_folder: Path, as_json:
 
 
 @command()
-@click.argument("class_folder", type=click.Path(path_type=Path))
+@CLASS
 @of_people
 @click.option(
     "--for",
@@ -94,7 +94,7 @@ def feedback(
 
 
 @command()
-@click.argument("class_folder", type=click.Path(path_type=Path))
+@CLASS
 @click.option("--to", "path", type=click.Path(path_type=Path), help="Default: report.html there.")
 @of_people
 @ANONYMOUS
@@ -138,7 +138,12 @@ class _Format(click.ParamType[str]):
 
 @command()
 @click.argument("format_name", type=_Format())
-@click.argument("class_folder", type=click.Path(path_type=Path), default=Path("course"))
+@click.argument(
+    "class_folder",
+    metavar="[CLASS]",
+    type=click.Path(path_type=Path),
+    default=Path("course"),
+)
 @click.option("--to", "path", type=click.Path(path_type=Path), help="What to write.")
 @of_people
 @ANONYMOUS

@@ -11,7 +11,7 @@ import click
 from ..escaping import for_terminal
 from ..operations import results as operations
 from .once import command
-from .options import ANONYMOUS, in_course, of_people
+from .options import ANONYMOUS, CLASS, in_course, of_people
 from .output import as_json, console, emit
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _MOST_ROWS = 20
 
 
 @command()
-@click.argument("class_folder", metavar="CLASS", type=click.Path(path_type=Path))
+@CLASS
 @click.option("--to", "path", type=click.Path(path_type=Path), help="Default: similar.html there.")
 @of_people
 @ANONYMOUS
