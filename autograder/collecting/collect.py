@@ -188,7 +188,8 @@ class _Collection:
         students = [made.student for made in collected]
         of_table = (*times.notes, *times.about(pile.owner for pile in self._sorting.piles))
         about = (*self._students.notes, *lookalikes(before, students))
-        every = (*notes, *of_table, *about, *_strangers(roster, students))
+        now = read_roster(self._class_folder)  # with the names that the platform has by now
+        every = (*notes, *of_table, *about, *_strangers(now, students))
         return CollectReport(tuple(collected), self._sorting.refused(), every)
 
 

@@ -112,7 +112,8 @@ def test_a_roster_with_the_new_name_knows_whose_the_folder_is(tmp_path: Path) ->
         'student,name,number,extra_time\nking1,"King, Ada",101,1d\nc2,"Weber, Carl",777,\n'
     )
     write_roster(folder, tmp_path / "people.csv")
-    bring(folder, {"kingada_101_9_masking-1.py": "2"})
+    found = bring(folder, {"kingada_101_9_masking-1.py": "2"})
+    assert not any("not on the class's roster" in note for note in found.notes)
     roster = read_roster(folder)
     person = roster.person("lovelaceada")
     assert person is not None and (person.student, person.extra_time) == ("king1", "1d")
