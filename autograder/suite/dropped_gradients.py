@@ -13,7 +13,7 @@ from unittest.mock import patch
 import torch
 
 from .arguments import gradient_difference, gradient_faults, weight_faults
-from .compare import FLOAT32, difference
+from .compare import difference
 from .cotangents import cotangent_of
 from .draw import Draw
 from .layers import ExpectLayer
@@ -55,7 +55,9 @@ def check_gradients_of_outputs(layer: ExpectLayer, draw: Draw, x: torch.Tensor) 
 
 
 def _check(layer: ExpectLayer, draw: Draw, x: torch.Tensor, kept: _Kept) -> None:
-    form = layer.train().reference.forward([x]).value
+    """In float64: a pattern of one's own keeps dtype, too."""
+    layer, x = layer.move(dtype=torch.float64).train(), x.double()
+    form = layer.reference.forward([x]).value
     cotangent = cotangent_of(draw, form)
     pulled = layer.pulled(x, cotangent=cotangent, likely=_LEARNS)
     got = pulled.value
@@ -63,7 +65,7 @@ def _check(layer: ExpectLayer, draw: Draw, x: torch.Tensor, kept: _Kept) -> None
     layer.that(fits, got="another shape", expected=f"{tuple(form.shape)}", likely=_LEARNS)
     with _dropping(kept(got.detach())):
         expected = layer.reference.gradients([x], cotangent)
-    text = difference(got, expected.value, FLOAT32)
+    text = difference(got, expected.value)
     layer.that(text is None, got=f"{text}", expected="what was kept, / (1 - p)", likely=_LEARNS)
     faults = [
         *weight_faults(pulled.weights, expected.weights, gradient_difference),

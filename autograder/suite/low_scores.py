@@ -38,6 +38,19 @@ def low_queries_and_keys(
     return _near(draw, queries, dtype) * size, _turned(_rising(_near(draw, keys, dtype))) * -size
 
 
+def rows_far_apart(
+    draw: Draw, queries: tuple[int, ...], keys: tuple[int, ...]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Float32 tensors (..., T, 1) and (..., S, 1): every other query has scores near 49 only.
+
+    The queries between have scores near -49 only. Float32 has two digits left of the exponential
+    of their distance, so that each row has a shift of its own, or none.
+    """
+    signs = 1.0 - 2.0 * (torch.arange(queries[-2]) % 2).unsqueeze(-1)
+    one, other = (draw.uniform(*shape, low=6.98, high=7.03) for shape in (queries, keys))
+    return one * signs, other
+
+
 def low_tokens(draw: Draw, *shape: int) -> torch.Tensor:
     """Tokens (B, T, d) in float64 for a layer that `low_scoring` filled, as queries and as keys."""
     return _turned(_rising(_near(draw, shape, torch.float64)))
@@ -59,6 +72,15 @@ def low_scoring(draw: Draw, head_size: int) -> Callable[[str, tuple[int, ...]], 
         return _near(draw, shape, torch.float32) * (sign * size / shape[1])
 
     return weight
+
+
+def loud(draw: Draw, name: str, shape: tuple[int, ...]) -> torch.Tensor:
+    """Weights of a layer whose values are large, and whose scores are not.
+
+    Some of the sums that the output is made of are near zero: single precision anywhere shows.
+    """
+    scores = "query" in name or "key" in name
+    return draw.normal(*shape, scale=0.4 if scores else 20.0)
 
 
 def _near(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:

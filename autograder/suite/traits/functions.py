@@ -40,6 +40,8 @@ _FROZEN = (
 )
 #: the size of everything, where all is of one size; with gradients, which take longer
 _ALIKE, _FEW_ALIKE = 4, 3
+#: than queries, once with gradients: more than one, whose weight would have none
+_FEWER_KEYS = 2
 _SINGLE = "gradients flow in float32 and for large sizes, too: that is how models are trained"
 
 
@@ -172,6 +174,8 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     five = traits.usual(asked.leads.other_five())
     # a size of vectors whose root float32 knows: next to large values, one in float32 would show
     kept = {x: n for x, n in five.letters.items() if x == "d"}
+    if {"T", "S"} <= set(traits.call_letters()):
+        kept["S"] = _FEWER_KEYS
     pull(_any_numbers(expect, traits, asked.with_gradients(five).but(kept)))
     samples = (2,) * (len(asked.leads.four()) - 1)
     alike = _all_alike(expect, traits, torch.float64, both(whole, turned), _FEW_ALIKE, samples)

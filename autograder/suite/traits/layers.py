@@ -150,10 +150,11 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     extremes = asked.extremes(letters) if letters else [{}]
     given = traits.each_way()[0]
     for turn, kept in enumerate((-1, *places)):  # training itself first: data wants none
-        frozen = [place for place in places if place != kept]
         extreme = asked.extreme(
             sizes, extremes[turn % len(extremes)], asked.leads.few(turn), MOST_WITH_GRADIENTS
         )
+        # a step of one token learns from all that is given: with the first input, all want one
+        frozen = [place for place in places if place != kept and kept != 0]
         layer.train(turn % 2 == 0)
         args = arguments(expect, given, extreme, torch.float64, of_turn(turn + 1))
         layer.gradients(*args, likely=_DATA, frozen=frozen)
@@ -164,13 +165,17 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def _gradients_of_one_head(expect: Expect, traits: Traits, sizes: Sizes, likely: str) -> None:
-    """Large inputs of a layer with small weights, of one head or group where it has any."""
+    """Large inputs of a layer with small weights, of one head or group where it has any.
+
+    The first of several inputs alone wants a gradient, as new tokens do after a past that is data.
+    """
     alone = sizes.but({x: 1 for x in ("H", "R") if x in traits.built_letters()})
     layer = built(expect, traits, alone).move(dtype=torch.float64)
     layer.fill(lambda name, shape: traits.weights(expect.draw, name, shape) / _LARGE)
-    inputs = arguments(expect, traits, alone, torch.float64, turned)
-    large = [_enlarged(item, arg) for item, arg in zip(traits.inputs, inputs, strict=True)]
-    layer.eval().gradients(*large, likely=likely)
+    given = traits.each_way()[0]
+    inputs = arguments(expect, given, alone, torch.float64, turned)
+    large = [_enlarged(item, arg) for item, arg in zip(given.inputs, inputs, strict=True)]
+    layer.eval().gradients(*large, likely=likely, frozen=range(1, len(large)))
 
 
 def _middling_gradients(expect: Expect, traits: Traits, likely: str) -> None:
@@ -180,9 +185,10 @@ def _middling_gradients(expect: Expect, traits: Traits, likely: str) -> None:
     layer = built(expect, traits, sizes).move(dtype=torch.float64).eval()
     one = sizes.but({x: 1 for x in ("B",) if x in sizes.letters}, (1,))
     long, many = asked.all_large(one), asked.many_of(sizes)
-    for given in traits.each_way():
+    ways = traits.each_way()
+    for turn, given in enumerate(ways):
         args = arguments(expect, given, long, torch.float64, turned)
-        layer.gradients(*args, likely=likely)
+        layer.train(turn < len(ways) - 1).gradients(*args, likely=likely)
     layer.move(dtype=traits.dtype).train()
     # no row of zeros, whose norm float32 rounds
     holed = arguments(expect, traits, sizes, layout=both(with_holes, turned))

@@ -148,8 +148,8 @@ def test_blocks_of_large_scores(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(MERGE, points=1)
 def test_an_empty_block_on_either_side(expect: Expect, draw: Draw) -> None:
-    for dtype in (torch.float32, DOUBLE):
-        one, lse, other, other_lse = _blocks(draw, 2, dtype=dtype)
+    for leading, dtype in (((1, 2, 3), torch.float32), ((2,), DOUBLE)):
+        one, lse, other, other_lse = _blocks(draw, *leading, dtype=dtype)
         nothing, empty = torch.zeros_like(one), torch.full_like(lse, -INF)
         expect.same(MERGE, nothing, empty, other, other_lse, likely=EMPTY)
         expect.same(MERGE, one, lse, nothing, empty, likely=EMPTY)
@@ -174,7 +174,7 @@ def test_gradient_beside_an_empty_block_and_no_softmax(expect: Expect, draw: Dra
     check_rule(expect, MERGE_TRAITS, NO_TORCH_SOFTMAX)
     expect.same(MERGE, *args, likely=SHARES)
     nothing, empty = torch.zeros_like(args[0]), torch.full_like(args[1], -INF)
-    in_single = [arg.float() for arg in (nothing, empty, *args[2:])]
+    in_single = [arg[0].float() for arg in (nothing, empty, *args[2:])]
     expect.gradients(MERGE, *in_single, likely=f"an empty block leaves gradients finite; {EMPTY}")
     expect.gradients(
         MERGE, *args[:2], nothing, empty, likely=f"an empty block leaves gradients finite; {EMPTY}"

@@ -6,7 +6,12 @@ import torch
 from autograder.suite import Draw, Expect, ExpectLayer
 from autograder.suite.divisors import undivided
 from autograder.suite.forbidden import torch_attention
-from autograder.suite.low_scores import low_queries_and_keys, low_scoring, low_tokens
+from autograder.suite.low_scores import (
+    loud,
+    low_queries_and_keys,
+    low_scoring,
+    low_tokens,
+)
 from autograder.suite.traits import (
     Made,
     Maybe,
@@ -125,7 +130,7 @@ def test_heads_and_more_dimensions(expect: Expect, draw: Draw) -> None:
     likely = "count dimensions from the end: queries and keys are the last two of the scores"
     # as many samples as queries, and as heads: a mask's dimensions are those at the end
     heads = (draw.normal(3, 3, 3, 6), draw.normal(3, 3, 5, 6), draw.normal(3, 3, 5, 3))
-    for shape in ((3, 5), (3, 3, 5), (3, 1, 3, 5), (3, 3, 1, 5)):
+    for shape in ((1, 1, 3, 5), (3, 3, 5), (3, 1, 3, 5), (3, 1, 1, 5)):
         expect.same(ATTENTION, *heads, _some_forbidden(draw, *shape), likely=likely)
     many = (draw.normal(2, 1, 3, 2, 3), draw.normal(2, 1, 3, 4, 3), draw.normal(2, 1, 3, 4, 1))
     expect.same(ATTENTION, *many, _some_forbidden(draw, 2, 1, 3, 2, 4), likely=likely)
@@ -137,7 +142,7 @@ def test_equal_sizes_and_sizes_of_one(expect: Expect, draw: Draw) -> None:
         "with equal sizes every order of the dimensions fits: which is the query, which the key? "
         "A dimension of size 1 stays"
     )
-    for shape in ((4, 4, 4), (4, 4)):
+    for shape in ((4, 4, 4), (1, 4, 4)):
         expect.same(
             ATTENTION,
             *(draw.normal(4, 4, 4) for _ in range(3)),
@@ -320,11 +325,11 @@ def test_cross_attention_when_the_real_keys_score_low(expect: Expect, draw: Draw
     layer.fill(low_scoring(draw, 1))
     layer.move(dtype=torch.float64)
     context = low_tokens(draw, 2, 5, 6)
-    context[:, 3:] *= 0.9  # padding scores higher than what is real
+    context[0, 3:] *= 0.9  # padding scores higher than what is real, in the last sample by far
     layer.same(
         low_tokens(draw, 2, 3, 6),
         context,
-        (torch.arange(5) > 2).expand(2, 5),
+        torch.arange(5) > torch.tensor([[2], [0]]),
         likely="every score here is far below zero: that of padding must be lower still, so that "
         "nothing of it is left after softmax",
     )
@@ -333,10 +338,11 @@ def test_cross_attention_when_the_real_keys_score_low(expect: Expect, draw: Draw
 @pytest.mark.question("CrossAttention", points=1)
 def test_cross_attention_moved(expect: Expect, draw: Draw) -> None:
     likely = "module.to(...) moves weights; what forward makes has dtype and device of its input"
-    layer = _cross(expect, 8, 4, 2).move(dtype=torch.float64)
-    x, context = draw.normal(2, 5, 8, dtype=torch.float64), draw.normal(2, 6, 4).double()
+    layer = _cross(expect, 8, 4, 2).move(dtype=torch.float64)  # the root of 4 is exact
+    layer.fill(lambda name, shape: loud(draw, name, shape))
+    x, context = draw.normal(4, 20, 8, dtype=torch.float64), draw.normal(4, 6, 4).double()
     layer.same(x, context, likely=likely)
-    layer.same(x, context, _some_forbidden(draw, 2, 6), likely=likely)
+    layer.same(x, context, _some_forbidden(draw, 4, 6), likely=likely)
     layer.moves(x, context, likely=likely)
 
 

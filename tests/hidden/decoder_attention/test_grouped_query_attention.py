@@ -6,7 +6,12 @@ import torch
 from autograder.suite import Draw, Expect, ExpectLayer
 from autograder.suite.divisors import undivided
 from autograder.suite.forbidden import torch_attention
-from autograder.suite.low_scores import low_queries_and_keys, low_scoring, low_tokens
+from autograder.suite.low_scores import (
+    loud,
+    low_queries_and_keys,
+    low_scoring,
+    low_tokens,
+)
 from autograder.suite.traits import Made, Size, Tensor, Traits, check_rule, check_trait
 
 OWN = torch_attention(
@@ -217,8 +222,9 @@ def test_layer_hides_the_future_when_the_past_scores_low(expect: Expect, draw: D
 @pytest.mark.question(LAYER, points=1)
 def test_layer_moved(expect: Expect, draw: Draw) -> None:
     likely = "what forward makes has dtype and device of its input"
-    layer = _layer(expect, 8, 4, 2, True).move(dtype=torch.float64)
-    x = draw.normal(2, 5, 8, dtype=torch.float64)
+    layer = _layer(expect, 16, 4, 2, True).move(dtype=torch.float64)  # the root of 4 is exact
+    layer.fill(lambda name, shape: loud(draw, name, shape))
+    x = draw.normal(4, 12, 16, dtype=torch.float64)
     layer.same(x, likely=likely)
     layer.moves(x, likely=likely)
 

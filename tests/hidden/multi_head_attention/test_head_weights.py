@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect
-from autograder.suite.low_scores import low_scoring, low_tokens
+from autograder.suite.low_scores import low_scoring, low_tokens, rows_far_apart
 from autograder.suite.traits import Case, Size, Tensor, Traits, check_trait, normal, rows
 
 
@@ -123,8 +123,13 @@ def test_attention_in_float64(expect: Expect, draw: Draw) -> None:
     q, k = (
         torch.stack([weight(name, (1, 5)) for _ in range(4)]).double() for name in ("query", "key")
     )
-    for tokens in low_tokens(draw, 2, 6, 5):
-        expect.same("per_head_attention", tokens, q, k, v, likely=far)
+    expect.same("per_head_attention", low_tokens(draw, 1, 6, 5)[0], q, k, v, likely=far)
+    # the first column makes queries, the second keys: every row of scores is far from the next
+    tokens, one = draw.normal(6, 5), torch.eye(5, dtype=torch.float32)
+    queries, keys = rows_far_apart(draw, (6, 1), (6, 1))
+    tokens[:, 0], tokens[:, 1] = queries[:, 0], keys[:, 0]
+    q, k = one[0].repeat(4, 1, 1), one[1].repeat(4, 1, 1)
+    expect.same("per_head_attention", tokens, q, k, v.float() / 20, likely=far)
 
 
 @pytest.mark.question("slice_value_heads", points=1)

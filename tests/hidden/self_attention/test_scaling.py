@@ -5,7 +5,7 @@ import torch
 
 from autograder.suite import Draw, Expect
 from autograder.suite.forbidden import scaled_dot_product
-from autograder.suite.low_scores import low_queries_and_keys
+from autograder.suite.low_scores import low_queries_and_keys, rows_far_apart
 from autograder.suite.traits import Size, Tensor, Traits, check_rule, check_trait
 
 
@@ -136,12 +136,11 @@ def test_weights_in_float64(expect: Expect, draw: Draw) -> None:
         *low_queries_and_keys(draw, (40, 1), (4, 1), torch.float64),
         likely="stay in the dtype of the inputs, in softmax, too",
     )
-    apart = torch.eye(4, dtype=torch.float64)[:3]  # scores of 48 and of 0
     expect.same(
         "attention_weights",
-        6.0 * apart,
-        8.0 * apart,
-        likely="a score counts as it is: none is cut off at a bound before softmax",
+        *rows_far_apart(draw, (2, 4, 1), (2, 5, 1)),
+        likely="a score counts as it is: none is cut off at a bound before softmax, and what is "
+        "taken off before the exponential belongs to its row, not to all rows",
     )
 
 
@@ -213,16 +212,10 @@ def test_contexts_in_a_batch(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(ATTENTION, points=1)
 def test_scores_far_apart(expect: Expect, draw: Draw) -> None:
     likely = (
-        "scores of any size go into the softmax as they are: none is cut off, and weights near "
-        "zero are not raised"
+        "scores of any size go into the softmax as they are: none is cut off, weights near zero "
+        "are not raised, and what is taken off before the exponential belongs to its row alone"
     )
-    expect.same(
-        ATTENTION,
-        draw.uniform(4, 5, low=-2.0, high=2.0),
-        draw.uniform(6, 5, low=-4.0, high=4.0),
-        draw.normal(6, 3),
-        likely=likely,
-    )
+    expect.same(ATTENTION, *rows_far_apart(draw, (4, 1), (6, 1)), draw.normal(6, 3), likely=likely)
     low = low_queries_and_keys(draw, (2, 3, 4), (2, 6, 4), torch.float64)
     expect.same(ATTENTION, *low, draw.normal(2, 6, 3, dtype=torch.float64), likely=likely)
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from autograder.suite import Draw, Expect, ExpectLayer
-from autograder.suite.low_scores import low_scoring, low_tokens
+from autograder.suite.low_scores import loud, low_scoring, low_tokens
 from autograder.suite.traits import Size, Tensor, Traits, check_trait
 
 # weights of this scale keep the scores moderate at the sizes used here
@@ -77,9 +77,10 @@ def test_heads_of_size_one(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question("MultiHeadSelfAttention", points=2)
 def test_float64(expect: Expect, draw: Draw) -> None:
-    layer = _attention(expect, 8, 2).move(dtype=torch.float64)
+    layer = _attention(expect, 8, 2).move(dtype=torch.float64)  # the root of 4 is exact
+    layer.fill(lambda name, shape: loud(draw, name, shape))
     layer.same(
-        draw.normal(2, 6, 8, dtype=torch.float64),
+        draw.normal(4, 20, 8, dtype=torch.float64),
         likely="a float64 module computes in float64 from end to end: give new tensors the dtype "
         "of the input",
     )
