@@ -55,7 +55,6 @@ class Students:
         if for_file_name(own) in self._before:
             return own
         if earlier := self._earlier_name(owner, assignment):
-            self._renamed[owner.student] = earlier
             return earlier
         person = self._person(owner)
         if person is None:
@@ -90,17 +89,22 @@ class Students:
         """
         if owner.platform not in (CANVAS, MOODLE) or not owner.number.isdigit():
             return ""
-        folders = {
-            origin.student
+        own = [
+            origin
             for origin in self._origins.values()
             if (origin.platform, origin.number) == (owner.platform, owner.number)
             and (owner.platform == CANVAS or origin.assignment == assignment)
-        }
+        ]
+        folders = {origin.student for origin in own}
         if len(folders) != 1 or len(self._names[owner.number]) > 1:
             return ""
         folder = folders.pop()
         name = unquote(folder)  # names are encoded that no folder can have
-        return name if for_file_name(name) == folder else ""
+        if for_file_name(name) != folder:
+            return ""
+        if owner.student not in {origin.name for origin in own}:
+            self._renamed[owner.student] = name
+        return name
 
     def _is_alone(self, owner: Owner) -> bool:
         return len(self._keys[owner.student]) < 2

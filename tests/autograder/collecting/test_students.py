@@ -55,6 +55,8 @@ def test_three_platforms_speak_of_one_person(class_folder: Path) -> None:
     files = {"submission_metadata.yml": json.dumps({"submission_1": who})}
     bring(class_folder, {**files, "submission_1/masking.py": "3"})
     assert students(class_folder) == {"ada"}
+    again = bring(class_folder, {"lovelaceada_101_8_splitting.py": "4"}, "heads")
+    assert again.notes == ()  # nobody was renamed: the folder has the roster's name
     assert (class_folder / "submitted/ada/masks/masking.py").read_text() == "3"
     assert len(list((class_folder / "earlier/ada/masks").iterdir())) == 1
 
