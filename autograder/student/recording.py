@@ -72,10 +72,10 @@ class Recorder:
         self.last = Asked(name, tuple(steps[0].args) if steps else ())
         return self._inner.steps(name, steps)
 
-    def operators(self, name: str, args: Sequence[Any]) -> Watched:
+    def operators(self, name: str, args: Sequence[Any], backward: bool) -> Watched:
         """See `Implementation.operators`."""
         self.last = Asked(name, tuple(args))
-        return self._inner.operators(name, args)
+        return self._inner.operators(name, args, backward)
 
     def names_used(self, name: str) -> frozenset[str]:
         """See `Implementation.names_used`."""

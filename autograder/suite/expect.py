@@ -191,14 +191,17 @@ class Expect:
             naming,
         )
 
-    def allowed(self, question: str, *args: Any, rule: Forbidden) -> None:
+    def allowed(self, question: str, *args: Any, rule: Forbidden, backward: bool = False) -> None:
         """The answer dispatches and names none of the calls that the rule excludes.
+
+        Neither in a call without gradients nor, with `backward`, in one that has them and in its
+        backward: a rule wants both kinds of calls.
 
         An answer that fails on these arguments breaks no rule: other tests tell what fails. One
         that answers otherwise only while it is watched breaks every rule.
         """
         try:
-            watched = self.implementation.operators(question, args)
+            watched = self.implementation.operators(question, args, backward)
         except AnswerRaised:
             watched = Watched()
         rule.check(

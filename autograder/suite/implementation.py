@@ -111,8 +111,11 @@ class Implementation(Protocol):
     def steps(self, name: str, steps: Sequence[Step]) -> tuple[Any, ...]:
         """Calls the function several times; the values as they are after the last call."""
 
-    def operators(self, name: str, args: Sequence[Any]) -> Watched:
-        """Calls the function and its backward while it is watched, and once more unwatched."""
+    def operators(self, name: str, args: Sequence[Any], backward: bool) -> Watched:
+        """Calls the function while it is watched, and once more unwatched.
+
+        With `backward`, the watched call wants gradients, and its backward is watched too.
+        """
 
     def names_used(self, name: str) -> frozenset[str]:
         """Dotted names in the code that the answer reaches (`torch.nn.functional.softmax`)."""

@@ -86,13 +86,13 @@ class LocalImplementation:
         with _faults(name):
             return tuple(stepping.steps(function, [(step.args, step.after) for step in steps]))
 
-    def operators(self, name: str, args: Sequence[Any]) -> Watched:
+    def operators(self, name: str, args: Sequence[Any], backward: bool) -> Watched:
         """See `Implementation.operators`."""
         function = self._get(name)
 
         def watch() -> tuple[list[str], Any]:
             with _faults(name):
-                return watching.operators(function, args)
+                return watching.operators(function, args, backward)
 
         return watched(watch, lambda: self.call(name, args))
 

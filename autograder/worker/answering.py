@@ -59,7 +59,7 @@ class Worker:
             "call": lambda name, args: _called(self._get(name), args),
             "gradients": lambda name, *rest: execution.gradients(self._get(name), *rest),
             "steps": lambda name, calls: stepping.steps(self._get(name), calls),
-            "operators": lambda name, args: watching.operators(self._get(name), args),
+            "operators": lambda name, *rest: watching.operators(self._get(name), *rest),
             "build": self._build,
             "forward": lambda layer, args: _called(self._layers[layer], args),
             "layer_gradients": lambda layer, *rest: execution.gradients(self._layers[layer], *rest),

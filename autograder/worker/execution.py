@@ -113,6 +113,8 @@ def gradients(
 ) -> tuple[Any, list[Any], dict[str, torch.Tensor | None]]:
     """Calls, and pulls `cotangent` (of the value's shape) back to inputs and trainable weights.
 
+    Without one, each number of the value counts once.
+
     Gradients to inputs come in the form of the inputs: a tuple of tensors has a tuple of gradients.
     Arguments at the places `frozen` want none, as data that nobody trains.
     Raises what the answer raises, and RuntimeError where a cotangent is of another shape.
@@ -154,11 +156,11 @@ def _mapped(tree: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _roots(value: Any, cotangent: Any) -> tuple[tuple[torch.Tensor, ...], tuple[Any, ...]]:
-    """The outputs that have a gradient, and the cotangent of each."""
+    """The outputs that have a gradient, and the cotangent of each: ones where none is given."""
+    outputs = tensors_in(value)
+    seeds = map(torch.ones_like, outputs) if cotangent is None else tensors_in(cotangent)
     pairs = [
-        (output, seed)
-        for output, seed in zip(tensors_in(value), tensors_in(cotangent), strict=False)
-        if output.requires_grad
+        (output, seed) for output, seed in zip(outputs, seeds, strict=False) if output.requires_grad
     ]
     for output, seed in pairs:
         if output.shape != seed.shape:

@@ -121,7 +121,8 @@ def _answer_all() -> None:
 def _use_torch() -> None:
     """What else many answers use."""
     inputs = torch.ones(2, 3, 4)
-    watching.operators(torch.softmax, [inputs, -1])
+    for backward in (False, True):
+        watching.operators(torch.softmax, [inputs, -1], backward)
     nn.functional.dropout(nn.functional.layer_norm(inputs, (4,)), 0.5)
     nn.functional.scaled_dot_product_attention(inputs, inputs, inputs)
     torch.einsum("btd,bsd->bts", inputs, inputs)

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 from torch.autograd import profiler_legacy
 
-from .execution import copy_of, gradients, tensors_in
+from .execution import copy_of, gradients
 
 #: stands among the operators of a call that started a thread, or has one that runs
 THREAD = "python::thread"
@@ -28,8 +28,10 @@ _STARTS = (
 )
 
 
-def operators(function: Callable[..., Any], args: Sequence[Any]) -> tuple[list[str], Any]:
-    """Names of all operators that a call and its backward dispatch, and what the call returned.
+def operators(
+    function: Callable[..., Any], args: Sequence[Any], backward: bool
+) -> tuple[list[str], Any]:
+    """Names of all operators that a call dispatches, and what it returned; or a call and backward.
 
     Composite ones are among them (`aten::softmax`). The profiler sees every way to an operator -
     alias, method, getattr, `torch.ops` - because it listens where the dispatcher is entered. The
@@ -41,8 +43,7 @@ def operators(function: Callable[..., Any], args: Sequence[Any]) -> tuple[list[s
     profiler = _Names()
     try:
         with _functions() as functions, profiler:
-            value = function(*[copy_of(arg) for arg in args])
-            _pull_back(function, args, value)
+            value = _pulled(function, args) if backward else _called(function, args)
     finally:
         torch.default_generator.set_state(chance)
     names = profiler.names | functions
@@ -89,10 +90,16 @@ def _functions() -> Iterator[set[str]]:
         sys.setprofile(before)
 
 
-def _pull_back(function: Callable[..., Any], args: Sequence[Any], value: Any) -> None:
-    """Calls once more, and backward; what fails there is for tests of gradients to tell."""
-    with contextlib.suppress(Exception):
-        gradients(function, args, tuple(map(torch.ones_like, tensors_in(value))))
+def _called(function: Callable[..., Any], args: Sequence[Any]) -> Any:
+    return function(*[copy_of(arg) for arg in args])
+
+
+def _pulled(function: Callable[..., Any], args: Sequence[Any]) -> Any:
+    """The value of a call with its backward; what fails there is for tests of gradients to tell."""
+    try:
+        return gradients(function, args, None)[0]
+    except Exception:
+        return _called(function, args)
 
 
 @cache

@@ -112,12 +112,12 @@ class RemoteImplementation(AskedImplementation):
                 self._ends.append(copy.copy(fault))
             raise
 
-    def operators(self, name: str, args: Sequence[Any]) -> Watched:
+    def operators(self, name: str, args: Sequence[Any], backward: bool) -> Watched:
         """See `Implementation.operators`. A thread counts where it can be no other question's."""
-        watched = super().operators(name, args)
+        watched = super().operators(name, args, backward)
         if THREAD in watched.operators and self._asked_for - {self._question}:
             self.close()
-            watched = super().operators(name, args)
+            watched = super().operators(name, args, backward)
         return watched
 
     def replies(self, batch: Batch, budget: Budget) -> list[RawReply]:

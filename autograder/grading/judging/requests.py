@@ -58,10 +58,10 @@ class AskedImplementation(ABC):
         """See `Implementation.steps`."""
         return replies.values(self.ask(name, "steps", name, replies.calls(steps)), len(steps))
 
-    def operators(self, name: str, args: Sequence[Any]) -> Watched:
+    def operators(self, name: str, args: Sequence[Any], backward: bool) -> Watched:
         """See `Implementation.operators`."""
         return watched(
-            lambda: replies.operators(self.ask(name, "operators", name, list(args))),
+            lambda: replies.operators(self.ask(name, "operators", name, list(args), backward)),
             lambda: self.call(name, args),
         )
 

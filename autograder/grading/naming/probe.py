@@ -167,7 +167,7 @@ class _Replayed(AskedImplementation):
             raise OffPlan
         return value_of(wire.decode(header, bytearray(data)))
 
-    def operators(self, name: str, args: Sequence[Any]) -> Watched:
+    def operators(self, name: str, args: Sequence[Any], backward: bool) -> Watched:
         """Not asked: how an answer computes is no mark of a mistake. What it returns is."""
         value = self.call(name, args).value
         return Watched(value=value, unwatched=value)

@@ -95,7 +95,8 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
 def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:
     """No call that a rule excludes, neither for long inputs, many dimensions, or many samples.
 
-    Where an argument is optional, it is missing in turns.
+    Where an argument is optional, it is missing in turns. Where gradients are asked for at such
+    sizes, the call is watched with its backward.
     """
     asked, usual, ways = Asked(traits, expect.draw), traits.usual(), traits.each_way()
     # a block of one is many steps, which a watch makes slow
@@ -105,7 +106,7 @@ def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:
     sizes = (long.but(free), deep, *asked.many_with_gradients())
     for turn, chosen in enumerate(sizes):
         args = arguments(expect, ways[turn % len(ways)], chosen, traits.dtype)
-        expect.allowed(traits.question, *args, rule=rule)
+        expect.allowed(traits.question, *args, rule=rule, backward=turn > 0)
 
 
 def _any_numbers(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:

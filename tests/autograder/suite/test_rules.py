@@ -191,7 +191,7 @@ def test_a_layer_is_seen_as_its_function_is(rule: str, form: str, place: str) ->
     text += PLACES[place].replace("{call}", forms[form])
     namespace: dict[str, object] = {}
     exec(text, namespace)
-    watched = LocalImplementation(namespace).operators("answer", [torch.randn(2, 3, 4)])
+    watched = LocalImplementation(namespace).operators("answer", [torch.randn(2, 3, 4)], True)
     with pytest.raises(AnswerForbidden, match="uses the operator"):
         forbidden.check("answer", watched.operators, frozenset())
 
@@ -202,5 +202,7 @@ def test_what_no_rule_means_is_seen_by_none(rule: str) -> None:
         hidden = torch.nn.Linear(4, 4)(torch.nn.GELU()(x))
         return (hidden - hidden.logsumexp(-1, keepdim=True)).exp() @ x.transpose(-1, -2)
 
-    watched = LocalImplementation({"answer": answer}).operators("answer", [torch.randn(2, 3, 4)])
+    watched = LocalImplementation({"answer": answer}).operators(
+        "answer", [torch.randn(2, 3, 4)], True
+    )
     FORMS[rule][0].check("answer", watched.operators, frozenset())
