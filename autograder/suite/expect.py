@@ -191,25 +191,28 @@ class Expect:
             naming,
         )
 
-    def allowed(self, question: str, *args: Any, rule: Forbidden, backward: bool = False) -> None:
+    def allowed(
+        self, question: str, *args: Any, rule: Forbidden, backward: bool | None = None
+    ) -> None:
         """The answer dispatches and names none of the calls that the rule excludes.
 
-        Neither in a call without gradients nor, with `backward`, in one that has them and in its
-        backward: a rule wants both kinds of calls.
+        Neither in a call without gradients nor in one that has them, and in its backward:
+        `backward` says which of both is made, for a test that makes the other one elsewhere.
 
         An answer that fails on these arguments breaks no rule: other tests tell what fails. One
         that answers otherwise only while it is watched breaks every rule.
         """
-        try:
-            watched = self.implementation.operators(question, args, backward)
-        except AnswerRaised:
-            watched = Watched()
-        rule.check(
-            question,
-            watched.operators,
-            self.implementation.names_used(question),
-            differs(watched, lambda: self.implementation.call(question, args).value),
-        )
+        for chosen in (False, True) if backward is None else (backward,):
+            try:
+                watched = self.implementation.operators(question, args, chosen)
+            except AnswerRaised:
+                watched = Watched()
+            rule.check(
+                question,
+                watched.operators,
+                self.implementation.names_used(question),
+                differs(watched, lambda: self.implementation.call(question, args).value),
+            )
 
     def layer(self, question: str, *args: Any, scale: float = 0.5) -> ExpectLayer:
         """The class built by answer and solution with the same random weights, biases not zero.
