@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import socket
 from typing import Any
 
 from ..errors import (
@@ -15,6 +17,7 @@ from ..errors import (
     AnswerProtocol,
     AnswerRaised,
     AnswerTimeout,
+    SandboxError,
 )
 from ..records import Limits
 from ..worker import wire
@@ -50,6 +53,21 @@ def _not_implemented(kind: str, text: str, where: str) -> str:
     return "not implemented yet" if is_stub or not text else f"{kind}: {text}\n{where}".strip()
 
 
+def report_in(status: socket.socket) -> list[float]:
+    """How a worker ended, as the fork server says: wait status, CPU seconds, memory.
+
+    Raises `SandboxError` where it says nothing: then nobody knows whose doing the end was.
+    """
+    try:
+        report = status.recv(4096)
+    except OSError as error:
+        raise SandboxError(f"the fork server does not say how a worker ended: {error}") from error
+    if not report:
+        raise SandboxError("the fork server ended before it could say how a worker did")
+    found: list[float] = json.loads(report)
+    return found
+
+
 def fault_of(code: int, cpu: float, limits: Limits) -> AnswerFault:
     """How a worker ended, by its wait status and the CPU seconds that it used."""
     if os.WIFEXITED(code):
@@ -60,4 +78,6 @@ def fault_of(code: int, cpu: float, limits: Limits) -> AnswerFault:
         return AnswerTimeout(f"used {cpu:.0f} s of CPU time")
     if number == signal.SIGXFSZ:
         return AnswerCrashed("wrote a file larger than the limit")
-    return AnswerCrashed(f"the process was ended by {signal.Signals(number).name}")
+    named = number in set(signal.Signals)  # those for real-time programs have numbers only
+    name = signal.Signals(number).name if named else f"signal {number}"
+    return AnswerCrashed(f"the process was ended by {name}")

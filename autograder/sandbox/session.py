@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import secrets
 import select
@@ -20,10 +19,10 @@ from ..worker import wire
 from .batch import Batch, RawReplies, RawReply
 from .clock import Budget, Clock, pid_of, threads_of
 from .output import Output
-from .replies import fault_of, value_of
+from .replies import fault_of, report_in, value_of
 
 T = TypeVar("T")
-_LOOK_AT_CPU_SECONDS, _CONFINED_SECONDS = 0.1, 30.0
+_LOOK_AT_CPU_SECONDS, _CONFINED_SECONDS, _ENDING_SECONDS = 0.1, 30.0, 0.5
 _SOCKET_BUFFER = 1 << 20
 
 #: answers what a worker asks of the grader: operation, name, arguments -> ("ok", value) or error
@@ -238,13 +237,11 @@ class Session:
     def _ended(self) -> NoReturn:
         """The channel is closed: finds out how the worker ended, and raises it."""
         self._drain()
-        self._status.settimeout(0.5)
-        try:
-            report = self._status.recv(4096)
-        except OSError:
-            report = b""
-        self.kill()
-        if not report:
+        assert self._pidfd is not None
+        if not select.select([self._pidfd], [], [], _ENDING_SECONDS)[0]:
+            self.kill()
             raise AnswerProtocol("the submission closed the grader's channel")
-        code, cpu, _ = self._exit = json.loads(report)
+        self._status.settimeout(_CONFINED_SECONDS)  # however busy the fork server is
+        code, cpu, _ = self._exit = report_in(self._status)
+        self.kill()
         raise fault_of(int(code), float(cpu), self._limits)

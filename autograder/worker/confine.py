@@ -28,7 +28,7 @@ _SIGNALS_LEFT = {
     *(signal.SIGKILL, signal.SIGSTOP, signal.SIGABRT, signal.SIGSEGV, signal.SIGXCPU),
     *(signal.SIGINT, signal.SIGCHLD),
 }
-_SIGNALS_IGNORED = sorted(set(signal.Signals) - _SIGNALS_LEFT)
+_SIGNALS_IGNORED = sorted(signal.valid_signals() - _SIGNALS_LEFT)
 _WAIT = "import os; os.wait()"
 #: user and group of every worker: nobody
 NOBODY = 65534

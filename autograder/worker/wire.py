@@ -222,7 +222,7 @@ class _Decoder:
         if not size:
             tensor = torch.empty(memory, dtype=dtype, device="cpu")  # whatever became the default
         else:
-            if dtype is torch.bool and max(memoryview(self._data)[start : self.offset]) > 1:
+            if dtype is torch.bool and self._data[start : self.offset].translate(None, b"\0\1"):
                 raise BadFrame("a bool that is neither 0 nor 1")
             row = torch.frombuffer(
                 self._data, dtype=dtype, count=size // dtype.itemsize, offset=start

@@ -41,7 +41,8 @@ def gradients(reply: Any, args: Sequence[Any]) -> Gradients:
     """The value and the gradients of a call with these arguments."""
     match reply:
         case (value, [*inputs], dict() as weights) if _fits(inputs, list(args)):
-            if all(map(_is_gradient, weights.values())):
+            # names of another kind can't be put in order
+            if all(isinstance(n, str) and _is_gradient(w) for n, w in weights.items()):
                 return Gradients(value, tuple(inputs), weights)
     raise AnswerProtocol("the reply is not a gradient")
 

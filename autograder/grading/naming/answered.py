@@ -232,7 +232,8 @@ def _form(value: Any, tensors: list[torch.Tensor], with_sizes: bool) -> str:
         items = ", ".join(_form(item, tensors, with_sizes) for item in value)
         return f"{type(value).__name__}({items})"
     if isinstance(value, dict):
-        keys = sorted(value, key=repr)  # the order of a dict is nobody's mistake
+        # the order of a dict is nobody's mistake; a tensor that is a key is not printed for it
+        keys = sorted(value, key=lambda key: _form(key, [], with_sizes)[:_LONGEST_VALUE])
         return "{" + ", ".join(_item(key, value[key], tensors, with_sizes) for key in keys) + "}"
     if isinstance(value, SimpleNamespace):
         return _form(vars(value), tensors, with_sizes)

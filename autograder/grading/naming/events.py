@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from ...errors import AnswerFault, AnswerRaised
+from ...records import Limits
 from ...sandbox.batch import RawReply
 from ...sandbox.replies import value_of
 from ...worker import wire
@@ -18,6 +19,8 @@ from ..judging import replies as forms
 Request = tuple[Any, ...]
 
 _MAKING = ("restore", "build", "load_weights")
+#: of the tensors of a reply, each counted as often as it is named: all of them are looked at
+_MOST_BYTES = Limits().reply_bytes
 _THROUGH_NAN = "gradients of what is not finite"
 #: in the place of the arguments of a call, where none was changed
 UNCHANGED = "arguments as they were"
@@ -56,7 +59,8 @@ def events_of(requests: Sequence[Request], replies: Sequence[RawReply]) -> Itera
 def _event(request: Request, reply: RawReply) -> Event:
     operation = request[0]
     try:
-        value = value_of(wire.decode(reply[0], bytearray(reply[1])))
+        frame = wire.decode(reply[0], bytearray(reply[1]), most_bytes=_MOST_BYTES)
+        value = value_of(frame)
         return Event(operation, _told(request, value))
     except wire.BadFrame:
         return Event(operation, raised="no answer")

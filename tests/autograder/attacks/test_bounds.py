@@ -16,7 +16,7 @@ from autograder.errors import AnswerFault, AnswerRaised
 from autograder.grading.judging.remote import RemoteImplementation
 from autograder.grading.judging.substitution import ReferenceSubstitution
 from autograder.grading.naming.answered import answered
-from autograder.grading.naming.events import Event
+from autograder.grading.naming.events import Event, events_of
 from autograder.records import ExerciseResult, ExerciseStatus, Limits, Tier
 from autograder.results.review import LOOK, _of_exercise
 from autograder.sandbox import ForkServer
@@ -103,6 +103,7 @@ def test_the_kind_of_an_answer_prints_no_tensor(monkeypatch: pytest.MonkeyPatch)
         ({"a": [LARGE] * MANY}, "{'a': list(" + f"{kind}, {kind}"),
         (SimpleNamespace(a={"b": LARGE}), "{'a': {'b': " + kind),
         ([{1: LARGE}], "list({1: " + kind),
+        ({LARGE: 1, (LARGE, 2): 3}, "{"),
     ):
         (call,) = answered([Event("call", reply)]).calls
         assert call.form.startswith(form)
@@ -148,6 +149,46 @@ def test_a_right_answer_is_computed_with_the_limits_of_a_worker(
         reference.close()
     assert kind == "ok"
     assert value.tolist() == torch.ones(3, 3).tril().bool().tolist()
+
+
+def test_naming_counts_a_tensor_as_often_as_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All tensors of gradients are looked at for what is not finite."""
+
+    def looked_at(tensor: torch.Tensor) -> torch.Tensor:
+        raise AssertionError("a reply that is too large was looked at")
+
+    monkeypatch.setattr(torch.Tensor, "isfinite", looked_at)
+    again = [{"S": 0}] * 9_000
+    value = {"L": [{"T": ["bool", [1 << 20], None]}, *again]}
+    header = {"U": ["ok", {"U": [value, {"L": [None]}, {"D": []}]}]}
+    request = ("gradients", "f", [torch.ones(1)], torch.ones(1), [])
+    (event,) = events_of([request], [(json.dumps(header).encode(), bytes(1 << 20))])
+    assert event.raised == "no answer"
+
+
+@pytest.mark.parametrize("name", [1, None, {"U": ["w"]}])
+def test_gradients_of_weights_have_names(name: Any) -> None:
+    weights = {"D": [["w", None], [name, None]]}
+    header = {"U": ["ok", {"U": [None, {"L": [None]}, weights]}]}
+    request = ("gradients", "f", [torch.ones(1)], torch.ones(1), [])
+    (event,) = events_of([request], [(json.dumps(header).encode(), b"")])
+    assert event.raised == "AnswerProtocol"
+
+
+def test_a_bool_is_0_or_1_wherever_it_stands() -> None:
+    header = json.dumps({"T": ["bool", [5], None]}).encode()
+    assert wire.decode(header, bytearray([1, 0, 1, 0, 0])).tolist() == [
+        True,
+        False,
+        True,
+        False,
+        False,
+    ]
+    for place in range(5):
+        data = bytearray(5)
+        data[place] = 2 + place
+        with pytest.raises(wire.BadFrame):
+            wire.decode(header, data)
 
 
 @pytest.mark.parametrize("kind", ["raised", "missing", "memory", "protocol"])

@@ -1,0 +1,95 @@
+"""How a worker ended: told for every signal, and known however late the fork server says it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from autograder.errors import AnswerCrashed, AnswerProtocol, SandboxError
+from autograder.records import Limits
+from autograder.sandbox.replies import fault_of
+from autograder.sandbox.session import Session
+from autograder.worker import confine
+
+
+class _Status:
+    """The fork server's end, which says it only to whoever waits for some time."""
+
+    def __init__(self, said: bytes, patience: float = 10.0) -> None:
+        self._said, self._patience, self._waits = said, patience, 0.0
+
+    def settimeout(self, seconds: float) -> None:
+        self._waits = seconds
+
+    def recv(self, size: int) -> bytes:
+        if self._waits < self._patience:
+            raise TimeoutError("nothing came")
+        return self._said
+
+    def close(self) -> None:
+        """As a socket has it."""
+
+
+@pytest.fixture
+def ended() -> Iterator[int]:
+    """A descriptor of a process that has ended."""
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    descriptor = os.pidfd_open(pid)
+    os.waitpid(pid, 0)
+    yield descriptor
+
+
+def _session(process: int, status: _Status) -> Session:
+    session, far = Session.pair(Limits())
+    for descriptor in far:
+        os.close(descriptor)
+    session._status.close()
+    session._status, session._pidfd = status, process  # type: ignore[assignment]
+    return session
+
+
+@pytest.mark.parametrize("number", sorted(signal.valid_signals()))
+def test_every_signal_that_ends_a_worker_is_told(number: int) -> None:
+    fault = fault_of(number, 0.0, Limits())
+    assert isinstance(fault, AnswerCrashed)
+    assert str(fault)
+
+
+def test_own_signals_are_ignored_but_for_those_that_end_every_worker() -> None:
+    assert set(confine._SIGNALS_IGNORED) | confine._SIGNALS_LEFT == signal.valid_signals()
+
+
+def test_a_worker_that_has_ended_did_not_close_its_channel_however_late_that_is_said(
+    ended: int,
+) -> None:
+    session = _session(ended, _Status(json.dumps([int(signal.SIGSEGV), 0.1, 1]).encode()))
+    with pytest.raises(AnswerCrashed, match="SIGSEGV"):
+        session._ended()
+    session.close()
+
+
+@pytest.mark.parametrize("status", [_Status(b""), _Status(b"", patience=1e9)], ids=["gone", "mute"])
+def test_an_end_of_which_nobody_knows_is_no_students_doing(ended: int, status: _Status) -> None:
+    session = _session(ended, status)
+    with pytest.raises(SandboxError):
+        session._ended()
+    session.close()
+
+
+def test_a_worker_that_goes_on_has_closed_its_channel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("autograder.sandbox.session._ENDING_SECONDS", 0.0)
+    near, far = socket.socketpair()
+    session = _session(os.dup(near.fileno()), _Status(b""))  # nothing to read: it has not ended
+    monkeypatch.setattr(session, "_signal", lambda number: None)
+    with pytest.raises(AnswerProtocol, match="closed the grader's channel"):
+        session._ended()
+    session.close()
+    near.close()
+    far.close()
