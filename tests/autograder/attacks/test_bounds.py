@@ -161,7 +161,7 @@ def test_naming_counts_a_tensor_as_often_as_it_is_named(monkeypatch: pytest.Monk
     again = [{"S": 0}] * 9_000
     value = {"L": [{"T": ["bool", [1 << 20], None]}, *again]}
     header = {"U": ["ok", {"U": [value, {"L": [None]}, {"D": []}]}]}
-    request = ("gradients", "f", [torch.ones(1)], torch.ones(1), [])
+    request: tuple[object, ...] = ("gradients", "f", [torch.ones(1)], torch.ones(1), [])
     (event,) = events_of([request], [(json.dumps(header).encode(), bytes(1 << 20))])
     assert event.raised == "no answer"
 
@@ -170,7 +170,7 @@ def test_naming_counts_a_tensor_as_often_as_it_is_named(monkeypatch: pytest.Monk
 def test_gradients_of_weights_have_names(name: Any) -> None:
     weights = {"D": [["w", None], [name, None]]}
     header = {"U": ["ok", {"U": [None, {"L": [None]}, weights]}]}
-    request = ("gradients", "f", [torch.ones(1)], torch.ones(1), [])
+    request: tuple[object, ...] = ("gradients", "f", [torch.ones(1)], torch.ones(1), [])
     (event,) = events_of([request], [(json.dumps(header).encode(), b"")])
     assert event.raised == "AnswerProtocol"
 
