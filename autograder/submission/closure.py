@@ -34,7 +34,7 @@ def needed(statements: Sequence[Statement], names: Iterable[str]) -> list[Statem
             continue
         done.add(position)
         chosen.add(position)
-        for name in sorted(statements[position].uses):
+        for name in sorted(statements[position].takes):
             found = index.bindings(name, position if name in statements[position].eager else None)
             if found not in followed:
                 followed.add(found)

@@ -154,20 +154,17 @@ class Effects:
 
     def _is_experiment(self, statement: Statement) -> bool:
         """What uses an answer, or what was made with one, is nothing that an answer needs."""
-        return not self._used_with_answers.isdisjoint(statement.uses)
+        return statement in self._experiments
 
     @cached_property
-    def _used_with_answers(self) -> frozenset[str]:
-        """The names that are answers, call one or hold what was made with one."""
-        users: dict[str, set[str]] = {}
+    def _experiments(self) -> frozenset[Statement]:
+        """What takes an answer, or a name that has its value by one at that place."""
+        found: set[Statement] = set()
+        made = self._answers
         for statement in self._statements:
-            for name in statement.uses:
-                users.setdefault(name, set()).update(statement.binds)
-        found: set[str] = set()
-        waiting = list(self._answers)
-        while waiting:
-            name = waiting.pop()
-            if name not in found:
-                found.add(name)
-                waiting += users.get(name, ())
+            if made.isdisjoint(statement.takes):  # a name that is bound anew begins anew
+                made = made - statement.binds | self._answers
+            else:
+                found.add(statement)
+                made |= statement.binds
         return frozenset(found)

@@ -7,7 +7,7 @@ import symtable
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from .binding import bound_names, defined_by, parts_of, patched_by
+from .binding import bound_first, bound_names, defined_by, parts_of, patched_by
 from .registering import DEFINITIONS as _DEFINES
 from .registering import asked_by, filled_by, given_to, read_before_bound, set_by
 from .text import NOT_PYTHON, parsed
@@ -124,6 +124,15 @@ class Statement:
         """All global names that it, or a function in it, refers to."""
         outside = read_before_bound(self.node)
         return self._referenced() | frozenset([*_globals_in(self._table), *outside])
+
+    @cached_property
+    def takes(self) -> frozenset[str]:
+        """Names whose value from before counts: it uses or changes them, and binds them not first.
+
+        A function may be called again and again: what it uses has to be there.
+        """
+        used = self.uses | self.patches
+        return used if isinstance(self.node, _DEFINES) else used - bound_first(self.node)
 
     def _referenced(self) -> frozenset[str]:
         if self._table is None:

@@ -11,6 +11,7 @@ import pytest
 from autograder.submission.notebook import module_of_notebook
 from autograder.submission.places import Places
 
+_PUT = "def put(m, name, value):\n    m[name] = value"
 _ANSWER = "def f():\n    return M['a']"
 
 KEPT = {
@@ -70,6 +71,16 @@ KEPT = {
     ],
     "an element is taken out": ["M = {'a': 1, 'b': 2}", "M.pop('b')", "assert len(M) == 1"],
     "a pattern": ["match {'m': {'a': 1}}:\n    case {'m': M}:\n        pass"],
+    "the name of a loop was an experiment's": [
+        *("for i in range(2):\n    print(f, i)", "M = {}", _PUT),
+        "for i, name in enumerate(['a']):\n    put(M, name, i + 1)",
+    ],
+    "a name held what an answer made": [
+        *("x = str(f)", "M = {}", _PUT, "x = 1", "put(M, 'a', x)"),
+    ],
+    "a name is bound anew in a block": [
+        *("x = str(f)", "M = {}", _PUT, "for i in 'a':\n    x = 1\n    put(M, i, x)"),
+    ],
     "a name on the way of a loop": ["for one in (M := {'a': 1}):\n    pass"],
 }
 
@@ -108,6 +119,10 @@ EXPERIMENTS = {
         *("train = Trainer(M)", "train.run()"),
     ],
     "the answer is called": ["def log(m, x):\n    m['b'] = x", "log(M, train := f())"],
+    "what was made with it": [_PUT, "train = f()", "train += 1", "put(M, 'b', train)"],
+    "what was made with it in a loop": [
+        *(_PUT, "for x in 'ab':\n    train = f()\n    put(M, 'b', train)"),
+    ],
     "by a function": ["def train(m):\n    m['b'] = f()", "train(M)"],
 }
 
