@@ -2,13 +2,15 @@
 
     .venv/bin/python benchmarks/grading.py [--students 100] [--repeats 5] [--quick] [--to FILE]
 
-Prints CPU seconds of the whole process tree for one submission more (start-up apart) and the peak
-memory of all processes (proportional set size: shared pages count once), as medians, and what each
-way runs; writes it to a file where one is named. The grader gets each class as a folder, and path
-by path with `grade -`. Next to it: the limit, all calls of the suite in one process, encoded and
-decoded as they cross to a worker; pytest as a process for each submission, without isolation;
-nbgrader, with a kernel for each notebook; and otter-grader. Slow ways get the first submissions of
-the class with wrong answers. `--quick` leaves out notebooks, and is done once.
+Prints CPU seconds of the whole process tree for one submission more and the peak memory of all
+processes (proportional set size: shared pages count once), as medians, and what each way runs;
+writes it to a file where one is named. One submission more is by the difference between the class
+and its first third: a few submissions alone are started in another, cheaper way. The grader gets
+each class as a folder, and path by path with `grade -`. Next to it: the limit, all calls of the
+suite in one process, encoded and decoded as they cross to a worker; pytest as a process for each
+submission, without isolation; nbgrader, with a kernel for each notebook; and otter-grader. Slow
+ways get the first submissions of the class with wrong answers. `--quick` leaves out notebooks, and
+is done once.
 """
 
 from __future__ import annotations
@@ -47,6 +49,8 @@ ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = "simplified_attention"
 #: of the slow ways that many are enough
 _FEW = 2
+#: what part of a class is graded for comparison, and the least that is started like the whole
+_THIRD, _LEAST = 3, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="once, without notebooks")
     parser.add_argument("--to", type=Path, help="a file of Markdown to write the table to")
     options = parser.parse_args()
+    if _some(options.students) < _LEAST:
+        parser.error(f"--students: at least {_THIRD * _LEAST}, or a third would start otherwise")
     repeats = 1 if options.quick else options.repeats
     adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="autograder-bench-") as name:
@@ -80,7 +86,7 @@ def main() -> None:
         ways: list[Callable[[], Row]] = []
         for kind in Kind:
             place = folder / kind.name.lower()
-            for size, part in ((1, "one"), (options.students, "many")):
+            for size, part in ((_some(options.students), "some"), (options.students, "many")):
                 write_class(course, assignment, place / part / "submitted", size, kind)
             ways += [partial(_ours, place, kind, options.students, jobs) for jobs in (1, 2)]
             ways += [partial(_stream, place, kind, options.students), partial(_limit, place, kind)]
@@ -97,6 +103,11 @@ def main() -> None:
     print(text)
     if options.to:
         options.to.write_text(text, encoding="utf-8")
+
+
+def _some(students: int) -> int:
+    """The size of the smaller class."""
+    return students // _THIRD
 
 
 def _few(folder: Path) -> list[Path]:
@@ -127,11 +138,11 @@ def _ours(folder: Path, kind: Kind, students: int, jobs: int) -> Row:
         options = ("--no-gradebook", "--jobs", str(jobs), "--course", str(ROOT))
         run([sys.executable, "-m", "autograder", "grade", submitted, *options], ROOT)
 
-    one, _ = _measured(lambda: grade(folder / "one"))
+    some, _ = _measured(lambda: grade(folder / "some"))
     all_of_them, peak = _measured(lambda: grade(folder / "many"))
-    each = (all_of_them - one) / (students - 1)
+    each = (all_of_them - some) / (students - _some(students))
     label = f"autograder, {jobs} job{'s' * (jobs > 1)}, {kind.value}"
-    return Row(label, _tests(), one - each, each, peak)
+    return Row(label, _tests(), some - _some(students) * each, each, peak)
 
 
 def _stream(folder: Path, kind: Kind, students: int) -> Row:
@@ -146,10 +157,11 @@ def _stream(folder: Path, kind: Kind, students: int) -> Row:
             lines=[*map(str, paths)],
         )
 
-    one, _ = _measured(lambda: grade(folder / "one"))
+    some, _ = _measured(lambda: grade(folder / "some"))
     all_of_them, peak = _measured(lambda: grade(folder / "many"))
-    each = (all_of_them - one) / (students - 1)
-    return Row(f"autograder grade -, {kind.value}", _tests(), one - each, each, peak)
+    each = (all_of_them - some) / (students - _some(students))
+    start = some - _some(students) * each
+    return Row(f"autograder grade -, {kind.value}", _tests(), start, each, peak)
 
 
 def _pytest(folder: Path) -> Row:
@@ -229,10 +241,11 @@ def _table(rows: list[Row], students: int, repeats: int) -> str:
         "",
         f"Written by `make bench`. CPU of the whole process tree: two classes of {students} "
         f"submissions to `{ASSIGNMENT}`, three exercises each, in which no two answers return the "
-        f"same numbers; medians of {repeats}. One class has right answers in ordinary words. The "
-        "other has each question in unusual words, such as loops over single numbers, and one "
-        "exercise in three wrong: such answers take longer, and a wrong one is asked once more "
-        "for its mistake's name.",
+        f"same numbers; medians of {repeats}. One submission more is the difference between a "
+        "class and its first third, which is started alike. One class has right answers in "
+        "ordinary words. The other has each question in unusual words, such as loops over single "
+        "numbers, and one exercise in three wrong: such answers take longer, and a wrong one is "
+        "asked once more for its mistake's name.",
         "",
         f"Graders of notebooks, and pytest, get the first {_FEW} submissions of the second class; "
         "notebooks hold their modules in the answer cells. Each grader of notebooks must find the "
