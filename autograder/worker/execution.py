@@ -5,6 +5,7 @@ Used by the worker inside the sandbox and by `suite.local` in the same process: 
 
 from __future__ import annotations
 
+import contextlib
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -76,10 +77,19 @@ def call(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, list[A
     """Calls with copies of `args`; returns the value and the copies as they are afterwards."""
     memo: dict[int, torch.Tensor] = {}
     copies = [copy_of(arg, memo) for arg in args]
-    with second_device(memo.values()):
+    with second_device(memo.values()), as_used(function):
         value = function(*copies)
     # the value may be a view of an input: both are read out after the call, by the caller
     return value, copies
+
+
+def as_used(function: Callable[..., Any]) -> contextlib.AbstractContextManager[Any]:
+    """Without gradients for a layer in eval mode, as a trained one is used; else nothing.
+
+    What a layer keeps once nobody asks for gradients shows there and nowhere else.
+    """
+    is_used = isinstance(function, nn.Module) and not function.training
+    return torch.no_grad() if is_used else contextlib.nullcontext()
 
 
 def changed(args: Sequence[Any], after: Sequence[Any]) -> Sequence[Any] | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from .execution import copy_of, tensors_in
+from .execution import as_used, copy_of, tensors_in
 
 
 def steps(
@@ -23,11 +23,12 @@ def steps(
     """
     memo: dict[int, torch.Tensor] = {}
     values: list[Any] = []
-    if all(after is None for _, after in calls):
-        return _with_the_same_objects(function, [args for args, _ in calls])
-    for args, after in calls:
-        handed = [] if after is None else [_state(values[after])]
-        values.append(function(*(copy_of(arg, memo) for arg in args), *handed))
+    with as_used(function):
+        if all(after is None for _, after in calls):
+            return _with_the_same_objects(function, [args for args, _ in calls])
+        for args, after in calls:
+            handed = [] if after is None else [_state(values[after])]
+            values.append(function(*(copy_of(arg, memo) for arg in args), *handed))
     return values
 
 

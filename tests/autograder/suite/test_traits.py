@@ -54,6 +54,14 @@ FUNCTIONS = {
     ),
     "gradients": "return x.detach().sum(-1)",
 }
+#: weights of an earlier call, kept in eval mode where nobody asks for gradients
+KEPT = (
+    "if torch.is_grad_enabled() or self.training:\n"
+    "            return self.drop(self.linear(x))\n"
+    "        if 'kept' not in vars(self):\n"
+    "            self.kept = [self.linear.weight.clone(), self.linear.bias.clone()]\n"
+    "        return nn.functional.linear(x, *self.kept)"
+)
 CLASSES = {
     "any memory layout": "return self.drop(self.linear(x.view(-1, x.shape[-1])).view(x.shape))",
     "any size": "return self.drop(self.linear(x[:, :64]))",
@@ -144,6 +152,12 @@ def test_a_class_without_the_trait_fails(trait: str) -> None:
     wrong = SOLUTION.replace("return self.drop(self.linear(x))", CLASSES[trait])
     with pytest.raises(Exception, match=r"Scaled\("):
         check_trait(_expect(wrong), SCALED, trait)
+
+
+def test_a_class_that_keeps_weights_where_nobody_asks_for_gradients_fails() -> None:
+    wrong = SOLUTION.replace("return self.drop(self.linear(x))", KEPT)
+    with pytest.raises(Exception, match="out of date"):
+        check_trait(_expect(wrong), SCALED, "call after call")
 
 
 def test_dropout_in_place_that_breaks_learning_fails() -> None:

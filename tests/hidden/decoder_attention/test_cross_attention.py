@@ -11,6 +11,7 @@ from autograder.suite.low_scores import (
     low_queries_and_keys,
     low_scoring,
     low_tokens,
+    rows_far_apart,
 )
 from autograder.suite.traits import (
     Made,
@@ -120,9 +121,11 @@ def test_padding_of_every_sample_in_a_batch(expect: Expect, draw: Draw) -> None:
     padding = torch.arange(6) >= torch.tensor([[2], [6], [1]])
     arguments = (draw.normal(3, 4, 5), draw.normal(3, 6, 5), draw.normal(3, 6, 2))
     expect.same(ATTENTION, *arguments, padding[:, None], likely=likely)
-    # all samples alike, and no key forbidden at all
+    # all samples alike, and no key forbidden at all, where queries lie far apart
     expect.same(ATTENTION, *arguments, torch.arange(6) > 3, likely=likely)
-    expect.same(ATTENTION, *arguments, torch.zeros(4, 1, dtype=torch.bool), likely=likely)
+    far = rows_far_apart(draw, (3, 4, 1), (3, 6, 1))
+    nothing = torch.zeros(4, 1, dtype=torch.bool)
+    expect.same(ATTENTION, *far, arguments[2], nothing, likely=likely)
 
 
 @pytest.mark.question(ATTENTION, points=0.5)
@@ -130,7 +133,7 @@ def test_heads_and_more_dimensions(expect: Expect, draw: Draw) -> None:
     likely = "count dimensions from the end: queries and keys are the last two of the scores"
     # as many samples as queries, and as heads: a mask's dimensions are those at the end
     heads = (draw.normal(3, 3, 3, 6), draw.normal(3, 3, 5, 6), draw.normal(3, 3, 5, 3))
-    for shape in ((1, 1, 3, 5), (3, 3, 5), (3, 1, 3, 5), (3, 1, 1, 5)):
+    for shape in ((3, 5), (3, 3, 5), (3, 1, 3, 5), (3, 1, 1, 5)):
         expect.same(ATTENTION, *heads, _some_forbidden(draw, *shape), likely=likely)
     many = (draw.normal(2, 1, 3, 2, 3), draw.normal(2, 1, 3, 4, 3), draw.normal(2, 1, 3, 4, 1))
     expect.same(ATTENTION, *many, _some_forbidden(draw, 2, 1, 3, 2, 4), likely=likely)

@@ -74,7 +74,7 @@ def test_tokens_after_a_past(expect: Expect, draw: Draw) -> None:
 def test_two_texts_are_written_in_turns(expect: Expect, draw: Draw) -> None:
     _block(expect).eval().steps(
         Step((_tokens(draw, 1, 4, 8),)),
-        Step((_tokens(draw, 1, 3, 8),)),
+        Step((_tokens(draw, 1, 1, 8),)),  # one token that begins a text has no past
         Step((_tokens(draw, 1, 1, 8),), after=0),
         Step((_tokens(draw, 1, 1, 8),), after=1),
         Step((_tokens(draw, 1, 2, 8),), after=2),

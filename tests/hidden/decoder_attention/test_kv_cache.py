@@ -158,7 +158,7 @@ def test_several_new_positions(expect: Expect, draw: Draw) -> None:
 def test_prefill_and_steps_of_two_sequences_in_turns(expect: Expect, draw: Draw) -> None:
     steps = [
         Step(_new(draw, 4)),
-        Step(_new(draw, 2)),
+        Step(_new(draw, 1)),  # one that begins a sequence has no past
         Step(_new(draw, 1), after=0),
         Step(_new(draw, 1), after=1),
         Step(_new(draw, 3), after=2),
@@ -261,7 +261,7 @@ def test_two_sequences_are_decoded_in_turns(expect: Expect, draw: Draw) -> None:
     layer = _layer(expect).eval()
     steps = [
         Step((draw.normal(2, 4, 12),)),
-        Step((draw.normal(2, 3, 12),)),
+        Step((draw.normal(2, 1, 12),)),  # one token that begins a text has no past
         Step((draw.normal(2, 1, 12),), after=0),
         Step((draw.normal(2, 1, 12),), after=1),
         Step((draw.normal(2, 2, 12),), after=2),
