@@ -204,7 +204,7 @@ class _Order:
         statement = self._statements[position]
         seen: set[Hashable] = {position}
         changes = self._index.patched[position]
-        for name in sorted(statement.eager | changes):
+        for name in sorted((statement.eager | changes) - statement.begins):
             for other in self._index.first(name, position, is_change=name in changes):
                 self._emit_deeply(other, position, seen)
         self._out.append(statement)
@@ -215,7 +215,7 @@ class _Order:
             return
         seen.add(position)
         self._emit(position)
-        for name in sorted(self._statements[position].uses - seen):
+        for name in sorted(self._statements[position].takes - seen):
             seen.add(name)
             for other in self._index.bindings(name):
                 if other < before or name not in self._index.patched[other]:

@@ -112,7 +112,7 @@ class Statement:
         if self._table is None:
             return frozenset()
         if not isinstance(self.node, _DEFINES):
-            return self.uses - self.binds | self._referenced()
+            return (self.uses - self.binds | self._referenced()) - self.begins
         found = {*self._referenced(), *read_before_bound(self.node)}
         for child in self._table.get_children():
             if child.get_type() == "class":
@@ -126,13 +126,17 @@ class Statement:
         return self._referenced() | frozenset([*_globals_in(self._table), *outside])
 
     @cached_property
-    def takes(self) -> frozenset[str]:
-        """Names whose value from before counts: it uses or changes them, and binds them not first.
+    def begins(self) -> frozenset[str]:
+        """Names that it gives a value before it reads them: what they were counts for nothing.
 
-        A function may be called again and again: what it uses has to be there.
+        None for a definition: a function may be called again, and what it uses is to be there.
         """
-        used = self.uses | self.patches
-        return used if isinstance(self.node, _DEFINES) else used - bound_first(self.node)
+        return frozenset() if isinstance(self.node, _DEFINES) else bound_first(self.node)
+
+    @cached_property
+    def takes(self) -> frozenset[str]:
+        """Names whose value from before counts, as it uses or changes them."""
+        return (self.uses | self.patches) - self.begins
 
     def _referenced(self) -> frozenset[str]:
         if self._table is None:

@@ -146,3 +146,35 @@ def test_what_binds_a_name_is_executed_before_what_changes_it() -> None:
 def test_names_of_one_object_are_followed_only_so_far() -> None:
     text = "\n".join(f"x{number + 1} = x{number}" for number in range(1_000))
     assert len(Places(ast.parse(text).body).roots(ast.Name("x1000"))) <= 50
+
+
+def test_what_binds_a_name_first_waits_for_nothing_that_has_it() -> None:
+    cells = [
+        "with open('/dev/null'):\n    b = 0\n    for one in (1, 2):\n        b += one",
+        "M = {'a': 1, 'b': b}",
+        "b = f()\nfor one in [b]:\n    M.setdefault('c', one)",
+    ]
+    text = _module(cells)
+    assert text.index("with") < text.index("M = ") < text.index("for one in [b]")
+
+
+def test_a_loop_brings_no_other_loop_with_it() -> None:
+    loops = ["for epoch in range(10**9):\n    print(epoch)", "for epoch in 'a':\n    M[epoch] = 1"]
+    text = _module(["M = {}", *loops])
+    assert "'a'" in text
+    assert "10**9" not in text
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "if M:\n    {}",
+        "while M:\n    {}\n    break",
+        "for one in M:\n    {}",
+        "try:\n    {}\nexcept KeyError:\n    pass",
+        "match M:\n    case []:\n        {}",
+    ],
+)
+def test_what_a_block_may_leave_out_has_its_value_from_before(block: str) -> None:
+    text = _module(["value = 1", "M = {}", block.format("value = 2") + "\nM['a'] = value"])
+    assert "value = 1\n" in text
