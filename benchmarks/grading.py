@@ -5,12 +5,12 @@
 Prints CPU seconds of the whole process tree for one submission more and the peak memory of all
 processes (proportional set size: shared pages count once), as medians, and what each way runs;
 writes it to a file where one is named. One submission more is by the difference between the class
-and its first third: a few submissions alone are started in another, cheaper way. The grader gets
-each class as a folder, and path by path with `grade -`. Next to it: the limit, all calls of the
-suite in one process, encoded and decoded as they cross to a worker; pytest as a process for each
-submission, without isolation; nbgrader, with a kernel for each notebook; and otter-grader. Slow
-ways get the first submissions of the class with wrong answers. `--quick` leaves out notebooks, and
-is done once.
+and the mean of its two halves: a few submissions alone would be started in another, cheaper way.
+The grader gets each class as a folder, and path by path with `grade -`. Next to it: the limit, all
+calls of the suite in one process, encoded and decoded as they cross to a worker; pytest as a
+process for each submission, without isolation; nbgrader, with a kernel for each notebook; and
+otter-grader. Slow ways get the first submissions of the class with wrong answers. `--quick` leaves
+out notebooks, and is done once.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import shutil
 import statistics
 import subprocess
 import sys
@@ -49,8 +50,9 @@ ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = "simplified_attention"
 #: of the slow ways that many are enough
 _FEW = 2
-#: what part of a class is graded for comparison, and the least that is started like the whole
-_THIRD, _LEAST = 3, 10
+#: the least that is started like a whole class
+_LEAST = 10
+_HALVES = ("one half", "other half")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +77,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="once, without notebooks")
     parser.add_argument("--to", type=Path, help="a file of Markdown to write the table to")
     options = parser.parse_args()
-    if _some(options.students) < _LEAST:
-        parser.error(f"--students: at least {_THIRD * _LEAST}, or a third would start otherwise")
+    if options.students < 2 * _LEAST or options.students % 2:
+        parser.error(f"--students: an even number from {2 * _LEAST}, as a half is graded, too")
     repeats = 1 if options.quick else options.repeats
     adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="autograder-bench-") as name:
@@ -86,8 +88,8 @@ def main() -> None:
         ways: list[Callable[[], Row]] = []
         for kind in Kind:
             place = folder / kind.name.lower()
-            for size, part in ((_some(options.students), "some"), (options.students, "many")):
-                write_class(course, assignment, place / part / "submitted", size, kind)
+            write_class(course, assignment, place / "many" / "submitted", options.students, kind)
+            _halve(place)
             ways += [partial(_ours, place, kind, options.students, jobs) for jobs in (1, 2)]
             ways += [partial(_stream, place, kind, options.students), partial(_limit, place, kind)]
         # `place` is that of the class with wrong answers, which a grader must find
@@ -105,9 +107,12 @@ def main() -> None:
         options.to.write_text(text, encoding="utf-8")
 
 
-def _some(students: int) -> int:
-    """The size of the smaller class."""
-    return students // _THIRD
+def _halve(place: Path) -> None:
+    """Copies each second submission of the class into a class of its own, and so the others."""
+    students = sorted((place / "many" / "submitted").iterdir())
+    for number, part in enumerate(_HALVES):
+        for student in students[number::2]:
+            shutil.copytree(student, place / part / "submitted" / student.name)
 
 
 def _few(folder: Path) -> list[Path]:
@@ -138,11 +143,8 @@ def _ours(folder: Path, kind: Kind, students: int, jobs: int) -> Row:
         options = ("--no-gradebook", "--jobs", str(jobs), "--course", str(ROOT))
         run([sys.executable, "-m", "autograder", "grade", submitted, *options], ROOT)
 
-    some, _ = _measured(lambda: grade(folder / "some"))
-    all_of_them, peak = _measured(lambda: grade(folder / "many"))
-    each = (all_of_them - some) / (students - _some(students))
     label = f"autograder, {jobs} job{'s' * (jobs > 1)}, {kind.value}"
-    return Row(label, _tests(), some - _some(students) * each, each, peak)
+    return _whole_and_halves(label, grade, folder, students)
 
 
 def _stream(folder: Path, kind: Kind, students: int) -> Row:
@@ -157,11 +159,16 @@ def _stream(folder: Path, kind: Kind, students: int) -> Row:
             lines=[*map(str, paths)],
         )
 
-    some, _ = _measured(lambda: grade(folder / "some"))
-    all_of_them, peak = _measured(lambda: grade(folder / "many"))
-    each = (all_of_them - some) / (students - _some(students))
-    start = some - _some(students) * each
-    return Row(f"autograder grade -, {kind.value}", _tests(), start, each, peak)
+    return _whole_and_halves(f"autograder grade -, {kind.value}", grade, folder, students)
+
+
+def _whole_and_halves(
+    label: str, grade: Callable[[Path], None], folder: Path, students: int
+) -> Row:
+    """What the start and a submission take, whatever is in which half."""
+    half = statistics.mean(_measured(partial(grade, folder / part))[0] for part in _HALVES)
+    whole, peak = _measured(partial(grade, folder / "many"))
+    return Row(label, _tests(), 2 * half - whole, (whole - half) / (students / 2), peak)
 
 
 def _pytest(folder: Path) -> Row:
@@ -242,7 +249,7 @@ def _table(rows: list[Row], students: int, repeats: int) -> str:
         f"Written by `make bench`. CPU of the whole process tree: two classes of {students} "
         f"submissions to `{ASSIGNMENT}`, three exercises each, in which no two answers return the "
         f"same numbers; medians of {repeats}. One submission more is the difference between a "
-        "class and its first third, which is started alike. One class has right answers in "
+        "class and the mean of its halves, which are started alike. One class has right answers in "
         "ordinary words. The other has each question in unusual words, such as loops over single "
         "numbers, and one exercise in three wrong: such answers take longer, and a wrong one is "
         "asked once more for its mistake's name.",
