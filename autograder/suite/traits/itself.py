@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_map, tree_map_only
 
-from ..compare import difference
+from ..agreement import Agreement
 from ..cotangents import cotangent_of
 from ..expect import Expect
 from ..layers import ExpectLayer
@@ -113,25 +113,16 @@ def _check_lengths(
     for change, training in ((2, True), (-1, False)):
         sizes = usual.but({x: usual.letters[x] + change for x in letters if x != "B"})
         args = arguments_of(traits.inputs, expect.draw, sizes, torch.float64)
-        right = fresh.result(*args, likely=_ANOTHER_LENGTH)
-        text = difference(layer.train(training).result(*args, likely=_ANOTHER_LENGTH), right)
+        new = fresh.result(*args, likely=_ANOTHER_LENGTH)
+        used = layer.train(training).result(*args, likely=_ANOTHER_LENGTH)
         mode = "train mode" if training else "eval mode"
-        layer.that(
-            text is None,
-            got=f"{text}",
-            expected=f"in {mode} too, what a new layer of the same weights gives in eval mode",
-            likely=_ANOTHER_LENGTH,
-        )
+        called = Agreement(f"in {mode} after other calls", "as a new layer", _ANOTHER_LENGTH)
+        called.check(used, new, layer.that)
 
 
 def _check_layout(ask: _Ask, args: Sequence[Any], value: Any, that: Callable[..., None]) -> None:
-    text = difference(ask(tree_map_only(torch.Tensor, turned, list(args))), value)
-    that(
-        text is None,
-        got=f"{text}",
-        expected="what the same numbers gave that lie in memory row after row",
-        likely=_LAYOUT,
-    )
+    other = ask(tree_map_only(torch.Tensor, turned, list(args)))
+    Agreement("with transposed memory", "with memory in order", _LAYOUT).check(other, value, that)
 
 
 def _through(traits: Traits, value: Any, seeds: Any) -> Any:
@@ -159,12 +150,8 @@ def _check_batches(expect: Expect, traits: Traits, ask: _Ask, that: Callable[...
             alone = ask([_sample(item, arg, index) for item, arg in _pairs(traits, args)])
             got = _part(together, index, keep=not traits.has_leading)
             after = traits.after or _as_it_is
-            text = difference(after(alone), after(got))
-            that(
-                text is None,
-                got=f"{text}",
-                expected=f"what sample {index} was in the batch",
-                likely=_BATCH,
+            Agreement(f"sample {index} alone", "in the batch", _BATCH).check(
+                after(alone), after(got), that
             )
 
 

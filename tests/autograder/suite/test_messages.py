@@ -10,6 +10,7 @@ from torch import nn
 
 from autograder.errors import AnswerMissing, AnswerRaised
 from autograder.suite import Draw, Expect, LocalImplementation
+from autograder.suite.agreement import Agreement
 from autograder.suite.compare import difference
 from autograder.suite.failures import explained, told_once
 from autograder.suite.relations import relation
@@ -39,6 +40,20 @@ _CAUSAL = torch.tensor([[1.0, 0.0, 0.0], [0.4, 0.6, 0.0], [0.2, 0.3, 0.5]])
 )
 def test_a_relation_says_what_is_true(got: object, expected: object, told: str) -> None:
     assert told in relation(got, expected)
+
+
+def test_of_two_results_none_of_which_is_known_to_be_right_none_is_called_expected() -> None:
+    right = LocalImplementation({"answer": _right})
+    expect = Expect(right, right, Draw(0, "test"))
+    agreement = Agreement("alone", "in the batch", likely="they know each other")
+    one, other = torch.tensor([[0.25, 2.0]]), torch.tensor([[0.5, 2.0]])
+    agreement.check(one, one.clone(), expect.that)
+    with pytest.raises(AssertionError) as failure:
+        agreement.check(one, other, expect.that)
+    text = str(failure.value)
+    assert "alone 0.2500, in the batch 0.5000" in text
+    assert "alone         [0.2500, 2.0000]\nin the batch  [0.5000, 2.0000]" in text
+    assert text.count("got ") == text.count("expected ") == 1
 
 
 def test_no_relation_is_told_of_numbers_that_have_none() -> None:
