@@ -20,12 +20,16 @@ from .showing import Screen
 _in_folder = click.option(
     "--folder",
     type=click.Path(path_type=Path),
-    default=Path(),
-    help="The assignment's folder (default: here).",
+    help="The assignment's folder (default: that of the file which is named, or here).",
 )
 _plain = click.option(
     "--plain", is_flag=True, help="Text only, for screen readers: no colours, signs or bars."
 )
+
+
+def _place(folder: Path | None, names: tuple[str, ...]) -> Path:
+    """The folder that is meant: of `homework/scores.py` it is `homework`."""
+    return folder or next((Path(name).parent for name in names if Path(name).name != name), Path())
 
 
 @contextlib.contextmanager
@@ -49,13 +53,16 @@ def _document_alone(is_asked: bool) -> Iterator[None]:
 @_plain
 @_in_folder
 @as_json
-def check(names: tuple[str, ...], trace: bool, plain: bool, folder: Path, as_json: bool) -> int:
+def check(
+    names: tuple[str, ...], trace: bool, plain: bool, folder: Path | None, as_json: bool
+) -> int:
     """Run the public checks on the answers in this folder.
 
     \b
     Example: autograder check scores
              autograder check query_scores --trace
     """
+    folder = _place(folder, names)
     with loading():
         from ..student import afterwards, check_folder, trace_folder
 
@@ -83,7 +90,7 @@ def _code(results: tuple[Any, ...]) -> int:
 @click.argument("exercises", nargs=-1)
 @_plain
 @_in_folder
-def watch(exercises: tuple[str, ...], plain: bool, folder: Path) -> int:
+def watch(exercises: tuple[str, ...], plain: bool, folder: Path | None) -> int:
     """Run the checks again after every save, until q or Ctrl-C.
 
     Keys: h the next hint, n the next question, l a list of all, q the end.
@@ -96,7 +103,7 @@ def watch(exercises: tuple[str, ...], plain: bool, folder: Path) -> int:
 
     with loading():
         importlib.import_module("autograder.student.folder")
-    Watch(Screen(console, plain), folder, exercises).run()
+    Watch(Screen(console, plain), _place(folder, exercises), exercises).run()
     return 0
 
 
@@ -106,7 +113,7 @@ def watch(exercises: tuple[str, ...], plain: bool, folder: Path) -> int:
 @_plain
 @_in_folder
 @as_json
-def hint(name: str, again: bool, plain: bool, folder: Path, as_json: bool) -> int:
+def hint(name: str, again: bool, plain: bool, folder: Path | None, as_json: bool) -> int:
     """Show the next hint for an exercise or a question, one at a time.
 
     For an exercise it is a hint for the first question that does not pass its checks yet.
@@ -118,7 +125,7 @@ def hint(name: str, again: bool, plain: bool, folder: Path, as_json: bool) -> in
     from ..student import next_hint
 
     with loading():  # an exercise's hint needs the checks
-        found = next_hint(folder, name, again=again)
+        found = next_hint(_place(folder, (name,)), name, again=again)
     screen = Screen(console, plain)
     if as_json:
         emit(dataclasses.asdict(found))
@@ -138,7 +145,7 @@ def hint(name: str, again: bool, plain: bool, folder: Path, as_json: bool) -> in
 @_plain
 @_in_folder
 @as_json
-def status(plain: bool, folder: Path, as_json: bool) -> int:
+def status(plain: bool, folder: Path | None, as_json: bool) -> int:
     """Show progress and points of this folder's exercises, and what to submit when all pass.
 
     \b
@@ -148,7 +155,7 @@ def status(plain: bool, folder: Path, as_json: bool) -> int:
         from ..student import status as progress_of
 
     with _document_alone(as_json):
-        progress = progress_of(folder)
+        progress = progress_of(_place(folder, ()))
     if as_json:
         emit(dataclasses.asdict(progress))
     else:

@@ -216,6 +216,15 @@ def test_the_document_stands_alone_whatever_an_answer_starts(
     assert capfd.readouterr() == ("", "noise")
 
 
+@pytest.mark.parametrize("command", [["check"], ["hint"]])
+def test_a_file_that_is_named_with_its_folder_is_found_from_anywhere(
+    folder: Path, solve: Solve, command: list[str]
+) -> None:
+    solve("halves")
+    done = CliRunner().invoke(cli, [*command, str(folder / "halves.py"), "--json"])
+    assert "halves" in done.stdout, done.output
+
+
 def test_a_students_pytest_settings_change_nothing(
     folder: Path, solve: Solve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
