@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..errors import SubmissionError
@@ -34,17 +34,20 @@ def about_missing(folder: Path, exercise: Exercise) -> tuple[str, ...]:
         if path.exists() and not _is_regular(path):
             return (f"{path.name} is not a file but a pipe or a device; submit the file itself",)
     files = list(_files(folder))
-    alike = [path.name for path in files if exercise.name in path.name.lower()]
+    right = (f"{exercise.name}.py", f"{exercise.name}.ipynb")
+    if deeper := [path.relative_to(folder) for path in files if path.name in right]:
+        return (f"look at {deeper[0]}: expected {wanted}, and not in a folder of its own",)
+    alike = [path for path in files if exercise.name in path.name.lower()]
     if not alike and (best := closest(exercise.name, [path.stem for path in files])):
-        alike = [path.name for path in files if path.stem == best]
+        alike = [path for path in files if path.stem == best]
     if alike:
-        return (f"look at {', '.join(alike[:3])}: expected {wanted}; is the name wrong?",)
+        return (f"look at {_named(folder, alike)}: expected {wanted}; is the name wrong?",)
     for path in files:
         if question := _question_in(path, exercise):
-            said = f"look at {path.name}: it defines {question}; expected {wanted}"
+            said = f"look at {_named(folder, [path])}: it defines {question}; expected {wanted}"
             return (f"{said}; is its name wrong?",)
-    if packed := [path.name for path in files if path.suffix.lower() in _ARCHIVES]:
-        return (f"look at {', '.join(packed[:3])}: expected {wanted}; is it in there?",)
+    if packed := [path for path in files if path.suffix.lower() in _ARCHIVES]:
+        return (f"look at {_named(folder, packed)}: expected {wanted}; is it in there?",)
     return (f"expected {wanted}",)
 
 
@@ -53,8 +56,13 @@ def about_strange(folder: Path) -> tuple[str, ...]:
     files = [p for p in _files(folder) if p.suffix in _CODE and p.parent.name != _CHECKS]
     if not files:
         return ()
-    names = ", ".join(path.name for path in files[:3])
-    return (f"look at {names}: no exercise of this assignment; was it submitted to another one?",)
+    there = f"look at {_named(folder, files)}: no exercise of this assignment"
+    return (f"{there}; was it submitted to another one?",)
+
+
+def _named(folder: Path, files: Sequence[Path]) -> str:
+    """The first of them, with the folder that they are in."""
+    return ", ".join(str(path.relative_to(folder)) for path in files[:3])
 
 
 def _files(folder: Path) -> Iterator[Path]:

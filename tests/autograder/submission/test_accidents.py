@@ -274,7 +274,7 @@ NAMES = [
         notebook(GOOD),
         "look at Untitled.ipynb: it defines query_scores",
     ),
-    file("in_a_folder", "scores/scores.py", GOOD, "look at scores.py"),
+    file("in_a_folder", "scores/scores.py", GOOD, "look at scores/scores.py"),
     file("zipped", "scores.zip", b"PK\x03\x04", "look at scores.zip"),
     file("unrelated", "essay.txt", "hello", "expected scores.py or scores.ipynb"),
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,20 @@ from autograder.course import Course
 from autograder.submission.missing import about_missing, about_strange
 
 
+def _deeper(name: str, path: Path) -> None:
+    path.with_name("homework").mkdir()
+    path.with_name("homework").joinpath(name).touch()
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [
         (os.mkfifo, "scores.py is not a file but a pipe or a device"),
         (os.mkdir, "scores.py is a folder"),
         (lambda path: path.symlink_to("/etc/passwd"), "scores.py is a link, which is not followed"),
+        (partial(_deeper, "scores.py"), "look at homework/scores.py: expected scores.py"),
         (lambda path: path.with_name("all.rar").touch(), "look at all.rar: expected scores.py"),
+        (partial(_deeper, "scores copy.py"), "look at homework/scores copy.py: expected scores.py"),
         (lambda path: path.with_name("readme.txt").touch(), "expected scores.py or scores.ipynb"),
     ],
 )
