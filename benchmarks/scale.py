@@ -1,6 +1,6 @@
 """Works out what classes of several sizes take, from figures that benchmarks/growth.py prints.
 
-    .venv/bin/python benchmarks/scale.py [--grade-ms 134] [--submissions 300 20000 1000000]
+    .venv/bin/python benchmarks/scale.py [--grade-ms 81] [--submissions 300 20000 1000000]
 
 Each option is one measured figure for each submission, or a price. Prints a table in Markdown:
 CPU time, the same divided by numbers of cores, storage, and money for both.
@@ -16,11 +16,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--submissions", type=int, nargs="+", default=[300, 20_000, 1_000_000])
     parser.add_argument("--cores", type=int, nargs="+", default=[2, 32, 256])
-    parser.add_argument("--grade-ms", type=float, default=134.1, help="CPU to grade one")
-    parser.add_argument("--record-ms", type=float, default=11.1, help="CPU to record one")
-    parser.add_argument("--feedback-ms", type=float, default=6.7, help="CPU for a page")
+    parser.add_argument("--grade-ms", type=float, default=80.9, help="CPU to grade one")
+    parser.add_argument("--record-ms", type=float, default=7.5, help="CPU to record one")
+    parser.add_argument("--feedback-ms", type=float, default=5.1, help="CPU for a page")
     parser.add_argument("--line-kib", type=float, default=13.8, help="a line of results.jsonl")
-    parser.add_argument("--record-kib", type=float, default=60.4, help="gradebook and autograded/")
+    parser.add_argument("--record-kib", type=float, default=60.5, help="gradebook and autograded/")
     parser.add_argument("--page-kib", type=float, default=31.4, help="pages of feedback")
     parser.add_argument("--core-hour", type=float, default=0.05, help="price of a core for an hour")
     parser.add_argument("--gb-month", type=float, default=0.10, help="price of a GB for a month")
