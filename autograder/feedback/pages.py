@@ -36,14 +36,20 @@ from .plain_text import arrival_sentence, feedback_text
 from .rendering import render
 
 _LONGEST_MESSAGE = 4_000
+#: lines of a message that stand open after the first of a question: "The same as in ..." has two
+_OPEN_LINES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """A test's line; `message` is shown once although many tests may say the same."""
+    """A test's line; `message` is shown once although many tests may say the same.
+
+    Where it is long and not the first of its question, the line `unfolds` shows it.
+    """
 
     result: TestResult
     message: str
+    unfolds: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +182,8 @@ def _tests(question: QuestionResult) -> tuple[_Test, ...]:
     said: set[str] = set()
     tests: list[_Test] = []
     for test in question.tests:
-        is_new = bool(test.message) and test.message not in said
+        text = "" if test.message in said else shortened(test.message, _LONGEST_MESSAGE)
+        lines = text.strip().splitlines()
+        tests.append(_Test(test, text, lines[0] if len(lines) > _OPEN_LINES and any(said) else ""))
         said.add(test.message)
-        tests.append(_Test(test, shortened(test.message, _LONGEST_MESSAGE) if is_new else ""))
     return tuple(tests)

@@ -48,6 +48,24 @@ def test_a_page_tells_score_verdicts_tests_messages_hint_and_next_step(
         assert part in words
 
 
+def test_of_a_question_the_first_message_stands_open_and_long_ones_after_it_unfold(
+    course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
+) -> None:
+    result = make_result("ada")
+    exercise = result.exercises[0]
+    wrong = next(q for q in exercise.questions if q.verdict is Verdict.WRONG)
+    messages = ("", "A first.\n1\n2\n3\n4", "\nA second.\n1\n2\n3\n4", "A short one.\n1")
+    tests = tuple(replace(wrong.tests[0], name=f"test_{m[:9]}", message=m) for m in messages)
+    questions = tuple(replace(wrong, tests=tests) if q is wrong else q for q in exercise.questions)
+    exercises = (replace(exercise, questions=questions), *result.exercises[1:])
+    page = write_feedback(course, class_folder, [replace(result, exercises=exercises)])[0]
+    folded = re.findall(
+        r"<details><summary>(A .*?)</summary><pre>(.*?)</pre>", page.read_text(), re.S
+    )
+    assert folded == [("A second.", messages[2])]
+    assert all(message in page.read_text() for message in messages)
+
+
 def test_missing_and_unreadable_exercises_are_told_what_to_hand_in(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
