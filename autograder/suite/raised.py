@@ -41,10 +41,14 @@ _SIGNATURE = re.compile(
 _OTHER_DEFINITION = "the line with `def` takes other arguments than the question gives"
 _REFUSED = row(
     r"^ValueError",
-    "a call that is right is refused",
+    "a ValueError comes where a result is asked for",
     "if it is your own `raise`, its condition refuses a call that is right: compare it with the "
     "docstring; if not, print the shapes just before the line where it stops",
 )
+#: what is raised on purpose may say anything; of a ValueError these texts are Python's and torch's
+_ON_PURPOSE = re.compile(r"^ValueError: (?!.*(?:values to unpack|one element tensors))", re.DOTALL)
+#: before the student's own lines
+_WHERE = "\nin "
 _OTHERWISE = (
     "the code stopped with this error: make the call yourself and print the shapes just before "
     "the line where it stops"
@@ -70,10 +74,16 @@ def _about_error(error: str, question: str, signature: str) -> str:
 
 def to_do(error: str, table: Iterable[Row] = TABLE) -> str:
     """What to do about an error by what it says, as "Type: text"; empty where no row fits."""
-    for fits in table:
-        if found := fits.says.search(error):
-            return fits.to_do.format(**found.groupdict())
-    return ""
+    fits = _row_of(error, table)
+    found = fits and fits.says.search(error)
+    return fits.to_do.format(**found.groupdict()) if fits and found else ""
+
+
+def _row_of(error: str, table: Iterable[Row]) -> Row | None:
+    """The row that fits what was raised, whatever the line says that raised it."""
+    text = error.partition(_WHERE)[0]
+    rows = [_REFUSED] if _ON_PURPOSE.search(text) else table
+    return next((row for row in rows if row.says.search(text)), None)
 
 
 def kind_of(errors: Iterable[str], question: str) -> str:
@@ -85,7 +95,8 @@ def kind_of(errors: Iterable[str], question: str) -> str:
 def _kind(error: str, question: str) -> str:
     if _SIGNATURE.search(error):
         return _OTHER_DEFINITION if _is_definition(error, question) else OTHER_ARGUMENTS
-    return next((r.shows for r in (*TABLE, _REFUSED) if r.says.search(error)), "")
+    fits = _row_of(error, (*TABLE, _REFUSED))
+    return fits.shows if fits else ""
 
 
 def _about_arguments(error: str, question: str, signature: str) -> str:

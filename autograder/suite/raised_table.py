@@ -60,7 +60,7 @@ OF_PYTHON: tuple[Row, ...] = (
         "stub imports, but no other exercise. Copy what you need into this file",
     ),
     row(
-        r"CUDA|cuda",
+        r"CUDA (?:enabled|GPU|error|driver)|NVIDIA|device.*\bcuda\b",
         "a device is used that is not there",
         'the checks run on the processor: leave `.cuda()` and `.to("cuda")` out',
     ),
@@ -151,6 +151,12 @@ OF_PYTHON: tuple[Row, ...] = (
         "documentation",
     ),
     row(
+        r"failed to unpack the object|'float' object cannot be interpreted as an integer",
+        "a size is not a whole number",
+        "a size must be a whole number, and `/` gives a float, even where nothing is left over: "
+        "`d // n` gives an int",
+    ),
+    row(
         r"values to unpack|unpack",
         "more or fewer values come than there are names for them",
         "there are more or fewer values than names on the left of `=`: print the shape, or what "
@@ -158,7 +164,7 @@ OF_PYTHON: tuple[Row, ...] = (
     ),
     row(
         r"list assignment index out of range",
-        "an index is too large",
+        "an index lies outside of what there is",
         "a list has only the places that were appended to it: write `.append(value)`",
     ),
     row(
@@ -186,12 +192,18 @@ OF_PYTHON: tuple[Row, ...] = (
     row(
         r"^AssertionError",
         "an `assert` does not hold",
-        "an `assert` of your own code does not hold for this call",
+        "an `assert` does not hold for this call: the line where it stops says which",
     ),
     row(
         r"^ZeroDivisionError",
         "a divisor is 0",
         "a divisor is 0 for this call: which size or number may be 0?",
+    ),
+    row(
+        r"^KeyError: .*already exists",
+        "a name is given twice in one module",
+        "the module has something of that name already: give each thing a name of its own, and let "
+        "`register_buffer` alone make the attribute",
     ),
     row(
         r"^KeyError",

@@ -19,6 +19,13 @@ OF_TENSORS: tuple[Row, ...] = (
         "shape just above this line",
     ),
     row(
+        r"same dtype|expected scalar type|expected .* dtype|dtype .* but got|to have the same|"
+        r"Double.*Float|result type \w+ can't be cast",
+        "tensors of different dtypes meet",
+        "tensors of different dtypes meet: give what you make yourself the dtype of the input, "
+        "such as `torch.zeros(..., dtype=x.dtype)` or `x.new_zeros(...)`",
+    ),
+    row(
         r"shapes? cannot be multiplied|mat1 and mat2|batch[12]? tensor|"
         r"must match the size of tensor b.*matmul|inconsistent|size mismatch",
         "the sizes of a matrix product do not fit",
@@ -34,7 +41,7 @@ OF_TENSORS: tuple[Row, ...] = (
         "`@` and `transpose(-2, -1)` fit any number of leading ones",
     ),
     row(
-        r"must match except in|expects each tensor to be equal size|same number of dimensions",
+        r"must match except in|expects each tensor to be equal size|Tensors must have same number",
         "parts of different sizes are put together",
         "`cat` needs parts whose sizes are equal but for the dimension that it runs along, `stack` "
         "needs equal ones: print their shapes",
@@ -65,8 +72,8 @@ OF_TENSORS: tuple[Row, ...] = (
     ),
     row(
         r"out of (bounds|range)",
-        "an index is too large",
-        "an index is too large: is it a size that is built in, does a loop go one step too far, "
+        "an index lies outside of what there is",
+        "an index lies outside: is it a size that is built in, does a loop go one step too far, "
         "or has the tensor fewer dimensions?",
     ),
     row(
@@ -84,13 +91,6 @@ OF_TENSORS: tuple[Row, ...] = (
         "gradient still needs: make a new tensor",
     ),
     row(
-        r"same dtype|expected scalar type|expected .* dtype|dtype .* but got|to have the same|"
-        r"Double.*Float|result type \w+ can't be cast",
-        "tensors of different dtypes meet",
-        "tensors of different dtypes meet: give what you make yourself the dtype of the input, "
-        "such as `torch.zeros(..., dtype=x.dtype)` or `x.new_zeros(...)`",
-    ),
-    row(
         r"[Oo]ne element tensors|Boolean value of Tensor|a Tensor with \d+ elem|"
         r"only integer tensors|can be converted to (Python|a) scalar",
         "several numbers are used where Python wants one",
@@ -101,6 +101,13 @@ OF_TENSORS: tuple[Row, ...] = (
         r"can't allocate memory|MemoryError",
         "a tensor is larger than the memory",
         "a tensor is larger than the memory: print the sizes that it is made with",
+    ),
+    row(
+        r"item\(\) cannot be called on meta|Cannot copy out of meta|meta device type tensor",
+        "numbers leave the device that they are on",
+        "numbers are copied to another device here, or become plain numbers, as with `.item()`, "
+        "`.tolist()` and `x[...] = ...` into a tensor that is elsewhere: compute with tensors, on "
+        "the device of the input",
     ),
     row(
         r"\bmeta\b|Expected all tensors to be on the same device",

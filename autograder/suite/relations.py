@@ -55,7 +55,7 @@ def _of_sequence(got: Any, expected: Any) -> str:
     if len(got) != len(expected):
         return ""
     right = [_near(one, other) for one, other in zip(got, expected, strict=True)]
-    if not any(right) and len(got) > 1 and all(any(_near(g, e) for e in expected) for g in got):
+    if not any(right) and len(got) > 1 and all(any(_near(g, e) for g in got) for e in expected):
         return "the right tensors, in another order"
     for index, fine in enumerate(right):
         if fine or not isinstance(expected[index], torch.Tensor):
@@ -80,7 +80,7 @@ def _of_shape(got: torch.Tensor, expected: torch.Tensor) -> str:
             return "the values are right; a dimension of size one is too many, or is lost"
         return "the right numbers in the right order, in another shape"
     if is_turned:
-        return "rows and columns are swapped"
+        return "the last two sizes are swapped"
     if got.dim() > expected.dim():
         return f"the result has {got.dim()} dimensions, {got.dim() - expected.dim()} too many"
     if got.dim() < expected.dim():
@@ -127,14 +127,14 @@ def _not_finite(got: torch.Tensor, expected: torch.Tensor) -> str:
         of = f"{int(nan.sum())} of {nan.numel()}"
         return f"{of} values are nan: look for {_NAN}"
     if bool((got.isinf() & expected.isfinite()).any()):
-        return "some values are infinite: too large, divided by 0, or the minus infinity of a mask"
+        return "some values are infinite: look for large exponents, x/0, log 0, a mask's infinity"
     return ""
 
 
 def _tiny(got: torch.Tensor, expected: torch.Tensor) -> str:
     size = float(expected.abs().max())
     off = (got - expected).abs()
-    if size == 0 or not bool((off <= _NEARLY_RIGHT * expected.abs() + 1e-4 * size).all()):
+    if size == 0 or not bool((off <= _NEARLY_RIGHT * expected.abs() + 1e-6 * size).all()):
         return ""
     return (
         "all values within 0.3% of the right ones: look for a small constant, rounding, precision"

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from io import StringIO
+from tokenize import NAME, TokenError, generate_tokens
 from typing import Any
 
 from ...suite.variants import Variant
@@ -59,7 +63,17 @@ class Mistake:
 
     def is_spoken_of_in(self, text: str) -> bool:
         """Whether code has one of the words that the mistake speaks of, if it does of any."""
-        return not self.code or any(word in text for word in self.code)
+        return not self.code or not words_of(text).isdisjoint(self.code)
+
+
+@lru_cache(maxsize=8)
+def words_of(text: str) -> frozenset[str]:
+    """The words of code, and of no comment or text in it; all of them where it is no Python."""
+    try:
+        tokens = [*generate_tokens(StringIO(text).readline)]
+    except (TokenError, SyntaxError):
+        return frozenset(re.findall(r"\w+", text))
+    return frozenset(token.string for token in tokens if token.type == NAME)
 
 
 def _both(one: str, other: str) -> str:
