@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-import itertools
 import json
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -26,7 +25,7 @@ from ..secret import FILE_NAME, class_secret
 from ..shards import RunReport, ToGrade, in_shard, suite_digests_of
 from ..sources import Task
 from .node import GraderPlugin, grade_batch
-from .packing import encode, pack
+from .packing import Document, encode, pack
 
 #: what a lost worker costs at most; some seconds of grading
 BATCH = 16
@@ -123,8 +122,7 @@ class _Run:
 
     def _grade(self, waiting: Iterator[Sequence[Task]]) -> None:
         running = as_completed(loop=self.client.loop)
-        for batch in itertools.islice(waiting, self._room()):
-            running.add(self._begin(batch))
+        self._fill(waiting, running)
         for future in running:
             batch = self._batches.pop(future)
             if future.status == "lost":  # with its worker, before it was fetched: it is done again
@@ -138,19 +136,33 @@ class _Run:
                 raise _gone(future.status)
             elif len(batch) > 1:  # one of them ends graders, or all that were tried were lost
                 for task in batch:
-                    running.add(self._begin([task]))
+                    self._begin([task], running)
             else:
                 self.done.give_up(batch[0], str(future.exception()))
             future.release()
-            for batch in itertools.islice(waiting, self._room()):
-                running.add(self._begin(batch))
+            self._fill(waiting, running)
 
-    def _begin(self, batch: Sequence[Task]) -> Future:
-        documents = [{**pack(s.folder, a), "attempt": s.attempt} for s, a in batch]
-        data = encode(documents)
+    def _fill(self, waiting: Iterator[Sequence[Task]], running: as_completed) -> None:
+        while self._room() and (batch := next(waiting, None)):
+            self._begin(batch, running)
+
+    def _begin(self, batch: Sequence[Task], running: as_completed) -> None:
+        """Sends a batch; a submission whose folder can't be read has its line at once."""
+        packed = [(task, document) for task in batch if (document := self._packed(task))]
+        if not packed:
+            return
+        data = encode([document for _, document in packed])
         future = self.client.submit(grade_batch, self.plugin.name, data, pure=False, retries=1)
-        self._batches[future] = batch
-        return future
+        self._batches[future] = [task for task, _ in packed]
+        running.add(future)
+
+    def _packed(self, task: Task) -> Document | None:
+        submission, assignment = task
+        try:
+            return {**pack(submission.folder, assignment), "attempt": submission.attempt}
+        except OSError as error:
+            self.done.give_up(task, str(error))
+            return None
 
     def _room(self) -> int:
         """How many batches may be begun now; workers come and go."""

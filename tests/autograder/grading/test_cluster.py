@@ -15,7 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from autograder.course import load_course
+from autograder.grading.options import RunOptions, SilentEvents
+from autograder.records import SubmissionStatus, Tier
 from autograder.results.file import read_results
+from autograder.submission import find_submissions
 
 from .conftest import ROOT, ClassFolder
 
@@ -95,3 +99,32 @@ def test_a_worker_that_is_killed_costs_no_submission_its_line_and_no_line_comes_
     scores = {line.student: line.score for line in read_results(here)}
     assert {line.student: line.score for line in lines} == scores
     assert len(set(scores.values())) == 3
+
+
+class _Removing(SilentEvents):
+    """Removes a folder when the run has found it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
+        shutil.rmtree(self._folder)
+
+
+def test_a_folder_that_is_gone_when_its_turn_comes_costs_its_own_line_only(
+    a_class: ClassFolder, tmp_path: Path
+) -> None:
+    for number in range(3):
+        _submit(a_class, number)
+    found = find_submissions(a_class.submitted, ["simplified_attention"])
+    gone = found.submissions[1]
+    from autograder.grading.cluster.run import grade_on_cluster  # needs the extra
+
+    with _cluster(tmp_path, 1) as (address, _):
+        options = RunOptions(a_class.submitted, a_class.results)
+        grade_on_cluster(load_course(ROOT), address, options, _Removing(gone.folder))
+    lines = {line.student: line for line in read_results(a_class.results)}
+    assert len(lines) == 3
+    failed = [student for student, line in lines.items() if line.status is SubmissionStatus.FAILED]
+    assert failed == [gone.student]
+    assert "No such file or directory" in (lines[gone.student].error or "")
