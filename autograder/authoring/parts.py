@@ -10,6 +10,7 @@ from pathlib import Path
 from ..course import BEGIN_SOLUTION, END_SOLUTION
 from ..errors import ContentError
 from ..records import Exercise
+from ..submission.text import first_line_of
 
 #: what stands in place of a solution, in modules and notebooks alike
 STUB = "raise NotImplementedError"
@@ -78,7 +79,7 @@ def solution_lines(text: str) -> Iterator[tuple[int, str, bool]]:
 
 def _lines_of(node: ast.FunctionDef | ast.ClassDef, lines: list[str]) -> range:
     """The definition with its decorators, comments right above, and the markers that end it."""
-    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
+    first = first_line_of(node) - 1
     while first > 0 and lines[first - 1].startswith("#"):
         first -= 1
     last = (node.end_lineno or node.lineno) - 1

@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from ..submission.text import first_line_of
 from .places import Locate
 
 
@@ -43,8 +44,7 @@ def _statement_at(text: str, line: int) -> tuple[str, int]:
         body = []
     lines = text.splitlines()
     for node in body:
-        decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-        first = min([node.lineno, *(item.lineno for item in decorators)])
+        first = first_line_of(node)
         if first <= line <= (node.end_lineno or node.lineno):
             return "\n".join(lines[first - 1 : node.end_lineno]), first
     return "".join(lines[line - 1 : line]), line

@@ -10,7 +10,7 @@ from functools import cached_property
 from .binding import bound_first, bound_names, defined_by, parts_of, patched_by
 from .registering import DEFINITIONS as _DEFINES
 from .registering import asked_by, filled_by, given_to, read_before_bound, set_by
-from .text import NOT_PYTHON, parsed
+from .text import NOT_PYTHON, first_line_of, parsed
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
 
@@ -29,7 +29,7 @@ class Statement:
     @property
     def first_line(self) -> int:
         """Its first line, decorators included: the node of a definition starts at its `def`."""
-        return _first_line(self.node)
+        return first_line_of(self.node)
 
     @property
     def is_star_import(self) -> bool:
@@ -158,16 +158,11 @@ def statements_of(text: str, body: Sequence[ast.stmt]) -> list[Statement]:
     return found
 
 
-def _first_line(node: ast.stmt) -> int:
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
-
-
 def _segment(lines: Sequence[bytes], node: ast.stmt) -> str:
     decorators = getattr(node, "decorator_list", [])
     if node.lineno == node.end_lineno and not decorators:  # a long line may hold many
         return lines[node.lineno - 1][node.col_offset : node.end_col_offset].decode()
-    part = [*lines[_first_line(node) - 1 : node.end_lineno]]
+    part = [*lines[first_line_of(node) - 1 : node.end_lineno]]
     part[-1] = part[-1][: node.end_col_offset]
     part[0] = part[0] if decorators else part[0][node.col_offset :]
     text = b"\n".join(part).decode()

@@ -76,6 +76,12 @@ def parsed(text: str) -> ast.Module:
         return ast.parse(text)
 
 
+def first_line_of(node: ast.stmt) -> int:
+    """The number of a statement's first line, from 1; decorators belong to it."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
 def fault_of(body: Sequence[ast.stmt]) -> Exception | None:
     """What the compiler says against what the parser accepts (a `return` outside a function)."""
     try:

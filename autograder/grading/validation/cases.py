@@ -15,6 +15,7 @@ from ...course import Course
 from ...errors import UserError
 from ...records import Assignment, Exercise
 from ...submission import Submission
+from ...submission.text import first_line_of
 from ...suite.variants import module_texts
 from .part_texts import part_texts
 
@@ -85,7 +86,7 @@ def notebook_of(text: str) -> str:
     """A module as the notebook that a student would have it in: one statement a cell."""
     nodes = ast.parse(text).body
     lines = text.splitlines()
-    starts = [_first_line(node) for node in nodes] + [len(lines) + 1]
+    starts = [first_line_of(node) for node in nodes] + [len(lines) + 1]
     sources = [
         "\n".join(lines[start - 1 : end - 1])
         for start, end in zip(starts, starts[1:], strict=False)
@@ -95,11 +96,6 @@ def notebook_of(text: str) -> str:
     ]
     cells.append({"cell_type": "code", "source": "%time print('mine')\nplt.show()"})
     return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
-
-
-def _first_line(node: ast.stmt) -> int:
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def write_submissions(
