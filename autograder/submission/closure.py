@@ -35,7 +35,7 @@ def needed(statements: Sequence[Statement], names: Iterable[str]) -> list[Statem
         done.add(position)
         chosen.add(position)
         for name in sorted(statements[position].takes):
-            found = index.bindings(name, position if name in statements[position].eager else None)
+            found = index.bindings(name, position, name in statements[position].eager)
             if found not in followed:
                 followed.add(found)
                 waiting += found
@@ -55,7 +55,7 @@ class _Index:
         self._patching: dict[str, list[int]] = {}
         # kept here: what `functools.cache` keeps of a method, it keeps with the notebook, for ever
         self._defined: dict[str, list[int]] = {}
-        self._memo: dict[tuple[str, int | None], tuple[int, ...]] = {}
+        self._memo: dict[tuple[str, int | None, bool], tuple[int, ...]] = {}
         for position, statement in enumerate(statements):
             for name in statement.binds:
                 self._binding.setdefault(name, []).append(position)
@@ -114,18 +114,35 @@ class _Index:
     def _is_import(self, name: str) -> bool:
         return all(self._statements[p].is_import for p in self._binding.get(name, []))
 
-    def bindings(self, name: str, before: int | None = None) -> tuple[int, ...]:
+    def bindings(
+        self, name: str, reader: int | None = None, is_eager: bool = False
+    ) -> tuple[int, ...]:
         """Positions of the statements that together give a name its value.
 
-        `before` is the position of a statement that needs it to be executed.
+        `reader` is the position of a statement that needs it, to be executed if `is_eager`.
         """
         defining = self._defining(name)
-        earlier = bisect_left(defining, before) if before is not None else 0
+        earlier = bisect_left(defining, reader) if reader is not None and is_eager else 0
         last = defining[earlier - 1] if defining else None
-        if (name, last) not in self._memo:
-            found = self._values(name) if last is None else self._definition(name, defining, last)
-            self._memo[name, last] = tuple(found)
-        return self._memo[name, last]
+        is_imported = last is None and reader is not None and self._is_imported_at(reader, name)
+        if (name, last, is_imported) not in self._memo:
+            found = (
+                self._values(name, is_imported)
+                if last is None
+                else self._definition(name, defining, last)
+            )
+            self._memo[name, last, is_imported] = tuple(found)
+        return self._memo[name, last, is_imported]
+
+    def _is_imported_at(self, reader: int, name: str) -> bool:
+        """Whether an import is the last that binds a name above: `import torch as t`.
+
+        What binds it further down, as in `for t in range(3)`, was not there when the answer was
+        written and checked.
+        """
+        binding = self._binding.get(name, [])
+        above = bisect_left(binding, reader)
+        return above > 0 and self._statements[binding[above - 1]].is_import
 
     def first(self, name: str, before: int, is_change: bool) -> Iterator[int]:
         """Positions of what must have happened before a statement that needs the name.
@@ -133,7 +150,7 @@ class _Index:
         What changes it later on need not, and nothing later must where it has a value by then. Of
         two changes none waits for the other: they happen as they stand.
         """
-        found = self.bindings(name, before)
+        found = self.bindings(name, before, is_eager=True)
         # of those that bind it, the first is the first of all
         is_there = any(p < before and name in self._statements[p].binds for p in found[:1])
         for position in found:
@@ -160,11 +177,11 @@ class _Index:
         ]
         return defining[start : end + 1] + patches
 
-    def _values(self, name: str) -> list[int]:
+    def _values(self, name: str, is_imported: bool) -> list[int]:
         """Without a definition: all that is assigned, or else imported."""
         binding = self._binding.get(name, [])
         imports = [p for p in binding if self._statements[p].is_import]
-        values = [p for p in binding if not self._statements[p].is_import]
+        values = [p for p in binding if not is_imported and not self._statements[p].is_import]
         # the last import counts; `import torch.nn` adds to `torch`
         dotted = [p for p in imports[:-1] if self._statements[p].is_submodule_import]
         found = values or dotted + imports[-1:] or self._setting(name)
@@ -217,6 +234,6 @@ class _Order:
         self._emit(position)
         for name in sorted(self._statements[position].takes - seen):
             seen.add(name)
-            for other in self._index.bindings(name):
+            for other in self._index.bindings(name, position):
                 if other < before or name not in self._index.patched[other]:
                     self._emit_deeply(other, before, seen)

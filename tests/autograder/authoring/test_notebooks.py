@@ -14,6 +14,7 @@ from autograder.authoring.hints import afterwards_of, hints_of
 from autograder.authoring.parts import split_module
 from autograder.course import load_course
 from autograder.records import Exercise
+from autograder.submission.notebook import code_cells
 
 from ..runners import run_tasks
 
@@ -122,6 +123,15 @@ def test_a_real_kernel_shows_what_the_warm_process_shows(
     assert not [output for output in outputs if output.get("name") == "stderr"]
     pictures = sum("image/png" in output.get("data", {}) for output in outputs)
     assert pictures == solved[name]["pictures"]
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=name_of)
+def test_no_given_cell_binds_a_name_that_people_give_to_a_library(exercise: Exercise) -> None:
+    statements = [
+        s for cell in code_cells(notebook_of(exercise, solved=False)) for s in cell.statements
+    ]
+    bound = {name for s in statements if not s.is_import for name in s.binds}
+    assert not bound & {"t", "th", "F", "nn", "N", "np", "plt", "m", "math", "torch"}
 
 
 @pytest.mark.parametrize("assignment", COURSE.assignments, ids=lambda item: item.name)

@@ -146,6 +146,21 @@ VALUES: dict[str, tuple[tuple[str, ...], object]] = {
         ("try:\n    import nothere as m\nexcept ImportError:\n    m = 2", "def f(): return m"),
         2,
     ),
+    "imported_and_later_counted_with": (
+        ("import math as t", "def f(): return t.floor(3.5)", "for t in range(2): pass"),
+        3,
+    ),
+    "imported_and_bound_anew_above": (("from math import pi", "pi = 3", "def f(): return pi"), 3),
+    "imported_again": (("t = 5", "import math as t", "def f(): return t.floor(3.5)"), 3),
+    "imported_for_one_and_bound_anew_for_the_other": (
+        ("from math import pi", "def g(): return pi", "pi = 3", "def f(): return pi, g()"),
+        (3, 3),
+    ),
+    "imported_below_and_called_above": (
+        ("K = g()", "import math as t", "def g(): return t.floor(3.5)", "t = 1")
+        + ("def f(): return K",),
+        3,
+    ),
     "submodules": (("import os.path\nimport os", "def f(): return os.path.sep"), "/"),
     "recursion": (("def f(n=2): return 0 if not n else f(n - 1)",), 0),
     "two_of_one_name": (
