@@ -150,7 +150,7 @@ class _Desk:
         """Keeps a result and gives it out."""
         if self._file:
             self._file.append(result)
-            self._history.add(graded_key(result))
+            self._history.add(graded_key(result), result.status)
         self.report.graded += 1
         self.report.failed += result.status is SubmissionStatus.FAILED
         self._answer(result)

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import GraderError, UserError
 from ..escaping import for_json
-from ..records import SubmissionResult, SubmissionStatus
+from ..records import Key, SubmissionResult, SubmissionStatus
 from .lines import iterate_results, lines_of, parsed, whole_size
 
 MAX_LINE_BYTES = 256 * 1024
@@ -24,29 +24,37 @@ GradedKey = tuple[str, str, str, str]
 
 
 class History:
-    """What the lines of a results file say to have been graded; its length counts them."""
+    """What the lines of a results file say to have been graded; its length counts them.
+
+    As the last line of a submission is its result, the last one alone says what it was graded for:
+    files and suites may go back to what they were before.
+    """
 
     def __init__(self) -> None:
         #: of each student and assignment the digests of submission and suite, in order; a tuple
         #: for a large class takes half the memory of a set and a list
-        self._graded: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {}
+        self._graded: dict[Key, tuple[tuple[str, str], ...]] = {}
+        self._failed: set[Key] = set()
 
     def __len__(self) -> int:
         return sum(map(len, self._graded.values()))
 
-    def __contains__(self, key: GradedKey | None) -> bool:
-        if key is None:
-            return False
+    def __contains__(self, key: GradedKey) -> bool:
         student, assignment, *digests = key
-        return tuple(digests) in self._graded.get((student, assignment), ())
+        own = student, assignment
+        return own not in self._failed and self._graded.get(own, ())[-1:] == (tuple(digests),)
 
-    def add(self, key: GradedKey | None) -> None:
+    def add(self, key: GradedKey, status: SubmissionStatus) -> None:
         """Takes one line."""
-        if key is None or key in self:
+        student, assignment, submission, suite = key
+        own = student, assignment
+        if status is not SubmissionStatus.GRADED:
+            self._failed.add(own)
             return
-        student, assignment, *digests = key
-        before = self._graded.get((student, assignment), ())
-        self._graded[student, assignment] = (*before, (digests[0], digests[1]))
+        self._failed.discard(own)
+        before = self._graded.get(own, ())
+        if before[-1:] != ((submission, suite),):
+            self._graded[own] = (*before, (submission, suite))
 
     def attempt(self, student: str, assignment: str, digest: Callable[[], str]) -> int:
         """The number of an attempt, from 1: other files are another attempt.
@@ -149,7 +157,7 @@ def read_history(path: Path) -> History | None:
 def _history(path: Path) -> History:
     history = History()
     for line in lines_of(path):
-        history.add(parsed(path, line, _key_of))
+        history.add(*parsed(path, line, _key_of))
     return history
 
 
@@ -162,21 +170,18 @@ def read_results(path: Path) -> list[SubmissionResult]:
     return list(iterate_results(path))
 
 
-def _key_of(document: dict[str, Any]) -> GradedKey | None:
-    """What a line says to have been graded; None for a failed one."""
-    if SubmissionStatus(document["status"]) is not SubmissionStatus.GRADED:
-        return None
-    return (
+def _key_of(document: dict[str, Any]) -> tuple[GradedKey, SubmissionStatus]:
+    """What a line says to have been graded, or to have failed."""
+    key = (
         # what many lines have in common is kept once
         *(str(document["student"]), sys.intern(str(document["assignment"]))),
         *(str(document["submission_digest"]), sys.intern(str(document["suite_digest"]))),
     )
+    return key, SubmissionStatus(document["status"])
 
 
-def graded_key(result: SubmissionResult) -> GradedKey | None:
-    """What a result says to have been graded; None for a failed one."""
-    if result.status is not SubmissionStatus.GRADED:
-        return None
+def graded_key(result: SubmissionResult) -> GradedKey:
+    """What a result is the result of."""
     return result.student, result.assignment, result.submission_digest, result.suite_digest
 
 

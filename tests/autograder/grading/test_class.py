@@ -159,6 +159,18 @@ def test_who_submits_another_assignments_files_gets_no_silent_zero(a_class: Clas
     assert not reasons_to_look(ben)
 
 
+def test_resume_grades_again_what_went_back_to_an_earlier_state(a_class: ClassFolder) -> None:
+    right, wrong = "return inputs @ query\n", "return query\n"
+    head = "def query_scores(inputs, query):\n    "
+    place, scores = a_class.submit("ada"), []
+    for body in (right, wrong, right):
+        (place / "scores.py").write_text(head + body)
+        (graded,) = a_class.grade(resume=True).graded
+        scores.append((graded.score, graded.attempt))
+    assert scores[0] == scores[2] and scores[0][0] > scores[1][0]
+    assert [attempt for _, attempt in scores] == [1, 2, 1]
+
+
 def test_resume_grades_only_what_is_missing_or_changed(a_class: ClassFolder) -> None:
     a_class.submit("ada")
     place = a_class.submit("bob")
