@@ -7,7 +7,7 @@ textbook's kind is the same for everybody.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -16,6 +16,7 @@ from ..course import Course
 from ..records import SubmissionResult
 from ..results.review import latest
 from ..submission.bounded import BoundedReader
+from ..submission.code import read_code
 from ..submission.fingerprints import Fingerprints, fingerprints
 from ..submission.names import submission_folder
 from .code import code_reader, definitions_of
@@ -74,8 +75,8 @@ def similar_pairs(
         for result in latest(results):
             for key, text in _texts(class_folder, result, reader):
                 texts[key].append(text)
-    stubs = _stubs(course)
-    found = [pair for key, own in texts.items() for pair in pairs_of(key, own, stubs.get(key, ""))]
+    given = _given(course)
+    found = [pair for key, own in texts.items() for pair in pairs_of(key, own, given.get(key, ()))]
     return sorted(found, key=lambda pair: (-pair.weight * pair.share, pair.left.student))[
         :_MOST_PAIRS
     ]
@@ -86,24 +87,36 @@ def _texts(
 ) -> Iterable[tuple[tuple[str, str], _Text]]:
     folder = submission_folder(class_folder, result.student, result.assignment)
     for exercise in result.exercises:
-        code = "\n\n\n".join(definitions_of(folder, exercise, reader).values())
+        code = _joined(definitions_of(folder, exercise, reader))
         if code.strip():
             key = (result.assignment, exercise.exercise)
             yield key, _Text(result.student, code, fingerprints(code))
 
 
-def _stubs(course: Course) -> Mapping[tuple[str, str], str]:
+def _given(course: Course) -> Mapping[tuple[str, str], Collection[int]]:
+    """Of each exercise the fingerprints of what students got, as a module and as a notebook."""
     return {
-        (assignment.name, exercise.name): exercise.stub.read_text("utf-8", "replace")
+        (assignment.name, exercise.name): frozenset(
+            value for text in _given_texts(exercise.stub) for value in fingerprints(text).lines
+        )
         for assignment in course.assignments
         for exercise in assignment.exercises
-        if exercise.stub.is_file()
     }
 
 
-def pairs_of(key: tuple[str, str], texts: Sequence[_Text], stub: str) -> list[Pair]:
-    """The pairs of one exercise, given what all students wrote for it."""
-    given = fingerprints(stub).lines.keys()
+def _given_texts(stub: Path) -> Iterator[str]:
+    if stub.is_file():
+        yield stub.read_text("utf-8", "replace")
+    if (notebook := stub.with_suffix(".ipynb")).is_file():
+        yield _joined(read_code(notebook.parent, notebook.name).definitions)
+
+
+def _joined(definitions: Mapping[str, str]) -> str:
+    return "\n\n\n".join(definitions.values())
+
+
+def pairs_of(key: tuple[str, str], texts: Sequence[_Text], given: Collection[int]) -> list[Pair]:
+    """The pairs of one exercise: what all wrote for it, and fingerprints of what all got."""
     spread = Counter(value for text in texts for value in text.prints.lines)
     common = min(max(_COMMON_LEAST, _COMMON_SHARE * len(texts)), _COMMON_MOST)
     rare = [

@@ -41,7 +41,7 @@ class Written:
 
 def pairs(stub: str = "", **codes: str) -> list[tuple[str, str]]:
     texts = [Written(student, code) for student, code in codes.items()]
-    found = pairs_of(("masks", "masking"), texts, stub)  # type: ignore[arg-type]
+    found = pairs_of(("masks", "masking"), texts, fingerprints(stub).lines)  # type: ignore[arg-type]
     return [(pair.left.student, pair.right.student) for pair in found]
 
 
@@ -101,3 +101,18 @@ def test_without_names_the_pair_has_none(pair: Path) -> None:
 
     (found,) = autograder.similar(pair, Showing(is_anonymous=True), course=pair.parent)
     assert {found.left.student, found.right.student} <= {"Student 1", "Student 2", "Student 3"}
+
+
+def test_the_cells_that_a_notebook_gives_are_no_pair(pair: Path) -> None:
+    given = COPIED.replace("causal_mask", "_helper_of_the_notebook")
+    cells = [
+        {"cell_type": "code", "source": text, "metadata": {}, "outputs": []}
+        for text in (given, "def causal_mask(size):\n    return size")
+    ]
+    document = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    for student in ("ada", "ben"):
+        place = pair / "submitted" / student / "masks"
+        (place / "masking.py").write_text(given + "\n\ndef causal_mask(size):\n    return size\n")
+    assert autograder.similar(pair, course=pair.parent)
+    (pair.parent / "assignments/masks/masking.ipynb").write_text(json.dumps(document))
+    assert not autograder.similar(pair, course=pair.parent)
