@@ -63,6 +63,7 @@ def _owners(folder: str, entry: Mapping[str, Any]) -> Iterator[Owner]:
                 number=said["sid"],
                 entry=folder,
                 email=said["email"],
+                name=said["name"],
                 time=time,
             )
 

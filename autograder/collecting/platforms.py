@@ -34,7 +34,8 @@ class Owner:
     """Whose an outermost name is. `key` tells namesakes apart, `rank` orders uploads of one file.
 
     `number` is the platform's for the person, `time` what it states, `problem` why nothing of this
-    name is taken although its owner is known.
+    name is taken although its owner is known. `name` is the person's where `student` is something
+    surer.
     """
 
     student: str
@@ -43,6 +44,7 @@ class Owner:
     number: str = ""
     entry: str = ""
     email: str = ""
+    name: str = ""
     rank: int = 0
     is_late: bool = False
     time: datetime | None = None

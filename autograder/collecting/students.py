@@ -31,12 +31,15 @@ class Students:
         self._before = {origin.student for origin in origins.values()}
         self._keys: defaultdict[str, set[str]] = defaultdict(set)
         self._names: defaultdict[str, set[str]] = defaultdict(set)
+        self._named: defaultdict[str, set[str]] = defaultdict(set)
         self._owner_of: dict[str, tuple[str, str]] = {}
         self._renamed: dict[str, str] = {}
 
     def know(self, owners: Iterable[Owner]) -> None:
         """Tells who is in the download, so that namesakes are kept apart from the beginning."""
         for owner in owners:
+            if owner.name:
+                self._named[owner.name].add(owner.student)
             if owner.number and not owner.email:
                 self._keys[owner.student].add(owner.key)
                 self._names[owner.number].add(owner.student)
@@ -113,7 +116,7 @@ class Students:
         """Whom of the roster a platform speaks of; None where that is not certain."""
         if owner.platform == GRADESCOPE:
             by_address = self._roster.person(owner.email) if owner.email else None
-            return by_address or self._by_identifier(owner.number)
+            return by_address or self._by_identifier(owner.number) or self._by_full_name(owner)
         if owner.platform == CANVAS:
             by_number = self._roster.person(f"{squashed(owner.student)}_{owner.number}")
             return by_number or self._by_name(owner)
@@ -126,6 +129,14 @@ class Students:
     def _by_identifier(self, text: str) -> Person | None:
         person = self._roster.person(text) if text else None
         return person if person and normal(person.student) == normal(text) else None
+
+    def _by_full_name(self, owner: Owner) -> Person | None:
+        """By the name beside an address, where it is the only thing that both lists have."""
+        if len(self._named[owner.name]) != 1:
+            return None
+        person = self._roster.person(owner.name)
+        has_own_address = person is not None and person.email and owner.email
+        return None if has_own_address else person
 
     def _by_name(self, owner: Owner) -> Person | None:
         """By the name alone, where neither the download nor the roster has two of it."""

@@ -158,3 +158,35 @@ def test_a_name_that_no_folder_can_have_is_found_again_by_the_folders_name(
     assert set(origins) == {(folder, "masks"), (f"{folder}_9", "masks")}
     assert origins[folder, "masks"].name == 'Bob "Bo" B?'
     assert origins[folder, "masks"].number == "8"
+
+
+def gradescope(**submitters: tuple[str, str]) -> dict[str, str]:
+    """An export of Gradescope with a name and an address for each submission."""
+    document = {
+        entry: {":submitters": [{":name": name, ":sid": "S1", ":email": email}]}
+        for entry, (name, email) in submitters.items()
+    }
+    answers = {f"{entry}/masking.py": entry for entry in submitters}
+    return {"submission_metadata.yml": json.dumps(document), **answers}
+
+
+@pytest.mark.parametrize(
+    ("people", "names", "folders"),
+    [
+        # as Canvas's gradebook, which has no addresses
+        ("u7,José García,,107\n", ["José García"], {"u7"}),
+        ("u7,José García,other@u.example,107\n", ["José García"], {"s0@u.example"}),
+        ("u7,José García,,107\n", ["José García"] * 2, {"s0@u.example", "s1@u.example"}),
+        ("u7,José García,,7\nu8,José García,,8\n", ["José García"], {"s0@u.example"}),
+    ],
+)
+def test_gradescopes_name_counts_where_only_one_has_it_and_the_roster_has_no_address(
+    tmp_path: Path, people: str, names: list[str], folders: set[str]
+) -> None:
+    folder = tmp_path / "course"
+    folder.mkdir()
+    (tmp_path / "people.csv").write_text(f"student,name,email,number\n{people}")
+    write_roster(folder, tmp_path / "people.csv")
+    who = {f"submission_{n}": (name, f"s{n}@u.example") for n, name in enumerate(names)}
+    bring(folder, gradescope(**who))
+    assert students(folder) == folders
