@@ -41,7 +41,8 @@ class Written:
 
 def pairs(stub: str = "", **codes: str) -> list[tuple[str, str]]:
     texts = [Written(student, code) for student, code in codes.items()]
-    found = pairs_of(("masks", "masking"), texts, fingerprints(stub).lines)  # type: ignore[arg-type]
+    given = fingerprints(stub).lines
+    found = pairs_of(("masks", "masking"), texts, given)  # type: ignore[arg-type]
     return [(pair.left.student, pair.right.student) for pair in found]
 
 
