@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 
+from .binding import bound_names, parts_of
 from .closure import needed
 from .statement import Statement, statements_of
 
@@ -24,6 +25,7 @@ _LIBRARIES = frozenset(
 )
 #: what an exercise takes from others, which a worker has
 _PARTS = "autograder.parts"
+_ASSIGNS = (ast.Assign, ast.AnnAssign)
 _NOTEBOOK_NAMES = frozenset({"get_ipython", "display"})
 
 
@@ -38,9 +40,9 @@ def without_display(
     unknown, crowded = _Unknown(statements), _crowded(body)
     unknown.add(name for name in _NOTEBOOK_NAMES - own if name in text)
     for statement in statements:
-        if statement.is_import:
-            unknown.add(_not_there(statement.node))
-        elif (
+        if not statement.defines:
+            unknown.add(_not_there_after(statement.node))
+        if (
             unknown.names
             and _is_run_now(statement)
             and statement.eager & unknown.names
@@ -100,7 +102,15 @@ def _replace(lines: list[str], node: ast.stmt, text: str) -> None:
     lines[node.lineno - 1 : _end(node)] = [text] + [""] * (_end(node) - node.lineno)
 
 
-def _not_there(node: ast.stmt) -> Iterator[str]:
+def _not_there_after(node: ast.stmt) -> frozenset[str]:
+    """The names of what no worker has that a statement, a `try` too, leaves without a value."""
+    parts = list(parts_of(node))
+    missing = frozenset(name for part in parts for name in _not_there(part))
+    simple = [part for part in parts if isinstance(part, _ASSIGNS)] if missing else []
+    return missing - {name for part in simple for name in bound_names(part)}
+
+
+def _not_there(node: ast.AST) -> Iterator[str]:
     """The names that an import binds to what no worker has."""
     if isinstance(node, ast.ImportFrom | ast.Import):
         module = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 _PACKAGE = "autograder.parts"
@@ -27,6 +28,7 @@ def install(parts: Sequence[tuple[str, str, list[str]]]) -> None:
 
 def _package(name: str) -> ModuleType:
     package = ModuleType(name)
+    package.__spec__ = ModuleSpec(name, None, is_package=True)  # `find_spec` asks for it
     package.__path__ = []
     sys.modules[name] = package
     return package

@@ -6,8 +6,12 @@ import ast
 from collections.abc import Callable
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbconvert import PythonExporter
 
+from autograder.authoring.parts import split_module
+from autograder.course import Course
 from autograder.records import SubmissionResult
 from autograder.submission.display import without_display
 
@@ -74,6 +78,48 @@ def test_what_else_the_package_has_stays_in_the_notebook() -> None:
     text = "from autograder import check, parts\ncheck('answer')\nanswer = parts.FeedForward\n"
     shown, _ = _shown(text)
     assert shown == text.replace("check('answer')", "pass")
+
+
+@pytest.mark.parametrize(
+    ("block", "is_left_out"),
+    [
+        ("try:\n    from autograder.student import check\nexcept ImportError:\n    pass", True),
+        ("if True:\n    from autograder.student import check", True),
+        ("try:\n    from tqdm import check\nexcept ImportError:\n    check = print", False),
+    ],
+)
+def test_what_an_import_in_a_block_brings_is_not_there_either(
+    block: str, is_left_out: bool
+) -> None:
+    shown, _ = _shown(f"{block}\ndef answer(x):\n    return x\ncheck('answer')\n")
+    assert ("check('answer')" not in shown) is is_left_out
+
+
+def test_a_released_notebook_that_was_saved_as_a_script_is_graded(
+    course: Course, graded: Callable[[Submitted], dict[str, SubmissionResult]]
+) -> None:
+    exercises = [
+        course.assignment(assignment).exercise(name)
+        for assignment, name in [
+            ("transformer_block", "encoder_block"),
+            ("simplified_attention", "softmax"),
+        ]
+    ]
+    scripts = {}
+    for exercise in exercises:
+        notebook = nbformat.read(exercise.stub.with_suffix(".ipynb"), as_version=4)
+        for question, definition in split_module(exercise).definitions.items():
+            (cell,) = [cell for cell in notebook.cells if cell.id == question]
+            cell.source = f"%time\n{definition}"
+        notebook.cells.insert(
+            0, nbformat.v4.new_code_cell("%matplotlib inline\n!pip install torch")
+        )
+        script, _ = PythonExporter().from_notebook_node(notebook)
+        path = f"{exercise.assignment}/{exercise.name}.py"
+        scripts[exercise.name] = {path: script.encode()}
+    for result in graded(scripts).values():
+        (exercise_result,) = [one for one in result.exercises if one.file]
+        assert exercise_result.score == exercise_result.max_score, exercise_result
 
 
 def test_parts_and_pictures_are_graded_as_they_are_meant(
