@@ -61,8 +61,8 @@ def set_roster(class_folder: Path | str, file: Path | str) -> RosterChange:
 
     autograder.set_roster("course", "students.csv")
     """
-    folder = _class_folder(class_folder)
-    return write_roster(folder, Path(file))
+    folder = Path(class_folder)
+    return write_roster(_class_folder(folder) if folder.exists() else folder, Path(file))
 
 
 def attendance(class_folder: Path | str, *, course: Path | str = HERE) -> Attendance:
@@ -132,6 +132,8 @@ def withdraw(
     of_class = class_course(Path(course), folder)
     of_class.assignment(assignment)
     name = _known_student(folder, of_class, student)
+    if is_back and (name, assignment) not in read_withdrawals(folder):
+        raise UserError(f"{name}/{assignment} is not withdrawn: it counts already")
     return keep_withdrawal(folder, (name, assignment), why, is_back=is_back)
 
 
@@ -144,8 +146,9 @@ def _duration(duration: timedelta | str) -> timedelta:
 
 def _class_folder(class_folder: Path | str) -> Path:
     folder = Path(class_folder)
-    if folder.exists() and not folder.is_dir():
-        raise UserError(f"{folder} is not a class folder: it is a file")
+    if not folder.is_dir():
+        what = "it is a file" if folder.exists() else "there is no such folder"
+        raise UserError(f"{folder} is not a class folder: {what}")
     return folder
 
 

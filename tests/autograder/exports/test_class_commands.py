@@ -205,6 +205,23 @@ def test_a_withdrawn_submission_does_not_count_until_it_is_taken_back(term: Term
     assert (term.folder / "submitted" / "ada" / "masks").is_dir()
     term.call("withdraw", "ada", "masks", "--back", "--why", "came back")
     assert "ada" in term.grades()
+    again = term.call("withdraw", "ada", "masks", "--back", "--why", "came back")
+    assert "is not withdrawn: it counts already" in str(again.exception)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("roster",),
+        ("extend", "ada", "masks", "2d", "--why", "ill"),
+        ("withdraw", "ada", "masks", "--why", "left"),
+    ],
+)
+def test_a_class_folder_that_is_not_there_is_told(term: Term, command: tuple[str, ...]) -> None:
+    term.folder.rename(term.folder.with_name("elsewhere"))
+    said = term.call(*command)
+    assert "is not a class folder: there is no such folder" in str(said.exception)
+    assert not term.folder.exists()
 
 
 def test_without_names_nothing_tells_who_it_is(term: Term) -> None:
