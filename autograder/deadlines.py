@@ -1,7 +1,7 @@
 """Due dates and durations as people write them: one reading each, or refused.
 
-A due date names its time zone, because the same words are another moment elsewhere. A date without
-a time is the end of that day.
+A due date names its time zone, because the same words are another moment elsewhere. The minute that
+it names belongs to it. A date without a time is the end of that day.
 """
 
 from __future__ import annotations
@@ -19,6 +19,13 @@ _TIME = r"(?:[ T](?P<time>\d{2}:\d{2}(?::\d{2})?))?"
 _WHOLE = re.compile(rf"{_DATE}{_TIME}(?: ?(?P<zone>[^\s\d].*|[+-]\d.*))?")
 _OFFSET = re.compile(r"(?P<sign>[+-])(?P<hours>\d{2}):?(?P<minutes>\d{2})")
 _END_OF_DAY = time(23, 59, 59)
+#: abbreviations that mean one offset in the whole world, and are not zones of their own
+_OFFSETS_OF = {
+    **{"CEST": 2, "EEST": 3, "WEST": 1, "EDT": -4, "MDT": -6, "PDT": -7},
+    **{"AEDT": 11, "AEST": 10, "NZDT": 13, "NZST": 12},
+}
+#: files of the system's own among the zones, which are another zone on another machine, or none
+_NOT_ZONES = ("localtime", "posixrules", "Factory", "right/", "posix/")
 
 _UNITS = {
     "w": timedelta(weeks=1),
@@ -34,7 +41,7 @@ _LONGEST = timedelta(days=3660)
 
 def duedate_text(due: DueDate) -> str:
     """A due date as it was understood: with its weekday, its zone and the grace."""
-    text = f"{due.at:%A, %Y-%m-%d %H:%M:%S} {due.zone}"
+    text = f"{due.at:%A, %Y-%m-%d} {due.at:%H:%M:%S} {due.zone}"
     return f"{text} (and {duration_text(due.grace)} of grace)" if due.grace else text
 
 
@@ -44,15 +51,32 @@ def moment_text(moment: datetime, due: DueDate | None) -> str:
     In the hour that is there twice the offset stands behind it. UTC where there is no due date.
     """
     if due is None:
-        return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+        return f"{moment:%Y-%m-%d} {moment:%H:%M:%S} UTC"
     local = moment.replace(tzinfo=UTC).astimezone(due.at.tzinfo)
     first, second = (local.replace(fold=fold).utcoffset() for fold in (0, 1))
     offset = f" ({local:%z})" if first != second else ""
-    return f"{local:%Y-%m-%d %H:%M:%S} {due.zone}{offset}"
+    return f"{local:%Y-%m-%d} {local:%H:%M:%S} {due.zone}{offset}"
+
+
+def late_by(submitted: datetime, due: datetime) -> timedelta:
+    """By how much a submission is late; the minute, or the second, that is named belongs to it."""
+    named = timedelta(seconds=1) if due.second else timedelta(minutes=1)
+    end = due.replace(microsecond=0) + named
+    return submitted - due if submitted >= end else timedelta()
 
 
 def parse_duedate(text: str) -> DueDate:
-    """The moment that a text names; raises `ValueError` that says what can't be read in one way."""
+    """The due date of a text; raises `ValueError` that says what can't be read in one way."""
+    return DueDate(*_parse(text))
+
+
+def parse_moment(text: str) -> datetime:
+    """The moment that a text names with its zone; raises `ValueError` as `parse_duedate` does."""
+    return _parse(text)[0]
+
+
+def _parse(text: str) -> tuple[datetime, str]:
+    """The moment of a text that names its zone, and the zone's name."""
     match = _WHOLE.fullmatch(" ".join(text.split()))
     if match is None:
         raise ValueError(
@@ -63,7 +87,10 @@ def parse_duedate(text: str) -> DueDate:
     zone, name = _zone(match["zone"])
     day = date.fromisoformat(match["date"])  # raises ValueError for the 31st of February
     clock = time.fromisoformat(match["time"]) if match["time"] else _END_OF_DAY
-    return DueDate(_once(datetime.combine(day, clock), zone, text), name)
+    moment = once(datetime.combine(day, clock), zone, text)
+    if name.isalpha() and name.isupper() and moment.tzname() not in (name, "UTC"):
+        raise ValueError(f"{text!r}: it is {moment.tzname()} there on that day, not {name}")
+    return moment, name
 
 
 def zone_of(name: str) -> tzinfo:
@@ -74,10 +101,14 @@ def zone_of(name: str) -> tzinfo:
 def _zone(name: str) -> tuple[tzinfo, str]:
     if name in ("Z", "UTC"):
         return UTC, "UTC"
+    if name in _OFFSETS_OF:
+        return timezone(timedelta(hours=_OFFSETS_OF[name]), name), name
     if match := _OFFSET.fullmatch(name):
         offset = timedelta(hours=int(match["hours"]), minutes=int(match["minutes"]))
         return timezone(-offset if match["sign"] == "-" else offset), name
     try:
+        if name.startswith(_NOT_ZONES):
+            raise ValueError(name)
         return zoneinfo.ZoneInfo(name), name
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         raise ValueError(
@@ -86,8 +117,8 @@ def _zone(name: str) -> tuple[tzinfo, str]:
         ) from None
 
 
-def _once(moment: datetime, zone: tzinfo, text: str) -> datetime:
-    """The moment in its zone; refused where the clocks are turned and it is there twice or never.
+def once(moment: datetime, zone: tzinfo, text: str) -> datetime:
+    """The moment in its zone; `ValueError` where the clocks are turned: it is there twice or never.
 
     Both ways of reading it are asked: `fold` is Python's word for the second one.
     """

@@ -25,20 +25,25 @@ from .origins import Origin, late_mark, read_origins, write_origins
 from .people import Person, Roster, RosterChange, person_of, read_roster, write_roster
 from .selection import Selection, anonymous, pseudonyms, select
 from .tables import read_csv, write_table
+from .times import TIMESTAMP_FILE, Arrival, NoZone, arrival, read_stamp, read_time
 from .worksheets import in_english
 
 __all__ = [
+    "TIMESTAMP_FILE",
     "Allowances",
+    "Arrival",
     "Decision",
     "Identity",
     "Index",
     "Lateness",
+    "NoZone",
     "Origin",
     "Person",
     "Roster",
     "RosterChange",
     "Selection",
     "anonymous",
+    "arrival",
     "canvas_number",
     "grant_extension",
     "in_english",
@@ -58,6 +63,8 @@ __all__ = [
     "read_looks",
     "read_origins",
     "read_roster",
+    "read_stamp",
+    "read_time",
     "read_withdrawals",
     "select",
     "squashed",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from ..deadlines import duedate_text, duration_text
+from ..deadlines import duedate_text, duration_text, late_by
 from ..records import Assignment, DueDate, Key
 from .decisions import read_extensions
 from .origins import read_origins
@@ -47,7 +47,7 @@ def lateness(submitted: datetime | None, due: datetime | None, is_marked: bool =
     """Compares a time with the moment until which it is not late; both in UTC without a zone."""
     if submitted is None or due is None:
         return Lateness(submitted, due, None, is_marked)
-    return Lateness(submitted, due, max(submitted - due, timedelta()), is_marked)
+    return Lateness(submitted, due, late_by(submitted, due), is_marked)
 
 
 class Allowances:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..classroom import (
+    TIMESTAMP_FILE,
     Origin,
     Roster,
     late_mark,
@@ -30,7 +31,7 @@ from .lookalikes import lookalikes
 from .owners import Layout, Names, Place, metadata_path
 from .placing import Collected, Places
 from .platforms import CLASSROOM, Owner
-from .sorting import TIMESTAMP_FILE, Pile, Sorting
+from .sorting import Pile, Sorting
 from .students import Students
 from .times import Times
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ..classroom import TIMESTAMP_FILE, read_stamp
 from ..errors import SubmissionError
 from ..escaping import for_file_name
 from ..files import replace_file
 from ..submission.opened import read_bytes
 from .platforms import CLASSROOM
-from .sorting import TIMESTAMP_FILE, Pile
-from .times import time_in
+from .sorting import Pile
 
 EARLIER = "earlier"
 
@@ -102,7 +102,7 @@ def _is_older(pile: Pile, time: datetime | None, target: Path) -> bool:
     if time is None or pile.owner.platform == CLASSROOM or not target.is_dir():
         return False
     with contextlib.suppress(SubmissionError):
-        there = time_in(read_bytes(target / TIMESTAMP_FILE, 200))
+        there = read_stamp(read_bytes(target / TIMESTAMP_FILE, 200))
         return there is not None and time < there
     return False
 

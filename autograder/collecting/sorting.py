@@ -12,14 +12,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
+from ..classroom import TIMESTAMP_FILE, read_stamp
 from .downloaded import OF_A_SYSTEM, Account, Entry, Member, Refused
 from .entries import contents_of
 from .owners import UNCLEAR, Names, Place
 from .platforms import Owner
 from .students import Students
-from .times import time_in
 
-TIMESTAMP_FILE = "timestamp.txt"
 _NOT_TO_SAY = "the time of a submission is not its student's to say"
 _NO_TIME = "no time with a zone that is known: when it was submitted is unknown"
 _COPY = re.compile(r"(?: \(\d+\)|-\d+)(?=\.[^.]+$)")
@@ -122,12 +121,12 @@ class Sorting:
             self.refuse(path, UNCLEAR, owner if self._names.is_exercise(file) else None)
         elif file == TIMESTAMP_FILE and not _is_nbgraders(entry, place, owner):
             self.refuse(path, _NOT_TO_SAY)
-        elif file == TIMESTAMP_FILE and time_in(member.data) is None:
+        elif file == TIMESTAMP_FILE and read_stamp(member.data) is None:
             self.refuse(path, _NO_TIME)
         else:
             pile = self._pile(owner, assignment)
             if file == TIMESTAMP_FILE:
-                pile.time = time_in(member.data)
+                pile.time = read_stamp(member.data)
             pile.is_late |= owner.is_late
             claim = _Claim(file, path, owner.key, (copy, owner.rank, -len(own)))
             self._put(pile, claim, member.data, owner)

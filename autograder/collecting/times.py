@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime, tzinfo
 from pathlib import Path
 
-from ..classroom import Identity, Index, Person, in_english, number_in, only, person_of, read_csv
-from ..deadlines import parse_duedate
+from ..classroom import (
+    Identity,
+    Index,
+    NoZone,
+    Person,
+    in_english,
+    number_in,
+    only,
+    person_of,
+    read_csv,
+    read_time,
+)
 from ..errors import UserError
-from .moodle_times import moodle_time
 from .platforms import MOODLE, Owner
 
 #: the columns of Moodle's worksheet, Gradescope's and GitHub Classroom's tables, or one's own
@@ -20,7 +27,6 @@ _COLUMNS = (
     *("Last modified (submission)", "Submission Time", "submission_timestamp"),
     *("submitted_at", "submitted", "time", "timestamp"),
 )
-_CLOCK = re.compile(r"\d:\d\d")
 _NOTHING = ("", "-", "Never")
 #: Moodle's column of `Participant 17`: the number that stands in the names of its download, too
 _MOODLES_NUMBER = "Identifier"
@@ -112,43 +118,10 @@ def read_times(path: Path, zone: tzinfo | None) -> Times:
 
 
 def _time(text: str, zone: tzinfo | None, path: Path) -> datetime | None:
-    if not _CLOCK.search(text):
-        return None
-    with contextlib.suppress(ValueError):  # a zone of its own
-        return parse_duedate(_without_fraction(text)).at.astimezone(UTC)
-    bare = _bare(text)
-    if bare is None:
-        return None
-    if zone is None:
+    try:
+        return read_time(text, zone)
+    except NoZone as error:
         raise UserError(
-            f"{path}: {text!r} names no time zone\n"
+            f"{path}: {error}\n"
             "  fix: say the platform's own with --zone, such as --zone Europe/Berlin"
-        )
-    return bare.replace(tzinfo=zone).astimezone(UTC)
-
-
-def _without_fraction(text: str) -> str:
-    return re.sub(r"(?<=\d:\d\d)\.\d+", "", text)
-
-
-def _bare(text: str) -> datetime | None:
-    """A time without a zone, as Moodle writes it or in ISO's form."""
-    if found := moodle_time(text):
-        return found
-    with contextlib.suppress(ValueError):
-        iso = datetime.fromisoformat(text)
-        return None if iso.tzinfo else iso
-    return None
-
-
-def time_in(data: bytes) -> datetime | None:
-    """What nbgrader's `timestamp.txt` says; None where that is not a time, or not for certain.
-
-    nbgrader reads a time without a zone as UTC, and one of a zone that it does not know, too.
-    """
-    text = _without_fraction(data[:200].decode("utf-8", "replace").strip())
-    if (bare := _bare(text)) is not None:
-        return bare.replace(tzinfo=UTC)
-    with contextlib.suppress(ValueError):
-        return parse_duedate(text).at.astimezone(UTC)
-    return None
+        ) from error

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from nbgrader.converters import Autograde, GenerateAssignment
-from nbgrader.preprocessors import DeduplicateIds, Execute
+from nbgrader.preprocessors import AssignLatePenalties, DeduplicateIds, Execute
 from traitlets.config import Config
 
 _OURS = {
+    AssignLatePenalties: f"{__package__}.gradebook.lateness.LatePenalties",
     DeduplicateIds: f"{__package__}.notebooks.duplicates.ForgetDuplicateIds",
     Execute: f"{__package__}.notebooks.execute.SandboxedExecute",
 }

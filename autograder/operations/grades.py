@@ -19,6 +19,7 @@ from ..classroom import (
     read_withdrawals,
     select,
 )
+from ..deadlines import late_by
 from ..exports import Grades, Missing
 from ..nbgrader import class_duedates, class_lateness, human_work
 from ..records import Key, SubmissionResult
@@ -65,7 +66,7 @@ def class_grades(
     assignments = {assignment for _, assignment in keys}
     due = _duedates(class_folder, assignments)
     now = datetime.now(UTC).replace(tzinfo=None)
-    not_due = tuple(sorted(name for name, at in due.items() if at > now))
+    not_due = tuple(sorted(name for name, at in due.items() if not late_by(now, at)))
     waiting = _waiting_for(class_folder, due, now) - set(keys)
     return Grades(
         results=chosen,
@@ -96,7 +97,7 @@ def _waiting_for(class_folder: Path, due: Mapping[str, datetime], now: datetime)
         (student, name)
         for student in people
         for name, at in due.items()
-        if at + (allowances.of(student, name, None) or timedelta()) > now
+        if not late_by(now, at + (allowances.of(student, name, None) or timedelta()))
     )
 
 

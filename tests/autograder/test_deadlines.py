@@ -24,6 +24,7 @@ from autograder.deadlines import (
         ("2027-01-31 23:59:00 -0500", (2027, 2, 1, 4, 59, 0)),
         ("2027-01-31 12:00Z", (2027, 1, 31, 12, 0, 0)),
         ("2027-01-31 12:00:00 UTC", (2027, 1, 31, 12, 0, 0)),
+        ("2027-07-31 23:59 CEST", (2027, 7, 31, 21, 59, 0)),
         ("2027-01-31 Europe/Berlin", (2027, 1, 31, 22, 59, 59)),
     ],
 )
@@ -43,6 +44,8 @@ def test_a_due_date_is_one_moment(text: str, moment: tuple[int, ...]) -> None:
         ("2027-01-31 23:59 ../../etc/passwd", "no time zone"),
         ("2027-13-01 UTC", "month"),
         ("2027-02-30 UTC", "day"),
+        ("2027-07-31 23:59 CET", "it is CEST there"),
+        ("2027-01-31 23:59 localtime", "no time zone"),
         ("2027-10-31 02:30 Europe/Berlin", "twice or never"),
         ("2027-03-28 02:30 Europe/Berlin", "twice or never"),
     ],

@@ -14,12 +14,11 @@ from pathlib import Path
 from nbgrader.api import Gradebook, MissingEntry
 from sqlalchemy import select
 
-from ...classroom import Lateness, lateness, marked_late, read_allowances
+from ...classroom import Lateness, arrival, lateness, marked_late, read_allowances
 from ...records import Assignment, Key
 from ..settings import load_settings
 from .database import is_there, opened, reading, table
 from .database_errors import explained
-from .lateness import arrival
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from ...classroom import Arrival
 from ...records import ExerciseResult, ExerciseStatus, QuestionResult, SubmissionResult, Verdict
-from .lateness import Arrival
 from .messages import comment
 from .released import CHECK
 from .rows import Entry

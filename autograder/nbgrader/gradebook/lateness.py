@@ -1,54 +1,28 @@
-"""When a submission arrived, and what nbgrader's plugin takes off for being late.
-
-A time is what a platform stated, in `timestamp.txt`; the date of a file is that of a download.
-"""
+"""What nbgrader's plugin takes off for being late, by the times that all other rooms go by."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
+from nbformat import NotebookNode
+from nbgrader.api import Gradebook
 from nbgrader.preprocessors import AssignLatePenalties
-from nbgrader.utils import parse_utc
 from traitlets.config import Config
 
-from ...errors import SubmissionError, UserError
-from ...submission.opened import read_bytes
-
-TIMESTAMP_FILE = "timestamp.txt"
+from ...classroom import arrival
+from ...deadlines import late_by
+from ...errors import UserError
 
 #: (student, score, seconds late) -> points taken off, or None for no penalty
 Penalty = Callable[[str, float, float], float | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """What timestamp.txt says, in UTC without a zone; None where the time is unknown.
-
-    nbgrader takes a submission as graded only while its database holds `stamped`.
-    """
-
-    stamped: datetime | None
-    problem: str | None = None
-
-
-def arrival(folder: Path) -> Arrival:
-    """When the submission in a folder arrived, in UTC without a zone, as nbgrader keeps it."""
-    path = folder / TIMESTAMP_FILE
-    try:
-        if not path.is_file() or path.is_symlink():
-            return Arrival(None)
-        text = read_bytes(path, 200).decode("utf-8", "replace").strip()
-    except SubmissionError as error:
-        return Arrival(None, f"{TIMESTAMP_FILE} {error}")
-    try:
-        stamped = parse_utc(text)
-    except (ValueError, OverflowError, TypeError):
-        problem = f"{TIMESTAMP_FILE} holds no date: {text[:60]!r}; formgrader stops at this file"
-        return Arrival(None, problem)
-    return Arrival(stamped)
+def seconds_late(stamped: datetime | None, due: datetime | None) -> float:
+    """By how much a time is late; 0 where it, or the due date, is unknown."""
+    return late_by(stamped, due).total_seconds() if stamped and due else 0.0
 
 
 def late_penalty(config: Config) -> Penalty:
@@ -68,3 +42,31 @@ def late_penalty(config: Config) -> Penalty:
         return None if found is None else min(max(float(found), 0.0), max(score, 0.0))
 
     return penalty
+
+
+class LatePenalties(AssignLatePenalties):  # type: ignore[misc]  # nbgrader ships no types
+    """nbgrader's step, which reads `CEST` as UTC and counts the minute of the due date as late."""
+
+    def preprocess(
+        self, nb: NotebookNode, resources: dict[str, Any]
+    ) -> tuple[NotebookNode, dict[str, Any]]:
+        """Called by nbgrader for each notebook of a submission."""
+        directories = self.parent.parent.coursedir  # of the exporter's converter
+        names = resources["nbgrader"]["student"], resources["nbgrader"]["assignment"]
+        folder = directories.format_path(directories.submitted_directory, *names)
+        with Gradebook(resources["nbgrader"]["db_url"]) as gradebook:
+            submission = gradebook.find_submission(names[1], names[0])
+            submission.timestamp = arrival(Path(folder)).stamped
+            gradebook.db.commit()
+            self._late = seconds_late(submission.timestamp, submission.duedate)
+        return super().preprocess(nb, resources)  # type: ignore[no-any-return]
+
+    def init_plugin(self) -> None:
+        """Called by nbgrader: the plugin is asked with our seconds in the place of nbgrader's."""
+        super().init_plugin()
+        ask, late = self.plugin_inst.late_submission_penalty, self._late
+
+        def penalty(student: str, score: float, _seconds: float) -> Any:
+            return ask(student, score, late) if late > 0 else None
+
+        self.plugin_inst.late_submission_penalty = penalty

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from ...classroom import Allowances, read_allowances
+from ...classroom import TIMESTAMP_FILE, Allowances, Arrival, arrival, read_allowances
 from ...course import Course
 from ...files import replace_bytes, replace_file
 from ...records import SubmissionResult, SubmissionStatus
@@ -25,7 +25,7 @@ from .autograded import NotebookMaker
 from .database import opened, writing
 from .database_errors import without_password
 from .entries import entry_of
-from .lateness import TIMESTAMP_FILE, Arrival, arrival, late_penalty
+from .lateness import late_penalty
 from .released import ReleasedAssignment, read_release
 from .rows import Entry, write_entries
 from .structure import AssignmentRows, update_structure

@@ -12,8 +12,9 @@ from datetime import timedelta
 
 from sqlalchemy import Connection, select
 
+from ...classroom import Arrival
 from .database import Row, insert_rows, table, update_rows
-from .lateness import Arrival, Penalty
+from .lateness import Penalty, seconds_late
 from .structure import AssignmentRows, NotebookRows, new_id
 
 _TIMES = ("timestamp", "extension")
@@ -234,8 +235,6 @@ def _write_comments(connection: Connection, sheets: Sequence[_Sheet]) -> None:
 
 def _seconds_late(entry: Entry, structure: AssignmentRows, submission: Row) -> float:
     duedate = structure.duedate
-    if duedate is None or entry.arrival.stamped is None:
-        return 0.0
-    if submission["extension"] is not None:
+    if duedate is not None and submission["extension"] is not None:
         duedate += submission["extension"]
-    return max(0.0, (entry.arrival.stamped - duedate).total_seconds())
+    return seconds_late(entry.arrival.stamped, duedate)

@@ -16,13 +16,17 @@ from typing import Any
 
 import nbformat
 import pytest
+from nbformat.v4 import new_notebook
 from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
+from traitlets.config import Config, Configurable
 
 from autograder.course import Course
 from autograder.errors import ContentError, UserError
 from autograder.nbgrader import human_work, prepare_class_folder, record
+from autograder.nbgrader.gradebook.database import opened
+from autograder.nbgrader.gradebook.lateness import LatePenalties
 from autograder.records import (
     ExerciseStatus,
     QuestionResult,
@@ -211,6 +215,46 @@ def test_the_penalty_of_nbgraders_plugin_is_applied_with_extensions(
     assert scores(class_folder) == {"late": 4.0, "early": 4.0}
 
 
+def test_nbgraders_own_step_goes_by_the_same_times_and_the_same_minute(tmp_path: Path) -> None:
+    stamps = {
+        "minute": "2026-07-20 21:59:30 UTC",
+        "summer": "2026-07-20 23:58:00 CEST",
+        "unknown": "20.07.2026 23:59",
+        "late": "2026-07-20 22:00:00 UTC",
+    }
+    directories = CourseDirectory(root=str(tmp_path), config=Config())
+    address = f"sqlite:///{tmp_path / 'gradebook.db'}"
+    config = Config({"LateSubmissionPlugin": {"penalty_method": "zero"}})
+    converter: Any = Configurable()
+    converter.coursedir = directories
+    with opened(address):
+        pass  # makes the tables, for which nbgrader would start a program
+    with Gradebook(address) as gradebook:
+        gradebook.add_assignment("ps1", duedate="2026-07-20 21:59 UTC")
+        gradebook.add_notebook("p", "ps1")
+        gradebook.add_grade_cell("test", "p", "ps1", max_score=2, cell_type="code")
+        for student in stamps:
+            gradebook.add_student(student)
+            gradebook.add_submission("ps1", student, timestamp="2026-07-20 23:58 UTC")
+            gradebook.find_grade("test", "p", "ps1", student).auto_score = 2
+        for student, stamp in stamps.items():
+            folder = tmp_path / "submitted" / student / "ps1"
+            folder.mkdir(parents=True)
+            (folder / "timestamp.txt").write_text(stamp)
+        gradebook.db.commit()
+    for student in stamps:
+        step = LatePenalties(config=config)
+        step.parent = Configurable(parent=converter)
+        names = {"student": student, "assignment": "ps1", "notebook": "p", "db_url": address}
+        step.preprocess(new_notebook(), {"nbgrader": names})
+    with Gradebook(address) as gradebook:
+        taken = {
+            student: gradebook.find_submission("ps1", student).late_submission_penalty
+            for student in stamps
+        }
+    assert taken == {"minute": 0, "summer": 0, "unknown": 0, "late": 2}
+
+
 def test_without_a_timestamp_nobody_is_late_whatever_the_dates_of_the_files(
     make_course: Callable[..., Course], tmp_path: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
@@ -237,7 +281,7 @@ def test_a_timestamp_that_is_no_date_is_noted_and_costs_nothing(
     submit("ada", {"timestamp.txt": stamp})
     summary = record(course, class_folder, [make_result("ada")])
     assert [note.student for note in summary.notes] == ["ada"]
-    assert "holds no date" in summary.notes[0].text
+    assert "no time that can be read" in summary.notes[0].text
     assert scores(class_folder) == {"ada": 4.0}
 
 

@@ -1,0 +1,153 @@
+"""When something was submitted, as platforms write it: read for certain, or unknown.
+
+This is the only reader of such times, for `timestamp.txt`, worksheets, exports and tables. What a
+text means never depends on the zone of this machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import unicodedata
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+
+from ..deadlines import once, parse_moment
+from ..errors import SubmissionError
+from ..submission.opened import read_bytes
+
+#: the file of a submission in which nbgrader keeps when it arrived
+TIMESTAMP_FILE = "timestamp.txt"
+_MOST_BYTES = 200
+
+#: en, de (Austria), fr, es, it, nl, pt, sv, da and nb, fi, pl, cs, tr; whole words, since in some
+#: languages one month's name begins like another one's
+_NAMES = (
+    "january januar jänner janvier enero gennaio januari janeiro tammikuuta stycznia ledna ocak",
+    "february februar feber février febrero febbraio februari fevereiro helmikuuta lutego února "
+    "şubat",
+    "march märz mars marzo maart março mars marts maaliskuuta marca března mart",
+    "april avril abril aprile huhtikuuta kwietnia dubna nisan",
+    "may mai mayo maggio mei maio maj toukokuuta maja května mayıs",
+    "june juni juin junio giugno junho kesäkuuta czerwca června haziran",
+    "july juli juillet julio luglio julho heinäkuuta lipca července temmuz",
+    "august août agosto augustus augusti elokuuta sierpnia srpna ağustos",
+    "september septembre septiembre settembre setembro syyskuuta września září eylül",
+    "october oktober octobre octubre ottobre outubro lokakuuta października října ekim",
+    "november novembre noviembre novembro marraskuuta listopada listopadu kasım",
+    "december dezember décembre diciembre dicembre dezembro joulukuuta grudnia prosince aralık",
+)
+_MONTHS = {name: month for month, names in enumerate(_NAMES, 1) for name in names.split()}
+#: `Freitag, 20. November 2026, 18:00`, `Friday, 20 November 2026, 6:00 PM`: Moodle's, in whatever
+#: language the worksheet was downloaded
+_MOODLE = re.compile(
+    r"\D*(?P<day>\d{1,2})\.?\s+(?:de\s+)?(?P<month>[^\W\d_]+)\s+(?:de\s+)?(?P<year>\d{4})\D{1,6}?"
+    r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?:\s?(?P<half>[AP]M))?",
+    re.IGNORECASE,
+)
+#: `20.11.2026 18:00`: with dots, the day comes first in all languages that write so
+_DOTTED = re.compile(
+    r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4}),?\s+"
+    r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))?(?P<rest>\s+\S.*)?"
+)
+_CLOCK = re.compile(r"\d:\d\d")
+
+
+class NoZone(ValueError):
+    """A time that is read for certain but for its zone, which it does not name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """What `timestamp.txt` says, in UTC without a zone; None where the time is unknown."""
+
+    stamped: datetime | None
+    problem: str | None = None
+
+
+def read_time(text: str, zone: tzinfo | None = None) -> datetime | None:
+    """The moment in UTC that a text names; None where that is not certain.
+
+    `zone` is that of a time that names none; without it `NoZone` is raised for such a time.
+    """
+    said = unicodedata.normalize("NFC", text).strip()
+    if not _CLOCK.search(said):
+        return None
+    if dotted := _DOTTED.fullmatch(said):
+        said = _in_order(dotted)
+    said = re.sub(r"(?<=\d:\d\d)\.\d+", "", said)
+    with contextlib.suppress(ValueError):  # a zone of its own
+        return parse_moment(said).astimezone(UTC)
+    bare = _moodle_time(said) or _iso_time(said)
+    if bare is None:
+        return None
+    if zone is None:
+        raise NoZone(f"{text!r} names no time zone")
+    with contextlib.suppress(ValueError):  # an hour that is there twice, or never
+        return once(bare, zone, said).astimezone(UTC)
+    return None
+
+
+def read_stamp(data: bytes) -> datetime | None:
+    """What nbgrader's `timestamp.txt` says, in UTC; None where that is not certain.
+
+    nbgrader itself writes times without a zone in UTC, year first; other forms have to name one.
+    """
+    text = data[:_MOST_BYTES].decode("utf-8-sig", "replace").strip()
+    try:
+        return read_time(text)
+    except NoZone:
+        bare = _iso_time(re.sub(r"(?<=\d:\d\d)\.\d+", "", text))
+        return bare.replace(tzinfo=UTC) if bare else None
+
+
+def arrival(folder: Path) -> Arrival:
+    """When the submission in a folder arrived, in UTC without a zone, as nbgrader keeps it."""
+    path = folder / TIMESTAMP_FILE
+    try:
+        if not path.is_file() or path.is_symlink():
+            return Arrival(None)
+        data = read_bytes(path, _MOST_BYTES)
+    except SubmissionError as error:
+        return Arrival(None, f"{TIMESTAMP_FILE} {error}")
+    moment = read_stamp(data)
+    if moment is None:
+        text = data.decode("utf-8", "replace").strip()[:60]
+        return Arrival(
+            None,
+            f"{TIMESTAMP_FILE} holds no time that can be read for certain: {text!r}, so when it "
+            "was submitted is unknown, and unknown is not late; write it as "
+            "'2026-11-20 17:59:00 UTC'",
+        )
+    return Arrival(moment.replace(tzinfo=None))
+
+
+def _in_order(dotted: re.Match[str]) -> str:
+    """A date with dots as year, month, day."""
+    day, month, hour = (int(dotted[part]) for part in ("day", "month", "hour"))
+    clock = f"{hour:02}:{dotted['minute']}:{dotted['second'] or '00'}"
+    return f"{dotted['year']}-{month:02}-{day:02} {clock}{dotted['rest'] or ''}"
+
+
+def _moodle_time(text: str) -> datetime | None:
+    found = _MOODLE.fullmatch(text)
+    month = _MONTHS.get(found["month"].lower()) if found else None
+    if found is None or month is None:
+        return None
+    hour = int(found["hour"])
+    if half := found["half"]:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + 12 * (half.upper() == "PM")
+    try:
+        return datetime(int(found["year"]), month, int(found["day"]), hour, int(found["minute"]))
+    except ValueError:
+        return None
+
+
+def _iso_time(text: str) -> datetime | None:
+    with contextlib.suppress(ValueError):
+        found = datetime.fromisoformat(text)
+        return None if found.tzinfo else found
+    return None
