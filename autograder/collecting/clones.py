@@ -8,26 +8,25 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import subprocess
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
+from .commits import is_repository
 from .downloaded import Entry, Refused, name_problem
 from .entries import file_reader
 from .owners import words
+from .platforms import platform_name
 
-#: how far below the given folder a clone may be: the folder, `<login>/`, `<assignment>/<login>/`
-_DEEPEST = 2
 _SUBMISSIONS = "-submissions"
 #: what the release puts next to the answers; a runner's and an editor's folders begin with a dot
 _NOT_ANSWERS = ("checks", ".venv", "venv", "node_modules")
 _ANSWERS = (".py", ".ipynb")
+_NO_NEARER = "another file of this name, no nearer to the top, was taken: which one counts?"
+_NOBODYS = "next to clones, so nobody knows whose it is: collect it by itself"
 #: nobody writes that much by hand
 MAX_ANSWER_BYTES = 10 << 20
-_GIT_SECONDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,35 +41,77 @@ class Clone:
 def clones_in(
     folder: Path, assignments: Sequence[str], logins: Collection[str]
 ) -> tuple[list[Clone], list[Refused]]:
-    """The clones in a folder, and what else is there; no clones where it holds other things.
+    """The clones in a folder of clones, and what is left out next to them; none in other folders.
 
-    `logins` are those of a roster, in lower case.
+    Most of what is in the folder decides, so that nobody's own `.git` does: a folder next to clones
+    is read as one of them. `logins` are those of a roster, in lower case.
     """
     others: list[Refused] = []
-    paths = list(_folders(folder, (), others))
+    paths = list(_clones(folder, (), assignments, others))
     places = [folder.joinpath(*path).resolve() for path in paths]
     slug = _slug([place.name for place in places], logins)
     clones = [
         Clone(place, path or (place.name,), _login(place, assignments, slug))
         for path, place in zip(paths, places, strict=True)
     ]
-    return clones, others if clones else []
+    return clones, others
 
 
-def _folders(
-    folder: Path, path: tuple[str, ...], others: list[Refused]
+def _clones(
+    folder: Path, path: tuple[str, ...], assignments: Sequence[str], others: list[Refused]
 ) -> Iterator[tuple[str, ...]]:
+    """Where the clones are: the folder itself, `<login>/`, or `<assignment>/<login>/`."""
     place = folder.joinpath(*path)
-    if (place / ".git").exists():
+    if is_repository(place):
         yield path
         return
-    inner = [entry for entry in sorted(place.iterdir()) if not entry.name.startswith(".")]
-    folders = [entry for entry in inner if entry.is_dir() and not entry.is_symlink()]
-    if len(path) == _DEEPEST or not folders:
-        others.append(Refused("/".join(path), "not a clone of a repository: collect it by itself"))
+    inner = _members(place)
+    if any(platform_name(entry.name) for entry in inner):
         return
-    for entry in folders:
-        yield from _folders(folder, (*path, entry.name), others)
+    named = {words(assignment) for assignment in assignments}
+    groups = [e for e in inner if not path and _is_group(e, named)]
+    if not _are_most([*groups, *filter(is_repository, inner)], inner):
+        return
+    for entry in inner:
+        own = (*path, entry.name)
+        if entry in groups:
+            yield from _clones(folder, own, assignments, others)
+        elif entry.is_dir():
+            yield own
+        else:
+            others.append(Refused("/".join(own), _NOBODYS, entry.name))
+
+
+def _members(folder: Path) -> list[Path]:
+    """Folders that hold something, and files that may be answers; no links."""
+    found = [e for e in sorted(folder.iterdir()) if not e.name.startswith(".")]
+    return [
+        e for e in found if not e.is_symlink() and (_holds_something(e) if e.is_dir()
+        else e.name.lower().endswith((*_ANSWERS, ".zip")))
+    ]  # fmt: skip
+
+
+def _holds_something(folder: Path) -> bool:
+    try:
+        return any(True for _ in folder.iterdir())
+    except OSError:
+        return True  # whoever reads it says that it can't
+
+
+def _is_group(folder: Path, assignments: Collection[str]) -> bool:
+    """Whether a folder is called like an assignment, and most of what it holds are clones.
+
+    A student's own folders are no group, whatever they hold.
+    """
+    is_named = words(folder.name.removesuffix(_SUBMISSIONS)) in assignments
+    if not is_named or not folder.is_dir() or is_repository(folder):
+        return False
+    inner = _members(folder)
+    return _are_most(list(filter(is_repository, inner)), inner)
+
+
+def _are_most(some: Sequence[Path], every: Sequence[Path]) -> bool:
+    return len(some) > len(every) / 2
 
 
 def _slug(names: Sequence[str], logins: Collection[str]) -> str:
@@ -101,19 +142,21 @@ def answers_of(clone: Clone, exercises: frozenset[str]) -> Iterator[Entry | Refu
 
     Names are looked at first, and nothing is read.
     """
-    seen: set[str] = set()
+    seen: dict[str, int] = {}
     for own in sorted(_answers(clone.folder, ()), key=len):
         whole = (*clone.path, *own)
         if own[-1].rpartition(".")[0] not in exercises:
             yield Refused("/".join(whole), "no exercise is called so")
+        elif seen.get(own[-1]) == len(own):
+            yield Refused("/".join(whole), _NO_NEARER, clone.login)
         elif own[-1] in seen:
             yield Refused("/".join(whole), "a file of this name nearer to the top counts")
         else:
-            seen.add(own[-1])
+            seen[own[-1]] = len(own)
             path = clone.folder.joinpath(*own)
             yield Entry(whole, False, file_reader(path, MAX_ANSWER_BYTES))
     if not seen:
-        yield Refused("/".join(clone.path), "a clone without a file of an exercise")
+        yield Refused("/".join(clone.path), "no file of an exercise in it")
 
 
 def _answers(folder: Path, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -127,18 +170,3 @@ def _answers(folder: Path, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
                 yield from _answers(Path(entry.path), own)
             elif entry.name.endswith(_ANSWERS):
                 yield own
-
-
-def committed(folder: Path) -> datetime | None:
-    """When the last commit was made, as its author's computer says; None where git can't tell."""
-    # the repository's own settings start no program and reach no network in this command
-    command = ["git", "-c", "core.fsmonitor=false", "rev-list", "--max-count=1", "--timestamp"]
-    environment = {**os.environ, "GIT_ALLOW_PROTOCOL": "none", "GIT_OPTIONAL_LOCKS": "0"}
-    try:
-        done = subprocess.run(
-            [*command, "HEAD"], cwd=folder, env=environment, capture_output=True, text=True,
-            timeout=_GIT_SECONDS, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-        return datetime.fromtimestamp(int(done.stdout.split()[0]), UTC)
-    except (OSError, ValueError, IndexError, OverflowError, subprocess.TimeoutExpired):
-        return None

@@ -23,7 +23,8 @@ from ..classroom import (
 )
 from ..errors import UserError
 from ..escaping import for_file_name
-from .clones import answers_of, clones_in, committed
+from .clones import answers_of, clones_in
+from .commits import committed
 from .downloaded import Account, Entry, Refused, Unsafe
 from .entries import entries_of
 from .gradescope import Submitters, read_submitters
@@ -122,7 +123,7 @@ class _Collection:
             clones_in(source, self._names.assignments, logins) if is_folder else ([], [])
         )
         for item in others:
-            self._sorting.refuse(item.path, item.reason)
+            self._sorting.refuse(item.path, item.reason, Owner(item.student, item.path))
         for clone in clones:
             student = logins.get(clone.login.casefold(), clone.login)
             if logins and clone.login.casefold() not in logins:
@@ -136,7 +137,7 @@ class _Collection:
 
     def _take_answer(self, entry: Entry | Refused, owner: Owner, source: str) -> None:
         if isinstance(entry, Refused):
-            self._sorting.refuse(entry.path, entry.reason)
+            self._sorting.refuse(entry.path, entry.reason, owner if entry.student else None)
             return
         outside = (found for part in entry.path[:-1] if (found := self._names.folder(part)))
         place = Place((owner,), next(outside, None), entry.path)

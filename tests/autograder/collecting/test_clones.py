@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -211,35 +212,68 @@ def test_what_is_no_hand_in_is_said_and_costs_nobody_else_anything(
     report = bring("all")
     assert {item.path: item.reason for item in report.skipped} == {
         "simplified-attention-eve/scores.py": "a link: links are not followed",
-        "simplified-attention-new": "a clone without a file of an exercise",
-        "notes": "not a clone of a repository: collect it by itself",
+        "simplified-attention-new": "no file of an exercise in it",
     }
     found = tree(tmp_path)
+    assert found["notes/simplified_attention/scores.py"] == "x"
     assert found["ada/simplified_attention/scores.py"] == "ada"
     assert "solution" not in found.values()
 
 
-def test_a_repositorys_own_settings_start_nothing(
+def write(folder: Path, *paths: str) -> None:
+    for path in paths:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(path.partition("/")[0])
+
+
+@pytest.mark.parametrize("inner", ["", "simplified_attention/"], ids=["plain", "nbgraders"])
+@pytest.mark.parametrize("repository", ["", "simplified_attention/", "bea/"])
+@pytest.mark.parametrize("others", [("ada", "bea"), ("ada",), ()], ids=["three", "two", "alone"])
+def test_a_students_own_repository_decides_nothing_for_the_others(
+    bring: Callable[..., CollectReport],
+    tmp_path: Path,
+    inner: str,
+    repository: str,
+    others: tuple[str, ...],
+) -> None:
+    students = (*others, "mal")
+    write(tmp_path / "all", *(f"{student}/{inner}scores.py" for student in students))
+    write(tmp_path / "all", f"mal/{repository}.git/HEAD", f"mal/{repository}scores.py")
+    report = bring("all", assignment="simplified_attention")
+    assert {item.student for item in report.collected} == set(students)
+    assert report.missing == ()
+
+
+def test_a_student_among_clones_whose_repository_is_gone_is_collected_like_the_others(
     clone: Callable[..., Path], bring: Callable[..., CollectReport], tmp_path: Path
 ) -> None:
-    own = clone("all/simplified-attention-eve", {"scores.py": "eve"})
-    ran = tmp_path / "ran"
-    program = tmp_path / "program"
-    program.write_text(f"#!/bin/sh\ntouch {ran}\n")
-    program.chmod(0o755)
-    for key, value in {
-        "core.fsmonitor": str(program), "core.pager": str(program), "gpg.program": str(program),
-        "log.showSignature": "true", "core.sshCommand": str(program), "diff.external": str(program),
-        "core.hooksPath": str(tmp_path), "extensions.partialClone": "origin",
-        "remote.origin.promisor": "true", "remote.origin.uploadpack": str(program),
-    }.items():  # fmt: skip
-        git(own, "config", key, value)
-    for packed in (own / ".git" / "objects").iterdir():  # the last commit is to be asked for
-        packed.rename(tmp_path / packed.name)
-    (own / ".git" / "objects").mkdir(exist_ok=True)
-    (item,) = bring("all").collected
-    assert item.student == "eve"
-    assert not ran.exists()
+    for login in ("ada", "bea", "eve"):
+        clone(f"all/hw-simplified-attention-{login}", {"scores.py": login})
+    shutil.rmtree(tmp_path / "all" / "hw-simplified-attention-eve" / ".git")
+    write(tmp_path / "all", "hw-simplified-attention-eve/hw-simplified-attention-ada/.git/HEAD")
+    (tmp_path / "all" / "simplified-attention-new").mkdir()
+    report = bring("all")
+    assert {item.student: item.time is None for item in report.collected} == {
+        "ada": False, "bea": False, "eve": True,
+    }  # fmt: skip
+
+
+def test_an_answer_next_to_clones_is_missed_by_somebody(
+    clone: Callable[..., Path], bring: Callable[..., CollectReport], tmp_path: Path
+) -> None:
+    for login in ("ada", "bea"):
+        clone(f"all/simplified-attention-{login}", {"scores.py": login})
+    write(tmp_path / "all", "scores.py", "roster.csv")
+    report = bring("all")
+    assert report.missing == ("scores.py",)
+
+
+def test_of_two_answers_equally_deep_in_a_clone_one_is_missed(
+    clone: Callable[..., Path], bring: Callable[..., CollectReport], tmp_path: Path
+) -> None:
+    clone("causal-attention-ada", {"one/masking.py": "1", "two/masking.py": "2"})
+    report = bring("causal-attention-ada")
+    assert report.missing == ("ada",)
 
 
 def test_the_command_collects_clones_with_a_roster(

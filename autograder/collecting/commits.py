@@ -1,0 +1,250 @@
+"""Reads when a repository's last commit was made, from the repository's files alone.
+
+No program is started. git obeys the settings of the repository that it looks at, and a student
+chooses those: with `fetch.bundleURI` and `extensions.partialClone` even `git rev-list` runs a hook.
+Every read is of a regular file in a real folder below `.git`, and bounded. What git would look for
+elsewhere (alternates, a remote, a `.git` file that names another folder) is unknown.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+_HASH = re.compile(rb"[0-9a-f]{64}|[0-9a-f]{40}")
+_REF = re.compile(rb"ref: *(refs(?:/[^/\s]+)+)\s*")
+#: names that lead to other names, and deltas upon deltas: git itself makes 5 and 50 at most
+_MOST_LINKS, _MOST_DELTAS = 5, 100
+_MOST_PACKS = 1000
+_MOST_OF_REF, _MOST_OF_PACKED_REFS, _MOST_OF_COMMIT = 1 << 10, 8 << 20, 1 << 20
+_LOOSE, _INDEX = re.compile(rb"commit \d+\0"), b"\xfftOc\0\0\0\2"
+_COMMIT, _BY_OFFSET, _BY_HASH = 1, 6, 7
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class _Unknown(Exception):
+    """The repository does not say it, or not in a form that git writes."""
+
+
+def is_repository(folder: Path) -> bool:
+    """Whether a folder has a repository of its own: `.git` is a folder, no file and no link."""
+    own = folder / ".git"
+    return own.is_dir() and not own.is_symlink()
+
+
+def committed(folder: Path) -> datetime | None:
+    """When the last commit was made, as its author's computer says; None where that is unknown."""
+    try:
+        top = os.open(folder / ".git", _FOLDER)
+    except OSError:
+        return None
+    try:
+        git = _Git(top)
+        return _time_in(git.commit(git.head()))
+    except (OSError, ValueError, IndexError, OverflowError, struct.error, zlib.error, _Unknown):
+        return None
+    finally:
+        os.close(top)
+
+
+def _time_in(commit: bytes) -> datetime:
+    for line in commit.partition(b"\n\n")[0].split(b"\n"):
+        if line.startswith(b"committer "):
+            return datetime.fromtimestamp(int(line.rpartition(b">")[2].split()[0]), UTC)
+    raise _Unknown
+
+
+class _Git:
+    """The files of one `.git` folder."""
+
+    def __init__(self, top: int) -> None:
+        self._top = top
+
+    def head(self) -> bytes:
+        """The commit that is checked out, in hexadecimal digits."""
+        name = "HEAD"
+        for _ in range(_MOST_LINKS):
+            try:
+                with self._opened(*name.split("/")) as file:
+                    said = os.pread(file, _MOST_OF_REF, 0)
+            except FileNotFoundError:
+                return self._packed_ref(name.encode())
+            if match := _HASH.match(said):
+                return match[0]
+            if not (match := _REF.fullmatch(said)) or b".." in match[1].split(b"/"):
+                raise _Unknown
+            name = os.fsdecode(match[1])
+        raise _Unknown
+
+    def _packed_ref(self, name: bytes) -> bytes:
+        with self._opened("packed-refs") as file:
+            lines = os.pread(file, _MOST_OF_PACKED_REFS, 0).split(b"\n")
+        for line in lines:
+            found, _, of = line.partition(b" ")
+            if of == name and _HASH.fullmatch(found):
+                return found
+        raise _Unknown
+
+    def commit(self, name: bytes) -> bytes:
+        """The text of a commit."""
+        text = name.decode()
+        try:
+            with self._opened("objects", text[:2], text[2:]) as file:
+                data = _inflated(file, 0)
+        except FileNotFoundError:
+            return self._packed(bytes.fromhex(text))
+        header = _LOOSE.match(data)
+        if header is None:
+            raise _Unknown
+        return data[header.end() :]
+
+    def _packed(self, name: bytes) -> bytes:
+        with self._opened("objects", "pack", flags=_FOLDER) as folder:
+            packs = sorted(one[:-4] for one in os.listdir(folder) if one.endswith(".idx"))
+        for pack in packs[:_MOST_PACKS]:
+            with self._opened("objects", "pack", f"{pack}.idx") as file:
+                index = _Index(file, len(name))
+                at = index.find(name)
+                if at is not None:
+                    with self._opened("objects", "pack", f"{pack}.pack") as data:
+                        return _Pack(data, index).commit(at)
+        raise _Unknown
+
+    @contextlib.contextmanager
+    def _opened(self, *path: str, flags: int = _FILE) -> Iterator[int]:
+        """A file below `.git`, or a folder; no part of its path is a link."""
+        with contextlib.ExitStack() as stack:
+            place = self._top
+            for number, part in enumerate(path, 1):
+                how = flags if number == len(path) else _FOLDER
+                place = os.open(part, how, dir_fd=place)
+                stack.callback(os.close, place)
+            if flags == _FILE and not stat.S_ISREG(os.fstat(place).st_mode):
+                raise _Unknown
+            yield place
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """Where each object of a pack begins (version 2 of `.idx`); `size` is that of a hash."""
+
+    file: int
+    size: int
+
+    def find(self, name: bytes) -> int | None:
+        """The object's offset; None where it is in another pack."""
+        if os.pread(self.file, len(_INDEX), 0) != _INDEX:
+            return None
+        low, high = (self._count(name[0] - 1) if name[0] else 0), self._count(name[0])
+        count, names = self._count(255), len(_INDEX) + 256 * 4
+        while low < high:
+            middle = (low + high) // 2
+            found = os.pread(self.file, self.size, names + middle * self.size)
+            if found == name:
+                return self._offset(names + count * (self.size + 4), count, middle)
+            low, high = (middle + 1, high) if found < name else (low, middle)
+        return None
+
+    def _count(self, first: int) -> int:
+        return self._number(">I", len(_INDEX) + first * 4)
+
+    def _offset(self, table: int, count: int, number: int) -> int:
+        small = self._number(">I", table + number * 4)
+        if small < 1 << 31:
+            return small
+        return self._number(">Q", table + count * 4 + (small - (1 << 31)) * 8)
+
+    def _number(self, form: str, at: int) -> int:
+        return int(struct.unpack(form, os.pread(self.file, struct.calcsize(form), at))[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Pack:
+    """The objects of a pack."""
+
+    file: int
+    index: _Index
+
+    def commit(self, at: int) -> bytes:
+        """The text of the commit that begins there."""
+        deltas: list[bytes] = []
+        while len(deltas) <= _MOST_DELTAS and sum(map(len, deltas)) <= _MOST_OF_COMMIT:
+            kind, base, start = self._header(at)
+            data = _inflated(self.file, start)
+            if kind == _COMMIT:
+                for delta in reversed(deltas):
+                    data = _applied(delta, data)
+                return data
+            if base is None:
+                break
+            deltas.append(data)
+            at = base
+        raise _Unknown
+
+    def _header(self, at: int) -> tuple[int, int | None, int]:
+        """The kind of an object, where the one begins that it is a delta of, and its own data."""
+        head = os.pread(self.file, 32 + self.index.size, at)
+        kind, end = head[0] >> 4 & 7, 0
+        while head[end] & 0x80:  # its size, which zlib tells as well
+            end += 1
+        end += 1
+        if kind == _BY_OFFSET:
+            back = head[end] & 0x7F
+            while head[end] & 0x80:
+                end += 1
+                back = (back + 1) << 7 | head[end] & 0x7F
+            return kind, at - back, at + end + 1
+        if kind == _BY_HASH:
+            after = end + self.index.size
+            return kind, self.index.find(head[end:after]), at + after
+        return kind, None, at + end
+
+
+def _inflated(file: int, at: int) -> bytes:
+    """The compressed data that begins there, if a commit's text may be so long."""
+    inflating, data = zlib.decompressobj(), b""
+    while len(data) <= _MOST_OF_COMMIT and not inflating.eof:
+        if not (read := os.pread(file, 1 << 16, at)):
+            break
+        at += len(read)
+        data += inflating.decompress(read, _MOST_OF_COMMIT + 1 - len(data))
+    if not inflating.eof:
+        raise _Unknown
+    return data
+
+
+def _applied(delta: bytes, base: bytes) -> bytes:
+    """What a delta makes of its base: pieces of the base, and bytes of its own."""
+    made, size, at = [], 0, _past_number(delta, _past_number(delta, 0))
+    while at < len(delta):
+        code, at = delta[at], at + 1
+        if code & 0x80:
+            numbers = [0] * 7  # four bytes of where the piece begins, three of its length
+            for place in range(7):
+                if code >> place & 1:
+                    numbers[place], at = delta[at], at + 1
+            start, count = (int.from_bytes(n, "little") for n in (numbers[:4], numbers[4:]))
+            made.append(base[start : start + (count or 1 << 16)])
+        else:
+            made.append(delta[at : at + code])
+            at += code
+        size += len(made[-1])
+        if size > _MOST_OF_COMMIT:
+            raise _Unknown
+    return b"".join(made)
+
+
+def _past_number(data: bytes, at: int) -> int:
+    """Where a number of seven bits a byte ends."""
+    while data[at] & 0x80:
+        at += 1
+    return at + 1
