@@ -115,7 +115,7 @@ class ExerciseResult:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionResult:
-    """One line of `results.jsonl`."""
+    """One line of `results.jsonl`. `judging` is the version of judging that made it."""
 
     student: str
     assignment: str
@@ -128,6 +128,7 @@ class SubmissionResult:
     seconds: float
     seed: int
     attempt: int = 1
+    judging: int = 1
     exercises: tuple[ExerciseResult, ...] = ()
     notes: tuple[str, ...] = ()
     error: str | None = None
@@ -163,6 +164,7 @@ class SubmissionResult:
             seconds=document["seconds"],
             seed=document["seed"],
             attempt=document.get("attempt", 1),
+            judging=document.get("judging", 1),
             exercises=tuple(_exercise(item) for item in document["exercises"]),
             notes=tuple(document["notes"]),
             error=document.get("error"),

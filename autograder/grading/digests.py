@@ -1,26 +1,42 @@
-"""What was submitted, and what judged it, as digests: known before torch or a sandbox starts."""
+"""Digests of what was submitted and of what judges it, known before torch or a sandbox starts."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 
+from .. import parts
 from ..records import Assignment
 from ..submission import Submission, submission_digest
 
+#: The version of judging, which a developer raises when the same answer may get another score
+#: although suite, solution and parts are the same. `--resume` then grades old results again, so
+#: the changelog says why.
+JUDGING = 2
 
-def suite_digest(assignment: Assignment) -> str:
-    """A digest of all that a verdict depends on besides the submission.
 
-    So not of a due date, nor of the catalogue: a new name asks nobody other numbers.
+def asked_digest(assignment: Assignment) -> str:
+    """A digest of what the questions ask: hidden suites, solutions, parts and limits.
+
+    Inputs are drawn from it, so it must not depend on anything else: the grader's own code, due
+    dates and the catalogue of known mistakes can change without changing a number.
     """
-    package = Path(__file__).resolve().parent.parent
-    files = []
+    files: list[Path] = []
     for exercise in assignment.exercises:
         files += [exercise.solution, exercise.hidden_suite]
-    for folder in ("suite", "grading", "worker", "submission"):
-        files += sorted((package / folder).rglob("*.py"))
-    digest = hashlib.sha256(repr(assignment.limits).encode())
+    files += sorted(Path(parts.__file__).parent.glob("*.py"))
+    return digest_of_files(files, repr(assignment.limits))
+
+
+def suite_digest(assignment: Assignment) -> str:
+    """A digest of everything a score depends on besides the submission."""
+    return digest_of_files([], f"{JUDGING}/{asked_digest(assignment)}")
+
+
+def digest_of_files(files: Iterable[Path], *texts: str) -> str:
+    """The SHA-256 of some texts and of files, by name and content; a missing file is empty."""
+    digest = hashlib.sha256("\0".join(texts).encode())
     for path in files:
         data = path.read_bytes() if path.is_file() else b""
         digest.update(f"{path.name}\0{len(data)}\0".encode() + data)

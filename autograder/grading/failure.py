@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..records import Assignment, SubmissionResult, SubmissionStatus, Tier
 from ..submission import Submission
+from .digests import JUDGING
 
 _LONGEST_ERROR = 2000
 
@@ -24,5 +25,6 @@ def failed(
         seconds=0.0,
         seed=0,
         attempt=submission.attempt,
+        judging=JUDGING,
         error=error[-_LONGEST_ERROR:],
     )

@@ -1,11 +1,14 @@
-"""The secret of a class: what makes its inputs, so that a suite alone does not tell them."""
+"""The secret of a class and the seeds drawn from it: a suite alone does not reveal its inputs."""
 
 from __future__ import annotations
 
 import contextlib
+import hmac
 import os
 import secrets
 import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import UserError
@@ -15,6 +18,27 @@ FILE_NAME = "secret.key"
 _BYTES = 32
 #: more is not a secret, but another file, or a device without an end
 _MOST_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """The seeds of a class's inputs: the same on every machine that has the secret.
+
+    `asked` maps the name of an assignment to the digest of what it asks. `fixed`, if given, is the
+    seed of every attempt. All first attempts of a class are asked the same, so equal mistakes get
+    equal points; what was learned from one attempt does not answer the next.
+    """
+
+    asked: Mapping[str, str]
+    secret: bytes = b""
+    fixed: int | None = None
+
+    def of(self, assignment: str, attempt: int) -> int:
+        """The seed of an attempt, counted from 1."""
+        if self.fixed is not None:
+            return self.fixed
+        text = f"{self.asked[assignment]}/{attempt}".encode()
+        return int.from_bytes(hmac.digest(self.secret, text, "sha256")[:6], "big")
 
 
 def class_secret(path: Path) -> bytes:

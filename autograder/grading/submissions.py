@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -29,10 +28,11 @@ from ..submission import (
     read_exercise,
     unreadable,
 )
-from .digests import submitted_digest
+from .digests import JUDGING, submitted_digest
 from .exercises import ExerciseGrader
 from .judging.suites import SuiteRunner
 from .naming.diagnosis import Diagnosis
+from .secret import Seeds
 from .watch import Place, Watch
 
 _CHANGED = (
@@ -51,12 +51,9 @@ class SubmissionGrader:
         fork_server: ForkServer,
         suite_digests: Mapping[str, str],
         diagnoses: Mapping[Path, Diagnosis],
-        secret: bytes,
-        seed: int | None = None,
+        seeds: Seeds,
     ) -> None:
-        """`seed` is one for all attempts; by default the class's secret makes one for each."""
-        self._secret = secret
-        self._seed = seed
+        self._seeds = seeds
         self._runner = runner
         self._fork_server = fork_server
         self._suite_digests = suite_digests
@@ -80,7 +77,7 @@ class SubmissionGrader:
         start = time.perf_counter()
         digest = submitted_digest(submission, assignment)
         suite_digest = self._suite_digests[assignment.name]
-        seed = self._seed_of(suite_digest, submission.attempt)
+        seed = self._seeds.of(assignment.name, submission.attempt)
         watch = watch or Watch()
         exercises = tuple(
             self._exercise(submission.folder, assignment, exercise, seed, watch)
@@ -102,6 +99,7 @@ class SubmissionGrader:
             max_score=sum(exercise.max_score for exercise in exercises),
             seconds=round(time.perf_counter() - start, 4),
             seed=seed,
+            judging=JUDGING,
             attempt=submission.attempt,
             exercises=exercises,
         )
@@ -109,13 +107,8 @@ class SubmissionGrader:
     def prepare(self, assignments: Sequence[Assignment]) -> None:
         """Finds out ahead what first attempts are asked: for all jobs, before they are forked."""
         for assignment in assignments:
-            seed = self._seed_of(self._suite_digests[assignment.name], 1)
+            seed = self._seeds.of(assignment.name, 1)
             self._exercises.prepare(assignment.exercises, seed)
-
-    def _seed_of(self, suite_digest: str, attempt: int) -> int:
-        if self._seed is not None:
-            return self._seed
-        return seed_of(self._secret, suite_digest, attempt)
 
     def _exercise(
         self, folder: Path, assignment: Assignment, exercise: Exercise, seed: int, watch: Watch
@@ -138,15 +131,6 @@ class SubmissionGrader:
             for name, worth in points.items()
         )
         return _result(exercise, answers, questions)
-
-
-def seed_of(secret: bytes, suite_digest: str, attempt: int) -> int:
-    """The seed of an attempt's drawn inputs: one for a class, and on every machine of its secret.
-
-    So equal mistakes get equal points, and what was learnt of one attempt does not answer the next.
-    """
-    text = f"{suite_digest}/{attempt}".encode()
-    return int.from_bytes(hmac.digest(secret, text, "sha256")[:6], "big")
 
 
 def _digest_of_what_was_read(

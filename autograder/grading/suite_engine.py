@@ -12,9 +12,10 @@ from ..course import Course
 from ..records import Assignment, Tier
 from ..sandbox import ForkServer, start_fork_server
 from ..submission import Submission
-from .digests import submitted_digest, suite_digest
+from .digests import asked_digest, submitted_digest, suite_digest
 from .judging.suites import collect_suites
 from .naming.diagnosis import Diagnosis
+from .secret import Seeds
 from .submissions import SubmissionGrader
 
 #: gives the fork server for the wanted tier
@@ -25,7 +26,7 @@ Start = Callable[[Tier | None], AbstractContextManager[ForkServer]]
 class SuiteEngine:
     """Grades the assignments of a course by their suites; see `grading.run.Engine`.
 
-    `seed` is one for all attempts; by default the class's secret makes one for each.
+    `seed`, if given, is the seed of every attempt; by default the class's secret makes one each.
     """
 
     course: Course
@@ -42,7 +43,7 @@ class SuiteEngine:
         return self.course.assignment(name)
 
     def suite_digest(self, assignment: Assignment) -> str:
-        """A digest of all that a score depends on besides the submission."""
+        """A digest of everything a score depends on besides the submission."""
         return suite_digest(assignment)
 
     def submission_digest(self, submission: Submission, assignment: Assignment) -> str:
@@ -70,4 +71,5 @@ class SuiteEngine:
             exercise.hidden_suite: Diagnosis(runner, self.course, exercise)
             for exercise in exercises
         }
-        return SubmissionGrader(runner, fork_server, suite_digests, diagnoses, secret, self.seed)
+        seeds = Seeds({a.name: asked_digest(a) for a in assignments}, secret, self.seed)
+        return SubmissionGrader(runner, fork_server, suite_digests, diagnoses, seeds)

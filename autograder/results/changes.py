@@ -13,10 +13,11 @@ _LEAST = 1e-9
 
 
 class Cause(enum.StrEnum):
-    """Because of what a score is another one."""
+    """Why a score changed."""
 
     SUBMISSION = "submission"
     SUITE = "suite"
+    GRADER = "grader"
     POINTS = "points"
     AGAIN = "graded again"
     MANUAL = "manual"
@@ -157,12 +158,15 @@ def _changes_of(one: Attempts) -> Iterator[Change]:
 def _causes(
     before: SubmissionResult, after: SubmissionResult, was: Score | None, is_now: Score | None
 ) -> Iterator[Cause]:
+    # another version of judging changes the suite's digest too
+    is_regraded = before.judging != after.judging
     is_same = (
         before.submission_digest == after.submission_digest,
-        before.suite_digest == after.suite_digest,
+        is_regraded or before.suite_digest == after.suite_digest,
+        not is_regraded,
         was is not None and is_now is not None and abs(was.of - is_now.of) <= _LEAST,
     )
-    causes = (Cause.SUBMISSION, Cause.SUITE, Cause.POINTS)
+    causes = (Cause.SUBMISSION, Cause.SUITE, Cause.GRADER, Cause.POINTS)
     yield from (cause for cause, same in zip(causes, is_same, strict=True) if not same)
     if all(is_same):
         yield Cause.AGAIN

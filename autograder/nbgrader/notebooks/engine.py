@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import UserError
+from ...grading.digests import JUDGING, digest_of_files
 from ...grading.watch import Watch
 from ...records import Assignment, SubmissionResult, SubmissionStatus, Tier
 from ...sandbox import ForkServer, start_fork_server
@@ -54,6 +54,7 @@ class NotebookGrader:
             max_score=sum(exercise.max_score for exercise in exercises),
             seconds=round(time.perf_counter() - start, 4),
             seed=0,
+            judging=JUDGING,
             attempt=submission.attempt,
             exercises=exercises,
             notes=(*outcome.notes, *waiting(exercises)),
@@ -87,11 +88,8 @@ class NotebookEngine:
         return read_assignment(self._course, name, self._step.most_seconds)
 
     def suite_digest(self, assignment: Assignment) -> str:
-        """A digest of all that a score depends on besides the submission."""
-        here = Path(__file__).resolve().parent
-        files = [*self._course.sources(assignment.name), *sorted(here.glob("*.py"))]
-        files += sorted((here.parent.parent / "worker").glob("*.py"))
-        return _digest(files)
+        """A digest of everything a score depends on besides the submission."""
+        return digest_of_files(self._course.sources(assignment.name), str(JUDGING))
 
     def submission_digest(self, submission: Submission, assignment: Assignment) -> str:
         """A digest of all files."""
@@ -113,11 +111,3 @@ class NotebookEngine:
     ) -> NotebookGrader:
         """What grades one submission after the other; its numbers do not hang on a secret."""
         return NotebookGrader(self._course, fork_server, suite_digests)
-
-
-def _digest(files: Iterable[Path]) -> str:
-    digest = hashlib.sha256()
-    for path in files:
-        data = path.read_bytes()
-        digest.update(f"{path.name}\0{len(data)}\0".encode() + data)
-    return f"sha256:{digest.hexdigest()}"
