@@ -11,6 +11,7 @@ import jupytext
 
 from ..errors import ContentError
 from ..records import Assignment
+from .claims import without_claims
 from .ipynb import code_cell, markdown_cell, notebook_json, notebook_of
 
 EXTRAS = "extras"
@@ -46,7 +47,7 @@ def _notebook(path: Path, text: str) -> str:
         ) from error
     made = [
         (code_cell if cell["cell_type"] == "code" else markdown_cell)(
-            f"{path.stem}-{number}", cell["source"]
+            f"{path.stem}-{number}", without_claims(cell["source"])
         )
         for number, cell in enumerate(cells, start=1)
     ]

@@ -14,6 +14,7 @@ import jupytext
 from ..course import BEGIN_SOLUTION
 from ..errors import ContentError
 from ..records import Exercise
+from .claims import without_claims
 from .ipynb import Cell, Notebook, code_cell, markdown_cell, notebook_of
 from .parts import ModuleParts
 
@@ -134,6 +135,8 @@ def _text_cell(exercise: Exercise, text: str, cell: Cell) -> Cell:
         source = f"{_FOLDED}\n{source}"
     # named by its content: other cells may change without renaming it
     kind = cell["cell_type"]
+    if kind != "code":
+        source = without_claims(source)
     digest = hashlib.sha256(f"{kind}/{source}".encode()).hexdigest()
     name = f"words-{digest[:12]}"
     if kind != "code":

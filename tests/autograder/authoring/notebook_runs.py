@@ -1,17 +1,20 @@
 """Runs notebooks' cells as a kernel does, each in a forked child of one warm process.
 
-Reads `[[name, folder, [cell, ...]], ...]` as JSON from stdin, writes `{name: run}` to stdout. A run
-tells what no reader of the notebook should see (`troubles`), what its check cells say (`checks`),
-how many pictures it shows, and the CPU seconds that it took.
+Reads `[[name, folder, [cell, ...]], ...]` as JSON from stdin, writes `{name: run}` to stdout. A
+cell is the source of code, or `["holds", claim]`: an expression that must be true at that place. A
+run has what no reader of the notebook should see (`troubles`), claims that do not hold (`untrue`),
+what its check cells say (`checks`), how many pictures it shows, and the CPU seconds that it took.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import multiprocessing
 import os
 import resource
 import sys
+from itertools import chain
 from typing import Any
 
 import matplotlib
@@ -26,7 +29,58 @@ import autograder.student
 import autograder.student.pictures
 import autograder.student.runner  # noqa: F401
 
-Task = tuple[str, str, list[str]]
+Task = tuple[str, str, list[str | list[str]]]
+
+
+def numbers(value: Any) -> list[float]:
+    """All numbers of a number, a tensor, or nested lists of them."""
+    if isinstance(value, list | tuple):
+        return list(chain.from_iterable(map(numbers, value)))
+    found: list[float] = torch.as_tensor(value).detach().double().flatten().tolist()
+    return found
+
+
+def rounds(value: Any, *texts: str) -> bool:
+    """Whether the numbers, with as many decimals as are printed, read like the texts."""
+    found = numbers(value)
+    digits = [len(text.partition(".")[2]) for text in texts]
+    return len(found) == len(texts) and all(
+        round(number, places) == float(text)
+        for number, places, text in zip(found, digits, texts, strict=True)
+    )
+
+
+def near(value: Any, *expected: float) -> bool:
+    """Whether the numbers are the expected ones, up to what float32 loses."""
+    return torch.allclose(
+        torch.tensor(numbers(value)), torch.tensor(numbers(list(expected))), atol=1e-5
+    )
+
+
+def softmax(*scores: float) -> torch.Tensor:
+    """The weights of one row of scores."""
+    return torch.tensor(scores, dtype=torch.float64).softmax(0)
+
+
+#: what every claim may use, besides the names of its notebook
+CLAIM_NAMES = {
+    "math": math,
+    "sqrt": math.sqrt,
+    "ln": math.log,
+    "exp": math.exp,
+    "torch": torch,
+    "rounds": rounds,
+    "near": near,
+    "softmax": softmax,
+}
+
+
+def holds(claim: str, names: dict[str, Any]) -> bool:
+    """Whether a claim is true; one that raises is not."""
+    try:
+        return bool(eval(claim, {**names, **CLAIM_NAMES}))
+    except Exception:
+        return False
 
 
 def run(task: Task) -> tuple[str, dict[str, Any]]:
@@ -37,8 +91,12 @@ def run(task: Task) -> tuple[str, dict[str, Any]]:
     configure_inline_support(shell, matplotlib.get_backend())
     troubles: list[str] = []
     checks: list[str] = []
+    untrue: list[str] = []
     pictures = 0
     for number, source in enumerate(cells, start=1):
+        if isinstance(source, list):
+            untrue += [] if holds(source[1], shell.user_ns) else [source[1]]
+            continue
         with capture_output() as said:
             result = shell.run_cell(source, store_history=True)
         if not result.success:
@@ -51,6 +109,7 @@ def run(task: Task) -> tuple[str, dict[str, Any]]:
     used = resource.getrusage(resource.RUSAGE_SELF)
     return name, {
         "troubles": troubles,
+        "untrue": untrue,
         "checks": checks,
         "pictures": pictures,
         "cpu_seconds": used.ru_utime + used.ru_stime,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
+import jupytext
 import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from autograder.authoring.claims import claims_in, without_claims
 from autograder.authoring.hints import afterwards_of, hints_of
 from autograder.authoring.parts import split_module
 from autograder.course import load_course
@@ -43,6 +46,28 @@ def notebook_of(exercise: Exercise, *, solved: bool) -> Any:
     return notebook
 
 
+def claims_by_text(exercise: Exercise) -> dict[str, list[str]]:
+    """The claims of each cell of text, by what students read there."""
+    cells = jupytext.reads(exercise.source.read_text(encoding="utf-8"), fmt="md:myst").cells
+    return {
+        without_claims(cell.source): claims_in(cell.source)
+        for cell in cells
+        if cell.cell_type == "markdown"
+    }
+
+
+def cells_of(exercise: Exercise, *, solved: bool) -> list[Any]:
+    """The cells of code, and where the notebook is solved, the claims between them."""
+    claims = claims_by_text(exercise) if solved else {}
+    cells: list[Any] = []
+    for cell in notebook_of(exercise, solved=solved).cells:
+        if cell.cell_type == "code":
+            cells.append(cell.source)
+        else:
+            cells += [["holds", claim] for claim in claims.get(cell.source, [])]
+    return cells
+
+
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of all released assignments."""
@@ -55,11 +80,7 @@ def run_all(folders: Path, *, solved: bool) -> Runs:
         (
             name_of(exercise),
             str(folders / exercise.assignment),
-            [
-                cell.source
-                for cell in notebook_of(exercise, solved=solved).cells
-                if cell.cell_type == "code"
-            ],
+            cells_of(exercise, solved=solved),
         )
         for exercise in EXERCISES
     ]
@@ -95,6 +116,31 @@ def test_a_solved_notebook_passes_every_check_without_a_warning(
     run = solved[name_of(exercise)]
     assert run["troubles"] == []
     assert run["checks"] == [f"✓ {q.name}: all checks passed" for q in exercise.questions]
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=name_of)
+def test_every_claim_of_a_text_holds(solved: Runs, exercise: Exercise) -> None:
+    assert any(claims_by_text(exercise).values())
+    assert solved[name_of(exercise)]["untrue"] == []
+
+
+#: with two decimals or more, or with commas between thousands, as formulas and text write them
+NUMBER = re.compile(r"(?<![\w.])\d+\.\d{2,}|(?<![\w.])\d{1,3}(?:\{?,\}?\d{3})+(?!\d|\.\d)")
+
+
+def plain_number(text: str) -> str:
+    return re.sub(r"[{},_]", "", text)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=name_of)
+def test_every_long_number_of_a_text_is_claimed_or_computed(exercise: Exercise) -> None:
+    cells = jupytext.reads(exercise.source.read_text(encoding="utf-8"), fmt="md:myst").cells
+    texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    sources = [cell.source for cell in cells if cell.cell_type == "code"]
+    sources += [claim for text in texts for claim in claims_in(text)]
+    known = set(re.findall(r"\d+(?:\.\d+)?", re.sub(r"(?<=\d)_(?=\d)", "", "\n".join(sources))))
+    stated = {number for text in texts for number in NUMBER.findall(without_claims(text))}
+    assert {number for number in stated if plain_number(number) not in known} == set()
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=name_of)
