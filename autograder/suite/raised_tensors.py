@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..worker.devices import MIXED_DEVICES
 from .raised_table import OTHER_ARGUMENTS, Row, row
 
 #: of sizes, dtypes, devices and gradients
@@ -110,7 +111,7 @@ OF_TENSORS: tuple[Row, ...] = (
         "the device of the input",
     ),
     row(
-        r"\bmeta\b|Expected all tensors to be on the same device",
+        rf"{MIXED_DEVICES}|\bmeta\b|Expected all tensors to be on the same device",
         "a tensor is made on another device than the input",
         "a tensor that you make is on another device than the input: give it the input's "
         "(`device=x.device`), or register it as a buffer",

@@ -43,7 +43,7 @@ def second_device(tensors: Iterable[torch.Tensor]) -> contextlib.AbstractContext
 class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's own class
     """Raises RuntimeError where an operator needs its tensors together and gets them apart.
 
-    A tensor of one element may stay on the CPU: it is a number, however it is written.
+    A tensor without dimensions may stay on the CPU, as torch allows. One of shape `(1,)` may not.
     """
 
     def __torch_dispatch__(
@@ -62,7 +62,7 @@ class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
         if not any(map(_is_moved, tensors)):
             return func(*args, **kwargs)
         for tensor in tensors:
-            if not _is_moved(tensor) and tensor.numel() != 1:
+            if not _is_moved(tensor) and tensor.dim():
                 raise RuntimeError(
                     f"{name.removeprefix('aten::')} got {MIXED_DEVICES}: one of shape "
                     f"{tuple(tensor.shape)} stayed on the {tensor.device.type} when the module "

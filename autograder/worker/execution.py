@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 from torch.autograd.graph import _engine_run_backward
+from torch.nn.parameter import UninitializedParameter, is_lazy
 
 from . import late
 from .devices import second_device
@@ -181,12 +182,18 @@ def _roots(value: Any, cotangent: Any) -> tuple[tuple[torch.Tensor, ...], tuple[
 
 
 def weights(layer: nn.Module) -> dict[str, torch.Tensor]:
-    """Copies of the trainable parameters by name."""
-    return {name: parameter.detach().clone() for name, parameter in _trainable(layer).items()}
+    """Copies of the trainable parameters by name; empty for a lazy one that has no shape yet."""
+    return {
+        name: torch.empty(0) if is_lazy(parameter) else parameter.detach().clone()
+        for name, parameter in _trainable(layer).items()
+    }
 
 
 def load(layer: nn.Module, values: Mapping[str, torch.Tensor]) -> None:
-    """Copies weights in by name; raises LookupError or ValueError that names the parameter."""
+    """Copies weights in by name; raises LookupError or ValueError that names the parameter.
+
+    A lazy parameter takes the shape of its weight, as in `load_state_dict`.
+    """
     parameters = dict(layer.named_parameters(remove_duplicate=False))
     missing = [name for name in values if name not in parameters]
     if missing:
@@ -195,6 +202,8 @@ def load(layer: nn.Module, values: Mapping[str, torch.Tensor]) -> None:
         raise LookupError(f"there is no weight {', '.join(missing[:6])}{instead}")
     for name, value in values.items():
         parameter = parameters[name]
+        if isinstance(parameter, UninitializedParameter):
+            parameter.materialize(_lazy_shape(layer, name, value))
         if parameter.shape != value.shape:
             raise ValueError(
                 f"parameter {name!r} has shape {tuple(parameter.shape)}, "
@@ -202,6 +211,13 @@ def load(layer: nn.Module, values: Mapping[str, torch.Tensor]) -> None:
             )
         with torch.no_grad():
             parameter.copy_(value)
+
+
+def _lazy_shape(layer: nn.Module, name: str, value: torch.Tensor) -> tuple[int, ...]:
+    """The shape of a weight, with the number of outputs that a lazy linear layer was built with."""
+    owner = layer.get_submodule(name.rpartition(".")[0])
+    outputs = (owner.out_features,) if isinstance(owner, nn.LazyLinear) else value.shape[:1]
+    return (*outputs, *value.shape[1:])
 
 
 def set_mode(layer: nn.Module, training: bool) -> None:
@@ -226,8 +242,12 @@ def restored(layer: nn.Module, build: Callable[[], nn.Module]) -> nn.Module:
     # a mask that is a frozen parameter has a dtype of its own
     move(fresh, next((weight.dtype for weight in _trainable(layer).values()), None), None)
     # not the buffers that only one of them has, or in another size: a call may have made them
-    sizes = {name: value.shape for name, value in fresh.state_dict().items()}
-    state = {n: v for n, v in layer.state_dict().items() if sizes.get(n) == v.shape}
+    known = fresh.state_dict()
+    state = {
+        name: value
+        for name, value in layer.state_dict().items()
+        if name in known and (is_lazy(known[name]) or known[name].shape == value.shape)
+    }
     fresh.load_state_dict(state, strict=False)
     set_mode(fresh, layer.training)
     return fresh

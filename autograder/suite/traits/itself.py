@@ -42,12 +42,17 @@ _DEVICE = (
 _Ask = Callable[[Sequence[Any]], Any]
 
 
-def check_by_itself(expect: Expect, traits: Traits) -> None:
-    """Runs what can be checked of a question without a solution."""
+def check_by_itself(expect: Expect, traits: Traits, *, moves: bool = True) -> None:
+    """Runs what can be checked of a question without a solution.
+
+    A class is moved to another device where its question promises that this works: `moves`.
+    """
     if traits.build is None:
         _check_function(expect, traits)
     else:
-        _check_class(expect, traits)
+        layer, args = _check_class(expect, traits)
+        if moves:
+            layer.moves(*args, likely=_DEVICE)
 
 
 def _check_function(expect: Expect, traits: Traits) -> None:
@@ -73,7 +78,8 @@ def _check_function(expect: Expect, traits: Traits) -> None:
     check_slope(slopes, follow(pulled.inputs, steps), expect.that)
 
 
-def _check_class(expect: Expect, traits: Traits) -> None:
+def _check_class(expect: Expect, traits: Traits) -> tuple[ExpectLayer, list[Any]]:
+    """All but the device; returns the layer and the arguments of a call."""
     assert traits.build is not None
     arguments = arguments_of(traits.build, expect.draw, traits.usual(), traits.dtype)
     layer = expect.layer(traits.question, *arguments).eval().move(dtype=torch.float64)
@@ -99,7 +105,7 @@ def _check_class(expect: Expect, traits: Traits) -> None:
     names = list(weights)
     along = follow([pulled.weights.get(n) for n in names], [turns[n] for n in names])
     check_slope(slopes, along + follow(pulled.inputs, steps), layer.that)
-    layer.moves(*args, likely=_DEVICE)
+    return layer, args
 
 
 def _check_lengths(

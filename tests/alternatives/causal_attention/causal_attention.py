@@ -130,7 +130,7 @@ class dropout_written_out(nn.Module):
             self.add_module(name, nn.Linear(d_in, d_out, bias=qkv_bias))
         self.dropout = nn.Identity()
         self.p = dropout
-        self.scale = torch.sqrt(torch.FloatTensor([d_out]))
+        self.scale = torch.tensor(float(d_out)).sqrt()
         self.register_buffer("future", ~torch.ones(context_length, context_length).tril().bool())
 
     def forward(self, x):

@@ -138,7 +138,7 @@ class folded_into_the_batch(_Layers):
         super().__init__(config)
         keep = torch.tril(torch.ones(config.block_size, config.block_size))
         self.register_buffer("bias", keep)
-        self.scale = torch.sqrt(torch.FloatTensor([self.d]))
+        self.scale = torch.tensor(float(self.d)).sqrt()
 
     def forward(self, x):
         batch, tokens, _ = x.shape

@@ -200,11 +200,11 @@ class dropout_by_hand(_Layers):
 
 @alternative("MultiHeadAttention")
 class scale_kept_in_a_tensor(_Layers):
-    """A number kept as a plain tensor of one element, and the convention of adding -1e4."""
+    """A number kept as a plain tensor without dimensions, and the convention of adding -1e4."""
 
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
-        self.scale = torch.sqrt(torch.FloatTensor([self.d]))
+        self.scale = torch.tensor(float(self.d)).sqrt()
         keep = torch.tril(torch.ones(context_length, context_length))
         self.register_buffer("bias", keep.view(1, 1, context_length, context_length))
 

@@ -292,3 +292,16 @@ class keys_in_chunks_with_a_running_maximum(_FourLayers):
             total = total * fade + powers.sum(-1, keepdim=True)
             out, top = out * fade + powers @ values, higher
         return self.out_proj(self.merge(out / total))
+
+
+@alternative("MultiHeadSelfAttention")
+class lazy_layers(_FourLayers):
+    def __init__(self, d_model, num_heads):
+        super().__init__(d_model, num_heads)
+        for name in ("W_query", "W_key", "W_value", "out_proj"):
+            setattr(self, name, nn.LazyLinear(d_model))
+
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        scores = queries @ keys.mT / math.sqrt(self.head_dim)
+        return self.out_proj(self.merge(scores.softmax(dim=-1) @ values))

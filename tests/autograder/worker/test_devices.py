@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 import torch
 
+from autograder.suite import raised
 from autograder.worker import execution
 from autograder.worker.devices import MIXED_DEVICES
 
 STAYED = torch.ones(4, 4, dtype=torch.bool).triu(1)
-SCALE = torch.tensor([3.0]).sqrt()
+SCALE = torch.tensor(3.0).sqrt()
 
 
 @pytest.mark.parametrize(
@@ -20,6 +21,8 @@ SCALE = torch.tensor([3.0]).sqrt()
         lambda x: torch.where(STAYED, -torch.inf, x),
         lambda x: x + STAYED.float(),
         lambda x: torch.matmul(x, STAYED.float()),
+        lambda x: x / torch.tensor([3.0]),
+        lambda x: x * torch.ones(1, 1, 1),
         lambda x: torch.vmap(lambda one: one.masked_fill(STAYED, 0.0))(x),
     ],
 )
@@ -32,6 +35,7 @@ def test_a_tensor_that_stayed_behind_is_refused(forward: Any) -> None:
     "forward",
     [
         lambda x: x / SCALE,
+        lambda x: torch.where(x > SCALE, x, SCALE),
         lambda x: x / torch.tensor(3.0),
         lambda x: x.masked_fill(STAYED.to(x.device), -torch.inf),
         lambda x: x.index_put((torch.tensor([0]),), torch.zeros((), device=x.device)),
@@ -53,3 +57,10 @@ def test_a_value_on_the_first_device_shows() -> None:
     value, _ = execution.call(forward, [torch.ones(2, 4, 4, device="meta")])
 
     assert value.device.type == "cpu"
+
+
+def test_a_student_is_told_what_to_do_about_a_tensor_that_stayed_behind() -> None:
+    with pytest.raises(RuntimeError) as refused:
+        execution.call(lambda x: x / torch.tensor([3.0]), [torch.ones(2, device="meta")])
+
+    assert "register it as a buffer" in raised.to_do(f"RuntimeError: {refused.value}")

@@ -215,7 +215,8 @@ class mask_is_trained(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="the CPU with every device: the mask is there, wherever the module is",
+    confuses="the CPU with every device: the mask, or another tensor that it keeps, is there, "
+    "wherever the module is",
     hint="Which tensors does `module.to(device)` move? On which device is a tensor that you make?",
 )
 class mask_is_plain_attribute(_Right):

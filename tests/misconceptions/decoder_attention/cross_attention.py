@@ -761,3 +761,18 @@ class float32_attention(_Cross):
 class batch_of_one_dropped(_Cross):
     def forward(self, x, context, key_padding_mask=None):
         return super().forward(x, context, key_padding_mask).squeeze(0)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="the CPU with every device: the root of the head size is a tensor of one entry that "
+    "stays there, wherever the module is",
+    hint="Which tensors does `module.to(device)` move? On which device is a tensor that you make?",
+)
+class root_stays_behind(_Cross):
+    def __init__(self, d_model, d_context, num_heads):
+        super().__init__(d_model, d_context, num_heads)
+        self.root = torch.tensor([float(self.head_dim)]).sqrt()
+
+    def scale(self):
+        return self.root

@@ -564,7 +564,8 @@ class mask_as_a_parameter(_Grouped):
 
 @misconception(
     "GroupedQueryAttention",
-    confuses="the CPU with every device: the mask is there, wherever the module is",
+    confuses="the CPU with every device: the mask, or another tensor that it keeps, is there, "
+    "wherever the module is",
     hint="Which tensors does `module.to(device)` move? On which device is a tensor that you make?",
 )
 class mask_left_behind(_Grouped):

@@ -257,7 +257,8 @@ class mask_not_cut(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="the CPU with every device: the mask is there, wherever the module is",
+    confuses="the CPU with every device: the mask, or another tensor that it keeps, is there, "
+    "wherever the module is",
     hint="Which tensors does `module.to(device)` move? On which device is a tensor that you make?",
 )
 class mask_is_a_plain_tensor(_Layers):

@@ -163,6 +163,7 @@ def test_encoder_block_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect,
         Traits("EncoderBlock", [Tensor("B T H*d")], build=[Size("H*d"), Size("H"), Size("F")]),
+        moves=False,
     )
 
 

@@ -118,6 +118,7 @@ def test_multi_head_self_attention_called_in_other_ways(expect: Expect) -> None:
     check_by_itself(
         expect,
         Traits("MultiHeadSelfAttention", [Tensor("B T H*d")], build=[Size("H*d"), Size("H")]),
+        moves=False,
     )
 
 
