@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .errors import AutograderError, ContentError, GraderError, UserError
     from .operations.changes import class_changes, write_changes
     from .operations.classes import extend, set_roster, withdraw
-    from .operations.collect import collect
+    from .operations.collect import collect, undo_collect
     from .operations.content import load_course, new, release, validate
     from .operations.grade import GradeReport, grade
     from .operations.merge import merge
@@ -70,6 +70,7 @@ _HOMES = {
     "report": "operations.report",
     "set_roster": "operations.classes",
     "similar": "operations.results",
+    "undo_collect": "operations.collect",
     "unnamed_mistakes": "operations.mistakes",
     "validate": "operations.content",
     "withdraw": "operations.classes",
@@ -107,6 +108,7 @@ __all__ = [
     "report",
     "set_roster",
     "similar",
+    "undo_collect",
     "unnamed_mistakes",
     "validate",
     "withdraw",

@@ -21,14 +21,16 @@ from .decisions import (
 )
 from .looks import keep_looks, read_looks
 from .matching import Identity, Index, canvas_number, normal, number_in, only, squashed
-from .origins import Origin, late_mark, read_origins, write_origins
+from .origins import Origin, forget_origins, late_mark, read_origins, write_origins
 from .people import Person, Roster, RosterChange, person_of, read_roster, write_roster
 from .selection import Selection, anonymous, pseudonyms, select
 from .tables import read_csv, write_table
 from .times import TIMESTAMP_FILE, Arrival, NoZone, arrival, read_stamp, read_time
+from .uploads import NOISE, Upload, digest_of, forget_uploads, read_uploads, write_uploads
 from .worksheets import in_english
 
 __all__ = [
+    "NOISE",
     "TIMESTAMP_FILE",
     "Allowances",
     "Arrival",
@@ -42,9 +44,13 @@ __all__ = [
     "Roster",
     "RosterChange",
     "Selection",
+    "Upload",
     "anonymous",
     "arrival",
     "canvas_number",
+    "digest_of",
+    "forget_origins",
+    "forget_uploads",
     "grant_extension",
     "in_english",
     "keep_looks",
@@ -65,6 +71,7 @@ __all__ = [
     "read_roster",
     "read_stamp",
     "read_time",
+    "read_uploads",
     "read_withdrawals",
     "select",
     "squashed",
@@ -73,4 +80,5 @@ __all__ = [
     "write_origins",
     "write_roster",
     "write_table",
+    "write_uploads",
 ]

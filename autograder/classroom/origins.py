@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..records import Key
 from .matching import canvas_number
-from .tables import change_table, read_table
+from .tables import change_rows, read_table
 
 COLLECTED_FILE = "collected.csv"
 _LATE, _CANVAS = "late", "Canvas"
@@ -75,11 +75,9 @@ def read_origins(class_folder: Path) -> Mapping[Key, Origin]:
 def write_origins(class_folder: Path, origins: Iterable[Origin]) -> None:
     """Keeps where submissions came from, in the place of what was known of them before."""
     new = {origin.key: asdict(origin) for origin in origins}
-    if not new:
-        return
+    change_rows(class_folder / COLLECTED_FILE, _COLUMNS, new)
 
-    def change(rows: list[dict[str, str]]) -> list[dict[str, str]]:
-        kept = {(row["student"], row["assignment"]): row for row in rows} | new
-        return [kept[key] for key in sorted(kept)]
 
-    change_table(class_folder / COLLECTED_FILE, _COLUMNS, change)
+def forget_origins(class_folder: Path, keys: Iterable[Key]) -> None:
+    """Takes the rows of submissions out that are not there any more."""
+    change_rows(class_folder / COLLECTED_FILE, _COLUMNS, {}, keys)

@@ -17,6 +17,7 @@ from pathlib import Path
 from ..errors import UserError
 from ..escaping import for_csv, from_csv
 from ..files import replace_file
+from ..records import Key
 
 _LOCK = ".tables.lock"
 
@@ -94,6 +95,24 @@ def change_table(
         return write_table(path, columns, rows)
     finally:
         os.close(lock)  # which gives the lock back, too
+
+
+def change_rows(
+    path: Path, columns: Sequence[str], new: Mapping[Key, Row], gone: Iterable[Key] = ()
+) -> None:
+    """Changes the rows of some submissions in a table with one row for each; raises `UserError`.
+
+    Its first two columns are the student and the assignment.
+    """
+    without = set(gone)
+
+    def change(rows: list[dict[str, str]]) -> list[Row]:
+        kept: dict[Key, Row] = {(row[columns[0]], row[columns[1]]): row for row in rows}
+        kept |= new
+        return [kept[key] for key in sorted(kept) if key not in without]
+
+    if new or without:
+        change_table(path, columns, change)
 
 
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> Path:

@@ -74,10 +74,13 @@ def _row(change: Change) -> dict[str, object]:
 
 
 def _print(found: operations.ClassChanges) -> None:
-    from ..feedback import by_question, score_text
+    from ..feedback import before_text, by_question, score_text
 
     for row in by_question(found.changes):
-        said = (f"{row.up} up", f"{row.down} down", f"{row.other} of another maximum")
+        said = (
+            *(f"{row.up} up", f"{row.down} down"),
+            *(f"{row.back} changed and changed back", f"{row.other} of another maximum"),
+        )
         counts = [text for text in said if not text.startswith("0 ")]
         name = f"{row.assignment}/{row.exercise}/{row.question}"
         why = ", ".join(row.causes)
@@ -87,7 +90,7 @@ def _print(found: operations.ClassChanges) -> None:
     for item in every[:_MOST_ROWS]:
         cells = (
             *(item.student, f"{item.assignment}/{item.exercise}/{item.question}"),
-            *(score_text(item.before), score_text(item.after), ", ".join(item.causes)),
+            *(before_text(item), score_text(item.after), ", ".join(item.causes)),
         )
         table.add_row(*(for_terminal(cell) for cell in cells))
     if every:

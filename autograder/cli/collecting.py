@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from ..collecting import Outcome
 from ..escaping import for_terminal
 from ..operations.collect import collect as bring
+from ..operations.collect import undo_collect
 from .once import command
 from .options import in_course
-from .output import as_json, console, emit
+from .output import WAITS, as_json, console, emit
 
 if TYPE_CHECKING:
     from ..collecting import Collected, CollectReport
@@ -22,7 +25,6 @@ if TYPE_CHECKING:
     "sources",
     metavar="ARCHIVE_OR_FOLDER...",
     nargs=-1,
-    required=True,
     type=click.Path(path_type=Path),
 )
 @click.option(
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     default=Path("course/submitted"),
     show_default=True,
-    help="The class's folder of submissions.",
+    help="The class, or its folder of submissions.",
 )
 @click.option("--assignment", help="The assignment, where the names do not say it.")
 @click.option(
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="GitHub Classroom's CSV: whose login is whose.",
 )
+@click.option("--undo", is_flag=True, help="Take back the last collection that changed something.")
 @in_course
 @as_json
 def collect(
@@ -59,20 +62,31 @@ def collect(
     times: Path | None,
     zone: str | None,
     roster: Path | None,
+    undo: bool,
     course_folder: Path,
     as_json: bool,
 ) -> int:
     """Bring downloads of Canvas, Moodle, Gradescope, or clones of repositories, into a class.
 
     An earlier submission is never overwritten: it moves to earlier/<student>/<assignment>/<time>
-    next to the folder of submissions. A time of submission is what the platform states, never the
+    next to the folder of submissions. What you edited or renamed in there since it was collected
+    stays: the same upload changes nothing, and a new one is kept in waiting/ until you have looked.
+    A time of submission is what the platform states, never the
     date of a download; without one it is unknown, and nobody is late.
 
     \b
     Example: autograder collect submissions.zip --assignment causal_attention
              autograder collect moodle.zip --times worksheet.csv --zone Europe/Berlin
              autograder collect causal-attention-submissions --roster classroom_roster.csv
+             autograder collect --undo --into course
+
+    \b
+    Exit status: 0 all done; 1 nothing was collected; 3 done, and something waits for a person.
     """
+    if undo:
+        return _undo(submitted, sources, as_json)
+    if not sources:
+        raise click.UsageError("name an archive or a folder, or say --undo")
     report = bring(
         sources,
         into=submitted,
@@ -83,10 +97,35 @@ def collect(
         roster=roster,
     )
     emit(_document(report)) if as_json else _print(report, submitted)
-    return 0 if report.collected and not report.missing else 1
+    if not report.collected:
+        return 1
+    return WAITS if report.missing or report.waiting else 0
 
 
 COMMANDS = (collect,)
+
+
+def _undo(submitted: Path, sources: Sequence[Path], as_json: bool) -> int:
+    if sources:
+        raise click.UsageError("--undo takes the last collection back: leave the sources out")
+    found = undo_collect(submitted if submitted.exists() else submitted.parent)
+    if as_json:
+        emit(
+            {
+                "began": found.began,
+                "taken_back": ["/".join(key) for key in found.taken_back],
+                "left": [{"submission": "/".join(key), "why": why} for key, why in found.left],
+            }
+        )
+    else:
+        for key, why in found.left:
+            console.print(f"left {for_terminal('/'.join(key))}: {for_terminal(why)}")
+        console.print(
+            f"the collection of {found.began} is taken back: {len(found.taken_back)} submissions "
+            "are as they were; grade again with --resume",
+            soft_wrap=True,
+        )
+    return WAITS if found.left else 0
 
 
 def _document(report: CollectReport) -> dict[str, object]:
@@ -102,6 +141,7 @@ def _document(report: CollectReport) -> dict[str, object]:
                 "time": item.time.isoformat() if item.time else None,
                 "earlier": str(item.earlier) if item.earlier else None,
                 "older": item.is_older,
+                "outcome": item.outcome.value,
                 "lacks": list(item.lacks),
             }
             for item in report.collected
@@ -111,15 +151,16 @@ def _document(report: CollectReport) -> dict[str, object]:
             for item in report.skipped
         ],
         "missing": list(report.missing),
+        "waiting": [str(path) for path in report.waiting],
         "notes": list(report.notes),
     }
 
 
 def _print(report: CollectReport, submitted: Path) -> None:
     for item in report.collected:
-        if item.earlier:
+        if about := _about(item):
             who = for_terminal(f"{item.student}/{item.assignment}")
-            console.print(f"{who}: {for_terminal(_about_earlier(item))}", soft_wrap=True)
+            console.print(f"{who}: {for_terminal(about)}", soft_wrap=True)
     for refused in report.skipped:
         name, reason = for_terminal(refused.path), for_terminal(refused.reason)
         style = "[yellow]left out[/]" if refused.student else "skipped"
@@ -129,9 +170,14 @@ def _print(report: CollectReport, submitted: Path) -> None:
     _print_sums(report, submitted)
 
 
-def _about_earlier(item: Collected) -> str:
+def _about(item: Collected) -> str:
+    """What an instructor should know of one submission; empty where all is as usual."""
     if item.is_older:
         return f"older than what is there, so it does not count; kept in {item.earlier}"
+    if item.outcome is Outcome.EDITED:
+        return f"the same upload as before; {item.folder} was edited by hand since, and stays"
+    if item.earlier is None:
+        return ""
     lacks = f", which had {', '.join(item.lacks[:5])} as well" if item.lacks else ""
     return f"another submission is there now; the earlier one is in {item.earlier}{lacks}"
 
@@ -143,6 +189,13 @@ def _print_sums(report: CollectReport, submitted: Path) -> None:
         f"before, {len(report.skipped)} files skipped",
         soft_wrap=True,
     )
+    for path in report.waiting:
+        console.print(
+            f"[bold red]submitted again[/], and what it would replace was edited by hand: "
+            f"{for_terminal(str(path))} waits. Take over from it what you want and delete it there "
+            "(or delete the folder in submitted/ and collect again)",
+            soft_wrap=True,
+        )
     marked = sum(item.is_late and item.time is None for item in report.collected)
     unknown = sum(item.time is None for item in report.collected)
     if marked:

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import click
 
+from ..operations.class_folder import class_home
 from ..operations.courses import HERE
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+
+class ClassFolder(click.Path):
+    """The folder of a class, or a folder in it: commands get the class's own."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """As click does it; then the class around it is looked for."""
+        return class_home(Path(os.fsdecode(super().convert(value, param, ctx))))
+
+
 #: of commands on a class: its folder
-CLASS = click.argument("class_folder", metavar="CLASS", type=click.Path(path_type=Path))
+CLASS = click.argument("class_folder", metavar="CLASS", type=ClassFolder())
 #: of commands whose page may be projected
 ANONYMOUS = click.option(
     "--anonymous", is_flag=True, help="Without names: for a page that may be projected."

@@ -13,6 +13,9 @@ from ..escaping import for_json
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+#: the exit status of a command that did all that could be done, and left something to a person
+WAITS = 3
+
 #: columns where nobody looks at a terminal: a log, a file
 _WIDE = 160
 

@@ -13,7 +13,7 @@ from ..operations import content
 from ..operations import report as reports
 from ..operations import results as operations
 from .once import command
-from .options import ANONYMOUS, CLASS, in_course, of_people
+from .options import ANONYMOUS, CLASS, ClassFolder, in_course, of_people
 from .output import as_json, console, emit
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class _Format(click.ParamType[str]):
 @click.argument(
     "class_folder",
     metavar="[CLASS]",
-    type=click.Path(path_type=Path),
+    type=ClassFolder(),
     default=Path("course"),
 )
 @click.option("--to", "path", type=click.Path(path_type=Path), help="What to write.")

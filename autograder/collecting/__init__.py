@@ -3,17 +3,21 @@
 from .collect import CollectOptions, CollectReport, collect
 from .downloaded import Refused
 from .logins import read_logins
-from .placing import EARLIER, Collected
+from .placing import EARLIER, Collected, Outcome
 from .times import Times, read_times
+from .transaction import Undone, undo
 
 __all__ = [
     "EARLIER",
     "CollectOptions",
     "CollectReport",
     "Collected",
+    "Outcome",
     "Refused",
     "Times",
+    "Undone",
     "collect",
     "read_logins",
     "read_times",
+    "undo",
 ]

@@ -6,7 +6,6 @@ finds the disk full, changes nothing that was there.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,7 @@ from ..classroom import (
     read_roster,
     utc_text,
     write_origins,
+    write_uploads,
 )
 from ..errors import UserError
 from ..escaping import for_file_name
@@ -30,20 +30,26 @@ from .entries import entries_of
 from .gradescope import Submitters, read_submitters
 from .lookalikes import lookalikes
 from .owners import Layout, Names, Place, metadata_path
-from .placing import Collected, Places
+from .placing import Collected, Outcome, Places, waiting_folders
 from .platforms import CLASSROOM, Owner
 from .sorting import Pile, Sorting
 from .students import Students
 from .times import Times
+from .transaction import collecting_alone
 
 
 @dataclass(frozen=True, slots=True)
 class CollectReport:
-    """What a collection did, which files it left out and why, and what else to know."""
+    """What a collection did, which files it left out and why, and what else to know.
+
+    `waiting` are new submissions of this and earlier collections that a person has to look at,
+    because what they would replace was edited by hand.
+    """
 
     collected: tuple[Collected, ...]
     skipped: tuple[Refused, ...]
     notes: tuple[str, ...] = ()
+    waiting: tuple[Path, ...] = ()
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -84,10 +90,9 @@ def collect(
     for source in sources:
         _check_source(source)
     try:
-        submitted.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".collecting-", dir=submitted.parent) as staging:
+        with collecting_alone(submitted.parent) as staging:
             names = Names(exercises, said.assignment)
-            collection = _Collection(names, submitted, Path(staging), said.times)
+            collection = _Collection(names, submitted, staging, said.times)
             notes = [note for source in sources for note in collection.sort(source, said.logins)]
             return collection.place(notes)
     except OSError as error:
@@ -183,16 +188,18 @@ class _Collection:
             stated = times.of(pile.owner, roster.person(pile.student))
             made = places.put(pile, stated or pile.time or pile.owner.time)
             collected.append(made)
-            if not made.is_older:
+            if made.outcome not in (Outcome.OLDER, Outcome.WAITING):
                 source = times.source if stated else TIMESTAMP_FILE if pile.time else ""
                 origins.append(_origin(pile, made, source))
         write_origins(self._class_folder, origins)
+        write_uploads(self._class_folder, places.uploads.values())
         students = [made.student for made in collected]
         of_table = (*times.notes, *times.about(pile.owner for pile in self._sorting.piles))
         about = (*self._students.notes, *lookalikes(before, students))
         now = read_roster(self._class_folder)  # with the names that the platform has by now
         every = (*notes, *of_table, *about, *_strangers(now, students))
-        return CollectReport(tuple(collected), self._sorting.refused(), every)
+        waiting = waiting_folders(self._class_folder)
+        return CollectReport(tuple(collected), self._sorting.refused(), every, waiting)
 
 
 def _strangers(roster: Roster, students: Sequence[str]) -> Iterator[str]:

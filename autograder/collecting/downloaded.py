@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..classroom import NOISE
 from ..escaping import visible
 from ..submission.bounds import MAX_FILES
 from ..submission.bounds import MAX_SUBMISSION_BYTES as MAX_BYTES
@@ -12,7 +13,6 @@ from ..submission.bounds import MAX_SUBMISSION_BYTES as MAX_BYTES
 MAX_FILE_BYTES = 100 << 20
 #: deeper than anybody files their work, and shallow enough for a walk that calls itself
 MAX_FOLDERS = 100
-_NOISE = ("__MACOSX", ".ipynb_checkpoints", "__pycache__", ".git", ".DS_Store", "Thumbs.db")
 #: what a system puts there is nobody's work
 OF_A_SYSTEM = "made by a system, not by a student"
 
@@ -83,7 +83,7 @@ def name_problem(parts: tuple[str, ...]) -> str | None:
         return "no name"
     if len(parts) > MAX_FOLDERS:
         return f"more than {MAX_FOLDERS} folders deep"
-    if any(part in _NOISE or part.startswith("._") for part in parts):
+    if any(part in NOISE or part.startswith("._") for part in parts):
         return OF_A_SYSTEM
     for part in parts:
         if len(part.encode("utf-8", "surrogatepass")) > 255:

@@ -1,58 +1,107 @@
-"""Piles take their places in `submitted/`, each in one step; an earlier submission is kept."""
+"""Piles take their places in `submitted/`, each in one step; an earlier submission is kept.
+
+What somebody edited in `submitted/` since it was collected stays there: the same upload changes
+nothing, and a new one waits next to it until a person has decided.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import filecmp
+import enum
 import os
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ..classroom import TIMESTAMP_FILE, read_stamp
+from ..classroom import (
+    TIMESTAMP_FILE,
+    Origin,
+    Upload,
+    digest_of,
+    read_origins,
+    read_stamp,
+    read_uploads,
+    utc_text,
+)
 from ..errors import SubmissionError
 from ..escaping import for_file_name
 from ..files import replace_file
+from ..records import Key
 from ..submission.opened import read_bytes
 from .platforms import CLASSROOM
 from .sorting import Pile
+from .transaction import Record
 
 EARLIER = "earlier"
+#: new submissions of students whose folder in `submitted/` was edited by hand
+WAITING = "waiting"
+
+
+class Outcome(enum.StrEnum):
+    """What became of a submission that was collected."""
+
+    NEW = "new"
+    SAME = "same"
+    #: the same upload as before; what is in `submitted/` was edited by hand, and stays
+    EDITED = "edited"
+    #: another upload, kept aside, since what is in `submitted/` was edited by hand
+    WAITING = "waiting"
+    #: one with a later time is there and stays
+    OLDER = "older"
 
 
 @dataclass(frozen=True, slots=True)
 class Collected:
     """What one student submitted for one assignment, now in its place.
 
-    `earlier` is where the submission before this one was moved; `is_new` is false where exactly
-    these files were there already. `time` is when it was submitted, as the platform states it.
-    `is_older`: one with a later time is there and stays, so `earlier` is where this one is kept.
-    `lacks` are the files of the one before that this one does not have.
+    `folder` is where it is. `earlier` is where the submission before this one was moved, or where
+    an older one is kept. `time` is when it was submitted, as the platform states it. `lacks` are
+    the files of the one before that this one does not have.
     """
 
     student: str
     assignment: str
     folder: Path
     files: tuple[str, ...]
-    is_new: bool = True
+    outcome: Outcome = Outcome.NEW
     is_late: bool = False
     earlier: Path | None = None
     time: datetime | None = None
-    is_older: bool = False
     lacks: tuple[str, ...] = ()
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it took its place in `submitted/` now."""
+        return self.outcome is Outcome.NEW
+
+    @property
+    def is_older(self) -> bool:
+        """Whether one with a later time is there, and stays."""
+        return self.outcome is Outcome.OLDER
 
 
 class Places:
-    """The folder of submissions, and who is in it."""
+    """The folder of submissions, who is in it, and what `collect` wrote there."""
 
     def __init__(self, submitted: Path) -> None:
         self._submitted = submitted
+        self._class_folder = submitted.parent
         self._there = {path.name.casefold(): path.name for path in submitted.glob("*")}
+        self._known = read_uploads(self._class_folder)
+        self._origins = read_origins(self._class_folder)
+        self._record = Record(self._class_folder)
+        self._new: dict[Key, Upload] = {}
 
     @property
     def students(self) -> tuple[str, ...]:
         """The folders of students."""
         return tuple(self._there.values())
+
+    @property
+    def uploads(self) -> Mapping[Key, Upload]:
+        """What is to be kept of the submissions that were put."""
+        return self._new
 
     def problem(self, pile: Pile) -> str | None:
         """Why a submission can't take its place; None where it can."""
@@ -67,52 +116,116 @@ class Places:
 
     def put(self, pile: Pile, time: datetime | None) -> Collected:
         """Moves a pile to its place; raises `OSError`."""
-        student = for_file_name(pile.student)
-        target = self._submitted / student / pile.assignment
-        made = Collected(
-            pile.student,
-            pile.assignment,
-            target,
-            tuple(pile.files),
-            not _is_same(pile.folder, target),
-            pile.is_late,
-            time=time,
-        )
+        key = for_file_name(pile.student), pile.assignment
+        target = self._submitted / key[0] / key[1]
         if time is not None:
             _stamp(pile.folder, time)
-        if not made.is_new:
-            if time is not None:
-                _stamp(target, time)  # the time may have become known since
-            return made
-        kept = self._submitted.parent / EARLIER / student / pile.assignment
+        known = self._known.get(key, Upload(*key, "", ""))
+        if known.placed and not target.exists():
+            target = self._moved_by_hand(known) or target
+        upload, there = digest_of(pile.folder), digest_of(target)
+        made = _Making(pile, time, target)
+        if upload == there and target.parent.name == key[0]:
+            self._stamp_again(key, target, time)
+            self._new[key] = Upload(*key, upload, upload)
+            return made.collected(Outcome.SAME, target)
+        is_moved = target.parent.name != key[0]
+        is_edited = is_moved or bool(there and known.placed and there != known.placed)
+        if is_edited and upload == known.upload:
+            self._stamp_again(key, target, time)
+            return made.collected(Outcome.EDITED, target)
         if _is_older(pile, time, target):
-            known = kept / _time_of(pile.folder)
-            place = known if _is_same(pile.folder, known) else _moved(pile.folder, kept)
-            return replace(made, folder=place, is_new=False, earlier=place, is_older=True)
+            place = self._keep(pile, key, EARLIER, upload)
+            return made.collected(Outcome.OLDER, place, earlier=place)
+        if is_edited:
+            place = self._keep(pile, key, WAITING, upload)
+            self._new[key] = Upload(*key, upload, known.placed)
+            return made.collected(Outcome.WAITING, place)
+        self._new[key] = Upload(*key, upload, upload)
+        return self._replace(made, key, upload)
+
+    def _moved_by_hand(self, known: Upload) -> Path | None:
+        """The folder of another student to which somebody moved what was collected, if any."""
+        for folder in sorted(self._submitted.glob(f"*/{known.assignment}")):
+            is_collected = (folder.parent.name, known.assignment) in self._origins
+            if not is_collected and digest_of(folder) == known.placed:
+                return folder
+        return None
+
+    def _replace(self, made: _Making, key: Key, digest: str) -> Collected:
+        """Puts a pile into `submitted/`; what was there moves to the earlier submissions."""
+        target, earlier = made.target, None
+        lacks: tuple[str, ...] = ()
         if target.exists():
-            lacks = tuple(sorted(_names(target) - set(pile.files)))
-            made = replace(made, earlier=_moved(target, kept), lacks=lacks)
+            lacks = tuple(sorted(_names(target) - set(made.pile.files)))
+            earlier = _free(self._class_folder / EARLIER / key[0] / key[1] / _time_of(target))
+        self._record.before(key, made=target, digest=digest, earlier=earlier)
+        if earlier is not None:
+            earlier.parent.mkdir(parents=True, exist_ok=True)
+            os.rename(target, earlier)
         target.parent.mkdir(parents=True, exist_ok=True)
-        os.rename(pile.folder, target)
-        return made
+        os.rename(made.pile.folder, target)
+        return made.collected(Outcome.NEW, target, earlier=earlier, lacks=lacks)
+
+    def _keep(self, pile: Pile, key: Key, where: str, digest: str) -> Path:
+        """Keeps a pile next to `submitted/`, once."""
+        folder = self._class_folder / where / key[0] / key[1]
+        for kept in sorted(folder.glob("*")):
+            if digest_of(kept) == digest:
+                return kept
+        place = _free(folder / _time_of(pile.folder))
+        self._record.before(key, made=place, digest=digest)
+        folder.mkdir(parents=True, exist_ok=True)
+        os.rename(pile.folder, place)
+        return place
+
+    def _stamp_again(self, key: Key, target: Path, time: datetime | None) -> None:
+        """Writes a time that may have become known since; one that was written by hand stays."""
+        before, there = self._origins.get(key, Origin(*key)).time, _stamped(target)
+        if time is not None and not (before and there and utc_text(there) != before):
+            _stamp(target, time)
+
+
+@dataclass(frozen=True, slots=True)
+class _Making:
+    """A pile on its way, and where it belongs."""
+
+    pile: Pile
+    time: datetime | None
+    target: Path
+
+    def collected(
+        self,
+        outcome: Outcome,
+        folder: Path,
+        *,
+        earlier: Path | None = None,
+        lacks: tuple[str, ...] = (),
+    ) -> Collected:
+        """What became of it."""
+        return Collected(
+            self.pile.student, self.pile.assignment, folder, tuple(self.pile.files), outcome,
+            self.pile.is_late, earlier, self.time, lacks,
+        )  # fmt: skip
+
+
+def waiting_folders(class_folder: Path) -> tuple[Path, ...]:
+    """New submissions that wait for a person, since what they would replace was edited by hand."""
+    return tuple(sorted(path for path in (class_folder / WAITING).glob("*/*/*") if path.is_dir()))
 
 
 def _is_older(pile: Pile, time: datetime | None, target: Path) -> bool:
     """Whether a submission is there that came later; a repository is always as it is now."""
     if time is None or pile.owner.platform == CLASSROOM or not target.is_dir():
         return False
+    there = _stamped(target)
+    return there is not None and time < there
+
+
+def _stamped(folder: Path) -> datetime | None:
     with contextlib.suppress(SubmissionError):
-        there = read_stamp(read_bytes(target / TIMESTAMP_FILE, 200))
-        return there is not None and time < there
-    return False
-
-
-def _moved(folder: Path, place: Path) -> Path:
-    """Moves a submission to the earlier ones."""
-    place.mkdir(parents=True, exist_ok=True)
-    to = _free(place / _time_of(folder))
-    os.rename(folder, to)
-    return to
+        return read_stamp(read_bytes(folder / TIMESTAMP_FILE, 200))
+    return None
 
 
 def _names(folder: Path) -> set[str]:
@@ -120,24 +233,13 @@ def _names(folder: Path) -> set[str]:
 
 
 def _stamp(folder: Path, time: datetime) -> None:
-    text = time.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC\n")
-    replace_file(folder / TIMESTAMP_FILE, text)
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    if not other.is_dir():
-        return False
-    left, right = _names(one), _names(other)
-    return left == right and filecmp.cmpfiles(one, other, left, shallow=False)[1:] == ([], [])
+    replace_file(folder / TIMESTAMP_FILE, f"{utc_text(time)}\n")
 
 
 def _time_of(folder: Path) -> str:
-    """When an earlier submission arrived, in a form that a folder's name may have."""
-    text = datetime.fromtimestamp(folder.stat().st_mtime, UTC).strftime("%Y-%m-%d %H:%M:%S")
-    with contextlib.suppress(SubmissionError, ValueError):
-        said = read_bytes(folder / TIMESTAMP_FILE, 19).decode()
-        text = datetime.fromisoformat(said).strftime("%Y-%m-%d %H:%M:%S")
-    return text.replace(" ", "T").replace(":", "")
+    """When a submission arrived, or the date of its folder, in a form that a name may have."""
+    moment = _stamped(folder) or datetime.fromtimestamp(folder.stat().st_mtime, UTC)
+    return f"{moment:%Y-%m-%dT%H%M%S}"
 
 
 def _free(path: Path) -> Path:

@@ -1,7 +1,7 @@
 """Pages from results: one for each student and assignment, and one for the class."""
 
 from .attempts import AttemptCodes, attempt_codes
-from .changes_page import QuestionChange, by_question, score_text, write_changes
+from .changes_page import QuestionChange, before_text, by_question, score_text, write_changes
 from .delivery import Delivered, Recipients, Way, deliver
 from .drill_down import drill_down
 from .pages import write_feedback
@@ -32,6 +32,7 @@ __all__ = [
     "StudentReport",
     "Way",
     "attempt_codes",
+    "before_text",
     "by_question",
     "class_report",
     "deliver",

@@ -16,13 +16,17 @@ from .rendering import render
 
 @dataclass(frozen=True, slots=True)
 class QuestionChange:
-    """What changed in one question of the class: how many up, down, or asked otherwise."""
+    """What changed in one question of the class: how many up, down, back, or asked otherwise.
+
+    `back` are those who had another score in the meantime and have the same one again.
+    """
 
     assignment: str
     exercise: str
     question: str
     up: int
     down: int
+    back: int
     other: int
     causes: tuple[str, ...]
 
@@ -48,13 +52,15 @@ def by_question(changes: Iterable[Change]) -> list[QuestionChange]:
     for change in changes:
         found[change.assignment, change.exercise, change.question].append(change)
     rows = [_of_question(key, own) for key, own in found.items()]
-    return sorted(rows, key=lambda row: -(row.up + row.down + row.other))
+    return sorted(rows, key=lambda row: -(row.up + row.down + row.back + row.other))
 
 
 def _of_question(key: tuple[str, str, str], own: Sequence[Change]) -> QuestionChange:
     signs = Counter(_sign(change.difference) for change in own)
     causes = dict.fromkeys(cause for change in own for cause in change.causes)
-    return QuestionChange(*key, signs[1], signs[-1], signs[0], tuple(map(str, causes)))
+    back = sum(bool(change.between) and not _sign(change.difference) for change in own)
+    told = tuple(map(str, causes))
+    return QuestionChange(*key, signs[1], signs[-1], back, signs[0] - back, told)
 
 
 def _sign(value: float) -> int:
@@ -64,6 +70,11 @@ def _sign(value: float) -> int:
 def score_text(score: Score | None) -> str:
     """Points and of how many, as people write them."""
     return points_text(score.points, score.of) if score else "not asked"
+
+
+def before_text(change: Change) -> str:
+    """Where a score came from, with what it was in the meantime where that is beyond both ends."""
+    return ", then ".join(map(score_text, (change.before, *change.between)))
 
 
 def write_changes(
@@ -87,6 +98,7 @@ def write_changes(
         doubts=in_doubt,
         attempts=[_attempt_table(one, codes or {}) for one in attempts],
         said=score_text,
+        before=before_text,
     )
     return replace_file(path, page)
 

@@ -26,6 +26,7 @@ from ..records import Assignment, DueDate, Key, SubmissionResult
 from ..results.file import read_results
 from ..results.review import latest
 from ..submission.find import find_submissions
+from .class_folder import SUBMITTED, existing_class
 from .courses import HERE, class_course
 
 
@@ -62,12 +63,12 @@ def set_roster(class_folder: Path | str, file: Path | str) -> RosterChange:
     autograder.set_roster("course", "students.csv")
     """
     folder = Path(class_folder)
-    return write_roster(_class_folder(folder) if folder.exists() else folder, Path(file))
+    return write_roster(existing_class(folder) if folder.exists() else folder, Path(file))
 
 
 def attendance(class_folder: Path | str, *, course: Path | str = HERE) -> Attendance:
     """Who has submitted what; assignments that nobody submitted are left out."""
-    folder = _class_folder(class_folder)
+    folder = existing_class(class_folder)
     of_class = class_course(Path(course), folder)
     roster, withdrawn = read_roster(folder), read_withdrawals(folder)
     keys = [key for key in _submitted(folder, of_class) if key not in withdrawn]
@@ -102,7 +103,7 @@ def extend(
     """
     from ..nbgrader import class_lateness
 
-    folder = _class_folder(class_folder)
+    folder = existing_class(class_folder)
     of_class = class_course(Path(course), folder)
     found = of_class.assignment(assignment)
     name = _known_student(folder, of_class, student)
@@ -128,7 +129,7 @@ def withdraw(
 
     autograder.withdraw("course", "ada", "causal_attention", "left the course")
     """
-    folder = _class_folder(class_folder)
+    folder = existing_class(class_folder)
     of_class = class_course(Path(course), folder)
     of_class.assignment(assignment)
     name = _known_student(folder, of_class, student)
@@ -144,16 +145,8 @@ def _duration(duration: timedelta | str) -> timedelta:
         raise UserError(str(error)) from error
 
 
-def _class_folder(class_folder: Path | str) -> Path:
-    folder = Path(class_folder)
-    if not folder.is_dir():
-        what = "it is a file" if folder.exists() else "there is no such folder"
-        raise UserError(f"{folder} is not a class folder: {what}")
-    return folder
-
-
 def _submitted(folder: Path, course: Course) -> list[Key]:
-    submitted = folder / "submitted"
+    submitted = folder / SUBMITTED
     names = [assignment.name for assignment in course.assignments]
     found = find_submissions(submitted, names).submissions if submitted.is_dir() else ()
     keys = {(s.student, s.assignment): None for s in found}

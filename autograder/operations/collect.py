@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from ..course import Course
 from ..deadlines import zone_of
 from ..errors import UserError
+from .class_folder import existing_class, submissions_of
 from .courses import HERE, course_at
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
-    from ..collecting import CollectReport
+    from ..collecting import CollectReport, Undone
 
 
 def collect(
@@ -28,6 +29,7 @@ def collect(
 ) -> CollectReport:
     """Brings downloads and clones into `<into>/<student>/<assignment>/`.
 
+    `into` is a class's folder of submissions, or the class folder.
     `times` is a platform's table with times of submission, `zone` that of times that name none
     (default: that of the due dates), `roster` GitHub Classroom's: whose login is whose.
 
@@ -46,7 +48,20 @@ def collect(
         read_logins(Path(roster)) if roster else {},
         read_times(Path(times), _zone(zone, of_course, assignment)) if times else Times(),
     )
-    return bring([Path(source) for source in sources], Path(into), exercises, options)
+    return bring([Path(source) for source in sources], submissions_of(into), exercises, options)
+
+
+def undo_collect(class_folder: Path | str = "course") -> Undone:
+    """Takes back the last collection that changed something in a class.
+
+        undone = autograder.undo_collect("course")
+        print(undone.began, undone.taken_back, undone.left)
+
+    What was edited by hand since stays. Raises `UserError` where there is nothing to take back.
+    """
+    from ..collecting import undo
+
+    return undo(existing_class(class_folder))
 
 
 def _zone(name: str | None, course: Course, assignment: str | None) -> tzinfo | None:

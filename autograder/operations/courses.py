@@ -12,12 +12,11 @@ from ..course import Course, find_root, load_course
 from ..errors import UserError
 from ..records import Assignment, Limits
 from ..submission.find import find_submissions
+from .class_folder import SUBMITTED
 
 CONFIG_FILE = "nbgrader_config.py"
 #: where a course is looked for, and above, if it is not named
 HERE = Path()
-#: the folder of a class with what students submitted, as nbgrader calls it
-SUBMITTED = "submitted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +110,7 @@ def _names(course: Course | None) -> set[str]:
 
 
 def _suggest_folder(submitted: Path, known: Collection[str]) -> None:
-    """Raises `UserError` for a class's folder, or a student's, in the place of the submissions."""
-    below = submitted / SUBMITTED
-    if below.is_dir() and find_submissions(below, known).submissions:
-        raise UserError(
-            f"{submitted} is the folder of a class; its submissions are one level below: "
-            f"autograder grade {below}"
-        )
+    """Raises `UserError` for a student's folder in the place of the submissions."""
     own = next((name for name in known if (submitted / name).is_dir()), None)
     if own and not find_submissions(submitted, known).submissions:
         raise UserError(

@@ -17,7 +17,8 @@ from ..grading.secret import named_secret
 from ..records import SubmissionResult, Tier
 from ..results.last import LastResults
 from ..sandbox import Ahead
-from .courses import HERE, SUBMITTED, Courses, asks_for_layers, find_courses, submissions_around
+from .class_folder import SUBMITTED, inside
+from .courses import HERE, Courses, asks_for_layers, find_courses, submissions_around
 
 if TYPE_CHECKING:  # their imports load torch, for which the sandbox's start need not wait
     from ..grading.run import Engine
@@ -88,7 +89,7 @@ def grade(
     Raises `UserError` for what the caller must change, `IsolationUnavailable` where there is no
     sandbox, `GraderError` when the grader itself fails.
     """
-    submitted = Path(submitted)
+    submitted = inside(Path(submitted))
     courses = find_courses(submitted, Path(course), assignment)
     one = _one_question(courses, question, assignment, resume) if question else None
     whole = submissions_around(submitted, courses.own)

@@ -10,7 +10,7 @@ from ..records import SubmissionResult
 from ..results.file import read_results
 from ..results.last import LastResults
 from ..results.manual import counted
-from .courses import SUBMITTED
+from .class_folder import class_home
 
 
 def class_results(class_folder: Path | str) -> list[SubmissionResult]:
@@ -35,10 +35,8 @@ def class_folder_at(path: Path | str) -> Path:
 
 
 def _file(class_folder: Path | str) -> Path:
-    folder = Path(class_folder)
+    folder = class_home(class_folder)
     path = folder / "results.jsonl" if folder.is_dir() else folder
-    if not path.is_file() and folder.name == SUBMITTED and (folder.parent / path.name).is_file():
-        raise UserError(f"{folder} holds submissions; the class is {folder.parent}: name that")
     if not path.is_file():
         raise UserError(f"{path} is not there: grade first (autograder grade {folder}/submitted)")
     return path

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Container, Iterable, Iterator, Mapping
+import itertools
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..records import Key, SubmissionResult, SubmissionStatus
@@ -36,6 +37,8 @@ class Change:
     """One question of one student whose points, or maximum, changed.
 
     `before` is None for a question that was not asked before, `after` for one that is gone.
+    `between` are scores that it had in the meantime and that lie beyond both, such as the 100 of
+    0, 100, 0.
     """
 
     student: str
@@ -45,6 +48,7 @@ class Change:
     before: Score | None
     after: Score | None
     causes: tuple[Cause, ...]
+    between: tuple[Score, ...] = ()
 
     @property
     def difference(self) -> float:
@@ -138,6 +142,8 @@ def _entered(work: HumanWork, key: QuestionKey) -> float | None:
 
 def _is_change(change: Change) -> bool:
     old, new = change.before, change.after
+    if change.between:
+        return True
     if old is None or new is None:
         return old is not new
     return abs(new.points - old.points) > _LEAST or abs(new.of - old.of) > _LEAST
@@ -146,13 +152,29 @@ def _is_change(change: Change) -> bool:
 def _changes_of(one: Attempts) -> Iterator[Change]:
     """Every question of the two lines, changed or not."""
     before, after = one.lines[one.before], one.lines[-1]
-    if before is after:
+    if one.before == len(one.lines) - 1:
         return
-    old, new = scores(before), scores(after)
-    for exercise, question in dict.fromkeys([*old, *new]):
-        was, is_now = old.get((exercise, question)), new.get((exercise, question))
-        causes = tuple(_causes(before, after, was, is_now))
-        yield Change(*one.key, exercise, question, was, is_now, causes)
+    steps = [(line, scores(line)) for line in one.lines[one.before :]]
+    old, new = steps[0][1], steps[-1][1]
+    for key in dict.fromkeys([*old, *new]):
+        was, is_now = old.get(key), new.get(key)
+        between = tuple(_beyond([found.get(key) for _, found in steps]))
+        causes = list(_causes(before, after, was, is_now))
+        if between:
+            pairs = itertools.pairwise((line, found.get(key)) for line, found in steps)
+            every = (_causes(a, b, x, y) for (a, x), (b, y) in pairs if x != y)
+            causes = list(dict.fromkeys(cause for some in every for cause in some))
+        yield Change(*one.key, *key, was, is_now, tuple(causes), between)
+
+
+def _beyond(found: Sequence[Score | None]) -> Iterator[Score]:
+    """Scores between the first and the last that lie beyond both, each turn once."""
+    ends = [score.points for score in (found[0], found[-1]) if score]
+    turns = [score for score, _ in itertools.groupby(found[1:-1])]
+    for score in turns:
+        low, high = min(ends, default=0.0), max(ends, default=0.0)
+        if score and not low - _LEAST <= score.points <= high + _LEAST:
+            yield score
 
 
 def _causes(

@@ -45,6 +45,21 @@ def test_a_change_says_from_to_and_because_of_what(make_result: MakeResult) -> N
     assert (change.causes, change.difference) == ((Cause.SUITE,), 1.0)
 
 
+def test_a_score_that_went_up_and_down_again_is_told(make_result: MakeResult) -> None:
+    low = make_result("ada", FIRST)
+    high = replace(make_result("ada", (2.0, 2.0, 2.0)), submission_digest="sha256:2")
+    (change,) = changes(attempts([low, high, high, low]))
+    assert (change.before, change.between, change.after) == (
+        Score(0.0, 2.0),
+        (Score(2.0, 2.0),),
+        Score(0.0, 2.0),
+    )
+    assert change.causes == (Cause.SUBMISSION,)
+    assert changes(attempts([low, high, low], {"masks": 3})) == []  # somebody has looked
+    (up,) = changes(attempts([low, replace(low, suite_digest="sha256:2"), high]))
+    assert up.between == ()
+
+
 @pytest.mark.parametrize(
     ("now", "causes"),
     [

@@ -1,0 +1,86 @@
+"""What `collect` wrote into `submitted/`, by digests: `uploads.csv` of the class folder.
+
+With it a folder that somebody edited since is told from one that is as it was collected, and the
+same upload from a new one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from ..records import Key
+from .tables import change_rows, read_table
+from .times import TIMESTAMP_FILE
+
+UPLOADS_FILE = "uploads.csv"
+#: made by systems and editors, by no student and no instructor
+NOISE = ("__MACOSX", ".ipynb_checkpoints", "__pycache__", ".git", ".DS_Store", "Thumbs.db")
+_PART = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """Digests of one submission: the last `upload` that was seen, and what was `placed` last."""
+
+    student: str
+    assignment: str
+    upload: str
+    placed: str
+
+    @property
+    def key(self) -> Key:
+        """The submission."""
+        return self.student, self.assignment
+
+
+_COLUMNS = tuple(field.name for field in fields(Upload))
+
+
+def read_uploads(class_folder: Path) -> Mapping[Key, Upload]:
+    """What is known of each submission; raises `UserError` for a broken table."""
+    rows = read_table(class_folder / UPLOADS_FILE, _COLUMNS)
+    return {upload.key: upload for upload in (Upload(**row) for row in rows)}
+
+
+def write_uploads(class_folder: Path, uploads: Iterable[Upload]) -> None:
+    """Keeps these digests in the place of what was known of the same submissions."""
+    new = {upload.key: asdict(upload) for upload in uploads}
+    change_rows(class_folder / UPLOADS_FILE, _COLUMNS, new)
+
+
+def forget_uploads(class_folder: Path, keys: Iterable[Key]) -> None:
+    """Takes the rows of submissions out that are not there any more."""
+    change_rows(class_folder / UPLOADS_FILE, _COLUMNS, {}, keys)
+
+
+def digest_of(folder: Path) -> str:
+    """A digest of names and bytes of the files in a folder; empty where there is no folder.
+
+    When it was submitted is no part of it, nor what systems and editors leave there.
+    """
+    if not folder.is_dir() or folder.is_symlink():
+        return ""
+    digest = hashlib.sha256()
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in NOISE)
+        for name in sorted(names):
+            path = Path(place, name)
+            own = path.relative_to(folder).as_posix()
+            if name in NOISE or own == TIMESTAMP_FILE:
+                continue
+            digest.update(f"{own}\0".encode("utf-8", "surrogateescape") + _digest_of_file(path))
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _digest_of_file(path: Path) -> bytes:
+    digest = hashlib.sha256()
+    if path.is_symlink():
+        return digest.digest()
+    with path.open("rb") as file:
+        while part := file.read(_PART):
+            digest.update(part)
+    return digest.digest()

@@ -1,0 +1,165 @@
+"""How a collection changes a class: alone, written down before each move, so that it can be undone.
+
+A collection that was killed can be taken back, too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ..classroom import (
+    Origin,
+    Upload,
+    digest_of,
+    forget_origins,
+    forget_uploads,
+    read_origins,
+    read_uploads,
+    write_origins,
+    write_uploads,
+)
+from ..errors import UserError
+from ..files import replace_file
+from ..records import Key
+
+UNDO_FILE = ".collected-before.jsonl"
+_STAGING, _LOCK = ".collecting-", ".collecting.lock"
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What was taken back: when it had been collected, of whom, and what was left and why."""
+
+    began: str
+    taken_back: tuple[Key, ...]
+    left: tuple[tuple[Key, str], ...]
+
+
+@contextlib.contextmanager
+def collecting_alone(class_folder: Path) -> Iterator[Path]:
+    """A folder to put files together in, while no other collection changes the class.
+
+    What a collection left there that was killed is removed. Raises `UserError` where another one
+    is at work.
+    """
+    class_folder.mkdir(parents=True, exist_ok=True)
+    with (class_folder / _LOCK).open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(
+                f"{class_folder}: another collection is at work there; wait until it has ended"
+            ) from None
+        for stale in class_folder.glob(f"{_STAGING}*"):
+            shutil.rmtree(stale, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix=_STAGING, dir=class_folder) as staging:
+            yield Path(staging)
+
+
+class Record:
+    """Writes down what a collection is about to change, where it changes anything."""
+
+    def __init__(self, class_folder: Path) -> None:
+        self._folder = class_folder
+        self._origins, self._uploads = read_origins(class_folder), read_uploads(class_folder)
+        self._path = class_folder / UNDO_FILE
+        self._has_begun = False
+
+    def before(self, key: Key, *, made: Path, digest: str, earlier: Path | None = None) -> None:
+        """Keeps that the folder `made` appears, and that what was there moved to `earlier`."""
+        if not self._has_begun:
+            now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+            replace_file(self._path, json.dumps({"began": now}) + "\n")
+            self._has_begun = True
+        step = {
+            "key": key,
+            "made": os.path.relpath(made, self._folder),
+            "digest": digest,
+            "earlier": os.path.relpath(earlier, self._folder) if earlier else None,
+            "origin": _fields(self._origins.get(key)),
+            "upload": _fields(self._uploads.get(key)),
+        }
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(step) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _fields(row: Origin | Upload | None) -> dict[str, str] | None:
+    return {name: getattr(row, name) for name in row.__slots__} if row else None
+
+
+def undo(class_folder: Path) -> Undone:
+    """Takes the last collection back, which changed something; raises `UserError` where none did.
+
+    What was edited by hand since is left as it is.
+    """
+    with collecting_alone(class_folder):
+        return _undo(class_folder)
+
+
+def _undo(class_folder: Path) -> Undone:
+    path = class_folder / UNDO_FILE
+    if not path.is_file():
+        raise UserError(f"{class_folder}: there is no collection to take back")
+    began, *steps = list(_lines(path))
+    taken: list[Key] = []
+    left: list[tuple[Key, str]] = []
+    for step in reversed(steps):
+        key = (step["key"][0], step["key"][1])
+        if problem := _take_back(class_folder, step):
+            left.append((key, problem))
+        else:
+            taken.append(key)
+            _restore_rows(class_folder, key, step)
+    path.unlink()
+    return Undone(str(began["began"]), tuple(sorted(set(taken))), tuple(left))
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            yield json.loads(line)
+        except ValueError:  # the last one, of a collection that was killed while it wrote
+            return
+
+
+def _take_back(class_folder: Path, step: dict[str, Any]) -> str:
+    """Moves the folders of one step back; says why where that would lose something."""
+    made = class_folder / step["made"]
+    earlier = class_folder / step["earlier"] if step["earlier"] else None
+    if made.is_dir() and digest_of(made) == step["digest"]:
+        shutil.rmtree(made)
+    elif made.exists() and (earlier is None or earlier.exists()):
+        return f"{made} was changed since, so it stays"
+    if earlier is not None and earlier.exists():
+        made.parent.mkdir(parents=True, exist_ok=True)
+        os.rename(earlier, made)
+    _remove_empty(made.parent)
+    return ""
+
+
+def _remove_empty(folder: Path) -> None:
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+
+
+def _restore_rows(class_folder: Path, key: Key, step: dict[str, Any]) -> None:
+    if step["origin"]:
+        write_origins(class_folder, [Origin(**step["origin"])])
+    else:
+        forget_origins(class_folder, [key])
+    if step["upload"]:
+        write_uploads(class_folder, [Upload(**step["upload"])])
+    else:
+        forget_uploads(class_folder, [key])

@@ -1,0 +1,209 @@
+"""What an instructor corrected in `submitted/` stays, and a collection can be taken back."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from autograder.cli import cli
+from autograder.collecting import Collected, Outcome, collect, undo
+from autograder.collecting.transaction import collecting_alone
+from autograder.errors import UserError
+
+COURSE = {"simplified_attention": ("scores", "softmax")}
+KEY = ("ada", "simplified_attention")
+
+
+class Class:
+    """A class that collects a folder of uploads again and again."""
+
+    def __init__(self, root: Path) -> None:
+        self.uploads, self.folder = root / "uploads", root / "course"
+        self.place = self.folder / "submitted" / KEY[0] / KEY[1]
+
+    def upload(self, stamp: str = "", **files: str) -> None:
+        """What ada has on the platform from now on."""
+        own = self.uploads / KEY[0] / KEY[1]
+        own.mkdir(parents=True, exist_ok=True)
+        for path in own.iterdir():
+            path.unlink()
+        for name, text in files.items():
+            (own / name.replace("__", ".")).write_text(text)
+        if stamp:
+            (own / "timestamp.txt").write_text(stamp)
+
+    def collect(self) -> Collected:
+        """One night."""
+        (made,) = collect([self.uploads], self.folder / "submitted", COURSE).collected
+        return made
+
+    def files(self, folder: Path | None = None) -> dict[str, str]:
+        """What is in the folder of the submission, or another one."""
+        return {path.name: path.read_text() for path in (folder or self.place).iterdir()}
+
+
+@pytest.fixture
+def term(tmp_path: Path) -> Class:
+    return Class(tmp_path)
+
+
+def rename(term: Class) -> None:
+    (term.place / "scores (final).py").rename(term.place / "scores.py")
+
+
+def edit(term: Class) -> None:
+    (term.place / "scores (final).py").write_text("corrected")
+
+
+def add(term: Class) -> None:
+    (term.place / "scores.py").write_text("copied")
+
+
+@pytest.mark.parametrize("correct", [rename, edit, add])
+def test_a_correction_stays_when_the_same_upload_comes_again(
+    term: Class, correct: Callable[[Class], None]
+) -> None:
+    term.upload(**{"scores (final)__py": "1"})
+    term.collect()
+    correct(term)
+    corrected = term.files()
+    for _ in range(2):
+        assert term.collect().outcome is Outcome.EDITED
+        assert term.files() == corrected
+    assert not (term.folder / "earlier").exists()
+    assert not (term.folder / "waiting").exists()
+
+
+def test_a_new_upload_waits_next_to_a_correction_until_somebody_has_looked(term: Class) -> None:
+    term.upload(**{"scores (final)__py": "1"})
+    term.collect()
+    rename(term)
+    term.upload(**{"scores (final)__py": "2"})
+    made = term.collect()
+    assert made.outcome is Outcome.WAITING
+    assert term.files() == {"scores.py": "1"}
+    assert term.files(made.folder) == {"scores (final).py": "2"}
+    again = collect([term.uploads], term.folder / "submitted", COURSE)
+    assert again.waiting == (made.folder,)  # until it is deleted
+    (made.folder / "scores (final).py").rename(term.place / "scores.py")
+    made.folder.rmdir()
+    last = collect([term.uploads], term.folder / "submitted", COURSE)
+    assert last.waiting == ()
+    assert term.files() == {"scores.py": "2"}
+
+
+def test_what_nobody_edited_is_replaced_as_ever(term: Class) -> None:
+    term.upload(scores__py="1")
+    term.collect()
+    (term.place / ".ipynb_checkpoints").mkdir()  # looking at a notebook is no correction
+    (term.place / ".ipynb_checkpoints" / "scores.py").write_text("1")
+    term.upload(scores__py="2")
+    assert term.collect().outcome is Outcome.NEW
+    assert term.files() == {"scores.py": "2"}
+
+
+def test_a_folder_that_was_given_another_students_name_is_kept_there(term: Class) -> None:
+    term.upload(scores__py="1")
+    term.collect()
+    moved = term.folder / "submitted" / "lovelace" / KEY[1]
+    moved.parent.mkdir()
+    term.place.rename(moved)
+    made = term.collect()
+    assert (made.outcome, made.folder) == (Outcome.EDITED, moved)
+    assert not term.place.exists()
+
+
+def test_a_time_that_was_written_by_hand_stays(term: Class) -> None:
+    term.upload("2026-11-19 10:00:00 UTC", scores__py="1")
+    term.collect()
+    (term.place / "timestamp.txt").write_text("2026-11-18 10:00:00 UTC\n")
+    term.collect()
+    assert term.files()["timestamp.txt"] == "2026-11-18 10:00:00 UTC\n"
+
+
+def test_the_last_collection_is_taken_back(term: Class) -> None:
+    term.upload("2026-11-19 10:00:00 UTC", scores__py="1")
+    term.collect()
+    before = {p.name: p.read_text() for p in term.folder.glob("*.csv")}
+    term.upload("2026-11-20 10:00:00 UTC", softmax__py="wrong assignment")
+    term.collect()
+    term.collect()  # which changes nothing: the one before is taken back
+    undone = undo(term.folder)
+    assert undone.taken_back == (KEY,)
+    assert term.files() == {"scores.py": "1", "timestamp.txt": "2026-11-19 10:00:00 UTC\n"}
+    assert {p.name: p.read_text() for p in term.folder.glob("*.csv")} == before
+    with pytest.raises(UserError, match="no collection to take back"):
+        undo(term.folder)
+
+
+def test_the_first_collection_is_taken_back_to_nothing(term: Class) -> None:
+    term.upload(scores__py="1")
+    term.collect()
+    undo(term.folder)
+    assert list((term.folder / "submitted").iterdir()) == []
+
+
+def test_what_was_edited_since_is_not_taken_back(term: Class) -> None:
+    term.upload(scores__py="1")
+    term.collect()
+    (term.place / "scores.py").write_text("by hand")
+    undone = undo(term.folder)
+    assert [key for key, _ in undone.left] == [KEY]
+    assert term.files() == {"scores.py": "by hand"}
+
+
+def test_a_collection_that_was_killed_between_two_moves_is_taken_back(
+    term: Class, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    term.upload(scores__py="1")
+    term.collect()
+    term.upload(scores__py="2")
+
+    rename_ = os.rename
+
+    def killed(source: Path, target: Path) -> None:
+        rename_(source, target)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", killed)
+        with pytest.raises(KeyboardInterrupt):
+            term.collect()
+    assert not term.place.exists()
+    undo(term.folder)
+    assert term.files() == {"scores.py": "1"}
+
+
+def test_two_collections_of_one_class_do_not_overlap(term: Class) -> None:
+    term.upload(scores__py="1")
+    with collecting_alone(term.folder), pytest.raises(UserError, match="another collection"):
+        term.collect()
+    (term.folder / ".collecting-killed").mkdir()
+    term.collect()
+    assert not list(term.folder.glob(".collecting-*"))
+
+
+def test_the_command_takes_the_class_folder_and_says_what_waits(tmp_path: Path) -> None:
+    root = Path(__file__).resolve().parents[3]
+    term = Class(tmp_path)
+    term.upload(**{"my scores__py": "1"})
+
+    def call(*arguments: str) -> tuple[int, dict[str, list[str]]]:
+        whole = ["collect", *arguments, "--into", str(term.folder), "--json"]
+        done = CliRunner().invoke(cli, [*whole, "--course", str(root)], standalone_mode=False)
+        return done.return_value, json.loads(done.stdout)
+
+    assert call(str(term.uploads))[0] == 0
+    assert term.files() == {"my scores.py": "1"}
+    (term.place / "my scores.py").rename(term.place / "scores.py")
+    term.upload(**{"my scores__py": "2"})
+    status, document = call(str(term.uploads))
+    assert status == 3
+    assert document["waiting"] == [str(next((term.folder / "waiting").glob("*/*/*")))]
+    status, document = call("--undo")
+    assert (status, document["taken_back"]) == (0, ["ada/simplified_attention"])
