@@ -16,9 +16,11 @@ from ..course.points import points_of
 from ..deadlines import duedate_text
 from ..errors import ContentError
 from ..records import Assignment, Exercise
+from .course_map import CourseMap, course_map, map_cell, map_table
 from .extras import extras_of
 from .hints import afterwards_of, hints_of, mistakes_of
 from .ipynb import notebook_json
+from .map_picture import map_picture
 from .nbgrader_release import generate_assignment
 from .notebook import source_notebook
 from .parts import STUB, split_module, strip_solutions
@@ -53,12 +55,18 @@ def released_assignment(
     Raises `ContentError` for the first thing that is wrong with the content.
     """
     _refuse_double_questions(assignment)
+    way = course_map(course)
     points = {exercise.name: _points(exercise) for exercise in assignment.exercises}
     modules = {exercise.name: _module(exercise) for exercise in assignment.exercises}
     checks = {exercise.name: _checks(exercise) for exercise in assignment.exercises}
     sources = {
         exercise.name: notebook_json(
-            source_notebook(exercise, split_module(exercise), points[exercise.name])
+            source_notebook(
+                exercise,
+                split_module(exercise),
+                points[exercise.name],
+                map_cell(way, assignment, exercise) if way.number(assignment.name) else "",
+            )
         )
         for exercise in assignment.exercises
     }
@@ -71,7 +79,8 @@ def released_assignment(
         **{f"checks/test_{name}.py": text for name, text in checks.items()},
         f"checks/{MANIFEST}": _manifest(assignment, modules, points),
         **_texts(course.root, assignment),
-        "README.md": _readme(assignment, points, extras),
+        **_picture(way, assignment),
+        "README.md": _readme(assignment, points, extras, way),
         **{place: _template(name) for place, name in _WORKFLOWS.items()},
     }
     return ReleasedAssignment(
@@ -200,6 +209,7 @@ def _readme(
     assignment: Assignment,
     points: Mapping[str, Mapping[str, float]],
     extras: Mapping[str, str],
+    way: CourseMap,
 ) -> str:
     ungraded = [f"`{name}`" for name in extras if name.endswith(".ipynb")]
     rows = [
@@ -219,4 +229,24 @@ def _readme(
         stub=STUB,
         check=f'check("{first.questions[0].name}")',
         extras=f"Not graded, for when you are done: {', '.join(ungraded)}.\n\n" if ungraded else "",
+        way=_way(way, assignment),
+    )
+
+
+def _picture(way: CourseMap, assignment: Assignment) -> dict[str, str]:
+    if not way.number(assignment.name):
+        return {}
+    order = tuple(stage.name for stage in way.stages)
+    return {"map.svg": map_picture(order, assignment.name)}
+
+
+def _way(way: CourseMap, assignment: Assignment) -> str:
+    """The part of the README on the way through the course; empty if the course has no map."""
+    if not way.number(assignment.name):
+        return ""
+    return (
+        f"## Where you are\n\n{way.before}\n\n{map_table(way, assignment.name)}\n\n"
+        "Each assignment works by itself: what it takes from earlier ones is imported, ready to "
+        "use. Whatever you skip costs its points and nothing else.\n\n"
+        "![A transformer; orange is what this assignment builds](map.svg)\n\n"
     )

@@ -19,6 +19,8 @@ from .ipynb import Cell, Notebook, code_cell, markdown_cell, notebook_of
 from .parts import ModuleParts
 
 SETUP = "setup"
+#: the id of the cell that says where a notebook is on the way through the course
+WAY = "way"
 #: of the cell that finds our package where it is not installed
 BRING_CHECKS = "bring_checks"
 _IMPORT_CHECK = """\
@@ -35,15 +37,15 @@ _FOLDED_CELL = {"jupyter": {"source_hidden": True}}
 
 
 def source_notebook(
-    exercise: Exercise, parts: ModuleParts, points: Mapping[str, float]
+    exercise: Exercise, parts: ModuleParts, points: Mapping[str, float], way: str = ""
 ) -> Notebook:
-    """The notebook that nbgrader's `generate_assignment` reads.
+    """The notebook that nbgrader's `generate_assignment` reads; `way` is its first cell's text.
 
-    The first two cells and the check cells are locked: nbgrader puts them back as they were,
-    whatever a student does to them. Raises `ContentError` that names the line of the text.
+    The first two cells of code and the check cells are locked: nbgrader puts them back as they
+    were, whatever a student does to them. Raises `ContentError` that names the line of the text.
     """
     text = _text_of(exercise)
-    cells: list[Cell] = []
+    cells: list[Cell] = [markdown_cell(WAY, way)] if way else []
     answered: set[str] = set()
     for cell in _read(exercise, text):
         if cell["cell_type"] == "code" and not any(made["id"] == SETUP for made in cells):

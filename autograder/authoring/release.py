@@ -12,6 +12,7 @@ from ..course import Course
 from ..errors import UserError
 from ..records import Assignment
 from .bundle import bundle_bytes
+from .course_map import course_map
 from .folder import ReleasedAssignment, released_assignment
 from .leaks import Leak, LeakFinder, refuse_leaks
 from .package_wheel import package_wheel
@@ -82,7 +83,8 @@ def release(
             bundles / f"{item.name}.zip": bundle_bytes(item.name, files[item.name]) for item in made
         }
         if not names and len(made) > 1:
-            together = whole_course({item.name: item.title for item in made}, files)
+            titles = {item.name: item.title for item in made}
+            together = whole_course(titles, files, course_map(course))
             zips[bundles / f"{WHOLE_COURSE}.zip"] = bundle_bytes(WHOLE_COURSE, together)
         replace_all(folders, zips, scratch)
     return report

@@ -20,6 +20,7 @@ import pytest
 
 from autograder import authoring
 from autograder.authoring import release, verify_fresh
+from autograder.authoring.course_map import CourseMap
 from autograder.authoring.student_wheel import student_wheel, wheel_bytes
 from autograder.authoring.whole_course import whole_course
 from autograder.course import Course, load_course
@@ -430,6 +431,7 @@ def test_another_content_of_a_students_wheel_is_another_version() -> None:
 
 def test_the_whole_course_has_one_wheel_and_one_way_in() -> None:
     single = {"README.md": b"one", "requirements.txt": b"./x.whl\n", "x.whl": b"", ".github/c": b""}
-    files = whole_course({"a": "First", "b": "Second"}, {"a": single, "b": single})
+    folders = {"a": single, "b": single}
+    files = whole_course({"a": "First", "b": "Second"}, folders, CourseMap())
     assert set(files) == {"README.md", "requirements.txt", "x.whl", "a/README.md", "b/README.md"}
     assert b"| `b` | Second |" in files["README.md"]

@@ -1,0 +1,132 @@
+"""The way through a course: which assignment comes when, what it needs, and how long it takes."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+
+import jupytext
+
+from ..course import BEGIN_SOLUTION, END_SOLUTION, Course
+from ..errors import ContentError
+from ..records import Assignment, Exercise
+from .claims import without_claims
+
+MAP = "map.toml"
+_KEYS = {"name", "builds", "needs", "skip"}
+
+#: How long a student takes: words read in a minute, and minutes to run a cell and look at it, to
+#: think about a question, and to write a line of an answer (its design, its mistakes, its checks).
+_WORDS, _CELL, _QUESTION, _LINE = 135, 0.5, 3.0, 1.4
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """An assignment on the map; `minutes` by exercise, in teaching order."""
+
+    name: str
+    title: str
+    builds: str
+    needs: str
+    skip: str
+    minutes: dict[str, int]
+
+    @property
+    def hours(self) -> float:
+        """The whole assignment, in half hours."""
+        return round(sum(self.minutes.values()) / 30) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class CourseMap:
+    """The stages in their order, and what is needed before the first; without stages: no map."""
+
+    title: str = ""
+    before: str = ""
+    stages: tuple[Stage, ...] = ()
+
+    def number(self, name: str) -> int:
+        """The place of an assignment, from 1; 0 if it is not on the map."""
+        names = [stage.name for stage in self.stages]
+        return names.index(name) + 1 if name in names else 0
+
+
+def course_map(course: Course) -> CourseMap:
+    """The map in `source/map.toml`; an empty one if there is no such file.
+
+    Raises `ContentError` for unknown keys and for assignments that the course does not have.
+    """
+    path = course.root / "source" / MAP
+    if not path.is_file():
+        return CourseMap()
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ContentError(path, None, f"not valid TOML: {error}", "fix the line") from error
+    known = {assignment.name: assignment for assignment in course.assignments}
+    stages = []
+    for row in document.get("assignment", []):
+        if set(row) != _KEYS:
+            raise ContentError(path, None, f"keys {sorted(row)}", f"write {sorted(_KEYS)}")
+        if row["name"] not in known:
+            raise ContentError(
+                path, None, f"no assignment {row['name']!r}", f"use one of {sorted(known)}"
+            )
+        found = known[row["name"]]
+        minutes = {exercise.name: minutes_of(exercise) for exercise in found.exercises}
+        stages.append(Stage(title=found.title, minutes=minutes, **row))
+    return CourseMap(document.get("title", ""), document.get("before", ""), tuple(stages))
+
+
+def minutes_of(exercise: Exercise) -> int:
+    """How long a notebook takes, in steps of five minutes, from its words, cells and answers."""
+    cells = jupytext.reads(exercise.source.read_text(encoding="utf-8"), fmt="md:myst").cells
+    texts = [without_claims(cell.source) for cell in cells if cell.cell_type == "markdown"]
+    words = sum(len(re.findall(r"\w+", text)) for text in texts)
+    ran = len(cells) - len(texts)
+    thoughts = "\n".join(texts).partition("Questions for thought")[2].partition("<details>")[0]
+    asked = len(exercise.questions) + len(re.findall(r"(?m)^\d+\. ", thoughts))
+    minutes: float = words / _WORDS + ran * _CELL + asked * _QUESTION + _lines_of(exercise) * _LINE
+    return max(5, 5 * round(minutes / 5))
+
+
+def _lines_of(exercise: Exercise) -> int:
+    """The lines of code between the markers of the solution."""
+    inside, count = False, 0
+    for line in exercise.solution.read_text(encoding="utf-8").splitlines():
+        code = line.strip()
+        if code in (BEGIN_SOLUTION, END_SOLUTION):
+            inside = code == BEGIN_SOLUTION
+        elif inside and code and not code.startswith("#"):
+            count += 1
+    return count
+
+
+def map_table(way: CourseMap, here: str = "") -> str:
+    """The stages as a table in Markdown; the row of `here` is bold."""
+    rows = ["| | assignment | you build | you need | hours | what you may skip |"]
+    rows.append("|---|---|---|---|---|---|")
+    for number, stage in enumerate(way.stages, start=1):
+        mark = "**" if stage.name == here else ""
+        rows.append(
+            f"| {mark}{number}{mark} | {mark}{stage.title}{mark} (`{stage.name}`) | {stage.builds}"
+            f" | {stage.needs} | {stage.hours:g} | {stage.skip} |"
+        )
+    return "\n".join(rows)
+
+
+def map_cell(way: CourseMap, assignment: Assignment, exercise: Exercise) -> str:
+    """The text of a notebook's first cell: where it is on the way, and what it needs."""
+    stage = way.stages[way.number(assignment.name) - 1]
+    names = list(stage.minutes)
+    place = names.index(exercise.name) + 1
+    path = " → ".join(f"**{name}**" if name == exercise.name else name for name in names)
+    return (
+        f"**Assignment {way.number(stage.name)} of {len(way.stages)}: {stage.title}.** "
+        f"Notebook {place} of {len(names)}, about {stage.minutes[exercise.name]} minutes.\n\n"
+        f"{path}\n\n"
+        f"You need: {stage.needs}. You may skip: {stage.skip}. "
+        "The whole way is in `README.md`.\n\n"
+        f"![A transformer; orange is what this assignment builds](map.svg)"
+    )
