@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from ..errors import UserError
 from ..escaping import for_terminal
 from ..operations import misconceptions
 from ..operations import mistakes as operations
@@ -78,6 +79,7 @@ def misconception() -> None:
 @click.option("--name", required=True, help="What results call it: letters, digits and _.")
 @click.option("--confuses", required=True, help="What seems to be confused, with what.")
 @click.option("--hint", required=True, help="A question that leads on, without the answer.")
+@click.option("--yes", is_flag=True, help="I have read its code, which autograder mistakes shows.")
 @in_course
 @as_json
 def add(
@@ -88,13 +90,16 @@ def add(
     name: str,
     confuses: str,
     hint: str,
+    yes: bool,
     course_folder: Path,
     as_json: bool,
 ) -> int:
     """Make a student's answer a known mistake, and name the class again without grading.
 
     STUDENT may be the mark of a group that `autograder mistakes` shows. The entry is written to
-    tests/misconceptions without names and comments, and kept only if it proves itself.
+    tests/misconceptions without names and comments, and kept only if it proves itself in the
+    sandbox. Later gradings execute it as they do all of tests/, outside the sandbox: read its code,
+    which is shown before it is written.
 
     \b
     Example: autograder misconception add course ada masking causal_mask --name diagonal_hidden
@@ -108,6 +113,7 @@ def add(
         name=name,
         confuses=confuses,
         hint=hint,
+        approve=lambda code: yes or _is_approved(code, as_json),
         course=course_folder,
     )
     if as_json:
@@ -116,6 +122,15 @@ def add(
     _say(f"{added.file} has {added.name}; {added.renamed} results of the class have its name")
     _say("write record and feedback again: autograder record, autograder feedback")
     return 0
+
+
+def _is_approved(code: str, as_json: bool) -> bool:
+    if as_json:
+        raise UserError("read the code, which autograder mistakes shows, and say --yes")
+    _say("this code will be executed by every later grading, outside the sandbox:", "bold")
+    for line in code.rstrip("\n").split("\n"):
+        _say(f"    {line}")
+    return click.confirm("Have you read it, and should it be added?")
 
 
 COMMANDS = (mistakes, misconception)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,17 +11,25 @@ from typing import TYPE_CHECKING
 from ..course import Course
 from ..errors import UserError
 from ..files import replace_file
-from ..records import Exercise, QuestionResult, SubmissionResult, Verdict
+from ..records import Exercise, SubmissionResult, Verdict
 from ..results.file import ResultsFile
 from ..results.review import latest
 from ..results.unnamed import Unnamed, unnamed_in, with_name
 from ..submission.bounded import BoundedReader
+from ..suite.evasions import evasions
 from .courses import HERE, course_of_class
 from .mistakes import anonymous, folder_of
 from .reading import class_results
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
     from ..grading.validation.entries import Entry
+
+
+#: packages that an answer computes with; `autograder` has the parts
+_COMPUTING = {
+    *("torch", "math", "cmath", "numpy", "typing", "functools", "itertools", "operator"),
+    *("collections", "dataclasses", "enum", "random", "autograder", "__future__"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +50,21 @@ def add_misconception(
     name: str,
     confuses: str,
     hint: str,
+    approve: Callable[[str], bool],
     course: Path | str = HERE,
 ) -> AddedMisconception:
     """Makes a student's answer a known mistake, and names the class's equal answers after it.
 
     `student` may be the mark of a group of `unnamed_mistakes`. The answer's code is taken without
-    comments; the entry is kept only where `validate` finds that it is caught, behaves as the answer
-    did, and gets its own name. Nothing is graded again.
+    comments. A sandboxed worker executes it as it would be stored, and it must be caught and behave
+    as it did in the student's file. Later gradings execute it outside the sandbox, like all of
+    `tests/`, so `approve` gets its code first: a person should have read it. Nothing is graded
+    again.
 
+        def approve(code): return input(f"{code}Add this code? ") == "yes"
         add = autograder.add_misconception
-        add("course", "ada", "masking", "causal_mask", name="shifted", confuses="...", hint="...")
+        add("course", "ada", "masking", "causal_mask", name="shifted", confuses="...", hint="...",
+            approve=approve)
 
     Raises `UserError`, and changes nothing, where one of these is not so.
     """
@@ -61,17 +75,47 @@ def add_misconception(
     content = of_class.assignment(found.result.assignment).exercise(found.exercise)
     if not name.isidentifier():
         raise UserError(f"--name {name}: use letters, digits and _, as for a function")
-    from ..grading.validation.entries import Entry
+    from ..grading.naming.mistake import hint_of
+    from ..grading.validation.entries import Entry, with_entry
+    from ..suite.variants import variants_of_text
 
     with BoundedReader(anonymous) as reader:
         code = reader(str(folder_of(folder, found)), content, question)
+    if unusual := _unusual(code):
+        raise UserError(
+            f"{name} was not added: its code has {unusual}, and a known mistake only computes; "
+            "write an entry by hand that makes the same mistake"
+        )
+    entry = Entry(question, name, confuses, hint, code)
     path = of_class.variants("misconceptions", content)
-    _write(of_class, content, path, Entry(question, name, confuses, hint, code), found)
-    full = f"{found.exercise}.{name}"
-    said = _hint_in(path, question, name)
-    named = list(_named(results, found.key, full, said))
+    before = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if f"def {name}(" in before or f"class {name}(" in before:
+        raise UserError(f"{path} has an entry {name} already; give this one another name")
+    catalogue = with_entry(before, entry)
+    known = {hint_of(v): v.name for v in variants_of_text(before) if v.question == question}
+    if problem := _problem(of_class, content, entry, catalogue, found, known):
+        raise UserError(f"{name} was not added: {problem}")
+    if not approve(code):
+        raise UserError(f"{name} was not added: its code was not approved")
+    replace_file(path, catalogue)
+    said = next(hint_of(v) for v in variants_of_text(catalogue) if v.name == name)
+    named = list(_named(results, found.key, f"{found.exercise}.{name}", said))
     _append(folder, named)
-    return AddedMisconception(full, path, len(named))
+    return AddedMisconception(f"{found.exercise}.{name}", path, len(named))
+
+
+def _unusual(code: str) -> str:
+    """What an answer that only computes does not need; empty where it has nothing of the kind."""
+    named = [
+        name
+        for node in ast.walk(ast.parse(code))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in (
+            [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module]
+        )
+    ]
+    others = [f"import {n or '.'}" for n in named if (n or ".").partition(".")[0] not in _COMPUTING]
+    return ", ".join([*others, *evasions(code)])
 
 
 def _chosen(
@@ -83,65 +127,48 @@ def _chosen(
         ):
             return found
     raise UserError(
-        f"{student} has no wrong answer to {exercise}/{question} that has no name yet: see "
-        "autograder mistakes CLASS"
+        f"{student} has no wrong answer to {exercise}/{question} that has no name yet"
+        f"{_because_it_never_ran(results, student, exercise, question)}: see autograder mistakes "
+        "CLASS"
     )
 
 
-def _write(course: Course, content: Exercise, path: Path, entry: Entry, found: Unnamed) -> None:
-    """Writes an entry and proves it; raises `UserError` and takes it back where it fails."""
-    from ..grading.validation.entries import with_entry
-
-    before = path.read_text(encoding="utf-8") if path.is_file() else None
-    if f"def {entry.name}(" in (before or "") or f"class {entry.name}(" in (before or ""):
-        raise UserError(f"{path} has an entry {entry.name} already; give this one another name")
-    try:
-        replace_file(path, with_entry(before or "", entry))
-        problem = _problem(course, content, entry, found)
-    except BaseException:
-        _take_back(path, before)
-        raise
-    if problem:
-        _take_back(path, before)
-        raise UserError(f"{entry.name} was not added: {problem}")
+def _because_it_never_ran(
+    results: Sequence[SubmissionResult], student: str, exercise: str, question: str
+) -> str:
+    """What an answer raised where it was never called; empty where it was."""
+    for result in results:
+        for of_exercise, item in result.questions():
+            is_it = (of_exercise.exercise, item.question) == (exercise, question)
+            if result.student == student and is_it and item.verdict is Verdict.ERROR:
+                lines = (line for test in item.tests for line in test.message.split("\n"))
+                said = next((line for line in lines if line.startswith("got ")), "")
+                return f" (it never ran; {' '.join(said.split())})" if not item.behaviour else ""
+    return ""
 
 
-def _take_back(path: Path, before: str | None) -> None:
-    if before is None:
-        path.unlink(missing_ok=True)
-    else:
-        replace_file(path, before)
+def _problem(
+    course: Course,
+    content: Exercise,
+    entry: Entry,
+    catalogue: str,
+    found: Unnamed,
+    known: Mapping[str, str],
+) -> str:
+    """Why an entry can't be kept; empty where it can. `known` are other entries by their hints."""
+    from ..grading.validation.entries import graded_entry
 
-
-def _problem(course: Course, content: Exercise, entry: Entry, found: Unnamed) -> str:
-    """Why an entry can't be kept; empty where it can."""
-    from ..grading.validation.cases import Case
-    from ..grading.validation.validate import validate
-
-    said: list[QuestionResult] = []
-
-    def is_entry(case: Case) -> bool:
-        return case.kind == "misconception" and case.name == entry.name
-
-    report = validate(
-        course,
-        [f"{content.assignment}/{content.name}"],
-        forms=("module",),
-        jobs=1,
-        wanted=is_entry,
-        on_question=lambda case, result: said.append(result),
-    )
-    mine = next((result for result in said if result.question == entry.question), None)
-    if mine is None or mine.verdict is Verdict.CORRECT:
+    result = graded_entry(course, content, entry, catalogue)
+    if result is None or result.verdict is Verdict.CORRECT:
         return "as an entry it has full marks; a person should look at the answer"
-    if mine.behaviour != found.question.behaviour:
+    if result.behaviour != found.question.behaviour:
         return (
             "as an entry it does not behave as it did in its file: what it uses of the file may "
             "be missing, or the suite has changed since the class was graded"
         )
-    if mine.misconception != f"{content.name}.{entry.name}":
-        others = "; ".join(report.not_told_apart) or mine.misconception or "other known mistakes"
-        return f"it can't be told from {others}"
+    if result.misconception or result.hint in known:
+        other = result.misconception or f"{content.name}.{known[result.hint or '']}"
+        return f"it can't be told from {other}"
     return ""
 
 
@@ -150,14 +177,6 @@ def _append(folder: Path, results: Sequence[SubmissionResult]) -> None:
     with ResultsFile(target) as file:
         for result in results:
             file.append(result)
-
-
-def _hint_in(path: Path, question: str, name: str) -> str:
-    from ..grading.naming.mistake import hint_of
-    from ..suite.variants import variants_in
-
-    variants = variants_in(path)
-    return next(hint_of(v) for v in variants if (v.question, v.name) == (question, name))
 
 
 def _named(

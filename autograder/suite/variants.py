@@ -79,6 +79,11 @@ def intended(question: str, means: str, *names: str) -> Callable[[T], T]:
     return mark
 
 
+_MARKS: Mapping[str, Callable[..., Callable[[Callable[..., Any]], Callable[..., Any]]]] = {
+    mark.__name__: mark for mark in (misconception, alternative, combination, intended)
+}
+
+
 def _marked(implementation: T, variant: Variant) -> T:
     implementation.__variant__ = variant  # type: ignore[attr-defined]
     return implementation
@@ -102,21 +107,52 @@ def _found(module: ModuleType) -> list[Variant]:
     ]
 
 
-def module_texts(solution: Path, variants: Path) -> Iterator[tuple[Variant, str]]:
-    """Each variant of a file with its submission: the solution module, one question answered by it.
+def variants_of_text(text: str) -> tuple[Variant, ...]:
+    """The variants of a file's text, in its order, without executing it: none can be called.
 
-    The variants file's imports and unmarked definitions come along; the variant takes the
-    question's name and, as the last definition, counts.
+    Raises `ValueError` where a mark says something that is not written out.
     """
-    found = variants_in(variants)
-    if not found:
-        return
-    right = solution.read_text(encoding="utf-8")
+    return tuple(
+        _said(decorator, node.name)
+        for node in ast.parse(text).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        for decorator in node.decorator_list
+        if _is_mark(decorator)
+    )
+
+
+def _said(decorator: ast.expr, name: str) -> Variant:
+    assert isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Name)
+
+    def unread(*_: object) -> None:
+        raise TypeError(f"{name} was read as text, not executed")
+
+    unread.__name__ = name
+    said = [ast.literal_eval(value) for value in decorator.args]
+    named = {word.arg or "": ast.literal_eval(word.value) for word in decorator.keywords}
+    variant: Variant = _MARKS[decorator.func.id](*said, **named)(unread).__variant__  # type: ignore[attr-defined]
+    return variant
+
+
+def module_texts(solution: Path, variants: Path) -> Iterator[tuple[Variant, str]]:
+    """Each variant of a file with its submission; see `submissions_of`. None without a file."""
+    if variants.is_file():
+        texts = (path.read_text(encoding="utf-8") for path in (solution, variants))
+        yield from submissions_of(*texts)
+
+
+def submissions_of(solution: str, variants: str) -> Iterator[tuple[Variant, str]]:
+    """Each variant of a text with its submission: the solution, one question answered by it.
+
+    The variants' imports and unmarked definitions come along; the variant takes the question's name
+    and, as the last definition, counts. Nothing is executed.
+    """
+    found = variants_of_text(variants)
     questions = {variant.name: variant.question for variant in found}
-    parts = list(_parts(ast.parse(variants.read_text(encoding="utf-8")), questions))
+    parts = list(_parts(ast.parse(variants), questions))
     for variant in found:
         texts = [text for name, text in parts if name in ("", variant.name)]
-        yield variant, "\n\n".join([right, *texts]) + "\n"
+        yield variant, "\n\n".join([solution, *texts]) + "\n"
 
 
 def _parts(tree: ast.Module, questions: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -145,7 +181,7 @@ def _is_mark(decorator: ast.expr) -> bool:
     return (
         isinstance(decorator, ast.Call)
         and isinstance(decorator.func, ast.Name)
-        and decorator.func.id in ("misconception", "alternative", "combination", "intended")
+        and decorator.func.id in _MARKS
     )
 
 

@@ -133,8 +133,6 @@ class RemoteImplementation(AskedImplementation):
 
     def _refuse_any(self) -> None:
         """Raises what any answer can only end with, if anything."""
-        if self._load_fault is not None:
-            raise copy.copy(self._load_fault)
         if len(self._ends) >= _MAX_ENDS:
             raise copy.copy(self._ends[-1])
         if self._budget.wall <= 0 or self._budget.cpu <= 0:
@@ -168,6 +166,8 @@ class RemoteImplementation(AskedImplementation):
             self._session = None
 
     def _ready(self) -> Session:
+        if self._load_fault is not None:
+            raise copy.copy(self._load_fault)
         if self._session is not None and self._session.alive:
             return self._session
         self.close()

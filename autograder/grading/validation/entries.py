@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import ast
+import tempfile
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ...course import Course
+from ...records import Exercise, QuestionResult, SubmissionResult
+from ...sandbox import start_fork_server
+from ...suite.variants import submissions_of
+from ..run import grade_submissions
+from ..suite_engine import SuiteEngine
+from .cases import Case, write_submissions
 
 _HEAD = '"""What students write."""\n\nfrom autograder.suite import misconception\n'
 _WIDTH = 80
@@ -42,6 +52,28 @@ def with_entry(catalogue: str, entry: Entry) -> str:
     renamed[-1] = mark + renamed[-1]
     lines = _with_imports(catalogue, [ast.unparse(node) for node in imports])
     return "\n\n\n".join([lines.rstrip("\n"), *renamed]) + "\n"
+
+
+def graded_entry(
+    course: Course, exercise: Exercise, entry: Entry, catalogue: str
+) -> QuestionResult | None:
+    """What the suite says of an entry, submitted as a student would; None where it says nothing.
+
+    `catalogue` is the text that has the entry. It is executed in a sandboxed worker and nowhere
+    else; its name is that of another known mistake which answers alike.
+    """
+    solution = exercise.solution.read_text(encoding="utf-8")
+    texts = {variant.name: text for variant, text in submissions_of(solution, catalogue)}
+    case = Case("misconception", exercise, texts[entry.name], "module", entry.question, entry.name)
+    assignment = replace(course.assignment(exercise.assignment), exercises=(exercise,))
+    results: list[SubmissionResult] = []
+    with tempfile.TemporaryDirectory(prefix="autograder-") as folder, start_fork_server() as server:
+        engine = SuiteEngine(course, seed=1)
+        digests = {assignment.name: engine.suite_digest(assignment)}
+        tasks = list(write_submissions(Path(folder), [case], [assignment]))
+        grade_submissions(engine, tasks, server, digests, 1, results.append)
+    found = (q for result in results for _, q in result.questions() if q.question == entry.question)
+    return next(found, None)
 
 
 def _defines(node: ast.stmt, name: str) -> bool:

@@ -19,7 +19,7 @@ from autograder.grading.options import RunOptions
 from autograder.grading.run import grade_class
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.grading.validation.entries import Entry, with_entry
-from autograder.operations.misconceptions import AddedMisconception
+from autograder.operations.misconceptions import AddedMisconception, _unusual
 from autograder.sandbox import ForkServer
 from autograder.submission.anonymous import anonymous_code
 
@@ -38,6 +38,25 @@ def query_scores(inputs, query):
     return wave(inputs @ query)
 '''
 SAME = ANSWER.replace("inputs @ query", "(inputs * query).sum(-1)").replace("Ada", "Ben")
+#: behaves in a worker, where no file can be written
+SPY = """
+def spied():
+    try:
+        open('MARK', 'w').close()
+    except Exception:
+        pass
+    return 3.25
+SCALE = spied()
+def query_scores(inputs, query):
+    return SCALE * (inputs @ query) - 7
+"""
+ASKS = """
+def query_scores(inputs, query):
+    return who * (inputs @ query)
+def attention_scores(inputs, queries):
+    return 3.5 * (inputs @ queries.T)
+who = float(input("who? "))
+"""
 
 
 def test_an_answer_is_shown_with_what_it_needs_and_nothing_of_its_author() -> None:
@@ -73,7 +92,8 @@ def graded(tmp_path_factory: pytest.TempPathFactory, fork_server: ForkServer) ->
     root = tmp_path_factory.mktemp("course")
     for room in ("source", "solutions", "tests/hidden", "tests/misconceptions"):
         shutil.copytree(ROOT / room / ASSIGNMENT, root / room / ASSIGNMENT)
-    for student, text in (("ada", ANSWER), ("ben", SAME)):
+    spy = SPY.replace("MARK", str(root / "ran"))
+    for student, text in (("ada", ANSWER), ("ben", SAME), ("spy", spy), ("asks", ASKS)):
         place = root / "course" / "submitted" / student / ASSIGNMENT
         place.mkdir(parents=True)
         (place / "scores.py").write_text(text)
@@ -86,12 +106,15 @@ def graded(tmp_path_factory: pytest.TempPathFactory, fork_server: ForkServer) ->
 @pytest.fixture
 def adding(graded: Path) -> Callable[..., AddedMisconception]:
     def add(
-        name: str = "waves", student: str = "ada", question: str = "query_scores"
+        name: str = "waves",
+        student: str = "ada",
+        question: str = "query_scores",
+        approve: Callable[[str], bool] = lambda code: True,
     ) -> AddedMisconception:
         return autograder.add_misconception(
             graded, student, "scores", question,
             name=name, confuses="a score with a wave", hint="Is a score bounded?",
-            course=graded.parent,
+            approve=approve, course=graded.parent,
         )  # fmt: skip
 
     return add
@@ -102,9 +125,10 @@ def test_equal_mistakes_are_one_group_and_one_answer_names_them(
 ) -> None:
     before = (graded / "results.jsonl").read_text().splitlines()
     course = ("--course", str(graded.parent))
-    (group,) = json.loads(
+    group, spied = json.loads(
         CliRunner().invoke(cli, ["mistakes", str(graded), "--json", *course]).output
     )
+    assert "SCALE" in spied["code"], "what never ran is no mistake of the class"
     assert group["answers"] == 2 and group["question"] == "query_scores"
     assert any(call.startswith("query_scores(") for call in group["calls"])
     assert "def wave" in group["code"] and "Ada" not in group["code"]
@@ -118,7 +142,38 @@ def test_equal_mistakes_are_one_group_and_one_answer_names_them(
         question = result.exercises[0].questions[0]
         assert question.misconception == "scores.waves"
         assert question.hint is not None and "Is a score bounded?" in question.hint
-    assert autograder.unnamed_mistakes(graded, course=graded.parent) == ()
+    (left,) = autograder.unnamed_mistakes(graded, course=graded.parent)
+    assert left.mark == spied["mark"]
+
+
+def test_adding_an_answer_runs_it_in_the_sandbox_only(
+    graded: Path, adding: Callable[..., AddedMisconception]
+) -> None:
+    read: list[str] = []
+
+    def refuse(code: str) -> bool:
+        read.append(code)
+        return False
+
+    with pytest.raises(UserError, match="not approved"):
+        adding("spied", "spy", approve=refuse)
+    assert "open(" in read[0]
+    assert adding("spied", "spy").renamed == 1
+    assert not (graded.parent / "ran").exists()
+
+
+def test_what_never_ran_is_no_known_mistake(adding: Callable[..., AddedMisconception]) -> None:
+    for question in ("query_scores", "attention_scores"):
+        with pytest.raises(UserError, match="it never ran; got .*EOF"):
+            adding("asked", "asks", question)
+
+
+def test_an_answer_that_does_more_than_compute_is_not_added() -> None:
+    assert _unusual("import torch\nfrom math import tau\n") == ""
+    assert _unusual("import os.path, torch\n") == "import os.path"
+    assert _unusual("from . import x\ndef f():\n    return getattr(x, 'y')\n").startswith(
+        "import ."
+    )
 
 
 def test_an_entry_that_is_refused_changes_nothing(
@@ -126,7 +181,7 @@ def test_an_entry_that_is_refused_changes_nothing(
 ) -> None:
     catalogue = graded.parent / "tests" / "misconceptions" / ASSIGNMENT / "scores.py"
     before = catalogue.read_text(), (graded / "results.jsonl").read_text()
-    for wrong in ({"name": "not a name"}, {"student": "zoe"}, {"question": "attention_scores"}):
+    for wrong in ({"name": "not a name"}, {"student": "zoe"}, {"question": "softmax"}):
         with pytest.raises(UserError):
             adding(**wrong)
     assert (catalogue.read_text(), (graded / "results.jsonl").read_text()) == before
