@@ -37,7 +37,8 @@ def build_wheel(root: Path, out: Path) -> Path:
         env={**os.environ, "SOURCE_DATE_EPOCH": _EPOCH},
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
+        errors="replace",
         check=False,
     )
     wheels = sorted(out.glob("*.whl"))

@@ -16,6 +16,7 @@ import traceback
 import click
 
 from ..errors import AutograderError, GraderError, UserError
+from ..inherited import forget_callers_settings
 from .loading import QuickEnd
 from .machine import open_streams, refusal
 
@@ -114,6 +115,7 @@ def cli() -> None:
 def main() -> None:
     """The console script."""
     open_streams()
+    forget_callers_settings()
     end = QuickEnd()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

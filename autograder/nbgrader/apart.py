@@ -30,11 +30,10 @@ def grade_apart(course: Path, options: RunOptions) -> str:
         [sys.executable, "-m", __name__, json.dumps(request)],
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        text=True,
     )
     if done.returncode == 0:
         return ""
-    return done.stderr.strip() or "the grader ended without a word"
+    return done.stderr.decode("utf-8", "replace").strip() or "the grader ended without a word"
 
 
 def main(request: str) -> int:

@@ -60,7 +60,7 @@ def whole_size(path: Path) -> int:
 def parsed(path: Path, line: Line, of: Callable[[Any], T]) -> T:
     """What `of` makes of a line's document; raises `UserError` that names the line."""
     try:
-        return of(json.loads(line.data))
+        return of(json.loads(line.data.decode("utf-8")))  # json would guess another encoding
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         what = f"{type(error).__name__}: {error}"
         raise UserError(

@@ -97,8 +97,8 @@ def cpu_seconds(pid: int) -> float:
 def waited_seconds(pid: int) -> float:
     """Seconds that a process could run, and waited for a processor; 0 where nobody counts them."""
     try:
-        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
-    except (OSError, IndexError):
+        return int(Path(f"/proc/{pid}/schedstat").read_bytes().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
         return 0.0
 
 
@@ -109,10 +109,11 @@ def cpu_of_tree(pid: int) -> float:
 
 def _all_cpu(pid: int) -> float:
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
+        # bytes: a process gives itself a name in there, with whatever is in it
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError):
         return 0.0  # it has ended, and counts with whoever waited for it
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def descendants(pid: int) -> list[int]:
@@ -125,15 +126,15 @@ def descendants(pid: int) -> list[int]:
             continue
         for task in tasks:
             with contextlib.suppress(OSError):
-                children = Path(f"/proc/{one}/task/{task}/children").read_text()
+                children = Path(f"/proc/{one}/task/{task}/children").read_bytes()
                 found += map(int, children.split())
     return found[1:]
 
 
 def pid_of(pidfd: int) -> int:
     """The process that a descriptor stands for, by its number here; its clock goes by that."""
-    with open(f"/proc/self/fdinfo/{pidfd}") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("Pid:"))
+    with open(f"/proc/self/fdinfo/{pidfd}", "rb") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(b"Pid:"))
 
 
 def threads_of(pid: int) -> int:

@@ -7,16 +7,16 @@ change nothing here.
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from ..errors import AnswerFault, GraderError
+from ..inherited import without_pytests_settings
 from ..suite import LocalImplementation
 from ..suite.plugin import ANSWERS
 from .explaining import Surroundings, explained, is_stub
@@ -227,20 +227,9 @@ def _question(item: pytest.Item) -> str:
 @contextlib.contextmanager
 def _own_settings() -> Iterator[None]:
     """Without pytest's environment variables, other packages' plugins, and `__pycache__`."""
-    ours = {"PYTEST_ADDOPTS": None, "PYTEST_PLUGINS": None, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    before = {name: os.environ.get(name) for name in ours}
     writes_nothing, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    _set_environment(ours)
     try:
-        yield
+        with without_pytests_settings():
+            yield
     finally:
-        _set_environment(before)
         sys.dont_write_bytecode = writes_nothing
-
-
-def _set_environment(values: Mapping[str, str | None]) -> None:
-    for name, value in values.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value

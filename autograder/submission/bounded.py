@@ -80,7 +80,7 @@ class BoundedReader:
 
 def limit_memory(size: int) -> None:
     """From here on the process may have that many more bytes than it has now."""
-    with open("/proc/self/statm") as file:
+    with open("/proc/self/statm", "rb") as file:
         used = int(file.read().split()[0]) * resource.getpagesize()
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (used + size, hard))
@@ -89,7 +89,7 @@ def limit_memory(size: int) -> None:
 @contextlib.contextmanager
 def memory_limited(size: int) -> Iterator[None]:
     """What is done here may have that many more bytes of data than the process has now."""
-    with open("/proc/self/statm") as file:
+    with open("/proc/self/statm", "rb") as file:
         used = int(file.read().split()[_DATA]) * resource.getpagesize()
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     limits = [limit for limit in (soft, used + size) if limit != resource.RLIM_INFINITY]

@@ -130,7 +130,8 @@ def _said(decorator: ast.expr, name: str) -> Variant:
     unread.__name__ = name
     said = [ast.literal_eval(value) for value in decorator.args]
     named = {word.arg or "": ast.literal_eval(word.value) for word in decorator.keywords}
-    variant: Variant = _MARKS[decorator.func.id](*said, **named)(unread).__variant__  # type: ignore[attr-defined]
+    marked: Any = _MARKS[decorator.func.id](*said, **named)(unread)
+    variant: Variant = marked.__variant__
     return variant
 
 

@@ -41,7 +41,7 @@ def gather(use: Callable[[], None]) -> None:
 
 def _code() -> Iterator[tuple[int, int]]:
     """Start and end of the whole huge pages in the code of torch's libraries."""
-    with open("/proc/self/maps") as file:
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
         for addresses, rights, *_, name in map(str.split, file):
             start, end = whole_huge_pages(addresses)
             if rights == "r-xp" and "/torch/lib/" in name and start < end:

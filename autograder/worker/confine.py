@@ -143,7 +143,7 @@ def ignore_signals() -> None:
 
 def memory_in_use() -> tuple[int, int]:
     """Bytes of address space, and of private writable memory, that this process has."""
-    return _status_bytes("VmSize"), _status_bytes("VmData")
+    return _status_bytes(b"VmSize"), _status_bytes(b"VmData")
 
 
 def limit_resources(limits: Mapping[str, Any], in_use: tuple[int, int]) -> None:
@@ -181,8 +181,8 @@ def lock_down(rules: int) -> None:
     seccomp.install()
 
 
-def _status_bytes(field: str) -> int:
-    with open("/proc/self/status") as file:
+def _status_bytes(field: bytes) -> int:
+    with open("/proc/self/status", "rb") as file:
         line = next(line for line in file if line.startswith(field))
     return int(line.split()[1]) * 1024
 

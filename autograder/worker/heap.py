@@ -27,7 +27,7 @@ _SIZES = (*(1 << power for power in range(17, 9, -1)), *range(1000, 8, -16))
 def gather() -> None:
     """Moves the heap into huge pages, where the kernel can (Linux 6.1). Leaves some holes."""
     c = ctypes.CDLL(None)
-    with open("/proc/self/maps") as file:
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
         mappings = [line.split() for line in file]
     for addresses, rights, *_, name in mappings:
         if rights == "rw-p" and not name.startswith("/"):

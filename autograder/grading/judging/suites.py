@@ -7,6 +7,7 @@ take more time than the test.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +16,9 @@ from typing import Any
 
 import pytest
 
+from ...course.points import points_of
 from ...errors import ContentError, GraderError
+from ...inherited import without_pytests_settings
 from ...records import QuestionResult
 from ...suite.expect import Expect
 from ...suite.implementation import Implementation
@@ -204,6 +207,17 @@ class _Collector:
         return True
 
 
+def _check_points(suite: Path, collected: Mapping[str, float]) -> None:
+    """A test that pytest leaves out must not make a class's points less: raises `GraderError`."""
+    marked = points_of(suite)
+    if wrong := [name for name in marked if not math.isclose(marked[name], collected.get(name, 0))]:
+        said = "; ".join(f"{n}: {collected.get(n, 0):g} of {marked[n]:g} points" for n in wrong)
+        raise GraderError(
+            f"{suite}: pytest did not collect all tests ({said}). A setting of pytest or a plugin "
+            "leaves tests out; nothing was graded"
+        )
+
+
 def collect_suites(root: Path, suites: Sequence[Path]) -> SuiteRunner:
     """Collects hidden suites once; pytest has ended when it returns.
 
@@ -222,7 +236,8 @@ def collect_suites(root: Path, suites: Sequence[Path]) -> SuiteRunner:
         "--disable-plugin-autoload",
         *(f"-pno:{name}" for name in _PLUGINS_NOT_NEEDED),
     ]
-    code = pytest.main(arguments, plugins=[collector])
+    with without_pytests_settings():
+        code = pytest.main(arguments, plugins=[collector])
     if collector.error is not None:
         raise collector.error
     if collector.runner is None:
@@ -232,4 +247,5 @@ def collect_suites(root: Path, suites: Sequence[Path]) -> SuiteRunner:
     for suite in suites:
         if not collector.runner.has(suite):
             raise ContentError(suite, None, "no test in it", "write one for each question")
+        _check_points(suite, collector.runner.points(suite))
     return collector.runner

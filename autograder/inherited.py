@@ -1,0 +1,44 @@
+"""Takes away the variables of the caller's environment that change what is asked or earned.
+
+This is the one place that takes them away. The fork server of the sandbox has an environment of its
+own (`sandbox.fork_server`) and inherits none of these.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+
+#: pytest's own: which tests are collected, and by which plugins
+_PYTESTS = "PYTEST_"
+#: which kernels torch and what it stands on compute with, and in how many threads
+_KERNELS = ("ATEN_", "DNNL_", "KMP_", "MKL_", "OMP_", "ONEDNN_", "OPENBLAS_", "PYTORCH_", "TORCH_")
+#: what Python does in processes that are started from here; the paths of packages stay
+_PYTHONS = (
+    *("PYTHONBREAKPOINT", "PYTHONDEVMODE", "PYTHONHASHSEED", "PYTHONINSPECT", "PYTHONMALLOC"),
+    *("PYTHONOPTIMIZE", "PYTHONSTARTUP", "PYTHONVERBOSE", "PYTHONWARNINGS"),
+)
+
+
+def forget_callers_settings() -> None:
+    """Takes away what changes how this process and those that it starts compute.
+
+    Called by a command before it imports torch, which reads most of it only then.
+    """
+    for name in [n for n in os.environ if n.startswith(_KERNELS) or n in _PYTHONS]:
+        del os.environ[name]
+
+
+@contextlib.contextmanager
+def without_pytests_settings() -> Iterator[None]:
+    """While this is held, pytest is told nothing by the environment, and loads no other plugin."""
+    before = {name: value for name, value in os.environ.items() if name.startswith(_PYTESTS)}
+    for name in before:
+        del os.environ[name]
+    os.environ[f"{_PYTESTS}DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[f"{_PYTESTS}DISABLE_PLUGIN_AUTOLOAD"]
+        os.environ.update(before)
