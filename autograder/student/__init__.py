@@ -10,11 +10,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..suite.message import Place
     from .display import LOOKS, as_text, body_of, headline, readable
     from .folder import check_folder, status, trace_folder
     from .hints import Hint, afterwards, next_hint
     from .notebook import check, hint, trace
-    from .results import CheckedExercise, CheckedQuestion, CheckedTest, Place, Progress, Standing
+    from .results import CheckedExercise, CheckedQuestion, CheckedTest, Progress, Standing
     from .submitting import what_to_submit
     from .watch import saved_exercises
 

@@ -15,8 +15,8 @@ from ..records import Limits
 from ..submission import is_unanswered, module_of_notebook
 from ..submission.remedies import NOT_TEXT, remedy
 from ..submission.text import decoded
+from ..suite.message import place_lines
 from .advice import Context, advice, said_by
-from .explaining import place_lines
 from .output import Printed, quiet
 from .places import places_of
 from .sources import locator

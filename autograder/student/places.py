@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
 
-from .results import Place
+from ..suite.message import Place
 
 #: from a code's file name and a line to the text of "where" and the source line
 Locate = Callable[[str, int], tuple[str, str]]

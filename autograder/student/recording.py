@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -19,7 +20,8 @@ class Asked:
     """One call of an answer: a function's, or a layer's that was `built` with arguments before.
 
     `weights` are names that the check gives values, `found` those that the layer has.
-    `value` is the result if it `returned`.
+    `value` is the result if it `returned`; `again` makes the same call once more, with the same
+    weights, and gives its result.
     """
 
     question: str
@@ -31,6 +33,7 @@ class Asked:
     gradients: bool = False
     value: Any = None
     returned: bool = False
+    again: Callable[[], Any] | None = None
 
 
 class Recorder:
@@ -50,7 +53,8 @@ class Recorder:
 
     def call(self, name: str, args: Sequence[Any]) -> Outcome:
         """See `Implementation.call`."""
-        self.last = Asked(name, tuple(args))
+        again = partial(_value_of, self._inner.call, name, args)
+        self.last = Asked(name, tuple(args), again=again)
         with self.faults():
             outcome = self._inner.call(name, args)
         self.returned(outcome.value)
@@ -60,7 +64,8 @@ class Recorder:
         self, name: str, args: Sequence[Any], cotangent: Any, frozen: Sequence[int] = ()
     ) -> Gradients:
         """See `Implementation.gradients`."""
-        self.last = Asked(name, tuple(args), gradients=True)
+        again = partial(_value_of, self._inner.call, name, args)
+        self.last = Asked(name, tuple(args), gradients=True, again=again)
         with self.faults():
             found = self._inner.gradients(name, args, cotangent, frozen)
         self.returned(found.value)
@@ -113,7 +118,7 @@ class _RecordedLayer:
 
     def forward(self, args: Sequence[Any]) -> Outcome:
         """See `Layer.forward`."""
-        self._recorder.last = replace(self._state, args=tuple(args))
+        self._recorder.last = self._asked(args)
         with self._recorder.faults():
             outcome = self._inner.forward(args)
         self._recorder.returned(outcome.value)
@@ -123,12 +128,16 @@ class _RecordedLayer:
         self, args: Sequence[Any], cotangent: Any, frozen: Sequence[int] = ()
     ) -> Gradients:
         """See `Layer.gradients`."""
-        self._recorder.last = replace(self._state, args=tuple(args), gradients=True)
+        self._recorder.last = replace(self._asked(args), gradients=True)
         with self._recorder.faults():
             found = self._inner.gradients(args, cotangent, frozen)
         self._recorder.returned(found.value)
         self._recorder.said.append(told([found.inputs, found.weights]))
         return found
+
+    def _asked(self, args: Sequence[Any]) -> Asked:
+        again = partial(_value_of, self._inner.forward, args)
+        return replace(self._state, args=tuple(args), again=again)
 
     def steps(self, steps: Sequence[Step]) -> tuple[Any, ...]:
         """See `Layer.steps`."""
@@ -158,3 +167,7 @@ class _RecordedLayer:
     def move(self, *, dtype: torch.dtype | None = None, device: str | None = None) -> None:
         """See `Layer.move`."""
         self._inner.move(dtype=dtype, device=device)
+
+
+def _value_of(call: Callable[..., Outcome], *arguments: Any) -> Any:
+    return call(*arguments).value

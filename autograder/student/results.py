@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, replace
 
+from ..suite.message import Place
+
 
 class Standing(enum.StrEnum):
     """How far a student is with one question."""
@@ -19,15 +21,6 @@ class Standing(enum.StrEnum):
     HIDDEN = "hidden"
     STOPPED = "stopped"
     TOO_SLOW = "too_slow"
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A line of a student's own code: `scores.py:23` or `In[5], line 3`, and what stands there."""
-
-    where: str
-    function: str
-    source: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,7 +201,9 @@ class _Run:
             return
         self._failed_at = self._failed_at or self._answers.last
         found.is_too_slow = isinstance(failure, TooSlow)
-        found.tests.append(explained(item.name, failure, self._answers.last, self._around))
+        by_chance = item.get_closest_marker("by_chance") is not None
+        step = self._answers.last
+        found.tests.append(explained(item.name, failure, step, self._around, by_chance))
         if isinstance(failure, AnswerFault):
             is_other = failure.verdict.value == "not_implemented" and not is_stub(failure)
             found.faults.append("" if is_other else failure.verdict.value)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from .compare import difference
 
 _SIDE = re.compile(r"^(got|expected) +|\b(got|expected)\b(?= )", re.MULTILINE)
@@ -21,8 +23,11 @@ class Agreement:
     likely: str
 
     def check(self, one: Any, other: Any, that: Callable[..., None]) -> None:
-        """Both are equal, within the contract's tolerance; `that` fails where they are not."""
-        text = difference(one, other)
+        """Both are equal, within the contract's tolerance; `that` fails where they are not.
+
+        What is not a number in both is equal: that it is none, another test says.
+        """
+        text = difference(*_without_nan(one, other))
         that(
             text is None,
             got=f"different results, {self.one} and {self.other}:\n{self._named(text or '')}",
@@ -38,3 +43,16 @@ class Agreement:
             return side.ljust(width) if found[1] else side
 
         return _SIDE.sub(name, text)
+
+
+def _without_nan(one: Any, other: Any) -> tuple[Any, Any]:
+    """Both values with 0 where both have nan."""
+    if isinstance(one, tuple | list) and isinstance(other, tuple | list) and len(one) == len(other):
+        pairs = [_without_nan(*pair) for pair in zip(one, other, strict=True)]
+        return tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
+    if not isinstance(one, torch.Tensor) or not isinstance(other, torch.Tensor):
+        return one, other
+    if one.shape != other.shape or one.is_meta or other.is_meta:
+        return one, other
+    both = one.isnan() & other.isnan()
+    return one.masked_fill(both, 0), other.masked_fill(both, 0)

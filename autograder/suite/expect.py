@@ -5,7 +5,7 @@ Every failure tells the call with its shapes, what came, what was expected, and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -19,12 +19,12 @@ from .cotangents import After, compared, cotangent_of
 from .draw import Draw
 from .failures import (
     Failures,
-    WrongAnswer,
-    check_raises,
+    changed,
+    check_numbers,
     check_that,
     explained,
-    message,
     wrong_gradient,
+    wrong_refusal,
     wrong_value,
 )
 from .implementation import Gradients, Implementation, Step, Watched
@@ -53,6 +53,7 @@ class Expect:
         self.draw = draw
         self._solution = solution
         self._call = ""
+        self._value: Any = None
 
     @property
     def solution(self) -> Implementation:
@@ -98,7 +99,7 @@ class Expect:
             one, other = compared(got, expected, after)
             text = difference(one, other, tolerance)
             if text is not None:
-                self.failures.add(wrong_value(self._call, text, one, other, likely))
+                self.failures.add(wrong_value(self._call, text, one, other, likely, args))
             else:
                 right = got
         return right
@@ -109,7 +110,8 @@ class Expect:
         with self._explained(question):
             outcome = self.implementation.call(question, args)
         for text, cause in changes(args, outcome):
-            self._fail(text, cause)
+            self.failures.add(changed(self._call, text, cause))
+        self._value = outcome.value
         return outcome.value
 
     def steps(self, question: str, *steps: Step, likely: str, after: After | None = None) -> None:
@@ -131,7 +133,11 @@ class Expect:
 
     def that(self, holds: bool, *, got: str, expected: str, likely: str) -> None:
         """A property of the last call's value holds; what follows may rely on it."""
-        check_that(self._call, holds, got, expected, likely)
+        check_that(self._call, holds, got, expected, likely, self._value)
+
+    def numbers(self, value: Any) -> None:
+        """Nothing in the last call's value, or in what is made of it, is nan."""
+        check_numbers(self._call, value)
 
     def gradients(
         self,
@@ -157,7 +163,7 @@ class Expect:
             one, other = compared(got.value, expected.value, after)
             text = difference(one, other)
             if text is not None:
-                self.failures.add(wrong_value(self._call, text, one, other, likely))
+                self.failures.add(wrong_value(self._call, text, one, other, likely, args))
             judged = [
                 gradient if to is None or place in to else None
                 for place, gradient in enumerate(expected.inputs)
@@ -183,13 +189,7 @@ class Expect:
     ) -> None:
         """The call raises `error`, or a subclass, with `naming` in its message."""
         self._call = call_text(question, args)
-        check_raises(
-            lambda: self.implementation.call(question, args).value,
-            self._fail,
-            error,
-            likely,
-            naming,
-        )
+        self._refused(lambda: self.implementation.call(question, args).value, error, likely, naming)
 
     def allowed(
         self, question: str, *args: Any, rule: Forbidden, backward: bool | None = None
@@ -228,12 +228,14 @@ class Expect:
     ) -> None:
         """Building the class with these arguments raises `error`."""
         self._call = call_text(question, args)
-        check_raises(
-            lambda: self.implementation.build(question, args), self._fail, error, likely, naming
-        )
+        self._refused(lambda: self.implementation.build(question, args), error, likely, naming)
 
-    def _fail(self, text: str, likely: str) -> None:
-        self.failures.add(WrongAnswer(message(self._call, text, f"likely: {likely}")))
+    def _refused(
+        self, run: Callable[[], Any], error: type[Exception], likely: str, naming: str
+    ) -> None:
+        wrong = wrong_refusal(self._call, run, error, likely, naming)
+        if wrong is not None:
+            self.failures.add(wrong)
 
     def _explained(self, question: str) -> AbstractContextManager[None]:
         return explained(self._call, question, signature_of(self._solution, question))

@@ -18,11 +18,18 @@ from ..errors import AnswerFault, AnswerNotImplemented, AnswerRaised
 from ..worker.execution import tensors_in
 from .arguments import GradientFault
 from .compare import describe
+from .message import (
+    LIKELY,
+    NEXT_STEP,
+    NO_ERROR,
+    REMEMBER,
+    About,
+    Message,
+    got_expected,
+    in_short,
+)
 from .raised import advice
-from .relations import relation
-
-#: what the last line of a message begins with
-STEPS = ("likely: ", "next step: ", "remember: ")
+from .relations import nan_in, relation
 
 _NO_RETURN = "end the function with `return` and the result"
 _NOT_A_TENSOR = "return what the docstring says, and nothing else with it"
@@ -33,15 +40,25 @@ _GRADIENT_CUT = (
     "look for `.detach()`, `.data`, `.item()`, `torch.tensor(...)` or `no_grad` between it and the "
     "result"
 )
+_ASSERT = "; an `assert` raises an AssertionError, so write `if ...: raise {}(...)`"
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
 class WrongAnswer(AssertionError):
-    """What an answer gave is not right; `cause` is equal where one message is enough."""
+    """What an answer gave is not right.
 
-    def __init__(self, text: str, cause: str = "") -> None:
-        super().__init__(text)
-        self.cause = cause
+    `fault` is what the answer raised, where the message is about that.
+    """
+
+    def __init__(self, message: Message, fault: AnswerFault | None = None) -> None:
+        super().__init__(str(message))
+        self.message = message
+        self.fault = fault
+
+    @property
+    def cause(self) -> str:
+        """Equal for failures that one message is enough for."""
+        return self.message.cause
 
 
 class Failures:
@@ -69,69 +86,55 @@ class Failures:
             self.add(fault)
 
 
-def message(call: str, text: str, step: str, told: str = "") -> str:
-    """The form of every failure: a relation, the call, what differs, and how to go on.
-
-    `step` begins with its kind: `likely: ...`, `next step: ...`, `remember: ...`.
-    """
-    end = "" if told.endswith("?") else "."
-    first = f"{told[:1].upper()}{told[1:]}{end}\n" if told else ""
-    return f"{first}{call}:\n{text}" + (f"\n{step}" if step else "")
-
-
-def wrong_value(call: str, text: str, got: Any, expected: Any, about: str) -> WrongAnswer:
+def wrong_value(
+    call: str, text: str, got: Any, expected: Any, about: str, args: Sequence[Any] = ()
+) -> WrongAnswer:
     """A value that is not the expected one; `about` says what the test is about."""
-    told = relation(got, expected)
-    step = _step(got, expected) or (f"remember: {about}" if about else "")
-    return WrongAnswer(message(call, text, step, told), told)
+    told = relation(got, expected, args)
+    step = _step(got, expected) or (f"{REMEMBER}{about}" if about else "")
+    return WrongAnswer(Message(call, text, step, told, cause=told))
 
 
 def _step(got: Any, expected: Any) -> str:
     """What to do where it is not the numbers that are wrong."""
     if got is None:
-        return f"next step: {_NO_RETURN}"
+        return f"{NEXT_STEP}{_NO_RETURN}"
     if not isinstance(expected, torch.Tensor):
         return ""
     if not isinstance(got, torch.Tensor):
-        return f"next step: {_LIST if isinstance(got, list) else _NOT_A_TENSOR}"
+        return f"{NEXT_STEP}{_LIST if isinstance(got, list) else _NOT_A_TENSOR}"
     if got.shape != expected.shape:
-        return f"next step: {_SHAPE}"
+        return f"{NEXT_STEP}{_SHAPE}"
     if got.dtype != expected.dtype and expected.is_floating_point():
-        return f"next step: {DTYPE}"
+        return f"{NEXT_STEP}{DTYPE}"
     return ""
 
 
 def wrong_gradient(call: str, fault: GradientFault, about: str) -> WrongAnswer:
     """A gradient that is not the expected one, or none at all."""
     if fault.got is None:
-        told, step = f"no gradient reaches {fault.place}", f"next step: {_GRADIENT_CUT}"
+        told, step = f"no gradient reaches {fault.place}", f"{NEXT_STEP}{_GRADIENT_CUT}"
     else:
         found = relation(fault.got, fault.expected)
         told = f"the gradient to {fault.place} is not right" + (f": {found}" if found else "")
-        step = f"remember: {about}"
+        step = f"{REMEMBER}{about}"
     text = f"the gradient to {fault.place}:\n{fault.text}"
-    return WrongAnswer(message(call, text, step, told), told)
+    return WrongAnswer(Message(call, text, step, told, cause=told))
 
 
 def wrong_weights(call: str, fault: AnswerRaised, wanted: Iterable[str]) -> WrongAnswer:
     """Weights can't be copied into the answer: a name is not there, or a size is another one."""
-    text = f"got       {fault}\nexpected  weights of these names and shapes"
+    text = got_expected(str(fault), "weights of these names and shapes")
     if "ValueError" in fault.bases:
-        step = (
-            "next step: compare the sizes with the docstring's; the weight of `nn.Linear(a, b)` "
-            "is (b, a)"
-        )
+        step = "compare the sizes with the docstring's; the weight of `nn.Linear(a, b)` is (b, a)"
     else:
         step = (
-            "next step: every layer is an attribute of the module, with the name that the exercise "
-            f"gives; the weights are {', '.join(wanted)}"
+            "every layer is an attribute of the module, with the name that the exercise gives; the "
+            f"weights are {', '.join(wanted)}"
         )
-    return WrongAnswer(message(call, text, step), _NUMBER.sub("#", str(fault)))
-
-
-def not_a_result(fault: str) -> str:
-    """What came in place of a result, and that one was expected."""
-    return f"got       {fault}\nexpected  a result, and no error"
+    cause = _NUMBER.sub("#", str(fault))
+    found = Message(call, text, f"{NEXT_STEP}{step}", cause=cause, about=About.WEIGHTS)
+    return WrongAnswer(found, fault)
 
 
 @contextmanager
@@ -143,36 +146,77 @@ def explained(call: str, question: str, signature: str = "") -> Iterator[None]:
         raise
     except AnswerFault as fault:
         told, likely = str(fault), advice(fault, question, signature)
-        fault.args = (message(call, not_a_result(told), f"likely: {likely}" if likely else ""),)
+        step = f"{LIKELY}{likely}" if likely else ""
+        fault.args = (str(Message(call, got_expected(told, NO_ERROR), step)),)
         fault.cause = _NUMBER.sub("#", told)
         raise
 
 
-def check_that(call: str, holds: bool, got: str, expected: str, likely: str) -> None:
-    """Raises `WrongAnswer` where a property does not hold; what came is its cause."""
-    if not holds:
-        text = f"got       {got}\nexpected  {expected}"
-        raise WrongAnswer(message(call, text, f"likely: {likely}"))
-
-
-def check_raises(
-    run: Callable[[], Any],
-    fail: Callable[[str, str], None],
-    error: type[Exception],
+def not_so(
+    call: str,
+    text: str,
     likely: str,
-    naming: str,
+    about: About = About.PROPERTY,
+    fault: AnswerFault | None = None,
+) -> WrongAnswer:
+    """Something that a test says of an answer does not hold.
+
+    What the test says of its subject is the likely cause where an error is missing. Elsewhere it is
+    something to remember, or to ask: a wrong value has many causes.
+    """
+    kind = LIKELY
+    if about is About.PROPERTY:
+        kind = NEXT_STEP if likely.endswith("?") else REMEMBER
+    return WrongAnswer(Message(call, text, f"{kind}{likely}", about=about), fault)
+
+
+def changed(call: str, text: str, likely: str) -> WrongAnswer:
+    """An argument is not what it was before the call."""
+    cause = text.partition("\n")[0]
+    found = Message(call, text, f"{LIKELY}{likely}", cause=cause, about=About.PROPERTY)
+    return WrongAnswer(found)
+
+
+def check_that(
+    call: str, holds: bool, got: str, expected: str, likely: str, value: Any = None
 ) -> None:
-    """`run` raises an `AnswerRaised` of that class whose message holds `naming`."""
+    """Raises `WrongAnswer` where a property of a value does not hold, or of nan can't."""
+    if holds:
+        return
+    check_numbers(call, value)
+    raise not_so(call, got_expected(got, expected), likely)
+
+
+def check_numbers(call: str, value: Any) -> None:
+    """Raises `WrongAnswer` where something in a value is nan: of that, nothing else holds."""
+    nan = next(filter(None, map(nan_in, tensors_in(value))), "")
+    if not nan:
+        return
+    count, _, hint = nan.partition(": ")
+    text = got_expected(count, "numbers; nan is none")
+    raise WrongAnswer(Message(call, text, f"{LIKELY}{hint}", cause="nan", about=About.PROPERTY))
+
+
+def wrong_refusal(
+    call: str, run: Callable[[], Any], error: type[Exception], likely: str, naming: str
+) -> WrongAnswer | None:
+    """None if `run` raises an `AnswerRaised` of that class whose message holds `naming`."""
+    fault = None
     try:
         value = run()
     except AnswerRaised as raised:
+        fault, got = raised, str(raised).removesuffix(": ")
         if error.__name__ not in raised.bases:
-            fail(f"got       {raised}\nexpected  {error.__name__}", likely)
-        if naming and naming not in str(raised):
-            fail(f"got       {raised}\nexpected  {naming!r} in the message", likely)
-        return
-    got = describe(value) if tensors_in(value) else "no error"
-    fail(f"got       {got}\nexpected  {error.__name__}", likely)
+            expected = error.__name__
+            if "AssertionError" in raised.bases and "assert" not in likely:
+                likely += _ASSERT.format(error.__name__)
+        elif naming and naming not in got:
+            expected = f"{naming!r} in the message"
+        else:
+            return None
+    else:
+        got, expected = describe(value) if tensors_in(value) else "no error", error.__name__
+    return not_so(call, got_expected(got, expected), likely, About.ERROR, fault)
 
 
 def told_once(messages: Sequence[tuple[str, str, str]]) -> list[str]:
@@ -195,11 +239,3 @@ def told_once(messages: Sequence[tuple[str, str, str]]) -> list[str]:
             more = counts[cause] - 1
             texts.append(f"{text}\n(the same in {more} more {'test' if more == 1 else 'tests'})")
     return texts
-
-
-def in_short(text: str) -> str:
-    """A message without what relates and without what to do."""
-    lines = text.splitlines()
-    start = next((number for number, line in enumerate(lines) if line.endswith(":")), 0)
-    kept = (line for line in lines[start:] if not line.startswith((*STEPS, "(the same in ")))
-    return "\n".join(kept)

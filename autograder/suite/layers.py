@@ -26,18 +26,20 @@ from .cotangents import cotangent_of
 from .draw import Draw
 from .failures import (
     Failures,
-    WrongAnswer,
-    check_raises,
+    changed,
+    check_numbers,
     check_that,
     explained,
-    message,
-    not_a_result,
+    not_so,
     wrong_gradient,
+    wrong_refusal,
     wrong_value,
     wrong_weights,
 )
 from .implementation import Gradients, Implementation, Layer, Step
 from .local import signature_of
+from .message import NO_ERROR, About, got_expected
+from .raised import advice
 
 
 class ExpectLayer:
@@ -58,6 +60,7 @@ class ExpectLayer:
         failures: Failures,
     ) -> None:
         self._failures = failures
+        self._value: Any = None
         self._question = question
         self._signature = signature_of(solution, question)
         self._built = self._call = call_text(question, args)
@@ -100,7 +103,7 @@ class ExpectLayer:
         self._call = f"the trainable parameters of {self._built}"
         text = difference(got, expected)
         if text is not None:
-            self._fail(text, likely)
+            self._failures.add(not_so(self._call, text, likely, About.WEIGHTS))
 
     def train(self, mode: bool = True) -> ExpectLayer:
         """Both layers in train mode (default) or eval mode; returns itself."""
@@ -144,7 +147,7 @@ class ExpectLayer:
             got = self.result(*args, likely=likely)
             text = difference(got, expected, tolerance)
             if text is not None:
-                self._failures.add(wrong_value(self._call, text, got, expected, likely))
+                self._failures.add(wrong_value(self._call, text, got, expected, likely, args))
             else:
                 right = got
         return right
@@ -155,7 +158,8 @@ class ExpectLayer:
         with self._explained():
             outcome = self.answer.forward(args)
         for text, cause in changes(args, outcome):
-            self._fail(text, cause)
+            self._failures.add(changed(self._call, text, cause))
+        self._value = outcome.value
         return outcome.value
 
     def steps(self, *steps: Step, likely: str) -> None:
@@ -188,20 +192,30 @@ class ExpectLayer:
             return
         except AnswerRaised as fault:
             if MIXED_DEVICES in str(fault) or "meta" not in str(fault).lower():
-                self._fail(not_a_result(str(fault)), likely)
+                advised = advice(fault, self._question, self._signature) or likely
+                text = got_expected(str(fault), NO_ERROR)
+                self._failures.add(not_so(self._call, text, advised, About.ERROR, fault))
             return
-        text = form_difference(got, expected)
-        if text is not None:
-            self._fail(text, likely)
+        problem = form_difference(got, expected)
+        if problem is not None:
+            self._failures.add(not_so(self._call, problem, likely))
 
     def that(self, holds: bool, *, got: str, expected: str, likely: str) -> None:
         """A property of the last call's value holds; what follows may rely on it."""
-        check_that(self._call, holds, got, expected, likely)
+        check_that(self._call, holds, got, expected, likely, self._value)
+
+    def numbers(self, value: Any) -> None:
+        """Nothing in the last call's value is nan."""
+        check_numbers(self._call, value)
 
     def raises(self, *args: Any, error: type[Exception], likely: str, naming: str = "") -> None:
         """Forward raises `error`, or a subclass, with `naming` in its message."""
         self._call = call_text(f"{self._built}.forward", args)
-        check_raises(lambda: self.answer.forward(args).value, self._fail, error, likely, naming)
+        wrong = wrong_refusal(
+            self._call, lambda: self.answer.forward(args).value, error, likely, naming
+        )
+        if wrong is not None:
+            self._failures.add(wrong)
 
     def gradients(self, *args: Any, likely: str, frozen: Sequence[int] = ()) -> None:
         """Value and gradients to weights, and to inputs not `frozen`, equal the solution's."""
@@ -242,9 +256,6 @@ class ExpectLayer:
             faults = weight_faults(got.weights, expected.weights, compare)
             for fault in (*faults, *gradient_faults(args, got.inputs, expected.inputs, compare)):
                 self._failures.add(wrong_gradient(self._call, fault, likely))
-
-    def _fail(self, text: str, likely: str) -> None:
-        self._failures.add(WrongAnswer(message(self._call, text, f"likely: {likely}")))
 
     def _explained(self) -> AbstractContextManager[None]:
         return explained(self._call, self._question, self._signature)

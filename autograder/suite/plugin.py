@@ -41,6 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "question(name, points): what the test judges, and what it is worth"
     )
+    config.addinivalue_line("markers", "by_chance: a right answer is random in the test")
     config.stash.setdefault(SEED, lambda: int(config.getoption("--seed")))
     folder = config.getoption("--implementation")
     if folder:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..worker.devices import MIXED_DEVICES
+from ..worker.devices import MIXED_DEVICES, PLAIN_ATTRIBUTE
 from .raised_table import OTHER_ARGUMENTS, Row, row
 
 #: of sizes, dtypes, devices and gradients
@@ -111,7 +111,13 @@ OF_TENSORS: tuple[Row, ...] = (
         "the device of the input",
     ),
     row(
-        rf"{MIXED_DEVICES}|\bmeta\b|Expected all tensors to be on the same device",
+        rf"`self\.(?P<name>\w+)` {PLAIN_ATTRIBUTE}",
+        "a mask or table is a plain attribute, and stays behind when the module is moved",
+        "`module.to(device)` moves parameters and buffers only, so `self.{name}` stays behind: "
+        'write `self.register_buffer("{name}", ...)` in `__init__`',
+    ),
+    row(
+        rf"\bmeta\b|{MIXED_DEVICES}|Expected all tensors to be on the same device",
         "a tensor is made on another device than the input",
         "a tensor that you make is on another device than the input: give it the input's "
         "(`device=x.device`), or register it as a buffer",

@@ -1,12 +1,14 @@
 """How what came relates to what was expected: one sentence that is true, or nothing.
 
-Each relation is tested on the numbers themselves, so that a message may begin with it.
+Each relation is tested on the numbers themselves, so that a message may begin with it. One that an
+example shows by chance is not told: swapped rows and columns where an argument is symmetric, or
+weights of the future where an argument has its zeros in the same places.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -17,13 +19,13 @@ from .kinds import of_kind
 _NEAR = 1e-3
 _NEARLY_RIGHT = 3e-3
 #: what gives nan
-_NAN = "0/0, infinity minus or over infinity, 0 times infinity"
+_NAN = "0/0, infinity minus infinity, or a softmax of nothing but -inf"
 #: of a tensor that relations are looked for in
 _MOST_NUMBERS = 1 << 18
 
 
-def relation(got: Any, expected: Any) -> str:
-    """How a wrong value relates to the expected one; empty where nothing simple is true."""
+def relation(got: Any, expected: Any, args: Sequence[Any] = ()) -> str:
+    """How a wrong value of a call with `args` relates to the expected one; else empty."""
     if not isinstance(expected, torch.Tensor):
         return _of_sequence(got, expected)
     if not isinstance(got, torch.Tensor):
@@ -39,7 +41,8 @@ def relation(got: Any, expected: Any) -> str:
         return ""
     if not expected.dtype.is_floating_point:
         return _of_integers(got, expected)
-    return next((text for text in _of_values(got, expected) if text), "")
+    given = [arg.detach() for arg in args if isinstance(arg, torch.Tensor) and _is_plain(arg)]
+    return next((text for text in _of_values(got, expected, given) if text), "")
 
 
 def _is_plain(tensor: torch.Tensor) -> bool:
@@ -85,10 +88,12 @@ def _of_shape(got: torch.Tensor, expected: torch.Tensor) -> str:
         return f"the result has {got.dim()} dimensions, {got.dim() - expected.dim()} too many"
     if got.dim() < expected.dim():
         return f"the result has {got.dim()} dimensions, {expected.dim() - got.dim()} too few"
+    if got.dim() == 1:
+        return f"the result has {len(got)} entries, and {len(expected)} are expected"
     sizes = zip(got.shape, expected.shape, strict=True)
     wrong = [index for index, (one, other) in enumerate(sizes) if one != other]
     if len(wrong) == 1:
-        return f"the size of dimension {wrong[0]} is not right, the others are"
+        return f"the size of dimension {wrong[0]} is wrong; the others are right"
     return ""
 
 
@@ -105,27 +110,33 @@ def _of_integers(got: torch.Tensor, expected: torch.Tensor) -> str:
     return f"every value is {int(steps[0]):+d} away from the right one"
 
 
-def _of_values(got: torch.Tensor, expected: torch.Tensor) -> Iterator[str]:
+def _of_values(
+    got: torch.Tensor, expected: torch.Tensor, given: Sequence[torch.Tensor]
+) -> Iterator[str]:
     yield _not_finite(got, expected)
     if not bool(got.isfinite().all()) or not bool(expected.isfinite().all()):
         return
     got, expected = got.double(), expected.double()
     yield _tiny(got, expected)
     yield _factor(got, expected)
-    yield _rearranged(got, expected)
+    yield _rearranged(got, expected, given)
     yield _of_some(got, expected)
     yield _elsewhere(got, expected)
-    yield _of_weights(got, expected)
+    yield _of_weights(got, expected, given)
     yield _function(got, expected)
 
 
+def nan_in(value: torch.Tensor) -> str:
+    """How many values are nan, and what makes them so; empty where none is."""
+    if not _is_plain(value) or not bool((nan := value.detach().isnan()).any()):
+        return ""
+    count = "every value is" if bool(nan.all()) else f"{int(nan.sum())} of {nan.numel()} values are"
+    return f"{count} nan: look for {_NAN}"
+
+
 def _not_finite(got: torch.Tensor, expected: torch.Tensor) -> str:
-    nan = got.isnan() & ~expected.isnan()
-    if bool(nan.all()):
-        return f"every value is nan: look for {_NAN}"
-    if bool(nan.any()):
-        of = f"{int(nan.sum())} of {nan.numel()}"
-        return f"{of} values are nan: look for {_NAN}"
+    if text := nan_in(got.masked_fill(expected.isnan(), 0.0)):
+        return text
     if bool((got.isinf() & expected.isfinite()).any()):
         return "some values are infinite: look for large exponents, x/0, log 0, a mask's infinity"
     return ""
@@ -159,16 +170,27 @@ def _factor(got: torch.Tensor, expected: torch.Tensor) -> str:
 
 
 def _factors_of_rows(got: torch.Tensor, expected: torch.Tensor) -> bool:
+    """Of rows that tell: one with a single number is always right up to a factor."""
+    if int(((expected.abs() > 1e-6).sum(-1) > 1).sum()) < 2:
+        return False
     norms = (expected**2).sum(-1, keepdim=True)
     factors = (got * expected).sum(-1, keepdim=True) / norms.clamp(min=1e-30)
     return bool((factors.abs() > 1e-6).all()) and _near(got, expected * factors)
 
 
-def _rearranged(got: torch.Tensor, expected: torch.Tensor) -> str:
-    square = expected.dim() > 1 and expected.shape[-1] == expected.shape[-2] > 1
-    if square and _near(got, expected.mT):
+def _rearranged(got: torch.Tensor, expected: torch.Tensor, given: Sequence[torch.Tensor]) -> str:
+    square = _is_square(expected) and expected.shape[-1] > 1
+    if square and _near(got, expected.mT) and not any(map(_is_symmetric, given)):
         return "rows and columns are swapped"
     return ""
+
+
+def _is_square(tensor: torch.Tensor) -> bool:
+    return tensor.dim() > 1 and tensor.shape[-1] == tensor.shape[-2]
+
+
+def _is_symmetric(tensor: torch.Tensor) -> bool:
+    return _is_square(tensor) and torch.equal(tensor, tensor.mT)
 
 
 def _elsewhere(got: torch.Tensor, expected: torch.Tensor) -> str:
@@ -197,26 +219,34 @@ def _is_first_only(got: torch.Tensor, expected: torch.Tensor, dim: int) -> bool:
     return _near(*first) and not any(_near(*other) for other in others)
 
 
-def _of_weights(got: torch.Tensor, expected: torch.Tensor) -> str:
+def _of_weights(got: torch.Tensor, expected: torch.Tensor, given: Sequence[torch.Tensor]) -> str:
     """Where attention weights are expected: rows that sum to one, perhaps causal ones."""
     sums = expected.sum(-1)
     if expected.shape[-1] < 2 or not bool((expected >= 0).all()):
         return ""
     if not _near(sums, torch.ones_like(sums)):
         return ""
-    square = expected.dim() > 1 and expected.shape[-1] == expected.shape[-2]
-    if square and not bool(expected.triu(1).any()) and bool((got.triu(1).abs() > 1e-6).any()):
+    if _is_causal(expected, given) and bool((got.triu(1).abs() > 1e-6).any()):
         return "the future has weight: there are values above the diagonal that are not 0"
     rows = got.sum(-1)
     if _near(rows, torch.ones_like(rows)):
         return ""
     if got.dim() > 1 and _near(got.sum(-2), torch.ones_like(got.sum(-2))):
         return "the columns sum to 1, and the rows should"
+    if _near(rows, torch.full_like(rows, float(rows.mean()))):
+        return f"each row sums to {float(rows.mean()):.4g}, and should to 1"
     if abs(float(got.sum()) - 1) < _NEAR:
         return "all values together sum to 1, and each row should"
-    return (
-        f"the rows do not sum to 1: they sum to {float(rows.min()):.4g} ... {float(rows.max()):.4g}"
-    )
+    return f"the rows do not sum to 1, but to {float(rows.min()):.4g} ... {float(rows.max()):.4g}"
+
+
+def _is_causal(expected: torch.Tensor, given: Sequence[torch.Tensor]) -> bool:
+    """Whether later tokens weigh nothing, and no argument has that pattern already."""
+    if not _is_square(expected) or expected.shape[-1] < 3 or bool(expected.triu(1).any()):
+        return False
+    late = torch.ones_like(expected, dtype=torch.bool).triu(1)
+    alike = [arg for arg in given if arg.shape == expected.shape]
+    return not any(bool((arg[late] == arg[late][0]).all()) for arg in alike)
 
 
 _FUNCTIONS: tuple[tuple[str, Callable[[torch.Tensor], torch.Tensor]], ...] = (

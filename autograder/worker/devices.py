@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
@@ -18,6 +19,9 @@ from . import compiler, late
 
 #: stands in the message of every error that a mix of devices causes
 MIXED_DEVICES = "tensors on two devices"
+
+#: stands in it where the tensor is an attribute that `module.to` does not know of
+PLAIN_ATTRIBUTE = "is a plain attribute, and no buffer"
 
 #: operators whose indices may stay on the CPU on every device
 _INDEXING = frozenset(
@@ -32,12 +36,29 @@ def on_second_device(value: Any) -> Any:
     return tree_map(lambda leaf: leaf.to("meta") if _is_tensor(leaf) else leaf, value)
 
 
-def second_device(tensors: Iterable[torch.Tensor]) -> contextlib.AbstractContextManager[Any]:
-    """The rules of a second device where one of these is on the meta device, else nothing."""
+def second_device(
+    tensors: Iterable[torch.Tensor], function: object = None
+) -> contextlib.AbstractContextManager[Any]:
+    """The rules of a second device where one of these is on the meta device, else nothing.
+
+    `function` is what is called: plain attributes of a module are told by their names.
+    """
     if any(tensor.is_meta for tensor in tensors):
         compiler.defer()
-        return _SecondDevice()  # type: ignore[no-untyped-call]  # torch's own __init__
+        return _SecondDevice(_plain_attributes(function))
     return contextlib.nullcontext()
+
+
+def _plain_attributes(function: object) -> dict[int, str]:
+    """The names of tensors that a module and its parts hold as plain attributes, by identity."""
+    if not isinstance(function, nn.Module):
+        return {}
+    return {
+        id(value): name
+        for module in nn.Module.modules(function)
+        for name, value in vars(module).items()
+        if _is_tensor(value)
+    }
 
 
 class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's own class
@@ -45,6 +66,10 @@ class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
 
     A tensor without dimensions may stay on the CPU, as torch allows. One of shape `(1,)` may not.
     """
+
+    def __init__(self, attributes: Mapping[int, str]) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # torch's own __init__
+        self._attributes = attributes
 
     def __torch_dispatch__(
         self,
@@ -63,14 +88,21 @@ class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
             return func(*args, **kwargs)
         for tensor in tensors:
             if not _is_moved(tensor) and tensor.dim():
-                raise RuntimeError(
-                    f"{name.removeprefix('aten::')} got {MIXED_DEVICES}: one of shape "
-                    f"{tuple(tensor.shape)} stayed on the {tensor.device.type} when the module "
-                    "was moved"
-                )
+                raise RuntimeError(self._told(name, tensor))
         if name in _INDEXING:
             return late.on_device(func, *args, **kwargs)
         return late.on_device(func, *tree_map(_moved, args), **tree_map(_moved, kwargs))
+
+    def _told(self, operator: str, tensor: torch.Tensor) -> str:
+        """Which tensor is elsewhere: an attribute itself, or a part of one."""
+        base = tensor._base if tensor._base is not None else tensor
+        attribute = self._attributes.get(id(tensor)) or self._attributes.get(id(base))
+        where = f"; `self.{attribute}` {PLAIN_ATTRIBUTE}" if attribute else ""
+        return (
+            f"{operator.removeprefix('aten::')} got {MIXED_DEVICES}: one of shape "
+            f"{tuple(tensor.shape)} stayed on the {tensor.device.type} when the module was moved"
+            f"{where}"
+        )
 
 
 def _copied(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

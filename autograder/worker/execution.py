@@ -78,7 +78,7 @@ def call(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, list[A
     """Calls with copies of `args`; returns the value and the copies as they are afterwards."""
     memo: dict[int, torch.Tensor] = {}
     copies = [copy_of(arg, memo) for arg in args]
-    with second_device(memo.values()), as_used(function):
+    with second_device(memo.values(), function), as_used(function):
         value = function(*copies)
     # the value may be a view of an input: both are read out after the call, by the caller
     return value, copies

@@ -22,6 +22,7 @@ NOT_FROM_TORCH = Forbidden(
 
 
 @pytest.mark.question("dropout", points=0)
+@pytest.mark.by_chance
 def test_entries_are_zero_or_larger(expect: Expect) -> None:
     # three quarters of 1050 is no whole number: who scales by what is left can't hit 4 by chance
     got = expect.result("dropout", torch.full((50, 21), 3.0), 0.25)
@@ -46,6 +47,7 @@ def test_entries_are_zero_or_larger(expect: Expect) -> None:
 
 
 @pytest.mark.question("dropout", points=0)
+@pytest.mark.by_chance
 def test_two_calls_differ(expect: Expect) -> None:
     ones = torch.ones(30, 30)
     first, second = (expect.result("dropout", ones, 0.4) for _ in range(2))
@@ -98,6 +100,7 @@ def test_context_by_hand(expect: Expect) -> None:
 
 
 @pytest.mark.question("dropout_attention_weights", points=0)
+@pytest.mark.by_chance
 def test_context_is_made_of_the_weights_that_are_kept(expect: Expect) -> None:
     # values of 1, 10 and 100: each digit of the result tells whether its weight was kept
     values = torch.tensor([[1.0, 2.0], [10.0, 20.0], [100.0, 200.0]])
@@ -139,6 +142,7 @@ def test_dropout_attention_weights_called_in_other_ways(expect: Expect) -> None:
 
 
 @pytest.mark.question("dropout", points=0)
+@pytest.mark.by_chance
 def test_rows_columns_and_items_do_not_fall_together(expect: Expect) -> None:
     got = expect.result("dropout", torch.ones(30, 24, 20, dtype=torch.float64), 0.4)
     _falls_one_by_one(expect, got, 0.4)
@@ -158,6 +162,7 @@ def test_a_probability_below_zero_is_refused_in_eval_too(expect: Expect) -> None
 
 
 @pytest.mark.question("dropout", points=0)
+@pytest.mark.by_chance
 def test_what_falls_has_no_gradient_and_what_stays_has_one(expect: Expect) -> None:
     ones = torch.ones(400, dtype=torch.float64)
     pulled = expect.pulled("dropout", ones, 0.4, cotangent=ones)
@@ -171,6 +176,7 @@ def test_what_falls_has_no_gradient_and_what_stays_has_one(expect: Expect) -> No
 
 
 @pytest.mark.question("dropout_attention_weights", points=0)
+@pytest.mark.by_chance
 def test_weights_fall_one_by_one_and_afresh(expect: Expect) -> None:
     # values that are the unit vectors show the weights
     args = (torch.ones(30, 24, 20), torch.eye(20).repeat(30, 1, 1), 0.4)

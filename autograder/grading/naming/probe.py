@@ -21,8 +21,8 @@ from ...errors import AnswerFault, AnswerRaised
 from ...sandbox.batch import Batch, RawReply, reply_in
 from ...sandbox.replies import value_of
 from ...submission.bounded import memory_limited
-from ...suite.failures import in_short
 from ...suite.implementation import Watched
+from ...suite.message import in_short
 from ...worker import wire
 from ...worker.answering import Worker, answer, requests_in
 from ..judging.plan import bytes_of, rehearse

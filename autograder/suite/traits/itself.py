@@ -21,7 +21,16 @@ from ..layers import ExpectLayer
 from .declaration import Traits
 from .inputs import LEADING, Pair, Sizes, Tensor, arguments_of
 from .layouts import turned
-from .slopes import STEP, check_dtype, check_slope, dot, follow, moved, no_step, step_of
+from .slopes import (
+    STEP,
+    check_dtype,
+    check_slope,
+    dot,
+    follow,
+    moved,
+    no_step,
+    step_of,
+)
 
 _BATCH = (
     "the samples of a batch do not know each other: each comes out as it does alone, with all of "
@@ -67,6 +76,7 @@ def _check_function(expect: Expect, traits: Traits) -> None:
     _check_layout(ask, args, value, expect.that)
     check_dtype(value, expect.that)
     after = traits.after or _as_it_is
+    expect.numbers(after(value))
     seeds = cotangent_of(expect.draw, after(value))
     pulled = expect.pulled(question, *args, cotangent=_through(traits, value, seeds))
     judged = range(len(args)) if traits.judged is None else traits.judged
@@ -93,6 +103,7 @@ def _check_class(expect: Expect, traits: Traits) -> tuple[ExpectLayer, list[Any]
     value = ask(args)
     _check_layout(ask, args, value, layer.that)
     check_dtype(value, layer.that)
+    layer.numbers(value)
     seeds = cotangent_of(expect.draw, value)
     pulled = layer.answer.gradients(args, seeds)
     weights = layer.answer.weights()

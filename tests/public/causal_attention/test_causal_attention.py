@@ -123,6 +123,7 @@ def test_last_token_changes_the_last_row_only(expect: Expect, draw: Draw) -> Non
 
 
 @pytest.mark.question(NAME, points=0)
+@pytest.mark.by_chance
 def test_dropout_in_training_only(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(NAME, 3, 4, 8, 0.5)
     x = draw.normal(5, 8, 3)
@@ -164,6 +165,7 @@ def test_causal_attention_called_in_other_ways(expect: Expect) -> None:
 
 
 @pytest.mark.question(NAME, points=0)
+@pytest.mark.by_chance
 def test_attention_weights_fall_one_by_one(expect: Expect) -> None:
     layer = expect.layer(NAME, 8, 9, 8, 0.3)
     equal = {f"{name}.weight": torch.full((9, 8), 0.5) for name in ("W_query", "W_key")}

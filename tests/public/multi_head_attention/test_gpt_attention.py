@@ -128,6 +128,7 @@ def test_last_token_does_not_change_the_others(expect: Expect, draw: Draw) -> No
 
 
 @pytest.mark.question(GPT, points=0)
+@pytest.mark.by_chance
 def test_both_dropouts_work_in_training_only(expect: Expect, draw: Draw) -> None:
     x = draw.normal(8, 5, 4)
     for name in ("attn_pdrop", "resid_pdrop"):
@@ -171,6 +172,7 @@ def _showing(p: float, q: float) -> tuple[SimpleNamespace, dict[str, torch.Tenso
 
 
 @pytest.mark.question(GPT, points=0)
+@pytest.mark.by_chance
 def test_attention_weights_fall_one_by_one(expect: Expect) -> None:
     built_with, weights = _showing(0.3, 0.0)
     layer = expect.layer(GPT, built_with)
@@ -187,6 +189,7 @@ def test_attention_weights_fall_one_by_one(expect: Expect) -> None:
 
 
 @pytest.mark.question(GPT, points=0)
+@pytest.mark.by_chance
 def test_outputs_fall_one_by_one(expect: Expect) -> None:
     built_with, weights = _showing(0.0, 0.3)
     layer = expect.layer(GPT, built_with)

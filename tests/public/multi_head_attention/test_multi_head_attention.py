@@ -117,6 +117,7 @@ def test_last_token_does_not_change_the_others(expect: Expect, draw: Draw) -> No
 
 
 @pytest.mark.question(MHA, points=0)
+@pytest.mark.by_chance
 def test_dropout_is_for_training(expect: Expect, draw: Draw) -> None:
     layer = expect.layer(MHA, 4, 6, 5, 0.5, 2)
     x = draw.normal(8, 5, 4)
@@ -163,6 +164,7 @@ def test_multi_head_attention_called_in_other_ways(expect: Expect) -> None:
 
 
 @pytest.mark.question(MHA, points=0)
+@pytest.mark.by_chance
 def test_attention_weights_fall_one_by_one(expect: Expect) -> None:
     layer = expect.layer(MHA, 8, 18, 8, 0.3, 2)
     equal = {f"{name}.weight": torch.full((18, 8), 0.5) for name in ("W_query", "W_key")}

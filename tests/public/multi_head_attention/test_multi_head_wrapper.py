@@ -126,6 +126,7 @@ def test_multi_head_attention_wrapper_called_in_other_ways(expect: Expect) -> No
 
 
 @pytest.mark.question(WRAPPER, points=0)
+@pytest.mark.by_chance
 def test_each_head_drops_attention_weights(expect: Expect) -> None:
     layer = expect.layer(WRAPPER, 8, 9, 8, 0.3, 2)
     equal = torch.full((9, 8), 0.5)

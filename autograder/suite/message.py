@@ -1,0 +1,88 @@
+"""The record of what a failed test says, and how it reads: the only place that knows its form."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+#: what the last line of a message begins with
+LIKELY, NEXT_STEP, REMEMBER = "likely: ", "next step: ", "remember: "
+STEPS = (LIKELY, NEXT_STEP, REMEMBER)
+_GOT, _EXPECTED = "got       ", "expected  "
+NO_ERROR = "a result, and no error"
+
+
+class About(enum.Enum):
+    """What a test asked for when it failed: only what fits that is said of the failure."""
+
+    #: a value, or a gradient, that equals a given one
+    VALUE = "value"
+    #: something that holds of a value
+    PROPERTY = "property"
+    #: an error: the call must be refused
+    ERROR = "error"
+    #: the names and sizes of weights
+    WEIGHTS = "weights"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of a student's own code: `scores.py:23` or `In[5], line 3`, and its source."""
+
+    where: str
+    function: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What a failed test says.
+
+    `call` is the call with shapes for tensors; `differs` has the lines of `got_expected`, perhaps
+    with lines above; `relation` is one sentence about both values; `step` begins with one of
+    `STEPS`; `places` are lines of the student's own where an error was raised. Failures with equal
+    causes (not empty) have one message.
+    """
+
+    call: str
+    differs: str
+    step: str = ""
+    relation: str = ""
+    places: tuple[Place, ...] = ()
+    cause: str = ""
+    about: About = About.VALUE
+
+    def __str__(self) -> str:
+        """The relation, the call, what differs with its place, and what to do."""
+        lines = self.differs.splitlines()
+        end = next((n for n, line in enumerate(lines) if line.startswith(_EXPECTED)), len(lines))
+        lines[end:end] = place_lines(self.places)
+        first = [_sentence(self.relation)] if self.relation else []
+        call = [f"{self.call}:"] if self.call else []
+        return "\n".join([*first, *call, *lines, *[self.step] * bool(self.step)])
+
+
+def got_expected(got: str, expected: str) -> str:
+    """The two lines of what differs."""
+    return f"{_GOT}{got}\n{_EXPECTED}{expected}"
+
+
+def place_lines(places: tuple[Place, ...]) -> list[str]:
+    """One line for each place: where, in which function, and the source line."""
+    words = ["at       "] if len(places) < 2 else ["called at", "raised at"]
+    return [
+        f"{word} {place.where}{f' in {place.function}' * bool(place.function)}: {place.source}"
+        for word, place in zip(words, places, strict=False)
+    ]
+
+
+def in_short(text: str) -> str:
+    """A message without its relation and without what to do."""
+    lines = text.splitlines()
+    start = next((number for number, line in enumerate(lines) if line.endswith(":")), 0)
+    kept = (line for line in lines[start:] if not line.startswith((*STEPS, "(the same in ")))
+    return "\n".join(kept)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith("?") else ".")

@@ -1,0 +1,162 @@
+"""What is said of a failure is true of it: all checks and tests, with answers of one kind each."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.utils._pytree import tree_map
+
+from autograder.course import load_course
+from autograder.grading.judging.suites import SuiteRunner, collect_suites
+from autograder.records import Exercise
+from autograder.student.explaining import Surroundings
+from autograder.student.runner import run_checks
+from autograder.suite import LocalImplementation
+
+ROOT = Path(__file__).resolve().parents[3]
+COURSE = load_course(ROOT)
+EXERCISES = {e.name: e for assignment in COURSE.assignments for e in assignment.exercises}
+NO_ERROR = "a result, and no error"
+#: what a message says of a value that is wrong as a value
+OF_VALUES = re.compile(
+    r"the future has weight|rows and columns|sums? to|`\.view` wants|samples of a batch|"
+    r"the module's mode|leave nothing behind|right one times|infinite",
+    re.IGNORECASE,
+)
+
+#: from what a right answer does to what a wrong one does
+Wrong = Callable[[Callable[[], Any]], Any]
+
+
+def _another_error(right: Callable[[], Any]) -> Any:
+    try:
+        return right()
+    except NotImplementedError:
+        raise
+    except Exception:
+        assert False  # noqa: B011, PT015 - as students write it
+
+
+def _of_floats(change: Callable[[torch.Tensor], torch.Tensor]) -> Wrong:
+    def one(value: Any) -> Any:
+        is_float = isinstance(value, torch.Tensor) and value.is_floating_point()
+        return change(value) if is_float else value
+
+    return lambda right: tree_map(one, right())
+
+
+def _nothing(right: Callable[[], Any]) -> Any:
+    right()
+
+
+NAN = _of_floats(lambda value: value * torch.nan)
+RANDOM = _of_floats(lambda value: value + torch.rand_like(value))
+DETACHED = _of_floats(torch.Tensor.detach)
+
+
+def _wrong(name: str, right: Any, wrong: Wrong) -> Any:
+    """A question's solution that does something else with its result."""
+    if not inspect.isclass(right):
+        return lambda *args: wrong(lambda: right(*args))
+
+    class Layer(right):  # type: ignore[misc] # whatever class it is
+        def __init__(self, *args: Any) -> None:
+            if wrong is _another_error:
+                wrong(lambda: super(Layer, self).__init__(*args))
+            else:
+                super().__init__(*args)
+
+        def forward(self, *args: Any) -> Any:
+            return wrong(lambda: super(Layer, self).forward(*args))
+
+    Layer.__name__ = name
+    return Layer
+
+
+@pytest.fixture(scope="module", params=EXERCISES)
+def exercise(request: pytest.FixtureRequest) -> Exercise:
+    found: Exercise = EXERCISES[request.param]
+    return found
+
+
+@pytest.fixture(scope="module")
+def right(exercise: Exercise) -> Mapping[str, Any]:
+    return LocalImplementation.from_file(exercise.solution).namespace
+
+
+def _failures(exercise: Exercise, right: Mapping[str, Any], wrong: Wrong) -> Iterator[str]:
+    """What students read, check by check; a check of chance has words of its own."""
+    names = {q.name: _wrong(q.name, right[q.name], wrong) for q in exercise.questions}
+    found = run_checks(exercise.public_suite, LocalImplementation(names), Surroundings(globals()))
+    source = exercise.public_suite.read_text()
+    for question in found:
+        for test in question.tests:
+            by_chance = f"by_chance\ndef {test.name}(" in source
+            if not test.passed and not by_chance:
+                yield f"{question.question}, {test.name}:\n{test.message}"
+
+
+def test_another_error_than_the_expected_one_is_told_as_that(
+    exercise: Exercise, right: Mapping[str, Any]
+) -> None:
+    for text in _failures(exercise, right, _another_error):
+        assert "got       AssertionError" in text, text
+        assert re.search(r"expected  (Value|Key)Error\nlikely: ", text), text
+
+
+def test_nan_is_told_as_nan(exercise: Exercise, right: Mapping[str, Any]) -> None:
+    texts = list(_failures(exercise, right, NAN))
+    assert texts
+    for text in texts:
+        assert "nan" in text and not OF_VALUES.search(text), text
+
+
+def test_a_random_answer_is_told_as_random(exercise: Exercise, right: Mapping[str, Any]) -> None:
+    texts = list(_failures(exercise, right, RANDOM))
+    assert texts
+    for text in texts:
+        assert "two different results of the same call" in text, text
+
+
+def test_a_missing_result_is_told_as_missing(exercise: Exercise, right: Mapping[str, Any]) -> None:
+    texts = list(_failures(exercise, right, _nothing))
+    assert texts
+    for text in texts:
+        assert "got       None" in text and "without `return`" in text, text
+
+
+def test_a_missing_gradient_is_told_as_such(exercise: Exercise, right: Mapping[str, Any]) -> None:
+    for text in _failures(exercise, right, DETACHED):
+        assert "gradient" in text and not OF_VALUES.search(text), text
+
+
+@pytest.fixture(scope="module")
+def runner() -> SuiteRunner:
+    return collect_suites(ROOT, [exercise.hidden_suite for exercise in EXERCISES.values()])
+
+
+@pytest.mark.parametrize("wrong", [_another_error, NAN], ids=["another error", "nan"])
+def test_hidden_tests_say_what_is_true_as_well(
+    exercise: Exercise, right: Mapping[str, Any], runner: SuiteRunner, wrong: Wrong
+) -> None:
+    names = {q.name: _wrong(q.name, right[q.name], wrong) for q in exercise.questions}
+    warnings.simplefilter("ignore")
+    (*results,) = (
+        runner.judge(exercise.hidden_suite, LocalImplementation(names), 0, only=q.name)
+        for q in exercise.questions
+    )
+    for judged in results:
+        for result in judged:
+            for test in result.tests:
+                if wrong is _another_error:
+                    assert test.passed or NO_ERROR not in test.message, test
+                else:
+                    told = test.message.partition("\nremember: ")[0]
+                    assert not OF_VALUES.search(told), test
