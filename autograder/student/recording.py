@@ -12,6 +12,8 @@ import torch
 
 from ..errors import AnswerFault, AnswerRaised
 from ..suite import Gradients, Implementation, Layer, Outcome, Step, Watched
+from ..suite.implementation import PLAIN, Pull
+from ..worker.execution import COPY
 from .known_mistakes import RAISED, told
 
 
@@ -51,31 +53,31 @@ class Recorder:
         """Forgets the steps of the check before."""
         self.last, self.said = None, []
 
-    def call(self, name: str, args: Sequence[Any]) -> Outcome:
+    def call(self, name: str, args: Sequence[Any], no_grad: bool = False) -> Outcome:
         """See `Implementation.call`."""
         again = partial(_value_of, self._inner.call, name, args)
         self.last = Asked(name, tuple(args), again=again)
         with self.faults():
-            outcome = self._inner.call(name, args)
+            outcome = self._inner.call(name, args, no_grad)
         self.returned(outcome.value)
         return outcome
 
     def gradients(
-        self, name: str, args: Sequence[Any], cotangent: Any, frozen: Sequence[int] = ()
+        self, name: str, args: Sequence[Any], cotangent: Any, pull: Pull = PLAIN
     ) -> Gradients:
         """See `Implementation.gradients`."""
         again = partial(_value_of, self._inner.call, name, args)
         self.last = Asked(name, tuple(args), gradients=True, again=again)
         with self.faults():
-            found = self._inner.gradients(name, args, cotangent, frozen)
+            found = self._inner.gradients(name, args, cotangent, pull)
         self.returned(found.value)
         self.said.append(told(found.inputs))
         return found
 
-    def steps(self, name: str, steps: Sequence[Step]) -> tuple[Any, ...]:
+    def steps(self, name: str, steps: Sequence[Step], no_grad: bool = False) -> tuple[Any, ...]:
         """See `Implementation.steps`."""
         self.last = Asked(name, tuple(steps[0].args) if steps else ())
-        return self._inner.steps(name, steps)
+        return self._inner.steps(name, steps, no_grad)
 
     def operators(self, name: str, args: Sequence[Any], backward: bool) -> Watched:
         """See `Implementation.operators`."""
@@ -116,21 +118,19 @@ class _RecordedLayer:
     def __init__(self, recorder: Recorder, inner: Layer, built: Asked) -> None:
         self._recorder, self._inner, self._state = recorder, inner, built
 
-    def forward(self, args: Sequence[Any]) -> Outcome:
+    def forward(self, args: Sequence[Any], no_grad: bool = False) -> Outcome:
         """See `Layer.forward`."""
         self._recorder.last = self._asked(args)
         with self._recorder.faults():
-            outcome = self._inner.forward(args)
+            outcome = self._inner.forward(args, no_grad)
         self._recorder.returned(outcome.value)
         return outcome
 
-    def gradients(
-        self, args: Sequence[Any], cotangent: Any, frozen: Sequence[int] = ()
-    ) -> Gradients:
+    def gradients(self, args: Sequence[Any], cotangent: Any, pull: Pull = PLAIN) -> Gradients:
         """See `Layer.gradients`."""
         self._recorder.last = replace(self._asked(args), gradients=True)
         with self._recorder.faults():
-            found = self._inner.gradients(args, cotangent, frozen)
+            found = self._inner.gradients(args, cotangent, pull)
         self._recorder.returned(found.value)
         self._recorder.said.append(told([found.inputs, found.weights]))
         return found
@@ -152,12 +152,12 @@ class _RecordedLayer:
         """See `Layer.weights`."""
         return self._inner.weights()
 
-    def load(self, weights: Mapping[str, torch.Tensor]) -> None:
+    def load(self, weights: Mapping[str, torch.Tensor], way: str = COPY) -> None:
         """See `Layer.load`."""
         found = tuple(self._inner.weights())
         self._state = replace(self._state, weights=tuple(weights), found=found)
         self._recorder.last = self._state
-        self._inner.load(weights)
+        self._inner.load(weights, way)
 
     def train(self, mode: bool) -> None:
         """See `Layer.train`."""

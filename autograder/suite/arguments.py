@@ -11,8 +11,9 @@ from typing import Any
 
 import torch
 
+from ..worker.execution import CHANGED, HOOK, SEED_CHANGED
 from .compare import EXACT, FLOAT32, describe, difference, tolerance_of_gradient
-from .implementation import Outcome
+from .implementation import Gradients, Outcome
 
 #: from a gradient and the expected one to what is wrong with it
 Compare = Callable[[Any, Any], str | None]
@@ -28,6 +29,30 @@ _CONTAINER_CHANGED = (
 )
 
 
+#: hooks and flags of the caller's own tensors
+_LEFT = (
+    "a tensor that comes in is the caller's: `x.requires_grad_()` and `x.register_hook(...)` stay "
+    "on it after the call; take them to a tensor of your own"
+)
+#: what is told of what a call with its backward left behind, and why
+_LEFT_BEHIND: Mapping[str, tuple[str, str]] = {
+    HOOK: ("a hook of yours stays on an argument", _LEFT),
+    CHANGED: ("an argument was changed by the call", IN_PLACE),
+    SEED_CHANGED: (
+        "the gradient that came in was changed by the backward",
+        "the gradient that comes into a backward is somebody else's, too: what is computed of it "
+        "in place, as by `grad.mul_(...)`, changes it for everybody; work on a new tensor",
+    ),
+}
+
+
+def left_behind(gradients: Gradients) -> Iterator[tuple[str, str]]:
+    """What a call with its backward left behind, each with the likely cause."""
+    for what in gradients.left:
+        text, likely = _LEFT_BEHIND[what]
+        yield f"got       {text}\nexpected  everything of the caller as it was", likely
+
+
 def changes(args: Sequence[Any], outcome: Outcome) -> Iterator[tuple[str, str]]:
     """What a call changed in its arguments, each with the likely cause."""
     for index, (before, after) in enumerate(zip(args, outcome.inputs_after, strict=False)):
@@ -37,6 +62,7 @@ def changes(args: Sequence[Any], outcome: Outcome) -> Iterator[tuple[str, str]]:
         if text is not None:
             holds = isinstance(before, list | dict)
             likely = _CONTAINER_CHANGED if holds else IN_PLACE
+            likely = _LEFT if isinstance(after, str) else likely
             yield f"argument {index + 1} was changed by the call:\n{text}", likely
 
 
@@ -89,11 +115,14 @@ def _faults(
         yield GradientFault(where, text, got, expected)
 
 
-def gradient_difference(got: Any, expected: Any) -> str | None:
-    """None where a gradient is right; none at all is right where zero, but for rounding, is."""
+def gradient_difference(got: Any, expected: Any, size: float = 1.0) -> str | None:
+    """None where a gradient is right; none at all is right where zero, but for rounding, is.
+
+    `size` is about that of the gradient that came in.
+    """
     if not isinstance(expected, torch.Tensor):
         return None
-    bound = tolerance_of_gradient(expected)
+    bound = tolerance_of_gradient(expected, size)
     if got is not None:
         return difference(got, expected, bound)
     if difference(torch.zeros_like(expected), expected, bound) is None:

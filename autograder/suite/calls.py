@@ -9,22 +9,36 @@ from typing import Any
 import torch
 
 from ..worker.execution import tensors_in
-from .implementation import Step
+from .implementation import PLAIN, Pull, Step
 
 
 def call_text(name: str, args: Sequence[Any]) -> str:
     """The call with a shape in place of each tensor, and a dtype where it is not float32.
 
-    A tensor that does not lie row after row in memory is called not contiguous.
+    A tensor that does not lie row after row in memory is called not contiguous, and one that begins
+    inside its memory is of a larger tensor.
     """
     return f"{name}({', '.join(argument_text(arg) for arg in args)})"
 
 
-def gradient_text(name: str, args: Sequence[Any], frozen: Sequence[int] = ()) -> str:
-    """The call whose gradient is asked for, and which arguments want none."""
-    places = " and ".join(str(place + 1) for place in frozen)
-    wanted = f", where argument {places} wants none" if frozen else ""
-    return f"the gradient of {call_text(name, args)}{wanted}"
+def gradient_text(name: str, args: Sequence[Any], pull: Pull = PLAIN) -> str:
+    """The call whose gradient is asked for, and in which way."""
+    places = " and ".join(str(place + 1) for place in pull.frozen)
+    turned = ", not contiguous" if pull.turned else ""
+    ways = {
+        f"where argument {places} wants none": bool(pull.frozen),
+        f"where {', '.join(pull.still)} is frozen": bool(pull.still),
+        "where the arguments are results of other operations": pull.results,
+        f"for incoming gradients of about {pull.size:g}{turned}": pull.size != 1 or pull.turned,
+        "read from `.grad` after `backward()`": pull.backward,
+    }
+    told = "".join(f", {way}" for way, is_asked in ways.items() if is_asked)
+    return f"the gradient of {call_text(name, args)}{told}"
+
+
+def no_grad_text(call: str, no_grad: bool) -> str:
+    """The call, and whether it is made under `torch.no_grad()`."""
+    return f"under torch.no_grad(), {call}" if no_grad else call
 
 
 def steps_text(name: str, steps: Sequence[Step]) -> str:
@@ -39,7 +53,7 @@ def steps_text(name: str, steps: Sequence[Step]) -> str:
 def argument_text(value: Any) -> str:
     """One argument: shape of a tensor, short repr of the rest."""
     if isinstance(value, torch.Tensor):
-        shape = str(tuple(value.shape)) + ("" if value.is_contiguous() else " not contiguous")
+        shape = str(tuple(value.shape)) + _layout_text(value)
         if value.dtype == torch.float32:
             return shape
         return f"{shape} {str(value.dtype).removeprefix('torch.')}"
@@ -49,3 +63,9 @@ def argument_text(value: Any) -> str:
         return "config(" + ", ".join(f"{key}={item}" for key, item in vars(value).items()) + ")"
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _layout_text(tensor: torch.Tensor) -> str:
+    if not tensor.is_contiguous():
+        return " not contiguous"
+    return " of a larger tensor" if tensor.storage_offset() else ""

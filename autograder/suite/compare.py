@@ -42,8 +42,10 @@ def tolerance_of(dtype: torch.dtype) -> Tolerance:
     return FLOAT64 if dtype == torch.float64 else FLOAT32
 
 
-def tolerance_of_gradient(expected: torch.Tensor) -> Tolerance:
-    """The contract's, its absolute part times the largest entry, where that is above 1.
+def tolerance_of_gradient(expected: torch.Tensor, size: float = 1.0) -> Tolerance:
+    """The contract's, its absolute part times the largest entry, where that is above `size`.
+
+    That is about the size of the gradient that comes in, with which all others grow.
 
     An entry of a gradient is a sum of terms of that size: one that is near zero carries their
     rounding, such as that of a scale which a right answer keeps in float32. Float32 itself has so
@@ -52,8 +54,10 @@ def tolerance_of_gradient(expected: torch.Tensor) -> Tolerance:
     bound = tolerance_of(expected.dtype)
     if expected.dtype == torch.float32:
         bound = Tolerance(10 * bound.atol, 10 * bound.rtol)
-    size = float(expected.detach().abs().max()) if expected.numel() else 0.0
-    return replace(bound, atol=bound.atol * max(1.0, size)) if math.isfinite(size) else bound
+    largest = float(expected.detach().abs().max()) if expected.numel() else 0.0
+    if not math.isfinite(largest):
+        return bound
+    return replace(bound, atol=bound.atol * max(size, largest))
 
 
 def difference(got: Any, expected: Any, tolerance: Tolerance | None = None) -> str | None:

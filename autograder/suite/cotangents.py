@@ -8,20 +8,23 @@ from typing import Any
 import torch
 
 from .draw import Draw
+from .implementation import PLAIN, Pull
 
 #: what a value goes through before it is compared
 After = Callable[[torch.Tensor], torch.Tensor]
 
 
-def cotangent_of(draw: Draw, value: Any, after: After | None = None) -> Any:
+def cotangent_of(draw: Draw, value: Any, after: After | None = None, pull: Pull = PLAIN) -> Any:
     """Normal numbers in the form of the value; with `after`, what comes of them back through it."""
     if not isinstance(value, torch.Tensor):
-        return tuple(cotangent_of(draw, item) for item in value)
-    drawn = draw.normal(*value.shape, dtype=value.dtype)
-    if after is None:
+        return tuple(cotangent_of(draw, item, None, pull) for item in value)
+    drawn = draw.normal(*value.shape, scale=pull.size, dtype=value.dtype)
+    if after is not None:
+        value = value.detach().requires_grad_()
+        drawn = torch.autograd.grad((after(value) * drawn).sum(), value)[0]
+    if not pull.turned or not drawn.dim():
         return drawn
-    value = value.detach().requires_grad_()
-    return torch.autograd.grad((after(value) * drawn).sum(), value)[0]
+    return drawn.mT.contiguous().mT if drawn.dim() > 1 else torch.stack([drawn, drawn], -1)[:, 0]
 
 
 def compared(got: Any, expected: Any, after: After | None) -> tuple[Any, Any]:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 import torch
 
 from ..errors import AnswerRaised
-from .arguments import changes, gradient_faults
-from .calls import call_text, gradient_text, steps_text
+from .arguments import changes, gradient_difference, gradient_faults, left_behind
+from .calls import call_text, gradient_text, no_grad_text, steps_text
 from .compare import Tolerance, difference
 from .cotangents import After, compared, cotangent_of
 from .draw import Draw
@@ -27,7 +28,7 @@ from .failures import (
     wrong_refusal,
     wrong_value,
 )
-from .implementation import Gradients, Implementation, Step, Watched
+from .implementation import PLAIN, Gradients, Implementation, Pull, Step, Watched
 from .layers import ExpectLayer
 from .local import signature_of
 from .rules import Forbidden
@@ -69,15 +70,24 @@ class Expect:
         likely: str,
         tolerance: Tolerance | None = None,
         after: After | None = None,
+        no_grad: bool = False,
     ) -> Any:
         """The answer equals the solution on these arguments and changes none of them.
 
         Returns the answer's value, if right. Compares type, shape, dtype and values within the
         contract's tolerance of the expected dtype; values after the function `after`, where only
-        what comes out of it counts.
+        what comes out of it counts. With `no_grad` it is called under `torch.no_grad()`.
         """
         expected = self.solution.call(question, args).value
-        return self.value(question, args, expected, likely=likely, tolerance=tolerance, after=after)
+        return self.value(
+            question,
+            args,
+            expected,
+            likely=likely,
+            tolerance=tolerance,
+            after=after,
+            no_grad=no_grad,
+        )
 
     def value(
         self,
@@ -88,6 +98,7 @@ class Expect:
         likely: str,
         tolerance: Tolerance | None = None,
         after: After | None = None,
+        no_grad: bool = False,
     ) -> Any:
         """The answer equals a given value and changes none of its arguments; returns it, if right.
 
@@ -95,7 +106,7 @@ class Expect:
         """
         right = expected
         with self.failures.softly():
-            got = self.result(question, *args, likely=likely)
+            got = self.result(question, *args, likely=likely, no_grad=no_grad)
             one, other = compared(got, expected, after)
             text = difference(one, other, tolerance)
             if text is not None:
@@ -104,28 +115,36 @@ class Expect:
                 right = got
         return right
 
-    def result(self, question: str, *args: Any, likely: str = "") -> Any:
+    def result(self, question: str, *args: Any, likely: str = "", no_grad: bool = False) -> Any:
         """The answer's value, for a test of a property; its arguments must stay as they were."""
-        self._call = call_text(question, args)
+        self._call = no_grad_text(call_text(question, args), no_grad)
         with self._explained(question):
-            outcome = self.implementation.call(question, args)
+            outcome = self.implementation.call(question, args, no_grad)
         for text, cause in changes(args, outcome):
             self.failures.add(changed(self._call, text, cause))
         self._value = outcome.value
         return outcome.value
 
-    def steps(self, question: str, *steps: Step, likely: str, after: After | None = None) -> None:
+    def steps(
+        self,
+        question: str,
+        *steps: Step,
+        likely: str,
+        after: After | None = None,
+        no_grad: bool = False,
+    ) -> None:
         """Several calls that hand a state on return what the solution's return.
 
         Each state goes on as the object that it is, and all values are compared after the last
-        call: a later call must not write into what an earlier one returned. With `after`, all
-        values are compared after that function.
+        call: a later call must not write into what an earlier one returned. Where no state is
+        handed on, each result is changed in place before the next call, which must not notice.
+        With `after`, all values are compared after that function.
         """
         expected = self.solution.steps(question, steps)
-        self._call = steps_text(question, steps)
+        self._call = no_grad_text(steps_text(question, steps), no_grad)
         with self.failures.softly():
             with self._explained(question):
-                got = self.implementation.steps(question, steps)
+                got = self.implementation.steps(question, steps, no_grad)
             pairs = [compared(*pair, after) for pair in zip(got, expected, strict=True)]
             text = difference([one for one, _ in pairs], [other for _, other in pairs])
             if text is not None:
@@ -145,21 +164,22 @@ class Expect:
         *args: Any,
         likely: str,
         to: Sequence[int] | None = None,
-        frozen: Sequence[int] = (),
+        pull: Pull = PLAIN,
         after: After | None = None,
     ) -> None:
         """Value and gradients to every floating point input equal the solution's.
 
         The cotangent is random; with `after`, it is what comes back through that function, after
         which values are compared. With `to`, only gradients to the arguments at these places are
-        judged; arguments at the places `frozen` want none.
+        judged; `pull` says how they are asked for.
         """
-        cotangent = cotangent_of(self.draw, self.solution.call(question, args).value, after)
-        expected = self.solution.gradients(question, args, cotangent, frozen)
-        self._call = gradient_text(question, args, frozen)
+        value = self.solution.call(question, args).value
+        cotangent = cotangent_of(self.draw, value, after, pull)
+        expected = self.solution.gradients(question, args, cotangent, pull)
+        self._call = gradient_text(question, args, pull)
         with self.failures.softly():
             with self._explained(question):
-                got = self.implementation.gradients(question, args, cotangent, frozen)
+                got = self.implementation.gradients(question, args, cotangent, pull)
             one, other = compared(got.value, expected.value, after)
             text = difference(one, other)
             if text is not None:
@@ -168,8 +188,11 @@ class Expect:
                 gradient if to is None or place in to else None
                 for place, gradient in enumerate(expected.inputs)
             ]
-            for fault in gradient_faults(args, got.inputs, judged):
-                self.failures.add(wrong_gradient(self._call, fault, likely))
+            compare = partial(gradient_difference, size=pull.size)
+            for fault in gradient_faults(args, got.inputs, judged, compare):
+                self.failures.add(wrong_gradient(self._call, fault, likely, pull.size))
+            for text, cause in left_behind(got):
+                self._fail(text, cause)
 
     def pulled(
         self, question: str, *args: Any, cotangent: torch.Tensor, likely: str = ""

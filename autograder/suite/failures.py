@@ -110,16 +110,22 @@ def _step(got: Any, expected: Any) -> str:
     return ""
 
 
-def wrong_gradient(call: str, fault: GradientFault, about: str) -> WrongAnswer:
-    """A gradient that is not the expected one, or none at all."""
+def wrong_gradient(call: str, fault: GradientFault, about: str, size: float = 1.0) -> WrongAnswer:
+    """A gradient that is not the expected one, or none at all; `size` is that of what came in."""
     if fault.got is None:
         told, step = f"no gradient reaches {fault.place}", f"{NEXT_STEP}{_GRADIENT_CUT}"
     else:
-        found = relation(fault.got, fault.expected)
+        found = relation(*_divided(fault, size))
         told = f"the gradient to {fault.place} is not right" + (f": {found}" if found else "")
         step = f"{REMEMBER}{about}"
     text = f"the gradient to {fault.place}:\n{fault.text}"
     return WrongAnswer(Message(call, text, step, told, cause=told))
+
+
+def _divided(fault: GradientFault, size: float) -> tuple[Any, Any]:
+    """Both gradients as they are for an incoming gradient of size 1."""
+    is_tensor = isinstance(fault.got, torch.Tensor) and size != 1
+    return (fault.got / size, fault.expected / size) if is_tensor else (fault.got, fault.expected)
 
 
 def wrong_weights(call: str, fault: AnswerRaised, wanted: Iterable[str]) -> WrongAnswer:

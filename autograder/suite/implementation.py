@@ -12,6 +12,8 @@ from typing import Any, Protocol
 
 import torch
 
+from ..worker.execution import BACKWARD, COPY, RESULTS
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -53,24 +55,52 @@ class Gradients:
     `inputs` has one entry per argument: a gradient of the argument's shape, or None where none
     flowed (and for arguments that are not floating point tensors); for a tuple or list of tensors
     as many entries. `weights` has one entry per
-    trainable parameter of a layer.
+    trainable parameter of a layer. `left` says what the call and its backward left behind for the
+    caller: see `worker.execution.LEFT`.
     """
 
     value: Any
     inputs: tuple[Any, ...]
     weights: Mapping[str, torch.Tensor | None] = field(default_factory=dict)
+    left: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """How gradients are asked for.
+
+    Arguments at the places `frozen` want none, as data that nobody trains, and neither do the
+    `still` weights. With `results` the arguments are results of other operations; with `backward`
+    gradients are read from `.grad` after `backward()`. The gradient that comes in is normal times
+    `size`, and `turned` says that it is not contiguous.
+    """
+
+    frozen: tuple[int, ...] = ()
+    still: tuple[str, ...] = ()
+    results: bool = False
+    backward: bool = False
+    size: float = 1.0
+    turned: bool = False
+
+    @property
+    def request(self) -> tuple[list[Any], ...]:
+        """What follows the cotangent in a request; nothing that is not needed."""
+        ways = [RESULTS] * self.results + [BACKWARD] * self.backward
+        more = (ways, list(self.still)) if ways or self.still else ()
+        return (list(self.frozen), *more)
+
+
+PLAIN = Pull()
 
 
 class Layer(Protocol):
     """An `nn.Module` that an implementation built."""
 
-    def forward(self, args: Sequence[Any]) -> Outcome:
-        """Calls the layer."""
+    def forward(self, args: Sequence[Any], no_grad: bool = False) -> Outcome:
+        """Calls the layer; in eval mode always under `torch.no_grad()`."""
 
-    def gradients(
-        self, args: Sequence[Any], cotangent: Any, frozen: Sequence[int] = ()
-    ) -> Gradients:
-        """Calls the layer and pulls the cotangent back to its weights and to inputs not frozen."""
+    def gradients(self, args: Sequence[Any], cotangent: Any, pull: Pull = PLAIN) -> Gradients:
+        """Calls the layer and pulls the cotangent back to its weights and to inputs."""
 
     def steps(self, steps: Sequence[Step]) -> tuple[Any, ...]:
         """Calls the layer several times; the values as they are after the last call."""
@@ -78,8 +108,11 @@ class Layer(Protocol):
     def weights(self) -> dict[str, torch.Tensor]:
         """A copy of every trainable parameter by its name, in registration order."""
 
-    def load(self, weights: Mapping[str, torch.Tensor]) -> None:
-        """Copies weights in by name; raises `AnswerRaised` for an unknown name or a wrong shape."""
+    def load(self, weights: Mapping[str, torch.Tensor], way: str = COPY) -> None:
+        """Gives weights by name; raises `AnswerRaised` for an unknown name or a wrong shape.
+
+        `way` is one of `COPY`, `DATA`, `STATE`, `REPLACE` of `worker.execution`.
+        """
 
     def train(self, mode: bool) -> None:
         """Train mode, or eval mode."""
@@ -97,18 +130,15 @@ class Implementation(Protocol):
     Every method raises an `AnswerFault` when the answer is missing or fails.
     """
 
-    def call(self, name: str, args: Sequence[Any]) -> Outcome:
-        """Calls the function `name`."""
+    def call(self, name: str, args: Sequence[Any], no_grad: bool = False) -> Outcome:
+        """Calls the function `name`, under `torch.no_grad()` if asked."""
 
     def gradients(
-        self, name: str, args: Sequence[Any], cotangent: Any, frozen: Sequence[int] = ()
+        self, name: str, args: Sequence[Any], cotangent: Any, pull: Pull = PLAIN
     ) -> Gradients:
-        """Calls the function and pulls the cotangent back to floating point inputs.
+        """Calls the function and pulls the cotangent back to floating point inputs."""
 
-        Arguments at the places `frozen` want no gradient, as data that nobody trains.
-        """
-
-    def steps(self, name: str, steps: Sequence[Step]) -> tuple[Any, ...]:
+    def steps(self, name: str, steps: Sequence[Step], no_grad: bool = False) -> tuple[Any, ...]:
         """Calls the function several times; the values as they are after the last call."""
 
     def operators(self, name: str, args: Sequence[Any], backward: bool) -> Watched:

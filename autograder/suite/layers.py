@@ -12,15 +12,17 @@ import torch
 
 from ..errors import AnswerNotImplemented, AnswerRaised
 from ..worker.devices import MIXED_DEVICES, on_second_device
+from ..worker.execution import COPY
 from .arguments import (
     Compare,
     changes,
     gradient_difference,
     gradient_faults,
+    left_behind,
     not_finite,
     weight_faults,
 )
-from .calls import call_text, gradient_text, steps_text
+from .calls import call_text, gradient_text, no_grad_text, steps_text
 from .compare import Tolerance, difference, form_difference
 from .cotangents import cotangent_of
 from .draw import Draw
@@ -36,7 +38,7 @@ from .failures import (
     wrong_value,
     wrong_weights,
 )
-from .implementation import Gradients, Implementation, Layer, Step
+from .implementation import PLAIN, Gradients, Implementation, Layer, Pull, Step
 from .local import signature_of
 from .message import NO_ERROR, About, got_expected
 from .raised import advice
@@ -79,20 +81,20 @@ class ExpectLayer:
             raise LookupError("a public suite has no solution: load weights and give the value")
         return self._reference
 
-    def fill(self, make: Callable[[str, tuple[int, ...]], torch.Tensor]) -> None:
-        """Copies `make(name, shape)` into every trainable weight of both layers."""
+    def fill(self, make: Callable[[str, tuple[int, ...]], torch.Tensor], way: str = COPY) -> None:
+        """Gives `make(name, shape)` to every trainable weight of both layers."""
         weights = {
             name: make(name, tuple(value.shape)).to(value.dtype)
             for name, value in self.reference.weights().items()
         }
-        self.load(weights)
+        self.load(weights, way)
 
-    def load(self, weights: Mapping[str, torch.Tensor]) -> None:
-        """Copies given weights, by name, into both layers."""
+    def load(self, weights: Mapping[str, torch.Tensor], way: str = COPY) -> None:
+        """Gives weights, by name, to both layers; `way` is one of those of `Layer.load`."""
         if self._reference is not None:
             self._reference.load(weights)
         try:
-            self.answer.load(weights)
+            self.answer.load(weights, way)
         except AnswerRaised as fault:
             raise wrong_weights(self._call, fault, weights) from None
 
@@ -104,6 +106,17 @@ class ExpectLayer:
         text = difference(got, expected)
         if text is not None:
             self._failures.add(not_so(self._call, text, likely, About.WEIGHTS))
+
+    def weight_names(self) -> frozenset[str]:
+        """The names of the answer's trainable parameters."""
+        return frozenset(self.answer.weights())
+
+    def has_weights(self, names: frozenset[str], *, likely: str) -> None:
+        """The answer has the trainable parameters of these names, as it had before."""
+        self._call = f"the trainable parameters of {self._built} after several calls"
+        text = difference(sorted(self.weight_names()), sorted(names))
+        if text is not None:
+            self._fail(text, likely)
 
     def train(self, mode: bool = True) -> ExpectLayer:
         """Both layers in train mode (default) or eval mode; returns itself."""
@@ -133,18 +146,30 @@ class ExpectLayer:
             other._reference = self._reference.restored()
         return other
 
-    def same(self, *args: Any, likely: str, tolerance: Tolerance | None = None) -> Any:
+    def same(
+        self,
+        *args: Any,
+        likely: str,
+        tolerance: Tolerance | None = None,
+        no_grad: bool = False,
+    ) -> Any:
         """The forward value equals the solution's; the arguments stay unchanged. Returns it."""
         expected = self.reference.forward(args).value
-        return self.value(args, expected, likely=likely, tolerance=tolerance)
+        return self.value(args, expected, likely=likely, tolerance=tolerance, no_grad=no_grad)
 
     def value(
-        self, args: Sequence[Any], expected: Any, *, likely: str, tolerance: Tolerance | None = None
+        self,
+        args: Sequence[Any],
+        expected: Any,
+        *,
+        likely: str,
+        tolerance: Tolerance | None = None,
+        no_grad: bool = False,
     ) -> Any:
         """The forward value equals a given one; the arguments stay unchanged. Returns it."""
         right = expected
         with self._failures.softly():
-            got = self.result(*args, likely=likely)
+            got = self.result(*args, likely=likely, no_grad=no_grad)
             text = difference(got, expected, tolerance)
             if text is not None:
                 self._failures.add(wrong_value(self._call, text, got, expected, likely, args))
@@ -152,11 +177,11 @@ class ExpectLayer:
                 right = got
         return right
 
-    def result(self, *args: Any, likely: str = "") -> Any:
+    def result(self, *args: Any, likely: str = "", no_grad: bool = False) -> Any:
         """The answer's forward value, for a test of a property."""
-        self._call = call_text(f"{self._built}.forward", args)
+        self._call = no_grad_text(call_text(f"{self._built}.forward", args), no_grad)
         with self._explained():
-            outcome = self.answer.forward(args)
+            outcome = self.answer.forward(args, no_grad)
         for text, cause in changes(args, outcome):
             self._failures.add(changed(self._call, text, cause))
         self._value = outcome.value
@@ -217,9 +242,10 @@ class ExpectLayer:
         if wrong is not None:
             self._failures.add(wrong)
 
-    def gradients(self, *args: Any, likely: str, frozen: Sequence[int] = ()) -> None:
-        """Value and gradients to weights, and to inputs not `frozen`, equal the solution's."""
-        self._backward(args, gradient_difference, likely, frozen, difference)
+    def gradients(self, *args: Any, likely: str, pull: Pull = PLAIN) -> None:
+        """Value and gradients to weights and inputs equal the solution's; see `Pull`."""
+        compare = partial(gradient_difference, size=pull.size)
+        self._backward(args, compare, likely, pull, difference)
 
     def trains(self, *args: Any, likely: str, tolerance: Tolerance | None = None) -> None:
         """A backward pass works, and what the solution has a gradient to gets a finite one.
@@ -241,21 +267,23 @@ class ExpectLayer:
         args: Sequence[Any],
         compare: Compare,
         likely: str,
-        frozen: Sequence[int] = (),
+        pull: Pull = PLAIN,
         values: Callable[[Any, Any], str | None] | None = None,
     ) -> None:
-        cotangent = cotangent_of(self._draw, self.reference.forward(args).value)
-        expected = self.reference.gradients(args, cotangent, frozen)
-        self._call = gradient_text(f"{self._built}.forward", args, frozen)
+        cotangent = cotangent_of(self._draw, self.reference.forward(args).value, None, pull)
+        expected = self.reference.gradients(args, cotangent, pull)
+        self._call = gradient_text(f"{self._built}.forward", args, pull)
         with self._failures.softly():
             with self._explained():
-                got = self.answer.gradients(args, cotangent, frozen)
+                got = self.answer.gradients(args, cotangent, pull)
             text = values(got.value, expected.value) if values else None
             if text is not None:
                 self._failures.add(wrong_value(self._call, text, got.value, expected.value, likely))
             faults = weight_faults(got.weights, expected.weights, compare)
             for fault in (*faults, *gradient_faults(args, got.inputs, expected.inputs, compare)):
-                self._failures.add(wrong_gradient(self._call, fault, likely))
+                self._failures.add(wrong_gradient(self._call, fault, likely, pull.size))
+            for text, cause in left_behind(got):
+                self._fail(text, cause)
 
     def _explained(self) -> AbstractContextManager[None]:
         return explained(self._call, self._question, self._signature)

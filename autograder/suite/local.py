@@ -17,7 +17,8 @@ from torch import nn
 
 from ..errors import AnswerFault, AnswerMemory, AnswerMissing, AnswerNotImplemented, AnswerRaised
 from ..worker import execution, stepping, watching
-from .implementation import Gradients, Outcome, Step, Watched
+from ..worker.execution import COPY
+from .implementation import PLAIN, Gradients, Outcome, Pull, Step, Watched
 from .names import names_used
 from .watching import watched
 
@@ -64,27 +65,26 @@ class LocalImplementation:
         """The module in a file; raises what the file raises."""
         return cls(vars(load_module(path)), path.read_text(encoding="utf-8"))
 
-    def call(self, name: str, args: Sequence[Any]) -> Outcome:
+    def call(self, name: str, args: Sequence[Any], no_grad: bool = False) -> Outcome:
         """See `Implementation.call`."""
         function = self._get(name)
         with _faults(name):
-            value, after = execution.call(function, args)
+            value, after = execution.call(function, args, no_grad)
         return Outcome(value, tuple(after))
 
     def gradients(
-        self, name: str, args: Sequence[Any], cotangent: Any, frozen: Sequence[int] = ()
+        self, name: str, args: Sequence[Any], cotangent: Any, pull: Pull = PLAIN
     ) -> Gradients:
         """See `Implementation.gradients`."""
         function = self._get(name)
         with _faults(name):
-            value, inputs, _ = execution.gradients(function, args, cotangent, frozen)
-        return Gradients(value, tuple(inputs))
+            return _pulled(function, args, cotangent, pull)
 
-    def steps(self, name: str, steps: Sequence[Step]) -> tuple[Any, ...]:
+    def steps(self, name: str, steps: Sequence[Step], no_grad: bool = False) -> tuple[Any, ...]:
         """See `Implementation.steps`."""
-        function = self._get(name)
+        function, calls = self._get(name), [(step.args, step.after) for step in steps]
         with _faults(name):
-            return tuple(stepping.steps(function, [(step.args, step.after) for step in steps]))
+            return tuple(stepping.steps(function, calls, no_grad))
 
     def operators(self, name: str, args: Sequence[Any], backward: bool) -> Watched:
         """See `Implementation.operators`."""
@@ -122,19 +122,16 @@ class LocalLayer:
         self._layer = layer
         self._build = build
 
-    def forward(self, args: Sequence[Any]) -> Outcome:
+    def forward(self, args: Sequence[Any], no_grad: bool = False) -> Outcome:
         """See `Layer.forward`."""
         with _faults(self._name):
-            value, after = execution.call(self._layer, args)
+            value, after = execution.call(self._layer, args, no_grad)
         return Outcome(value, tuple(after))
 
-    def gradients(
-        self, args: Sequence[Any], cotangent: Any, frozen: Sequence[int] = ()
-    ) -> Gradients:
+    def gradients(self, args: Sequence[Any], cotangent: Any, pull: Pull = PLAIN) -> Gradients:
         """See `Layer.gradients`."""
         with _faults(self._name):
-            value, inputs, weights = execution.gradients(self._layer, args, cotangent, frozen)
-        return Gradients(value, tuple(inputs), weights)
+            return _pulled(self._layer, args, cotangent, pull)
 
     def steps(self, steps: Sequence[Step]) -> tuple[Any, ...]:
         """See `Layer.steps`."""
@@ -147,10 +144,10 @@ class LocalLayer:
         with _faults(self._name):
             return execution.weights(self._layer)
 
-    def load(self, weights: Mapping[str, torch.Tensor]) -> None:
+    def load(self, weights: Mapping[str, torch.Tensor], way: str = COPY) -> None:
         """See `Layer.load`."""
         with _faults(self._name):
-            execution.load(self._layer, weights)
+            execution.load(self._layer, weights, way)
 
     def train(self, mode: bool) -> None:
         """See `Layer.train`."""
@@ -167,6 +164,11 @@ class LocalLayer:
         with _faults(self._name):
             layer = execution.restored(self._layer, self._build)
         return LocalLayer(self._name, layer, self._build)
+
+
+def _pulled(target: Any, args: Sequence[Any], cotangent: Any, pull: Pull) -> Gradients:
+    value, inputs, weights, *left = execution.gradients(target, args, cotangent, *pull.request)
+    return Gradients(value, tuple(inputs), weights, *map(tuple, left))
 
 
 @contextlib.contextmanager

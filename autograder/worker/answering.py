@@ -56,16 +56,16 @@ class Worker:
         self.operations: dict[str, Callable[..., Any]] = {
             "load": self._load,
             "seed": lambda seed: self._settings.begin(seed),
-            "call": lambda name, args: _called(self._get(name), args),
+            "call": lambda name, *rest: _called(self._get(name), *rest),
             "gradients": lambda name, *rest: execution.gradients(self._get(name), *rest),
-            "steps": lambda name, calls: stepping.steps(self._get(name), calls),
+            "steps": lambda name, *rest: stepping.steps(self._get(name), *rest),
             "operators": lambda name, *rest: watching.operators(self._get(name), *rest),
             "build": self._build,
-            "forward": lambda layer, args: _called(self._layers[layer], args),
+            "forward": lambda layer, *rest: _called(self._layers[layer], *rest),
             "layer_gradients": lambda layer, *rest: execution.gradients(self._layers[layer], *rest),
-            "layer_steps": lambda layer, calls: stepping.steps(self._layers[layer], calls),
+            "layer_steps": lambda layer, *rest: stepping.steps(self._layers[layer], *rest),
             "weights": lambda layer: execution.weights(self._layers[layer]),
-            "load_weights": lambda layer, values: execution.load(self._layers[layer], values),
+            "load_weights": lambda layer, *rest: execution.load(self._layers[layer], *rest),
             "train": lambda layer, mode: execution.set_mode(self._layers[layer], mode),
             "move": self._move,
             "restore": self._restore,
@@ -138,9 +138,11 @@ class Worker:
             own[name] = substitution.stand_in(name, own[name], self._exchange)
 
 
-def _called(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, Any]:
+def _called(
+    function: Callable[..., Any], args: Sequence[Any], no_grad: bool = False
+) -> tuple[Any, Any]:
     """What a call returns, and its arguments afterwards where it changed any, else None."""
-    value, after = execution.call(function, args)
+    value, after = execution.call(function, args, no_grad)
     return value, execution.changed(args, after)
 
 

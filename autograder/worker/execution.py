@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -56,9 +56,9 @@ def copy_of(value: Any, memo: dict[int, torch.Tensor] | None = None) -> Any:
 def _copy_in_memory(tensor: torch.Tensor) -> torch.Tensor:
     """A copy with the same strides, also where elements share their memory or lie apart.
 
-    One that is not contiguous is a part of something larger: its memory begins before it.
+    The memory of a part of something larger begins before it.
     """
-    if tensor.is_meta or tensor.is_contiguous():
+    if tensor.is_meta or (tensor.is_contiguous() and not tensor.storage_offset()):
         return tensor.clone()
     memory = memory_of(tensor)
     before = torch.cat([memory[:1], memory])
@@ -74,23 +74,40 @@ def tensors_in(value: Any) -> list[torch.Tensor]:
     return []
 
 
-def call(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, list[Any]]:
+def call(
+    function: Callable[..., Any], args: Sequence[Any], no_grad: bool = False
+) -> tuple[Any, list[Any]]:
     """Calls with copies of `args`; returns the value and the copies as they are afterwards."""
     memo: dict[int, torch.Tensor] = {}
     copies = [copy_of(arg, memo) for arg in args]
-    with second_device(memo.values(), function), as_used(function):
+    leaves = list(memo.values())
+    with second_device(leaves, function), as_used(function, no_grad):
         value = function(*copies)
+    if any(leaf.requires_grad or leaf._backward_hooks for leaf in leaves):
+        return value, [_left_on(copy) or copy for copy in copies]
     # the value may be a view of an input: both are read out after the call, by the caller
     return value, copies
 
 
-def as_used(function: Callable[..., Any]) -> contextlib.AbstractContextManager[Any]:
-    """Without gradients for a layer in eval mode, as a trained one is used; else nothing.
+def as_used(
+    function: Callable[..., Any], no_grad: bool = False
+) -> contextlib.AbstractContextManager[Any]:
+    """Without gradients, and for a layer in eval mode always so, as a trained one is used.
 
     What a layer keeps once nobody asks for gradients shows there and nowhere else.
     """
     is_used = isinstance(function, nn.Module) and not function.training
-    return torch.no_grad() if is_used else contextlib.nullcontext()
+    return torch.no_grad() if is_used or no_grad else contextlib.nullcontext()
+
+
+def _left_on(value: Any) -> str:
+    """What a call left on an argument that is no number of it; empty where it left nothing."""
+    for tensor in tensors_in(value):
+        if tensor._backward_hooks:
+            return "a tensor with a hook on it, which the call left there"
+        if tensor.requires_grad:
+            return "a tensor that wants a gradient since the call"
+    return ""
 
 
 def changed(args: Sequence[Any], after: Sequence[Any]) -> Sequence[Any] | None:
@@ -121,13 +138,18 @@ def gradients(
     args: Sequence[Any],
     cotangent: Any,
     frozen: Sequence[int] = (),
-) -> tuple[Any, list[Any], dict[str, torch.Tensor | None]]:
+    ways: Sequence[str] = (),
+    still: Sequence[str] = (),
+) -> tuple[Any, ...]:
     """Calls, and pulls `cotangent` (of the value's shape) back to inputs and trainable weights.
 
     Without one, each number of the value counts once.
 
     Gradients to inputs come in the form of the inputs: a tuple of tensors has a tuple of gradients.
-    Arguments at the places `frozen` want none, as data that nobody trains.
+    Arguments at the places `frozen` want none, as data that nobody trains, and neither do the
+    weights of the names `still`. `ways` may hold `RESULTS` and `BACKWARD`; such a call is looked at
+    more closely, and a fourth item, after value and gradients to inputs and to weights, says what
+    it left behind, where it did.
     Raises what the answer raises, and RuntimeError where a cotangent is of another shape.
     """
     memo: dict[int, torch.Tensor] = {}
@@ -138,23 +160,100 @@ def gradients(
             tensor.requires_grad_()
     leaves = _mapped(copies, lambda leaf: leaf)  # before the call, which may change a list
     wanted = [tensor for tensor in memo.values() if tensor.requires_grad]
-    named = _trainable(function)
-    value = function(*copies)
-    sources = wanted + list(named.values())
-    roots, seeds = _roots(value, cotangent)
-    grads: Sequence[torch.Tensor | None] = [None] * len(sources)
-    if roots and sources:
+    given = _computed(copies) if RESULTS in ways else copies
+    with _held_still(function, still):
+        named = _trainable(function)
+        value = function(*given)
+        sources = wanted + list(named.values())
+        roots, seeds = _roots(value, cotangent)
+        before = [seed.clone() for seed in seeds] if ways else []
+        grads = _pulled(roots, seeds, sources, BACKWARD in ways)
+    by_tensor = {id(tensor): grad for tensor, grad in zip(wanted, grads, strict=False)}
+    inputs = _mapped(leaves, lambda leaf: by_tensor.get(id(leaf)))
+    found = value, inputs, dict(zip(named, grads[len(wanted) :], strict=True))
+    if ways:
+        pairs = zip(seeds, before, strict=True)
+        left = _left_behind(tensors_in([*memo.values(), given]), args, leaves, pairs)
+        return (*found, left) if left else found
+    return found
+
+
+#: arguments are results of other operations; `backward()` is called, and `.grad` read
+RESULTS, BACKWARD = "results", "backward"
+#: what a call may leave behind for its caller
+HOOK, CHANGED, SEED_CHANGED = "hook", "argument", "cotangent"
+LEFT = frozenset({HOOK, CHANGED, SEED_CHANGED})
+
+
+def _computed(args: Sequence[Any]) -> list[Any]:
+    """The arguments, floating point ones as results of other operations, in the same layout."""
+    one: dict[torch.dtype, torch.Tensor] = {}
+    known: dict[int, torch.Tensor] = {}
+
+    def computed(tensor: Any) -> Any:
+        if not isinstance(tensor, torch.Tensor) or not tensor.is_floating_point():
+            return tensor
+        if id(tensor) not in known:
+            factor = one.setdefault(tensor.dtype, tensor.new_ones((), requires_grad=True))
+            result = tensor * factor
+            is_alike = result.stride() == tensor.stride()
+            known[id(tensor)] = result if is_alike else tensor.view_as(tensor)
+        return known[id(tensor)]
+
+    return [_mapped(arg, computed) for arg in args]
+
+
+@contextlib.contextmanager
+def _held_still(target: Any, names: Sequence[str]) -> Iterator[None]:
+    """Weights of these names want no gradient meanwhile."""
+    weights = dict(target.named_parameters(remove_duplicate=False)) if names else {}
+    still = [weights[name] for name in names if name in weights and weights[name].requires_grad]
+    for weight in still:
+        weight.requires_grad_(False)
+    try:
+        yield
+    finally:
+        for weight in still:
+            weight.requires_grad_(True)
+
+
+def _pulled(
+    roots: tuple[torch.Tensor, ...],
+    seeds: tuple[Any, ...],
+    sources: Sequence[torch.Tensor],
+    by_backward: bool,
+) -> Sequence[torch.Tensor | None]:
+    if not roots or not sources:
+        return [None] * len(sources)
+    if by_backward:
+        torch.autograd.backward(roots, seeds)
+        found: Sequence[torch.Tensor | None] = [source.grad for source in sources]
+        for source in sources:
+            source.grad = None
+    else:
         # with all that `torch.autograd.grad` does first in Python, it takes twice as long
         found = _engine_run_backward(
             *(roots, seeds, False, False, tuple(sources)),
             allow_unreachable=True,
             accumulate_grad=False,
         )
-        # `F.embedding(..., sparse=True)` gives the same gradient in another layout
-        grads = [None if grad is None else grad.to_dense() for grad in found]
-    by_tensor = {id(tensor): grad for tensor, grad in zip(wanted, grads, strict=False)}
-    inputs = _mapped(leaves, lambda leaf: by_tensor.get(id(leaf)))
-    return value, inputs, dict(zip(named, grads[len(wanted) :], strict=True))
+    # `F.embedding(..., sparse=True)` gives the same gradient in another layout
+    return [None if grad is None else grad.to_dense() for grad in found]
+
+
+def _left_behind(
+    tensors: Sequence[torch.Tensor],
+    args: Sequence[Any],
+    copies: Sequence[Any],
+    seeds: Iterable[tuple[torch.Tensor, torch.Tensor]],
+) -> list[str]:
+    """What a call with its backward left behind: of `HOOK`, `CHANGED`, `SEED_CHANGED`."""
+    found = {
+        HOOK: any(tensor._backward_hooks for tensor in tensors),
+        CHANGED: not _is_same(list(args), list(copies)),
+        SEED_CHANGED: not all(torch.equal(seed, before) for seed, before in seeds),
+    }
+    return [what for what, is_left in found.items() if is_left]
 
 
 def _mapped(tree: Any, change: Callable[[Any], Any]) -> Any:
@@ -189,8 +288,13 @@ def weights(layer: nn.Module) -> dict[str, torch.Tensor]:
     }
 
 
-def load(layer: nn.Module, values: Mapping[str, torch.Tensor]) -> None:
-    """Copies weights in by name; raises LookupError or ValueError that names the parameter.
+#: the ways in which weights come into a layer: an optimizer changes them in place, old code
+#: through `.data`, a checkpoint is loaded, and surgery puts another parameter in the place
+COPY, DATA, STATE, REPLACE = "copy", "data", "state", "replace"
+
+
+def load(layer: nn.Module, values: Mapping[str, torch.Tensor], way: str = COPY) -> None:
+    """Gives weights by name; raises LookupError or ValueError that names the parameter.
 
     A lazy parameter takes the shape of its weight, as in `load_state_dict`.
     """
@@ -209,8 +313,28 @@ def load(layer: nn.Module, values: Mapping[str, torch.Tensor]) -> None:
                 f"parameter {name!r} has shape {tuple(parameter.shape)}, "
                 f"expected {tuple(value.shape)}"
             )
-        with torch.no_grad():
-            parameter.copy_(value)
+    if way == STATE:
+        layer.load_state_dict(dict(values), strict=False)
+        return
+    for name, value in values.items():
+        if way == REPLACE:
+            _replace(layer, parameters, parameters[name], value)
+        elif way == DATA:
+            parameters[name].data.copy_(value)
+        else:
+            with torch.no_grad():
+                parameters[name].copy_(value)
+
+
+def _replace(
+    layer: nn.Module, parameters: Mapping[str, nn.Parameter], old: nn.Parameter, value: torch.Tensor
+) -> None:
+    """Puts a new parameter wherever the old one is."""
+    new = nn.Parameter(value.to(old.device, old.dtype, copy=True), old.requires_grad)
+    for name, parameter in parameters.items():
+        if parameter is old:
+            owner, _, own_name = name.rpartition(".")
+            setattr(layer.get_submodule(owner), own_name, new)
 
 
 def _lazy_shape(layer: nn.Module, name: str, value: torch.Tensor) -> tuple[int, ...]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
-from .execution import as_used, copy_of, tensors_in
+from .execution import as_used, changed, copy_of, tensors_in
 
 
 def steps(
-    function: Callable[..., Any], calls: Sequence[tuple[Sequence[Any], int | None]]
+    function: Callable[..., Any],
+    calls: Sequence[tuple[Sequence[Any], int | None]],
+    no_grad: bool = False,
 ) -> list[Any]:
     """Calls several times, and hands the state of one call to a later one as its last argument.
 
@@ -20,10 +23,11 @@ def steps(
     later call writes into it shows in the values, which the caller reads after the last call.
     Where no state is handed on, tensors of a form that came before are the same objects with other
     numbers, as weights are that an optimizer changes: what is kept by the object is out of date.
+    And each result is changed in place by its caller, whose it is, before the next call.
     """
     memo: dict[int, torch.Tensor] = {}
     values: list[Any] = []
-    with as_used(function):
+    with as_used(function, no_grad):
         if all(after is None for _, after in calls):
             return _with_the_same_objects(function, [args for args, _ in calls])
         for args, after in calls:
@@ -37,7 +41,7 @@ def _with_the_same_objects(
 ) -> list[Any]:
     """What calls return whose arguments are kept and written over."""
     kept: dict[Any, Any] = {}
-    values: list[Any] = []
+    held: list[_Held] = []
     for args in calls:
         memo: dict[int, torch.Tensor] = {}
         copies = [copy_of(arg, memo) for arg in args]
@@ -46,8 +50,57 @@ def _with_the_same_objects(
         given = [_written_over(kept, (n, is_shared), arg) for n, arg in enumerate(copies)]
         value = function(*given)
         # a view of an argument changes with it, which is right
-        values.append(_apart(value, {_memory_of(leaf) for leaf in tensors_in(given)}))
-    return values
+        value = _apart(value, {_memory_of(leaf) for leaf in tensors_in(given)})
+        held.append(_Held(value))
+    return [one.returned() for one in reversed(held)][::-1]
+
+
+class _Held:
+    """A result that its caller holds, and changes in place as far as that is possible."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = self._before = self._after = value
+        self._leaves = [leaf.detach() for leaf in tensors_in(value)]
+        if all(leaf.layout is torch.strided for leaf in self._leaves):  # others are no answer
+            self._before = copy_of(value)
+            self._change()
+            self._after = copy_of(value)
+
+    def _change(self) -> None:
+        """Changes every number; what later calls write shows, as hardly any has such numbers."""
+        if isinstance(self._value, dict):
+            self._value.clear()
+        for leaf in {id(leaf): leaf for leaf in tensors_in(self._value)}.values():
+            # one whose elements share their memory takes no change
+            with contextlib.suppress(RuntimeError):
+                own = leaf.detach()
+                _ = own.logical_not_() if leaf.dtype is torch.bool else own.mul_(-3).add_(7)
+
+    def returned(self) -> Any:
+        """A copy of what the call returned; of what stands there now, where a later call wrote it.
+
+        The object is as it was again: it may have been returned by an earlier call, too.
+        """
+        if self._before is self._value:
+            return self._value
+        if not _is_untouched(self._value, self._after):
+            return copy_of(self._value)
+        if isinstance(self._value, dict):
+            self._value.update(self._before)
+        for leaf, before in zip(self._leaves, tensors_in(self._before), strict=False):
+            with contextlib.suppress(RuntimeError):
+                leaf.copy_(before)
+        return self._before
+
+
+def _is_untouched(value: Any, after: Any) -> bool:
+    leaves, others = tensors_in(value), tensors_in(after)
+    if not leaves or len(leaves) != len(others):
+        return changed([value], [after]) is None
+    return all(
+        torch.equal(one, other) or torch.allclose(one, other, rtol=0.0, atol=0.0, equal_nan=True)
+        for one, other in zip(leaves, others, strict=True)
+    )
 
 
 def _written_over(kept: dict[Any, Any], place: tuple[int, bool], arg: Any) -> Any:

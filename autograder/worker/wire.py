@@ -4,7 +4,8 @@ A frame is `<id u32, header length u32, data length u64> header data`. In the he
 itself (None, bool, int, float, str) or an object with one key: T tensor, S the same tensor again,
 M tensor on the meta device, U tuple, L list, D dict, N namespace. `decode` treats every byte as
 hostile. What the grader sends keeps its layout in memory: an argument may be transposed, a slice or
-expanded. What it receives is contiguous, so that no reply is larger than its bytes.
+expanded, and may begin inside its memory. What it receives is contiguous, so that no reply is
+larger than its bytes.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ class _Encoder:
     def _tensor(self, value: torch.Tensor) -> str:
         if id(value) in self._index:
             return f'{{"S": {self._index[id(value)]}}}'
-        if is_plain(value):
+        if is_plain(value) and not (self._layouts and value.storage_offset()):
             return self._added(value, value, value.shape, None)
         with torch._C.DisableTorchFunctionSubclass():
             if value.layout != torch.strided:
@@ -123,7 +124,7 @@ class _Encoder:
             if plain.device.type == "meta":
                 return f'{{"M": ["{NAMES[plain.dtype]}", {_sizes(plain.shape)}]}}'
             shape, strides = plain.shape, None
-            if self._layouts and not plain.is_contiguous():
+            if self._layouts and (plain.storage_offset() or not plain.is_contiguous()):
                 strides, plain = plain.stride(), memory_of(plain)
             plain = plain.resolve_conj().resolve_neg().contiguous().cpu()
         return self._added(value, plain, shape, strides)
@@ -228,8 +229,8 @@ class _Decoder:
                 self._data, dtype=dtype, count=size // dtype.itemsize, offset=start
             )
             tensor = row.clone().resize_(memory)  # aligned, and apart from its neighbours
-        if strides is not None:
-            tensor = tensor.as_strided(shape, strides)
+        if strides is not None:  # a part of something larger, whose memory begins before it
+            tensor = torch.cat([tensor[:1], tensor]).as_strided(shape, strides, 1)
         self._tensors.append(tensor)
         return tensor
 

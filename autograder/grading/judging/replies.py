@@ -12,6 +12,7 @@ import torch
 
 from ...errors import AnswerProtocol
 from ...suite.implementation import Gradients, Outcome, Step
+from ...worker.execution import LEFT
 
 
 def outcome(reply: Any, args: Sequence[Any]) -> Outcome:
@@ -40,10 +41,11 @@ def values(reply: Any, count: int) -> tuple[Any, ...]:
 def gradients(reply: Any, args: Sequence[Any]) -> Gradients:
     """The value and the gradients of a call with these arguments."""
     match reply:
-        case (value, [*inputs], dict() as weights) if _fits(inputs, list(args)):
+        case (value, [*inputs], dict() as weights, *left) if _fits(inputs, list(args)):
             # names of another kind can't be put in order
-            if all(isinstance(n, str) and _is_gradient(w) for n, w in weights.items()):
-                return Gradients(value, tuple(inputs), weights)
+            named = all(isinstance(n, str) and _is_gradient(w) for n, w in weights.items())
+            if named and all(isinstance(item, list) and LEFT.issuperset(item) for item in left):
+                return Gradients(value, tuple(inputs), weights, *map(tuple, left[:1]))
     raise AnswerProtocol("the reply is not a gradient")
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import torch
 
 from ...errors import AnswerFault, AnswerProtocol
-from ...suite.implementation import Gradients, Outcome, Step, Watched
+from ...suite.implementation import PLAIN, Gradients, Outcome, Pull, Step, Watched
 from ...suite.watching import watched
+from ...worker.execution import COPY
 from . import replies
 
 
@@ -43,20 +44,21 @@ class AskedImplementation(ABC):
         self._built += 1
         return self._built - 1
 
-    def call(self, name: str, args: Sequence[Any]) -> Outcome:
+    def call(self, name: str, args: Sequence[Any], no_grad: bool = False) -> Outcome:
         """See `Implementation.call`."""
-        return replies.outcome(self.ask(name, "call", name, list(args)), args)
+        return replies.outcome(self.ask(name, "call", name, list(args), *_if(no_grad)), args)
 
     def gradients(
-        self, name: str, args: Sequence[Any], cotangent: Any, frozen: Sequence[int] = ()
+        self, name: str, args: Sequence[Any], cotangent: Any, pull: Pull = PLAIN
     ) -> Gradients:
         """See `Implementation.gradients`."""
-        reply = self.ask(name, "gradients", name, list(args), cotangent, list(frozen))
+        reply = self.ask(name, "gradients", name, list(args), cotangent, *pull.request)
         return replies.gradients(reply, args)
 
-    def steps(self, name: str, steps: Sequence[Step]) -> tuple[Any, ...]:
+    def steps(self, name: str, steps: Sequence[Step], no_grad: bool = False) -> tuple[Any, ...]:
         """See `Implementation.steps`."""
-        return replies.values(self.ask(name, "steps", name, replies.calls(steps)), len(steps))
+        asked = self.ask(name, "steps", name, replies.calls(steps), *_if(no_grad))
+        return replies.values(asked, len(steps))
 
     def operators(self, name: str, args: Sequence[Any], backward: bool) -> Watched:
         """See `Implementation.operators`."""
@@ -81,15 +83,13 @@ class AskedLayer:
         self._number = number
         self._generation = implementation.generation
 
-    def forward(self, args: Sequence[Any]) -> Outcome:
+    def forward(self, args: Sequence[Any], no_grad: bool = False) -> Outcome:
         """See `Layer.forward`."""
-        return replies.outcome(self._ask("forward", list(args)), args)
+        return replies.outcome(self._ask("forward", list(args), *_if(no_grad)), args)
 
-    def gradients(
-        self, args: Sequence[Any], cotangent: Any, frozen: Sequence[int] = ()
-    ) -> Gradients:
+    def gradients(self, args: Sequence[Any], cotangent: Any, pull: Pull = PLAIN) -> Gradients:
         """See `Layer.gradients`."""
-        reply = self._ask("layer_gradients", list(args), cotangent, list(frozen))
+        reply = self._ask("layer_gradients", list(args), cotangent, *pull.request)
         return replies.gradients(reply, args)
 
     def steps(self, steps: Sequence[Step]) -> tuple[Any, ...]:
@@ -103,9 +103,9 @@ class AskedLayer:
             raise AnswerProtocol("the reply is not a table of weights")
         return dict(reply)
 
-    def load(self, weights: Mapping[str, torch.Tensor]) -> None:
+    def load(self, weights: Mapping[str, torch.Tensor], way: str = COPY) -> None:
         """See `Layer.load`."""
-        self._ask("load_weights", dict(weights))
+        self._ask("load_weights", dict(weights), *([] if way == COPY else [way]))
 
     def train(self, mode: bool) -> None:
         """See `Layer.train`."""
@@ -126,3 +126,8 @@ class AskedLayer:
         if self._generation != self._implementation.generation:
             raise AnswerFault("the layer ended with its process")
         return self._implementation.ask(self._name, operation, self._number, *args)
+
+
+def _if(no_grad: bool) -> list[bool]:
+    """The end of a request, where it is not the usual one."""
+    return [True] if no_grad else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,8 @@ Request = tuple[Any, ...]
 _MAKING = ("restore", "build", "load_weights")
 #: of the tensors of a reply, each counted as often as it is named: all of them are looked at
 _MOST_BYTES = Limits().reply_bytes
+#: gradients that come in are compared as they are up to that power of ten
+_ORDINARY = 2
 _THROUGH_NAN = "gradients of what is not finite"
 #: in the place of the arguments of a call, where none was changed
 UNCHANGED = "arguments as they were"
@@ -70,8 +73,9 @@ def _event(request: Request, reply: RawReply) -> Event:
 
 def _told(request: Request, value: Any) -> Any:
     """What is compared of a value; raises `AnswerProtocol` where it is not of the right form."""
-    operation, args = request[0], request[-1]
+    operation, asked = request[0], request[2:3]
     if operation in ("call", "forward"):
+        (args,) = asked
         outcome = forms.outcome(value, args)
         after = list(outcome.inputs_after)
         return outcome.value, UNCHANGED if _is_same(args, after) else after
@@ -79,12 +83,32 @@ def _told(request: Request, value: Any) -> Any:
         found = forms.gradients(value, request[2])
         if not _is_finite(found.value):
             return found.value, _THROUGH_NAN
-        return found.value, list(found.inputs), _by_name(found.weights)
+        inputs, weights = _for_ones([list(found.inputs), dict(found.weights)], _size(request[3]))
+        return found.value, inputs, _by_name(weights), *found.left
     if operation in ("steps", "layer_steps"):
-        return forms.values(value, len(args))
+        return forms.values(value, len(*asked))
     if operation == "weights" and forms.is_named_tensors(value):
         return {name: tuple(weight.shape) for name, weight in _by_name(value)}
     return None
+
+
+def _size(cotangent: Any) -> float:
+    """The power of ten of a gradient that comes in, where it is far from 1."""
+    largest = max((float(t.abs().max()) for t in tensors_in(cotangent) if t.numel()), default=1.0)
+    power = round(math.log10(largest)) if largest > 0 and math.isfinite(largest) else 0
+    return 10.0**power if abs(power) > _ORDINARY else 1.0
+
+
+def _for_ones(gradients: Any, size: float) -> Any:
+    """The gradients as they are for incoming ones of size 1, next to which others are compared."""
+    if size == 1:
+        return gradients
+    if isinstance(gradients, tuple | list):
+        return type(gradients)(_for_ones(item, size) for item in gradients)
+    if isinstance(gradients, dict):
+        return {key: _for_ones(item, size) for key, item in gradients.items()}
+    is_number = isinstance(gradients, torch.Tensor) and gradients.is_floating_point()
+    return gradients / size if is_number else gradients
 
 
 def _by_name(weights: Mapping[str, Any]) -> list[tuple[str, Any]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from ...worker.execution import COPY
 from ..expect import Expect
 from ..layers import ExpectLayer
 from .declaration import Traits
@@ -24,9 +25,9 @@ def built(expect: Expect, traits: Traits, sizes: Sizes) -> ExpectLayer:
     return layer
 
 
-def refill(expect: Expect, traits: Traits, layer: ExpectLayer) -> None:
-    """Gives both layers other weights."""
-    layer.fill(lambda name, shape: traits.weights(expect.draw, name, shape))
+def refill(expect: Expect, traits: Traits, layer: ExpectLayer, way: str = COPY) -> None:
+    """Gives both layers other weights, the answer's in that way."""
+    layer.fill(lambda name, shape: traits.weights(expect.draw, name, shape), way)
 
 
 def arguments(

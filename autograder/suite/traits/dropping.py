@@ -15,7 +15,10 @@ from .numbers import falling, rising
 #: a rate of dropout with which a call in train mode can't be taken for one in eval mode
 RATE = 0.5
 EVAL = "in eval mode nothing is dropped, also after a call in train mode"
-_TRAIN = "dropout works in train mode, also after a call in eval mode"
+_TRAIN = (
+    "dropout works in train mode, also after a call in eval mode and under `torch.no_grad()`: "
+    "`self.training` alone decides"
+)
 
 
 def check_dropping(expect: Expect, traits: Traits, layer: ExpectLayer) -> None:
@@ -31,10 +34,11 @@ def check_dropping(expect: Expect, traits: Traits, layer: ExpectLayer) -> None:
         args = arguments(expect, traits, now, layout=numbers)
         _drops(layer, args, layer.eval().same(*args, likely=EVAL))
     _drops(layer, first, right)
+    _drops(layer, first, right, no_grad=True)
 
 
-def _drops(layer: ExpectLayer, args: list[Any], right: Any) -> None:
-    got = layer.train().result(*args, likely=_TRAIN)
+def _drops(layer: ExpectLayer, args: list[Any], right: Any, no_grad: bool = False) -> None:
+    got = layer.train().result(*args, likely=_TRAIN, no_grad=no_grad)
     layer.that(
         difference(got, right) is not None,
         got="the output of eval mode, though the layer is in train mode again",

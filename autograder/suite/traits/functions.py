@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ..expect import Expect
-from ..implementation import Step
+from ..implementation import PLAIN, Pull, Step
 from ..rules import Forbidden
 from .asked import FEW_WITH_GRADIENTS, LENGTHS, LONG, Asked
 from .built import arguments
@@ -31,8 +31,21 @@ _NUMBERS = (
     "off, rounded or left out"
 )
 _HELD = (
-    "a result belongs to the caller: a later call leaves it as it is, whatever the two calls "
-    "share; and a tensor that comes again may hold other numbers, as weights do that learn"
+    "a result belongs to the caller: a later call leaves it as it is, and what the caller does to "
+    "it in place changes no later call, whatever the calls share; and a tensor that comes again "
+    "may hold other numbers, as weights do that learn"
+)
+_NO_GRAD = (
+    "under `torch.no_grad()` a function computes what it computes otherwise, and its arguments "
+    "stay as they are there, too"
+)
+_RESULTS = (
+    "an argument may be the result of other operations, as the output of an earlier layer is, and "
+    "the gradient that comes in may be large and in any memory layout: it goes on uncut"
+)
+_BACKWARD = (
+    "`backward()` leaves the gradient in `.grad`, however small it is: nothing is cut off or "
+    "rounded to zero on the way"
 )
 _FROZEN = (
     "each argument may be the only one that wants a gradient, as weights do and data do not: what "
@@ -48,7 +61,7 @@ _SINGLE = "gradients flow in float32 and for large sizes, too: that is how model
 def any_layout(expect: Expect, traits: Traits, likely: str) -> None:
     """Every argument once in every layout."""
     sizes = traits.usual((2, 3))
-    for turn, numbers in enumerate((*map(of_turn, range(3)), level)):
+    for turn, numbers in enumerate((*map(of_turn, range(3)), level, small)):
         layouts = [both(numbers, layout) for layout in LAYOUTS[turn:] + LAYOUTS[:turn]]
         arguments = arguments_of(traits.inputs, expect.draw, sizes, traits.dtype, layouts)
         _same(expect, traits, arguments, likely)
@@ -139,9 +152,11 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
             Step(tuple(arguments(expect, given, sizes, torch.float64, numbers)))
             for sizes, numbers in ((usual, rising), (other, small), (usual, falling))
         ]
-        # a result and an argument are kept from the call before, if at all
-        steps = (made[1], made[0], made[2])
+        # a result and an argument are kept from the call before, if at all; or by their numbers
+        steps = (made[1], made[0], made[2], made[0])
         expect.steps(traits.question, *steps, likely=_HELD, after=traits.after)
+        held = arguments(expect, given, other)
+        expect.same(traits.question, *held, likely=_NO_GRAD, after=traits.after, no_grad=True)
 
 
 def _rearranged(tensor: torch.Tensor) -> torch.Tensor:
@@ -159,13 +174,13 @@ def _last_turned(expect: Expect, traits: Traits, sizes: Sizes, dtype: torch.dtyp
 def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     """To every argument that is differentiable, to all together and to one."""
 
-    def pull(arguments: Sequence[Any], cause: str = likely, frozen: Sequence[int] = ()) -> None:
+    def pull(arguments: Sequence[Any], cause: str = likely, way: Pull = PLAIN) -> None:
         expect.gradients(
             traits.question,
             *arguments,
             likely=cause,
             to=traits.judged,
-            frozen=frozen,
+            pull=way,
             after=traits.after,
         )
 
@@ -185,7 +200,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     for given in traits.each_way():
         pull(_small_and_zero(expect, given, middle), _SINGLE)
     for args, frozen in _frozen_in_turn(expect, traits, asked):
-        pull(args, _FROZEN if frozen else likely, frozen)
+        pull(args, _FROZEN if frozen else likely, Pull(tuple(frozen)))
     many, long = asked.many_with_gradients(), asked.long(leading=asked.leads.four())
     for past in asked.long_past():
         pull(arguments(expect, traits.each_way()[0], past, torch.float64, rising))
@@ -197,8 +212,18 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     ones = asked.least_unseen((usual, middle, *many, long))
     if ones is not None:
         pull(arguments(expect, traits, ones, torch.float64))
+    batch = asked.with_gradients(traits.usual((2,)))
+    for dtype, cause, way in _WAYS:
+        pull(arguments(expect, traits.each_way()[0], batch, dtype), cause, way)
     if traits.case is not None:
         pull(traits.case.arguments(expect.draw), traits.case.likely)
+
+
+#: the ways in which gradients are asked for besides the plain one
+_WAYS = (
+    (torch.float32, _RESULTS, Pull(results=True, size=1e5, turned=True)),
+    (torch.float64, _BACKWARD, Pull(backward=True, size=1e-9)),
+)
 
 
 def _frozen_in_turn(

@@ -8,9 +8,11 @@ from typing import Any
 
 import torch
 
+from ...worker.execution import COPY, DATA, REPLACE, STATE
 from ..compare import FLOAT32
 from ..expect import Expect
-from ..implementation import Step
+from ..implementation import Pull, Step
+from ..layers import ExpectLayer
 from .asked import MOST_WITH_GRADIENTS, Asked
 from .built import arguments, built, refill
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
@@ -25,11 +27,31 @@ _LARGE = 16
 _ALIKE = 4
 _MODES = (
     "without dropout a layer computes the same in train mode and in eval mode, in every call, "
-    "whatever mode it was in before"
+    "whatever mode it was in before, under `torch.no_grad()`, too"
 )
 _WEIGHTS = (
     "the weights of this very moment count: training changes them, and what was computed from "
     "them in an earlier call, or when the layer was built, is out of date"
+)
+_OTHER_WEIGHTS = (
+    "weights also change through `.data`, by `load_state_dict`, and by a new parameter in their "
+    "place: a forward asks the layers that it has, and keeps no weight, copy or version of one"
+)
+_NO_MORE_WEIGHTS = (
+    "a layer has all its parameters from its constructor on: an optimizer that was given them "
+    "before the first call knows no others"
+)
+_STILL = (
+    "single weights may be frozen (`requires_grad = False`): all others, and the inputs, get the "
+    "gradient that they get otherwise"
+)
+_RESULTS = (
+    "an input may be the result of other operations, as the output of an earlier layer is, and "
+    "the gradient that comes in may be of any size and in any memory layout: nothing is cut off"
+)
+_BACKWARD = (
+    "`backward()` leaves the gradients in `.grad`, however small they are: no hook changes them, "
+    "and no weight moves before the optimizer's step"
 )
 _RESTORED = (
     "a new layer with the `state_dict()` of this one computes what this one does: all that a layer "
@@ -40,8 +62,9 @@ _DATA = (
     "one to them does not hang on `x.requires_grad`"
 )
 _HELD = (
-    "a result belongs to the caller: a later call leaves it as it is, whatever the two calls "
-    "share; and a tensor that comes again may hold other numbers: nothing is kept by the object"
+    "a result belongs to the caller: a later call leaves it as it is, and what the caller does to "
+    "it in place changes no later call, whatever the calls share; and a tensor that comes again "
+    "may hold other numbers: nothing is kept by the object"
 )
 
 
@@ -50,7 +73,7 @@ def any_layout(expect: Expect, traits: Traits, likely: str) -> None:
     sizes = traits.usual((2, 3))
     layer = built(expect, traits, sizes)
     alike = traits.usual((_ALIKE,)).but(dict.fromkeys(traits.call_letters(), _ALIKE))
-    for layout, numbers in zip(LAYOUTS, (*map(of_turn, range(3)), level), strict=True):
+    for layout, numbers in zip(LAYOUTS, (*map(of_turn, range(3)), level, small), strict=True):
         now = alike if numbers is as_drawn else sizes
         args = arguments(expect, traits, now, layout=both(numbers, layout))
         layer.same(*args, likely=likely)
@@ -109,30 +132,33 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
 
     first = inputs()
     second = inputs()
+    weights = layer.weight_names()
     layer.eval()
     for kept in range(len(first), -1, -1):
         layer.same(*first[:kept], *second[kept:], likely=likely)
     third = arguments(expect, traits, sizes, layout=both(falling, small))
     longer = Asked(traits, expect.draw).other(sizes)
     others = arguments(expect, traits, longer, layout=rising)
-    calls = [Step(tuple(args)) for args in (others, second, third)]
+    calls = [Step(tuple(args)) for args in (others, second, third, second)]
     layer.steps(*calls, likely=_HELD)
     for given in traits.each_way()[1:]:
         again = [arguments(expect, given, sizes, layout=numbers) for numbers in (small, falling)]
         layer.steps(*(Step(tuple(args)) for args in again), likely=_HELD)
     for mode in (True, False):
         layer.train(mode).same(*inputs(), likely=_MODES)
-        layer.same(*inputs(), likely=_MODES)
-    refill(expect, traits, layer)
-    layer.same(*first, likely=_WEIGHTS)
-    layer.train().same(*first, likely=_WEIGHTS)
+        layer.same(*inputs(), likely=_MODES, no_grad=True)
+    for turn, way in enumerate((COPY, DATA, STATE, REPLACE)):
+        refill(expect, traits, layer, way)
+        likely = _WEIGHTS if way == COPY else _OTHER_WEIGHTS
+        layer.train(turn % 2 > 0).same(*first, likely=likely)
     alike = sizes.but(dict.fromkeys(traits.call_letters(), _ALIKE))
     # a layer may learn in eval mode, too, and from data
     args = arguments(expect, traits, alike)
-    layer.eval().gradients(*args, likely=_DATA, frozen=range(len(args)))
+    layer.eval().gradients(*args, likely=_DATA, pull=Pull(frozen=tuple(range(len(args)))))
     restored.eval().same(*first, likely=_RESTORED)
     restored.train().same(*first, likely=_RESTORED)
-    restored.gradients(*first, likely=_RESTORED, frozen=range(len(first)))
+    restored.gradients(*first, likely=_RESTORED, pull=Pull(frozen=tuple(range(len(first)))))
+    layer.has_weights(weights, likely=_NO_MORE_WEIGHTS)
     if dropping is not None:
         check_dropping(expect, traits, dropping)
 
@@ -154,14 +180,33 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
             sizes, extremes[turn % len(extremes)], asked.leads.few(turn), MOST_WITH_GRADIENTS
         )
         # a step of one token learns from all that is given: with the first input, all want one
-        frozen = [place for place in places if place != kept and kept != 0]
+        frozen = tuple(place for place in places if place != kept and kept != 0)
         layer.train(turn % 2 == 0)
         args = arguments(expect, given, extreme, torch.float64, of_turn(turn + 1))
-        layer.gradients(*args, likely=_DATA, frozen=frozen)
+        layer.gradients(*args, likely=_DATA, pull=Pull(frozen))
+    _gradients_in_other_ways(expect, traits, layer)
     if traits.has_rate:
         rated = built(expect, traits, traits.usual((2,), RATE)).move(dtype=torch.float64)
         rated.eval().gradients(*inputs, likely=EVAL)
     _gradients_of_one_head(expect, traits, sizes, likely)
+
+
+def _gradients_in_other_ways(expect: Expect, traits: Traits, layer: ExpectLayer) -> None:
+    """With half of the weights frozen, then the other half; of results; by `backward()`."""
+    sizes = traits.usual(Asked(traits, expect.draw).leads.few(0))
+    names = list(layer.reference.weights())
+    mixed = [names[place] for place in expect.draw.permutation(len(names))]
+    half = (len(mixed) + 1) // 2
+    ways = (
+        (_STILL, Pull(still=tuple(mixed[:half]))),
+        (_STILL, Pull(still=tuple(mixed[half:]))),
+        (_RESULTS, Pull(results=True, size=1e5, turned=True)),
+        (_BACKWARD, Pull(backward=True, size=1e-9)),
+    )
+    given = traits.each_way()[0]
+    for turn, (likely, pull) in enumerate(ways):
+        args = arguments(expect, given, sizes, torch.float64)
+        layer.train(turn % 2 == 0).gradients(*args, likely=likely, pull=pull)
 
 
 def _gradients_of_one_head(expect: Expect, traits: Traits, sizes: Sizes, likely: str) -> None:
@@ -175,7 +220,7 @@ def _gradients_of_one_head(expect: Expect, traits: Traits, sizes: Sizes, likely:
     given = traits.each_way()[0]
     inputs = arguments(expect, given, alone, torch.float64, turned)
     large = [_enlarged(item, arg) for item, arg in zip(given.inputs, inputs, strict=True)]
-    layer.eval().gradients(*large, likely=likely, frozen=range(1, len(large)))
+    layer.eval().gradients(*large, likely=likely, pull=Pull(tuple(range(1, len(large)))))
 
 
 def _middling_gradients(expect: Expect, traits: Traits, likely: str) -> None:

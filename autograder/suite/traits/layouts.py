@@ -43,6 +43,12 @@ def expanded(tensor: torch.Tensor) -> torch.Tensor:
     return tensor[:1].clone().expand_as(tensor)
 
 
+def inside(tensor: torch.Tensor) -> torch.Tensor:
+    """Row after row, but not from the beginning of its memory: as `x[1:]` of a batch."""
+    row = tensor.reshape(-1)
+    return torch.cat([row[:1], row])[1:].view(tensor.shape)
+
+
 def with_holes(tensor: torch.Tensor) -> torch.Tensor:
     """With every fifth number zero, as memory has them."""
     holed = tensor.clone()
@@ -70,4 +76,4 @@ def shared(arguments: Sequence[Any]) -> list[Any]:
 
 
 #: all of them but the plain one
-LAYOUTS: tuple[Layout, ...] = (turned, heads, sliced, expanded)
+LAYOUTS: tuple[Layout, ...] = (turned, heads, sliced, expanded, inside)

@@ -25,7 +25,7 @@ from autograder.suite.traits import (
     functions,
     traits_of,
 )
-from autograder.suite.traits.layouts import LAYOUTS
+from autograder.suite.traits.layouts import LAYOUTS, expanded
 from autograder.suite.traits.numbers import falling, level, rising, small, whole
 
 SUMS = Traits("sums", [Tensor("... T d")])
@@ -169,11 +169,12 @@ def test_dropout_in_place_that_breaks_learning_fails() -> None:
         check_trait(expect, SCALED, "gradients")
 
 
-@pytest.mark.parametrize("layout", LAYOUTS[:-1])
+@pytest.mark.parametrize("layout", [one for one in LAYOUTS if one is not expanded])
 def test_a_layout_changes_no_number(layout) -> None:  # type: ignore[no-untyped-def]
     tensor = torch.arange(24.0).view(2, 3, 4)
-    assert layout(tensor).equal(tensor)
-    assert not layout(tensor).is_contiguous()
+    made = layout(tensor)
+    assert made.equal(tensor)
+    assert not made.is_contiguous() or made.storage_offset() > 0
 
 
 #: wrong in the calls of one kind only: by trait, the condition
@@ -196,6 +197,101 @@ def test_what_is_wrong_for_some_numbers_only_fails(trait: str, condition: str) -
     wrong = "kept = {}\n" + SOLUTION.replace("return x.sum(-1)", seldom)
     with pytest.raises(Exception, match=r"sums\(.*\):"):
         check_trait(_expect(wrong), SUMS, trait)
+
+
+#: wrong in one way of calling only: by trait, the body of the function
+WAYS = {
+    "any memory layout": ["return x.as_strided(x.shape, x.stride(), 0).sum(-1)"],
+    "call after call": [
+        "return x.mul_(1).sum(-1) if torch.is_grad_enabled() else x.mul_(2).sum(-1) / 2",
+        "return x.sum(-1) if torch.is_grad_enabled() else x.sum(-1) * 2",
+        "x.requires_grad_()\n    return x.sum(-1).detach()",
+        "return kept.setdefault(tuple(x.flatten().tolist()) + tuple(x.shape), x.sum(-1))",
+    ],
+    "gradients": [
+        "return (x if x.is_leaf else x.detach()).sum(-1)",
+        "y = x.sum(-1)\n    _ = y.requires_grad and y.register_hook(lambda g: g.clamp(-9, 9))\n"
+        "    return y",
+        "y = x.sum(-1)\n    _ = y.requires_grad and y.register_hook(\n"
+        "        lambda g: g * (g.abs() > 1e-7))\n    return y",
+        "_ = x.requires_grad and x.register_hook(lambda g: g)\n    return x.sum(-1)",
+        "return Own.apply(x)",
+        "return OtherOwn.apply(x)",
+    ],
+}
+#: backwards of a sum: one wants contiguous gradients, one changes them
+OWN = """
+kept = {}
+
+class Own(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.shape = x.shape
+        return x.sum(-1)
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.view(-1, 1).expand(-1, ctx.shape[-1]).reshape(ctx.shape)
+
+class OtherOwn(Own):
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.mul_(1.0).add_(0.0).clone().unsqueeze(-1).expand(ctx.shape) + grad.zero_().sum()
+"""
+
+
+@pytest.mark.parametrize(
+    ("trait", "body"), [(t, body) for t, bodies in WAYS.items() for body in bodies]
+)
+def test_a_function_that_is_wrong_in_one_way_of_calling_fails(trait: str, body: str) -> None:
+    wrong = SOLUTION.replace("return x.sum(-1)", body).replace("\ndef sums", OWN + "\ndef sums")
+    with pytest.raises(Exception, match=r"sums\(.*"):
+        check_trait(_expect(wrong), SUMS, trait)
+
+
+#: the same of a class: by trait, the body of its forward
+LAYER_WAYS = {
+    "any memory layout": [
+        "return self.drop(self.linear(x.as_strided(x.shape, x.stride(), 0)))",
+    ],
+    "call after call": [
+        "y = self.linear(x)\n        return self.drop(y) if torch.is_grad_enabled() else y",
+        "w = self.linear.weight\n"
+        "        if getattr(self, 'version', None) != w._version:\n"
+        "            self.version, self.w = w._version, w.detach().clone()\n"
+        "        return self.drop(x @ self.w.T + self.linear.bias)",
+        "self.w = getattr(self, 'w', None) or (self.linear.weight,)\n"
+        "        return self.drop(x @ self.w[0].T + self.linear.bias)",
+        "if not hasattr(self, 'scale'):\n"
+        "            self.scale = nn.Parameter(torch.ones(()))\n"
+        "        return self.drop(self.linear(x)) * self.scale.detach()",
+    ],
+    "gradients": [
+        "with torch.set_grad_enabled(all(w.requires_grad for w in self.parameters())):\n"
+        "            return self.drop(self.linear(x))",
+        "return self.drop(self.linear(x if x.is_leaf else x.detach()))",
+        "y = self.drop(self.linear(x))\n"
+        "        _ = y.requires_grad and y.register_hook(lambda g: g.clamp(-9, 9))\n"
+        "        return y",
+    ],
+}
+CLIPS = """
+        self.linear.weight.register_post_accumulate_grad_hook(lambda w: w.grad.mul_(0.5))
+"""
+
+
+@pytest.mark.parametrize(
+    ("trait", "body"), [(t, body) for t, bodies in LAYER_WAYS.items() for body in bodies]
+)
+def test_a_class_that_is_wrong_in_one_way_of_calling_fails(trait: str, body: str) -> None:
+    wrong = SOLUTION.replace("return self.drop(self.linear(x))", body)
+    with pytest.raises(Exception, match=r"Scaled\("):
+        check_trait(_expect(wrong), SCALED, trait)
+
+
+def test_a_hook_that_changes_what_is_accumulated_fails() -> None:
+    wrong = SOLUTION.replace("        self.drop = ", CLIPS + "        self.drop = ")
+    with pytest.raises(Exception, match=r"after `backward\(\)`"):
+        check_trait(_expect(wrong), SCALED, "gradients")
 
 
 def test_numbers_that_no_rule_draws_have_gradients_too() -> None:
