@@ -192,7 +192,7 @@ class Expect:
             for fault in gradient_faults(args, got.inputs, judged, compare):
                 self.failures.add(wrong_gradient(self._call, fault, likely, pull.size))
             for text, cause in left_behind(got):
-                self._fail(text, cause)
+                self.failures.add(changed(self._call, text, cause))
 
     def pulled(
         self, question: str, *args: Any, cotangent: torch.Tensor, likely: str = ""

@@ -116,7 +116,7 @@ class ExpectLayer:
         self._call = f"the trainable parameters of {self._built} after several calls"
         text = difference(sorted(self.weight_names()), sorted(names))
         if text is not None:
-            self._fail(text, likely)
+            self._failures.add(not_so(self._call, text, likely, About.WEIGHTS))
 
     def train(self, mode: bool = True) -> ExpectLayer:
         """Both layers in train mode (default) or eval mode; returns itself."""
@@ -283,7 +283,7 @@ class ExpectLayer:
             for fault in (*faults, *gradient_faults(args, got.inputs, expected.inputs, compare)):
                 self._failures.add(wrong_gradient(self._call, fault, likely, pull.size))
             for text, cause in left_behind(got):
-                self._fail(text, cause)
+                self._failures.add(changed(self._call, text, cause))
 
     def _explained(self) -> AbstractContextManager[None]:
         return explained(self._call, self._question, self._signature)
