@@ -26,11 +26,10 @@ from .people import Person, Roster, RosterChange, person_of, read_roster, write_
 from .selection import Selection, anonymous, pseudonyms, select
 from .tables import read_csv, write_table
 from .times import TIMESTAMP_FILE, Arrival, NoZone, arrival, read_stamp, read_time
-from .uploads import NOISE, Upload, digest_of, forget_uploads, read_uploads, write_uploads
+from .uploads import Upload, digest_of, forget_uploads, read_uploads, write_uploads
 from .worksheets import in_english
 
 __all__ = [
-    "NOISE",
     "TIMESTAMP_FILE",
     "Allowances",
     "Arrival",

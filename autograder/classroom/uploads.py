@@ -13,12 +13,11 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from ..records import Key
+from ..submission import NOISE
 from .tables import change_rows, read_table
 from .times import TIMESTAMP_FILE
 
 UPLOADS_FILE = "uploads.csv"
-#: made by systems and editors, by no student and no instructor
-NOISE = ("__MACOSX", ".ipynb_checkpoints", "__pycache__", ".git", ".DS_Store", "Thumbs.db")
 _PART = 1 << 20
 
 

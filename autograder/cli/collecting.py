@@ -99,7 +99,7 @@ def collect(
     emit(_document(report)) if as_json else _print(report, submitted)
     if not report.collected:
         return 1
-    return WAITS if report.missing or report.waiting else 0
+    return WAITS if report.missing or report.waiting or report.looks else 0
 
 
 COMMANDS = (collect,)
@@ -152,6 +152,7 @@ def _document(report: CollectReport) -> dict[str, object]:
         ],
         "missing": list(report.missing),
         "waiting": [str(path) for path in report.waiting],
+        "look_at": list(report.looks),
         "notes": list(report.notes),
     }
 
@@ -165,6 +166,8 @@ def _print(report: CollectReport, submitted: Path) -> None:
         name, reason = for_terminal(refused.path), for_terminal(refused.reason)
         style = "[yellow]left out[/]" if refused.student else "skipped"
         console.print(f"{style} {name}: {reason}", soft_wrap=True)
+    for look in report.looks:
+        console.print(f"[yellow]look[/] {for_terminal(look)}", soft_wrap=True)
     for note in report.notes:
         console.print(f"note: {for_terminal(note)}", soft_wrap=True)
     _print_sums(report, submitted)

@@ -14,9 +14,6 @@ from .downloaded import MAX_FILE_BYTES, Entry, Refused, Unsafe, name_problem
 
 #: of one archive, whose names alone are read
 MAX_ENTRIES = 1_000_000
-#: more than text shrinks; checked for what is large enough to do harm
-MAX_RATIO = 200
-_LARGE = 1 << 20
 #: what zipfile raises for a member that can't be read
 BROKEN = (
     *(zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError),
@@ -79,6 +76,4 @@ def _info_problem(info: zipfile.ZipInfo, name: str) -> str | None:
         return "encrypted: ask for it without a password"
     if info.file_size > MAX_FILE_BYTES:
         return f"larger than {MAX_FILE_BYTES >> 20} MB"
-    if info.file_size > _LARGE and info.file_size > MAX_RATIO * info.compress_size:
-        return f"a bomb: {info.file_size} bytes from {info.compress_size}"
     return None

@@ -10,9 +10,10 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..submission import CODE, is_answer, standard_name
 from .commits import is_repository
 from .downloaded import Entry, Refused, name_problem
 from .entries import file_reader
@@ -20,9 +21,15 @@ from .owners import words
 from .platforms import platform_name
 
 _SUBMISSIONS = "-submissions"
-#: what the release puts next to the answers; a runner's and an editor's folders begin with a dot
-_NOT_ANSWERS = ("checks", ".venv", "venv", "node_modules")
-_ANSWERS = (".py", ".ipynb")
+#: what a release or a tool puts next to answers; a runner's and an editor's begin with a dot
+_NOT_WORK = ("checks", "extras", "venv", "node_modules", "requirements.txt")
+#: how files end in which somebody's answers may be
+_WORK = (
+    *(".py", ".ipynb", ".txt", ".html", ".pdf", ".doc", ".docx", ".odt"),
+    *(".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".xz", ".bz2"),
+)
+#: from that many clones on, what most of them have is the template's
+_A_CLASS = 3
 _NO_NEARER = "another file of this name, no nearer to the top, was taken: which one counts?"
 _NOBODYS = "next to clones, so nobody knows whose it is: collect it by itself"
 #: nobody writes that much by hand
@@ -87,7 +94,7 @@ def _members(folder: Path) -> list[Path]:
     found = [e for e in sorted(folder.iterdir()) if not e.name.startswith(".")]
     return [
         e for e in found if not e.is_symlink() and (_holds_something(e) if e.is_dir()
-        else e.name.lower().endswith((*_ANSWERS, ".zip")))
+        else e.name.lower().endswith((*CODE, ".zip")))
     ]  # fmt: skip
 
 
@@ -137,36 +144,68 @@ def _login(place: Path, assignments: Sequence[str], slug: str) -> str:
     return name.removeprefix(slug)
 
 
-def answers_of(clone: Clone, exercises: frozenset[str]) -> Iterator[Entry | Refused]:
-    """The files of exercises in a clone, nearest to its top first; what else may be an answer.
+def template_files(clones: Sequence[Clone]) -> frozenset[tuple[str, ...]]:
+    """What most repositories have under one path: the template's, not a student's work."""
+    if len(clones) < _A_CLASS:
+        return frozenset()
+    found = Counter(path for clone in clones for path in _uploads(clone.folder, ()))
+    return frozenset(path for path, number in found.items() if 2 * number > len(clones))
 
-    Names are looked at first, and nothing is read.
+
+def answers_of(
+    clone: Clone, exercises: frozenset[str], template: Collection[tuple[str, ...]] = ()
+) -> Iterator[Entry | Refused]:
+    """The files of exercises in a clone, nearest to its top first, and whatever else is its own.
+
+    Of what has another name a person will be told, as of any upload of which nothing is used. Names
+    are looked at first, and nothing is read.
     """
     seen: dict[str, int] = {}
-    for own in sorted(_answers(clone.folder, ()), key=len):
-        whole = (*clone.path, *own)
-        if own[-1].rpartition(".")[0] not in exercises:
-            yield Refused("/".join(whole), "no exercise is called so")
-        elif seen.get(own[-1]) == len(own):
-            yield Refused("/".join(whole), _NO_NEARER, clone.login)
-        elif own[-1] in seen:
-            yield Refused("/".join(whole), "a file of this name nearer to the top counts")
+    others: list[tuple[str, ...]] = []
+    for own in sorted(_uploads(clone.folder, ()), key=len):
+        file, _ = standard_name(own[-1], exercises)
+        if not is_answer(file, exercises):
+            others += [own] if own not in template else []
+        elif seen.get(file) == len(own):
+            yield Refused("/".join((*clone.path, *own)), _NO_NEARER, clone.login)
+        elif file in seen:
+            reason = "a file of this name nearer to the top counts"
+            yield Refused("/".join((*clone.path, *own)), reason)
         else:
-            seen[own[-1]] = len(own)
-            path = clone.folder.joinpath(*own)
-            yield Entry(whole, False, file_reader(path, MAX_ANSWER_BYTES))
-    if not seen:
+            seen[file] = len(own)
+            yield _entry(clone, own)
+    yield from _kept(clone, others, is_packed=bool(seen))
+    if not seen and not others:
         yield Refused("/".join(clone.path), "no file of an exercise in it")
 
 
-def _answers(folder: Path, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Paths that end like an answer, folders of tools left out; links are not followed."""
+def _kept(
+    clone: Clone, others: Sequence[tuple[str, ...]], is_packed: bool
+) -> Iterator[Entry | Refused]:
+    """Files of other names, each name once; an archive stays one where answers are next to it."""
+    names: set[str] = set()
+    for own in others:
+        if own[-1].casefold() not in names:
+            names.add(own[-1].casefold())
+            yield replace(_entry(clone, own), stays_packed=is_packed)
+
+
+def _entry(clone: Clone, own: tuple[str, ...]) -> Entry:
+    reader = file_reader(clone.folder.joinpath(*own), MAX_ANSWER_BYTES)
+    return Entry((*clone.path, *own), False, reader)
+
+
+def _uploads(folder: Path, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Paths of files that may be somebody's work, without those of tools and of a release.
+
+    Links are not followed.
+    """
     with contextlib.suppress(OSError), os.scandir(folder) as found:
         for entry in sorted(found, key=lambda entry: entry.name):
             own = (*path, entry.name)
-            if entry.name.startswith(".") or entry.name in _NOT_ANSWERS or name_problem(own):
+            if entry.name.startswith(".") or entry.name in _NOT_WORK or name_problem(own):
                 continue
             if entry.is_dir(follow_symlinks=False):
-                yield from _answers(Path(entry.path), own)
-            elif entry.name.endswith(_ANSWERS):
+                yield from _uploads(Path(entry.path), own)
+            elif entry.name.lower().endswith(_WORK):
                 yield own

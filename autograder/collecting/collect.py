@@ -23,7 +23,7 @@ from ..classroom import (
 )
 from ..errors import UserError
 from ..escaping import for_file_name
-from .clones import answers_of, clones_in
+from .clones import answers_of, clones_in, template_files
 from .commits import committed
 from .downloaded import Account, Entry, Refused, Unsafe
 from .entries import entries_of
@@ -43,13 +43,15 @@ class CollectReport:
     """What a collection did, which files it left out and why, and what else to know.
 
     `waiting` are new submissions of this and earlier collections that a person has to look at,
-    because what they would replace was edited by hand.
+    because what they would replace was edited by hand. `looks` are files that came now and answer
+    no exercise.
     """
 
     collected: tuple[Collected, ...]
     skipped: tuple[Refused, ...]
     notes: tuple[str, ...] = ()
     waiting: tuple[Path, ...] = ()
+    looks: tuple[str, ...] = ()
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -94,7 +96,7 @@ def collect(
             names = Names(exercises, said.assignment)
             collection = _Collection(names, submitted, staging, said.times)
             notes = [note for source in sources for note in collection.sort(source, said.logins)]
-            return collection.place(notes)
+            return collection.place([*notes, *collection.taken_apart()])
     except OSError as error:
         raise UserError(
             f"{error.filename or submitted}: {error.strerror or error}; submissions that were "
@@ -118,7 +120,7 @@ class _Collection:
         self._class_folder = submitted.parent
         self._times = times
         self._roster = read_roster(self._class_folder)
-        self._students = Students(read_origins(self._class_folder), self._roster, times)
+        self._students = Students(read_origins(self._class_folder), self._roster, times, submitted)
         self._sorting = Sorting(names, staging, self._students)
 
     def sort(self, source: Path, logins: Mapping[str, str]) -> Iterator[str]:
@@ -129,13 +131,14 @@ class _Collection:
         )
         for item in others:
             self._sorting.refuse(item.path, item.reason, Owner(item.student, item.path))
+        template = template_files(clones)
         for clone in clones:
             student = logins.get(clone.login.casefold(), clone.login)
             if logins and clone.login.casefold() not in logins:
                 yield f"{'/'.join(clone.path)}: {clone.login!r} is not on the roster"
             owner = Owner(student, clone.folder.name, CLASSROOM, entry="/".join(clone.path),
                           time=committed(clone.folder))  # fmt: skip
-            for entry in answers_of(clone, self._names.exercises):
+            for entry in answers_of(clone, self._names.exercises, template):
                 self._take_answer(entry, owner, source.stem)
         if not clones:
             self._sort_download(source)
@@ -162,7 +165,8 @@ class _Collection:
             for refused in listed:
                 if isinstance(refused, Refused):
                     self._sorting.refuse(refused.path, refused.reason, _misses(layout, refused))
-            for entry, place in places:
+            # by their answers is known which assignment a student's other files are of
+            for entry, place in sorted(places, key=lambda found: not self._may_answer(*found)):
                 if isinstance(place, Place):
                     self._sorting.take(entry, place, name)
                 else:
@@ -174,20 +178,32 @@ class _Collection:
                 "collected\n  fix: collect the folder whose folders are the students"
             )
 
+    def _may_answer(self, entry: Entry, place: Place | str) -> bool:
+        if not isinstance(place, Place):
+            return False
+        return entry.is_archive or self._names.is_exercise(self._names.standard(place.own[-1])[0])
+
+    def taken_apart(self) -> tuple[str, ...]:
+        """Notes on files of another assignment than was said; raises `UserError` where most are."""
+        return self._sorting.taken_apart()
+
     def place(self, notes: Sequence[str]) -> CollectReport:
         """Puts every pile in its place; raises `OSError`."""
         places, roster, times = Places(self._submitted), self._roster, self._times
         before = places.students
         collected: list[Collected] = []
         origins: list[Origin] = []
+        looked: list[str] = []
         for pile in self._sorting.piles:
-            self._sorting.spell(pile)
             if problem := places.problem(pile):
                 self._sorting.refuse(f"{pile.student}/{pile.assignment}", problem, pile.owner)
                 continue
+            looks = self._sorting.look(pile)
             stated = times.of(pile.owner, roster.person(pile.student))
             made = places.put(pile, stated or pile.time or pile.owner.time)
             collected.append(made)
+            if made.outcome in (Outcome.NEW, Outcome.WAITING):
+                looked += [f"{made.student}/{made.assignment}: {look}" for look in looks]
             if made.outcome not in (Outcome.OLDER, Outcome.WAITING):
                 source = times.source if stated else TIMESTAMP_FILE if pile.time else ""
                 origins.append(_origin(pile, made, source))
@@ -199,7 +215,8 @@ class _Collection:
         now = read_roster(self._class_folder)  # with the names that the platform has by now
         every = (*notes, *of_table, *about, *_strangers(now, students))
         waiting = waiting_folders(self._class_folder)
-        return CollectReport(tuple(collected), self._sorting.refused(), every, waiting)
+        refused = self._sorting.refused()
+        return CollectReport(tuple(collected), refused, every, waiting, tuple(looked))
 
 
 def _strangers(roster: Roster, students: Sequence[str]) -> Iterator[str]:

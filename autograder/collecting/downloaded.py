@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..classroom import NOISE
 from ..escaping import visible
+from ..submission import NOISE
 from ..submission.bounds import MAX_FILES
 from ..submission.bounds import MAX_SUBMISSION_BYTES as MAX_BYTES
 
@@ -25,17 +25,19 @@ class Unsafe(Exception):
 class Entry:
     """A file of a download: its path, and how to read it, which raises `Unsafe`.
 
-    `in_archive` where it is in a zip, whose file system nobody vouches for.
+    `in_archive` where it is in a zip, whose file system nobody vouches for; one that
+    `stays_packed` is kept as it is.
     """
 
     path: tuple[str, ...]
     in_archive: bool
     read: Callable[[], bytes]
+    stays_packed: bool = False
 
     @property
     def is_archive(self) -> bool:
         """Whether it is a zip with files of its own."""
-        return self.path[-1].lower().endswith(".zip")
+        return self.path[-1].lower().endswith(".zip") and not self.stays_packed
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import UserError
+from ..submission import is_answer, standard_name
 from .gradescope import EXPORT, METADATA, SUBMISSION, Submitters
 from .platforms import MOODLE_WORD, Owner, platform_name
 
@@ -51,26 +52,35 @@ class Names:
 
     def is_exercise(self, file: str) -> bool:
         """Whether a file is called like an exercise of the course."""
-        return file.rpartition(".")[0] in self._of_exercise
+        return is_answer(file, self._of_exercise)
 
-    def spelt(self, file: str) -> str:
-        """The name of a file, as the course writes it where only the capitals are others."""
-        stem, _, ending = file.rpartition(".")
-        known = {exercise.casefold(): exercise for exercise in self._of_exercise}
-        if stem.casefold() not in known or ending.lower() not in ("py", "ipynb"):
-            return file
-        return f"{known[stem.casefold()]}.{ending.lower()}"
+    def standard(self, file: str) -> tuple[str, int]:
+        """The name of a file as the course writes it, and its number where it is a copy."""
+        return standard_name(file, self._of_exercise)
+
+    def exercises_of(self, assignment: str) -> tuple[str, ...]:
+        """The names of an assignment's exercises."""
+        return tuple(name for name, own in self._of_exercise.items() if assignment in own)
+
+    def fits(self, file: str) -> Sequence[str]:
+        """The assignments that have an exercise of a file's name."""
+        stem = file.rpartition(".")[0]
+        return self._of_exercise.get(stem, ()) if self.is_exercise(file) else ()
 
     def folder(self, name: str) -> str | None:
         """The assignment that a folder is called like, however its words are joined."""
         return next((known for known in self.assignments if words(known) == words(name)), None)
 
+    def assignment_of_download(self, place: Place, source: str) -> str | None:
+        """The assignment that is said of a whole download: chosen, or in its own name `source`."""
+        return self._chosen or (None if place.assignment else self._said(source))
+
     def assignment(self, place: Place, source: str, own: Sequence[str]) -> str | None:
-        """The assignment of a file: chosen, or said outside of what its student named, or inside.
+        """The assignment of a file: said outside of what its student named, or inside.
 
         `source` is the download's own name, `own` the path that the student chose.
         """
-        outside = self._chosen or place.assignment or self._said(source)
+        outside = self.assignment_of_download(place, source) or place.assignment
         inside = (found for folder in reversed(own[:-1]) if (found := self._said(folder)))
         return outside or next(inside, None) or self._by_exercise(own[-1])
 

@@ -6,13 +6,14 @@ place and nothing says which is newer, both are refused: nobody's work is displa
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
 from ..classroom import TIMESTAMP_FILE, read_stamp
+from ..errors import UserError
+from ..submission import unused_notes
 from .downloaded import OF_A_SYSTEM, Account, Entry, Member, Refused
 from .entries import contents_of
 from .owners import UNCLEAR, Names, Place
@@ -21,7 +22,6 @@ from .students import Students
 
 _NOT_TO_SAY = "the time of a submission is not its student's to say"
 _NO_TIME = "no time with a zone that is known: when it was submitted is unknown"
-_COPY = re.compile(r"(?: \(\d+\)|-\d+)(?=\.[^.]+$)")
 #: a file of these endings, or an archive that is read as a folder, may be an answer
 _ANSWERS = (".py", ".ipynb", ".zip")
 #: that many lines about one person's files; the others are counted
@@ -71,7 +71,9 @@ class Sorting:
         self._accounts: defaultdict[str, Account] = defaultdict(Account)
         self._piles: dict[tuple[str, str], Pile] = {}
         self._rivals: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-        self._texts: list[tuple[Owner, str]] = []
+        self._fit: defaultdict[str, set[str]] = defaultdict(set)
+        self._strays: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+        self._unplaced: list[tuple[Owner, str, str]] = []
         self._refused: list[Refused] = []
 
     @property
@@ -80,13 +82,9 @@ class Sorting:
         found = (self._piles[key] for key in sorted(self._piles))
         return [pile for pile in found if pile.files]
 
-    def spell(self, pile: Pile) -> None:
-        """Gives the files of a pile the names that the course has for them: `Scores.PY` is one."""
-        for folded, claim in pile.claims.items():
-            name = self._names.spelt(claim.file)
-            if name != claim.file and not claim.is_refused:
-                (pile.folder / claim.file).rename(pile.folder / name)
-                pile.claims[folded] = replace(claim, file=name)
+    def look(self, pile: Pile) -> tuple[str, ...]:
+        """What of a pile answers nothing, where a person has to look at it."""
+        return unused_notes(pile.folder, self._names.exercises_of(pile.assignment))
 
     def refuse(self, path: str, reason: str, owner: Owner | None = None) -> None:
         """Leaves a file out; its owner misses it where it may have been an answer."""
@@ -98,7 +96,7 @@ class Sorting:
         path = "/".join(entry.path)
         for owner in place.owners:
             if owner.problem:
-                self._texts.append((owner, path))
+                self._unplaced.append((owner, path, owner.problem))
                 continue
             is_empty = True
             for member in contents_of(entry, self._accounts[owner.key]):
@@ -114,11 +112,14 @@ class Sorting:
         own = place.own
         if entry.is_archive:
             own = (*own[:-1], *member.path[len(entry.path) - 1 :])
-        file, copy = self._named(own[-1])
+        file, copy = self._names.standard(own[-1])
         assignment = self._names.assignment(place, source, (*own[:-1], file))
+        if assignment is not None and self._names.assignment_of_download(place, source):
+            assignment = self._apart(assignment, file, owner)
+        assignment = assignment or self._only_pile(owner)
         path = "/".join(member.path)
         if assignment is None:
-            self.refuse(path, UNCLEAR, owner if self._names.is_exercise(file) else None)
+            self._unplaced.append((owner, path, UNCLEAR))
         elif file == TIMESTAMP_FILE and not _is_nbgraders(entry, place, owner):
             self.refuse(path, _NOT_TO_SAY)
         elif file == TIMESTAMP_FILE and read_stamp(member.data) is None:
@@ -131,12 +132,42 @@ class Sorting:
             claim = _Claim(file, path, owner.key, (copy, owner.rank, -len(own)))
             self._put(pile, claim, member.data, owner)
 
-    def _named(self, file: str) -> tuple[str, int]:
-        """The file's name without a browser's or a platform's number of a copy, and that number."""
-        clean = _COPY.sub("", file)
-        if clean == file or not self._names.is_exercise(clean):
-            return file, 0  # `part-1.py` may well be called so
-        return clean, int(re.sub(r"\D", "", _COPY.findall(file)[0])[:18])
+    def _only_pile(self, owner: Owner) -> str | None:
+        """The assignment of an owner's other files, where these have all the same one."""
+        found = {pile.assignment for pile in self._piles.values() if pile.owner.key == owner.key}
+        return found.pop() if len(found) == 1 else None
+
+    def _apart(self, said: str, file: str, owner: Owner) -> str:
+        """The assignment of a file in a download that is said to be of one, and may hold several.
+
+        A file that can only be another assignment's goes there, unless its owner has a submission
+        there from elsewhere, which it would replace.
+        """
+        fits = self._names.fits(file)
+        self._fit[said] |= {owner.key} if said in fits else set()
+        if said in fits or len(fits) != 1:
+            return said
+        self._strays[said, fits[0]].add(owner.key)
+        if self._students.has_other_work(owner, fits[0]):
+            return said
+        return fits[0]
+
+    def taken_apart(self) -> tuple[str, ...]:
+        """Notes on files that were another assignment's than the one that was said.
+
+        Raises `UserError` where most are: then it is the download of another assignment.
+        """
+        notes = []
+        for (said, other), keys in sorted(self._strays.items()):
+            fit = self._fit[said]
+            if len(keys - fit) > len(fit):
+                raise UserError(
+                    f"{len(keys - fit)} people have files of {other} in there and none of {said}, "
+                    f"{len(fit)} have files of {said}: nothing was collected\n"
+                    f"  fix: collect it with --assignment {other}, under a name that says so"
+                )
+            notes.append(f"files of {other} by {len(keys)} people were among those of {said}")
+        return tuple(notes)
 
     def _pile(self, owner: Owner, assignment: str) -> Pile:
         student = self._students.name(owner, assignment)
@@ -188,7 +219,7 @@ class Sorting:
 
     def refused(self) -> tuple[Refused, ...]:
         """What was left out; of one owner with many lines the rest is counted."""
-        self._tell_texts()
+        self._tell_unplaced()
         lines = Counter[str]()
         kept: list[Refused] = []
         for item in self._refused:
@@ -205,13 +236,13 @@ class Sorting:
         missing = {item.student: item for item in losses}.keys() - {i.student for i in kept}
         return (*kept, *(Refused(s, "files were left out", s) for s in sorted(missing)))
 
-    def _tell_texts(self) -> None:
-        """Text next to files is left; text alone is all that its student submitted."""
+    def _tell_unplaced(self) -> None:
+        """What is next to files that count is left; alone it is all that its student submitted."""
         have_files = {pile.owner.key for pile in self.piles}
-        for owner, path in self._texts:
+        for owner, path, reason in self._unplaced:
             misses = "" if owner.key in have_files else owner.student
-            self._refused.append(Refused(path, owner.problem, misses))
-        self._texts.clear()
+            self._refused.append(Refused(path, reason, misses))
+        self._unplaced.clear()
 
 
 def _may_be_an_answer(path: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from urllib.parse import unquote
 
 from ..classroom import Origin, Person, Roster, normal, squashed
@@ -24,7 +25,10 @@ class Students:
     that it is the same one: people marry, and names are corrected.
     """
 
-    def __init__(self, origins: Mapping[Key, Origin], roster: Roster, table: Times) -> None:
+    def __init__(
+        self, origins: Mapping[Key, Origin], roster: Roster, table: Times, submitted: Path
+    ) -> None:
+        self._submitted = submitted
         self._origins = origins
         self._roster = roster
         self._table = table
@@ -66,6 +70,13 @@ class Students:
         key = owner.student, number
         is_free = self._owner_of.setdefault(person.student, key) == key
         return person.student if is_free else own
+
+    def has_other_work(self, owner: Owner, assignment: str) -> bool:
+        """Whether an owner has a submission that another upload than this one has brought."""
+        folder = for_file_name(self.name(owner, assignment))
+        origin = self._origins.get((folder, assignment))
+        is_there = (self._submitted / folder / assignment).exists()
+        return is_there and (origin is None or origin.entry != owner.entry)
 
     def _platforms(self, owner: Owner, assignment: str) -> str:
         """The platform's name; with its number where the name alone stands for others, too.

@@ -9,11 +9,10 @@ from pathlib import Path
 
 from ..errors import AnswerFault, AnswerTimeout
 from ..records import Assignment, Exercise, Limits, QuestionResult
-from ..results.review import LOOK
 from ..sandbox import Budget, ForkServer
 from ..sandbox.batch import Batch, RawReply
 from ..sandbox.session import Session
-from ..submission import SubmittedExercise
+from ..submission import LOOK, SubmittedExercise
 from ..suite.evasions import evasions
 from .judging.judgement import Judgement, Memory
 from .judging.parts import parts_given

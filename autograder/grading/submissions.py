@@ -18,15 +18,14 @@ from ..records import (
     SubmissionStatus,
     Verdict,
 )
-from ..results.review import LOOK
 from ..sandbox import ForkServer
 from ..submission import (
     Submission,
     SubmittedExercise,
-    about_strange,
     is_submitted,
     read_exercise,
     unreadable,
+    unused_notes,
 )
 from .digests import JUDGING, submitted_digest
 from .exercises import ExerciseGrader
@@ -84,8 +83,6 @@ class SubmissionGrader:
             for exercise in assignment.exercises
         )
         watch.leave()
-        if exercises and all(e.status is ExerciseStatus.MISSING for e in exercises):
-            exercises = _looked_through(submission.folder, exercises)
         if digest != _digest_of_what_was_read(submission, assignment, exercises):
             raise SubmissionError(_CHANGED.format(submission.folder))
         return SubmissionResult(
@@ -102,6 +99,7 @@ class SubmissionGrader:
             judging=JUDGING,
             attempt=submission.attempt,
             exercises=exercises,
+            notes=_unused(submission, exercises),
         )
 
     def prepare(self, assignments: Sequence[Assignment]) -> None:
@@ -147,14 +145,10 @@ def _digest_of_what_was_read(
     return submitted_digest(submission, assignment)
 
 
-def _looked_through(
-    folder: Path, exercises: tuple[ExerciseResult, ...]
-) -> tuple[ExerciseResult, ...]:
-    """Where no exercise was found, a person is told of what is there, unless a note does so."""
-    if any(note.startswith(LOOK) for exercise in exercises for note in exercise.notes):
-        return exercises
-    first, *others = exercises
-    return (replace(first, notes=(*about_strange(folder), *first.notes)), *others)
+def _unused(submission: Submission, exercises: Sequence[ExerciseResult]) -> tuple[str, ...]:
+    """What was uploaded and not used, where no exercise's note names it already."""
+    said = [note for exercise in exercises for note in exercise.notes]
+    return unused_notes(submission.folder, [exercise.exercise for exercise in exercises], said)
 
 
 def _result(

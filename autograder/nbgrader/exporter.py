@@ -9,12 +9,14 @@ no file that it could not read stops a batch. Assignments of others go nbgrader'
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from nbconvert.exporters import NotebookExporter
+from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters.base import NbGraderException
 from traitlets import Integer, Unicode
 
@@ -23,8 +25,10 @@ from ..errors import AutograderError, UserError
 from ..grading.options import RunOptions
 from ..records import SubmissionResult, SubmissionStatus
 from ..results.lines import iterate_results
+from ..submission import unused_notes
 from .apart import grade_apart
 from .gradebook.recording import record_into
+from .notebooks.autograding import record_nothing
 from .settings import Settings
 
 
@@ -47,6 +51,8 @@ class SandboxedExporter(BehindTheWall):
         super().__init__(*args, **kwargs)  # type: ignore[no-untyped-call]  # it ships no types
         self._graded: dict[tuple[str, str], SubmissionResult] = {}
         self._recorded: set[tuple[str, str]] = set()
+        if getattr(self.parent, "assignments", None):
+            self._leave_out_unknown_notebooks()
 
     def from_filename(
         self, filename: str, resources: dict[str, Any] | None = None, **kwargs: Any
@@ -66,6 +72,38 @@ class SandboxedExporter(BehindTheWall):
             "metadata": {"name": names["notebook"]},
             "output_extension": self.file_extension,
         }
+
+    def _leave_out_unknown_notebooks(self) -> None:
+        """Takes submissions off nbgrader's list whose notebooks all have other names.
+
+        nbgrader stops at the first of them; here they have no points, and a person looks at them.
+        """
+        converter = self._converter
+        names = converter._format_source("(?P<assignment>.*)", "(?P<student>.*)", escape=True)
+        for folder, notebooks in sorted(converter.assignments.items()):
+            found = re.match(names, folder)
+            known = self._released(found["assignment"]) if found else ()
+            if found is None or not known or any(Path(n).stem in known for n in notebooks):
+                continue
+            student, assignment = found["student"], found["assignment"]
+            del converter.assignments[folder]
+            for note in unused_notes(Path(folder), known, endings=(".ipynb",)):
+                self.log.warning("%s/%s: %s", student, assignment, note)
+            if self._is_ours(assignment, known[0]):
+                self._record(student, assignment)
+            else:
+                with Gradebook(self._settings.db_url, self._settings.course_id) as gradebook:
+                    record_nothing(gradebook, student, assignment)
+
+    def _released(self, assignment: str) -> Sequence[str]:
+        """The notebooks of an assignment that the gradebook knows; none where it is not there."""
+        with Gradebook(self._settings.db_url, self._settings.course_id) as gradebook:
+            try:
+                return [
+                    str(found.name) for found in gradebook.find_assignment(assignment).notebooks
+                ]
+            except MissingEntry:
+                return ()
 
     @cached_property
     def _converter(self) -> Any:
@@ -117,7 +155,8 @@ class SandboxedExporter(BehindTheWall):
         for (student, name), result in self._graded.items():
             folder = self._settings.submitted(student, assignment)
             is_new = name == assignment and (student, name) not in self._recorded
-            if is_new and folder.is_dir() and not any(folder.glob("*.ipynb")):
+            names = {path.stem for path in folder.glob("*.ipynb")}
+            if is_new and folder.is_dir() and not names.intersection(self._released(assignment)):
                 yield result
 
     def _grade(self, student: str, assignment: str) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from nbgrader.converters import Autograde, GenerateAssignment
-from nbgrader.preprocessors import AssignLatePenalties, DeduplicateIds, Execute
+from nbgrader.preprocessors import AssignLatePenalties, DeduplicateIds, Execute, OverwriteCells
 from traitlets.config import Config
 
 _OURS = {
     AssignLatePenalties: f"{__package__}.gradebook.lateness.LatePenalties",
-    DeduplicateIds: f"{__package__}.notebooks.duplicates.ForgetDuplicateIds",
+    DeduplicateIds: f"{__package__}.notebooks.repairs.ForgetDuplicateIds",
+    OverwriteCells: f"{__package__}.notebooks.repairs.RestoreCells",
     Execute: f"{__package__}.notebooks.execute.SandboxedExecute",
 }
 _EXTRAS = f"{__package__}.notebooks.extras.ReleaseExtras"

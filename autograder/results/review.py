@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..records import ExerciseResult, ExerciseStatus, SubmissionResult, SubmissionStatus, Verdict
+from ..submission import LOOK
 
 _LOOK: dict[Verdict, str] = {
     Verdict.TIMEOUT: "did not end in time",
@@ -14,9 +15,6 @@ _LOOK: dict[Verdict, str] = {
     Verdict.FORBIDDEN: "uses a call that is not allowed",
     Verdict.PROTOCOL: "answered with something that is not an answer",
 }
-
-#: how a note of an exercise begins that is a reason to look, whatever the verdict
-LOOK = "look at "
 
 
 def latest(results: Iterable[SubmissionResult]) -> tuple[SubmissionResult, ...]:
@@ -29,13 +27,16 @@ def reasons_to_look(result: SubmissionResult) -> tuple[str, ...]:
     """Why a human should look at a submission; empty where the automatic result is enough."""
     if result.status is SubmissionStatus.FAILED:
         return (f"the grader failed: {result.error or 'no reason given'}",)
-    return tuple(reason for exercise in result.exercises for reason in _of_exercise(exercise))
+    reasons = [reason for exercise in result.exercises for reason in _of_exercise(exercise)]
+    return (*reasons, *(note for note in result.notes if note.startswith(LOOK)))
 
 
 def _of_exercise(exercise: ExerciseResult) -> Iterator[str]:
     if exercise.status is ExerciseStatus.UNREADABLE:
         yield f"{exercise.exercise}: {exercise.file or 'the file'} can't be read"
         return
+    if exercise.questions and all(q.verdict is Verdict.ERROR for q in exercise.questions):
+        yield f"{exercise.exercise}: every question stopped with an error; is one line to blame?"
     for question in exercise.questions:
         if question.verdict in _LOOK:
             yield f"{exercise.exercise}/{question.question}: {_LOOK[question.verdict]}"

@@ -1,23 +1,39 @@
 """What students submit, found and read: one module text per exercise, or what is wrong with it."""
 
 from .find import Found, Skipped, Submission, find_submissions, submission_at
-from .missing import about_strange
+from .intake import (
+    CODE,
+    LOOK,
+    NOISE,
+    about_missing_file,
+    is_answer,
+    standard_name,
+    unused_files,
+    unused_notes,
+)
 from .notebook import module_of_notebook
 from .read import SubmittedExercise, is_submitted, read_exercise, submission_digest, unreadable
 from .unanswered import is_unanswered
 
 __all__ = [
+    "CODE",
+    "LOOK",
+    "NOISE",
     "SubmittedExercise",
     "Found",
     "Skipped",
     "Submission",
-    "about_strange",
+    "about_missing_file",
     "find_submissions",
+    "is_answer",
     "is_submitted",
     "is_unanswered",
     "module_of_notebook",
     "read_exercise",
+    "standard_name",
     "submission_at",
     "submission_digest",
     "unreadable",
+    "unused_files",
+    "unused_notes",
 ]

@@ -14,7 +14,7 @@ from ..errors import SubmissionError
 from ..records import Exercise, ExerciseStatus
 from .bounds import MAX_CODE, MAX_NOTEBOOK_BYTES, check_code, check_statements
 from .display import without_display
-from .missing import about_missing
+from .intake import about_missing
 from .notebook import module_of_notebook
 from .opened import read_bytes
 from .remedies import explained

@@ -18,7 +18,7 @@ from ...records import (
     Tier,
     Verdict,
 )
-from ...results.review import LOOK
+from ...submission import LOOK
 from ..settings import load_settings
 from .database import is_there, opened, reading, table
 from .released import CHECK

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import glob
 import logging
+import re
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from nbgrader.api import Gradebook
 from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
 
@@ -25,6 +27,8 @@ _DUPLICATE = "exists multiple times"
 #: all notebooks of a submission, as nbgrader calls them
 _ALL = "*"
 _TOO_LONG = f"it takes more than {CPU_SECONDS} s of computing time, or too much memory, to be read"
+#: how the line of a traceback begins that says what was raised
+_ERROR = re.compile(r"[A-Za-z_][\w.]*(?:: |$)")
 _DATABASE = "accessing the nbgrader database"
 
 
@@ -51,7 +55,9 @@ def autograde(
     ]
     problem = too_much(submission.folder)
     if not submitted or problem:
-        _record_nothing(course, submission)
+        with warnings.catch_warnings(), course.gradebook() as gradebook:
+            warnings.simplefilter("ignore")  # of nbgrader's models
+            record_nothing(gradebook, submission.student, submission.assignment)
         _score_nothing(course, submission, submitted)
         return Autograded(dict.fromkeys(submitted, problem or ""))
     notes, unreadable = _Log(), {}
@@ -118,17 +124,15 @@ def _run(
         raise
 
 
-def _record_nothing(course: NotebookCourse, submission: Submission) -> None:
-    """A folder without any notebook, which nbgrader itself stops at: no points."""
-    with warnings.catch_warnings(), course.gradebook() as gradebook:
-        warnings.simplefilter("ignore")  # of nbgrader's models
-        gradebook.update_or_create_student(submission.student)
-        found = gradebook.update_or_create_submission(submission.assignment, submission.student)
-        for notebook in found.notebooks:
-            for grade in notebook.grades:
-                grade.auto_score = 0
-                grade.needs_manual_grade = False
-        gradebook.db.commit()
+def record_nothing(gradebook: Gradebook, student: str, assignment: str) -> None:
+    """No points for a folder without any notebook of the assignment, at which nbgrader stops."""
+    gradebook.update_or_create_student(student)
+    found = gradebook.update_or_create_submission(assignment, student)
+    for notebook in found.notebooks:
+        for grade in notebook.grades:
+            grade.auto_score = 0
+            grade.needs_manual_grade = False
+    gradebook.db.commit()
 
 
 def _score_nothing(
@@ -169,6 +173,7 @@ class _Log(logging.Handler):
         return tuple(dict.fromkeys(said))
 
     def cause(self) -> str:
-        """The last line of the traceback that nbgrader has written down."""
+        """The error of the last traceback that nbgrader has written down, which may be long."""
         traces = [r.getMessage() for r in self.records if "Traceback" in r.getMessage()]
-        return traces[-1].strip().rpartition("\n")[2] if traces else ""
+        lines = traces[-1].strip().split("\n") if traces else [""]
+        return next((line for line in reversed(lines) if _ERROR.match(line)), lines[-1])

@@ -11,14 +11,14 @@ from pathlib import Path
 from ...errors import UserError
 from ...grading.digests import JUDGING, digest_of_files
 from ...grading.watch import Watch
-from ...records import Assignment, SubmissionResult, SubmissionStatus, Tier
+from ...records import Assignment, ExerciseResult, SubmissionResult, SubmissionStatus, Tier
 from ...sandbox import ForkServer, start_fork_server
-from ...submission import Submission
+from ...submission import Submission, unused_notes
 from .autograding import autograde
 from .course import NotebookCourse, read_assignment, read_notebook_course
 from .execute import SandboxedExecute
 from .libraries import libraries_for
-from .results import exercises_of, waiting
+from .results import NOTEBOOKS, exercises_of, waiting
 from .submitted_files import digest_of
 
 
@@ -57,8 +57,23 @@ class NotebookGrader:
             judging=JUDGING,
             attempt=submission.attempt,
             exercises=exercises,
-            notes=(*outcome.notes, *waiting(exercises)),
+            notes=(
+                *outcome.notes,
+                *waiting(exercises),
+                *self._unused(submission, exercises),
+            ),
         )
+
+    def _unused(
+        self, submission: Submission, exercises: Sequence[ExerciseResult]
+    ) -> tuple[str, ...]:
+        """What was uploaded and not used, where no notebook's note names it already."""
+        sources = self.course.sources(submission.assignment)
+        given = {path.name for source in sources[:1] for path in source.parent.iterdir()}
+        names = {path.stem for path in sources}
+        said = [note for exercise in exercises for note in exercise.notes]
+        others = given - {path.name for path in sources}
+        return unused_notes(submission.folder, names, said, NOTEBOOKS, others)
 
 
 class NotebookEngine:

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from ...records import ExerciseResult, ExerciseStatus, QuestionResult, TestResult, Verdict
-from ...submission import Submission
+from ...submission import Submission, about_missing_file
 from .autograding import Autograded
 from .course import NotebookCourse
 from .submitted_files import is_regular
 
 #: what a student reads of a cell that a human grades
 BY_HAND = "waits for a grade by hand"
+#: how the files end that are graded by cells
+NOTEBOOKS = (".ipynb",)
 _LONGEST_MESSAGE = 1_000
 _VERDICTS = {
     "AssertionError": Verdict.WRONG,
@@ -53,6 +55,7 @@ def _exercise(
     notes: tuple[str, ...] = ()
     if not is_regular(submission.folder / file):
         status = ExerciseStatus.MISSING
+        notes = about_missing_file(submission.folder, name, endings=NOTEBOOKS)
     elif name in outcome.unreadable:
         status, notes = ExerciseStatus.UNREADABLE, (f"{file}: {outcome.unreadable[name]}",)
     errors = _errors(folder / file) if status is ExerciseStatus.GRADED else {}

@@ -18,10 +18,10 @@ from autograder.grading.judging.substitution import ReferenceSubstitution
 from autograder.grading.naming.answered import answered
 from autograder.grading.naming.events import Event, events_of
 from autograder.records import ExerciseResult, ExerciseStatus, Limits, Tier
-from autograder.results.review import LOOK, _of_exercise
+from autograder.results.review import _of_exercise
 from autograder.sandbox import ForkServer
 from autograder.sandbox.replies import value_of
-from autograder.submission import SubmittedExercise
+from autograder.submission import LOOK, SubmittedExercise
 from autograder.submission.display import without_display
 from autograder.suite.compare import describe, difference
 from autograder.suite.evasions import evasions

@@ -198,7 +198,9 @@ def test_the_command_takes_the_class_folder_and_says_what_waits(tmp_path: Path) 
         done = CliRunner().invoke(cli, [*whole, "--course", str(root)], standalone_mode=False)
         return done.return_value, json.loads(done.stdout)
 
-    assert call(str(term.uploads))[0] == 0
+    status, document = call(str(term.uploads))
+    assert (status, len(document["look_at"])) == (3, 1)
+    assert call(str(term.uploads))[0] == 0  # nothing is new
     assert term.files() == {"my scores.py": "1"}
     (term.place / "my scores.py").rename(term.place / "scores.py")
     term.upload(**{"my scores__py": "2"})

@@ -1,0 +1,184 @@
+"""What an upload holds: which file answers which exercise, and of which files nothing was used.
+
+It is asked by all who see what a student uploaded: `collect` of every platform and of clones, the
+grading run, and nbgrader's own notebooks. Whatever is there and answers nothing is named, so that a
+person looks at it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from ..errors import SubmissionError
+from ..records import Exercise
+from .bounds import MAX_FILES
+from .opened import read_bytes
+from .similar import closest
+
+#: how a note begins that is a reason for a person to look
+LOOK = "look at "
+#: made by systems and editors, by no student and no instructor
+NOISE = ("__MACOSX", ".ipynb_checkpoints", "__pycache__", ".git", ".DS_Store", "Thumbs.db")
+#: what a released assignment gives, and what nbgrader leaves next to a submission
+GIVEN = frozenset(
+    ("README.md", "checks", "extras", "timestamp.txt", "submission_secret.txt", ".gitignore")
+)
+CODE = (".py", ".ipynb")
+_LOOK_INTO = 1 << 20
+#: files of one submission that are looked into, and those that a note names
+_MOST_READ, _MOST_NAMED = 200, 3
+#: a number that browsers and platforms append to the name of a file that is there twice
+_COPY = re.compile(r"(?: \(\d+\)|-\d+)(?=\.[^.]+$)")
+#: what nobody unpacks here
+_ARCHIVES = frozenset((".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".xz", ".bz2", ".zipx"))
+
+
+def standard_name(file: str, exercises: Collection[str]) -> tuple[str, int]:
+    """A file's name as the course writes it, and the number of a copy that was taken from it.
+
+    `Scores.PY` and `scores (2).py` are `scores.py`, the second with the number 2. The name of
+    another file is left as it is: `part-1.py` may well be called so.
+    """
+    known = {exercise.casefold(): exercise for exercise in exercises}
+    for name, number in ((file, 0), (_COPY.sub("", file), _copy_of(file))):
+        stem, _, ending = name.rpartition(".")
+        if stem.casefold() in known and f".{ending.lower()}" in CODE:
+            return f"{known[stem.casefold()]}.{ending.lower()}", number
+    return file, 0
+
+
+def _copy_of(file: str) -> int:
+    found = _COPY.search(file)
+    return int(re.sub(r"\D", "", found[0])[:18]) if found else 0
+
+
+def is_answer(file: str, exercises: Collection[str], endings: Collection[str] = CODE) -> bool:
+    """Whether a file has exactly the name under which an exercise is graded."""
+    stem, _, ending = file.rpartition(".")
+    return stem in exercises and f".{ending}" in endings
+
+
+def unused_files(
+    folder: Path,
+    exercises: Collection[str],
+    endings: Collection[str] = CODE,
+    given: Collection[str] = (),
+) -> tuple[str, ...]:
+    """The files of a submission that answer no exercise, by their paths below its folder.
+
+    What was `given` with the assignment is left out, and what systems make.
+    """
+    return tuple(
+        name
+        for path in _files(folder, GIVEN.union(given))
+        if not is_answer(name := path.relative_to(folder).as_posix(), exercises, endings)
+    )
+
+
+def unused_notes(
+    folder: Path,
+    exercises: Collection[str],
+    said: Iterable[str] = (),
+    endings: Collection[str] = CODE,
+    given: Collection[str] = (),
+) -> tuple[str, ...]:
+    """A note on the files of which nothing was used; none where the notes `said` name them."""
+    told = "\n".join(said)
+    files = [name for name in unused_files(folder, exercises, endings, given) if name not in told]
+    if not files:
+        return ()
+    more = f" and {len(files) - _MOST_NAMED} more" if len(files) > _MOST_NAMED else ""
+    code = [name for name in files if name.endswith(CODE)]
+    has_answer = any(is_answer(path.name, exercises, endings) for path in folder.glob("*"))
+    why = "nothing of it was used"
+    if code and not has_answer:
+        why = "no exercise of this assignment; was it submitted to another one?"
+    return (f"{LOOK}{', '.join(files[:_MOST_NAMED])}{more}: {why}",)
+
+
+def about_missing(folder: Path, exercise: Exercise) -> tuple[str, ...]:
+    """One note: what was expected, and which file may be meant for it: a person looks at that."""
+    starts = [
+        f"{'class' if question.is_class else 'def'} {question.name}("
+        for question in exercise.questions
+    ]
+    return about_missing_file(folder, exercise.name, starts)
+
+
+def about_missing_file(
+    folder: Path,
+    exercise: str,
+    definitions: Sequence[str] = (),
+    endings: Sequence[str] = CODE,
+) -> tuple[str, ...]:
+    """As `about_missing`; `definitions` are how the answers of the exercise begin."""
+    right = tuple(f"{exercise}{ending}" for ending in endings)
+    wanted = " or ".join(right)
+    for name in right:
+        path = folder / name
+        if path.is_symlink():
+            return (f"{name} is a link, which is not followed; submit the file itself",)
+        if path.is_dir():
+            return (f"{name} is a folder; submit the file itself, not inside a folder",)
+        if path.exists() and not _is_regular(path):
+            return (f"{name} is not a file but a pipe or a device; submit the file itself",)
+    files = list(_files(folder, GIVEN))
+    if deeper := [path.relative_to(folder) for path in files if path.name in right]:
+        return (f"{LOOK}{deeper[0]}: expected {wanted}, and not in a folder of its own",)
+    alike = [path for path in files if exercise.lower() in path.name.lower()]
+    if not alike and (best := closest(exercise, [path.stem for path in files])):
+        alike = [path for path in files if path.stem == best]
+    if alike:
+        return (f"{LOOK}{_named(folder, alike)}: expected {wanted}; is the name wrong?",)
+    for path in files[:_MOST_READ]:
+        if found := _defined_in(path, definitions):
+            said = f"{LOOK}{_named(folder, [path])}: it defines {found}; expected {wanted}"
+            return (f"{said}; is its name wrong?",)
+    if packed := [path for path in files if path.suffix.lower() in _ARCHIVES]:
+        return (f"{LOOK}{_named(folder, packed)}: expected {wanted}; is it in there?",)
+    return (f"expected {wanted}",)
+
+
+def _named(folder: Path, files: Sequence[Path]) -> str:
+    """The first of them, with the folder that they are in."""
+    return ", ".join(path.relative_to(folder).as_posix() for path in files[:_MOST_NAMED])
+
+
+def _files(folder: Path, given: Collection[str]) -> Iterator[Path]:
+    """What was submitted, in the order of the names; links are named and not followed."""
+    left = MAX_FILES
+    for place, folders, names in os.walk(folder):
+        hidden = {name for name in folders if name in NOISE or name.startswith(".")}
+        if Path(place) == folder:
+            hidden |= set(given)
+            names = [name for name in names if name not in given]
+        folders[:] = sorted(set(folders) - hidden)
+        for name in sorted(names):
+            if name in NOISE or name.startswith("._"):
+                continue
+            if not left:
+                return
+            left -= 1
+            yield Path(place, name)
+
+
+def _defined_in(path: Path, definitions: Sequence[str]) -> str | None:
+    if path.suffix not in (*CODE, ".txt", "") or not _is_regular(path):
+        return None
+    try:
+        data = read_bytes(path, _LOOK_INTO)
+    except SubmissionError:
+        return None
+    found = (start for start in definitions if start.encode() in data)
+    return next((start.rstrip("(").split()[-1] for start in found), None)
+
+
+def _is_regular(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False

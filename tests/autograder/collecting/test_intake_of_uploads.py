@@ -1,0 +1,154 @@
+"""Whatever a student uploaded is used or told, and nothing right is replaced by something wrong."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from autograder.collecting import CollectOptions, CollectReport, collect
+from autograder.errors import UserError
+
+COURSE = {
+    "simplified_attention": ("scores", "softmax"),
+    "causal_attention": ("masking",),
+}
+Bring = Callable[..., CollectReport]
+
+
+@pytest.fixture
+def bring(tmp_path: Path) -> Bring:
+    def run(files: Mapping[str, str], name: str = "all.zip", **options: str) -> CollectReport:
+        path = tmp_path / name
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for file, text in files.items():
+                archive.writestr(file, text)
+        said = CollectOptions(**options)  # type: ignore[arg-type]
+        return collect([path], tmp_path / "course" / "submitted", COURSE, said)
+
+    return run
+
+
+def tree(tmp_path: Path) -> dict[str, str]:
+    submitted = tmp_path / "course" / "submitted"
+    return {
+        path.relative_to(submitted).as_posix(): path.read_text()
+        for path in sorted(submitted.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize(
+    "file",
+    ["homework1.pdf", "Copy of scores.ipynb", "scores.py.txt", "answers.rar", "notes", "a.docx"],
+)
+def test_whatever_was_uploaded_and_not_used_is_a_reason_to_look(
+    file: str, bring: Bring, tmp_path: Path
+) -> None:
+    report = bring({f"ada_1_2_{file}": "x"}, assignment="simplified_attention")
+    assert tree(tmp_path) == {f"ada/simplified_attention/{file}": "x"}
+    assert [look for look in report.looks if file in look]
+
+
+def test_a_file_of_another_name_goes_to_the_assignment_of_its_owners_answers(
+    bring: Bring, tmp_path: Path
+) -> None:
+    report = bring({"ada_1_2_homework.pdf": "p", "ada_1_3_scores.py": "1", "bo_2_4_essay.pdf": "e"})
+    assert tree(tmp_path) == {
+        "ada/simplified_attention/homework.pdf": "p",
+        "ada/simplified_attention/scores.py": "1",
+    }
+    assert report.missing == ("bo",)  # nobody knows which assignment that is
+
+
+def test_an_archive_of_another_assignment_is_refused_with_the_name_that_fits(
+    bring: Bring, tmp_path: Path
+) -> None:
+    bring({"ada_1_2_masking.py": "right", "bo_2_3_masking.py": "right"})
+    before = tree(tmp_path)
+    files = {"ada_1_4_scores.py": "1", "bo_2_5_scores.py": "2", "cy_3_6_notes.pdf": "3"}
+    with pytest.raises(UserError, match="--assignment simplified_attention"):
+        bring(files, assignment="causal_attention")
+    with pytest.raises(UserError, match="nothing was collected"):
+        bring(files, name="causal_attention.zip")
+    assert tree(tmp_path) == before
+
+
+def test_several_assignments_in_one_archive_are_taken_apart(bring: Bring, tmp_path: Path) -> None:
+    files = {
+        **{"ada/scores.py": "1", "ada/masking.py": "2", "bo/scores.py": "3"},
+        "bo/masking.py": "4",
+    }
+    for _ in range(2):
+        report = bring(files, assignment="simplified_attention")
+        assert tree(tmp_path) == {
+            "ada/causal_attention/masking.py": "2",
+            "ada/simplified_attention/scores.py": "1",
+            "bo/causal_attention/masking.py": "4",
+            "bo/simplified_attention/scores.py": "3",
+        }
+        assert any("files of causal_attention by 2 people" in note for note in report.notes)
+
+
+def test_a_stray_file_replaces_nobodys_submission_of_its_own_assignment(
+    bring: Bring, tmp_path: Path
+) -> None:
+    bring({"ada_1_2_masking.py": "right"})
+    files = {"ada_1_4_scores.py": "1", "ada_1_5_masking.py": "stray"}
+    report = bring(files, assignment="simplified_attention")
+    found = tree(tmp_path)
+    assert found["ada/causal_attention/masking.py"] == "right"
+    assert found["ada/simplified_attention/masking.py"] == "stray"
+    assert any("masking.py" in look for look in report.looks)
+
+
+def test_a_notebook_with_large_output_is_taken_whatever_it_shrinks_to(
+    bring: Bring, tmp_path: Path
+) -> None:
+    text = "the same line again\n" * 1_500_000
+    report = bring({"ada_1_2_scores.ipynb": text})
+    assert report.skipped == ()
+    assert len(tree(tmp_path)["ada/simplified_attention/scores.ipynb"]) == len(text)
+
+
+def repository(root: Path, login: str, files: Mapping[str, str | bytes]) -> None:
+    folder = root / f"simplified-attention-{login}"
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    for name in ("objects", "refs"):
+        (folder / ".git" / name).mkdir()
+    for name, data in files.items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data.encode() if isinstance(data, str) else data)
+
+
+def packed(**files: str) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(f"{name}.py", text)
+    return buffer.getvalue()
+
+
+def test_a_clone_whose_answers_have_other_names_is_looked_at(tmp_path: Path) -> None:
+    root, target = tmp_path / "clones", tmp_path / "course" / "submitted"
+    template = {"README.md": "x", "helper.py": "x"}
+    repository(root, "ada", {**template, "scores.py": "1"})
+    repository(root, "bo", {**template, "Scores (final).py": "2"})
+    repository(root, "cy", {**template, "submission.zip": packed(scores="3")})
+    repository(root, "di", {**template, "scores.py": "stub", "submission.zip": packed(scores="4")})
+    repository(root, "ed", template)
+    report = collect([root], target, COURSE, CollectOptions("simplified_attention"))
+    found = {path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file()}
+    assert found == {
+        "ada/simplified_attention/scores.py",
+        "bo/simplified_attention/Scores (final).py",
+        "cy/simplified_attention/scores.py",
+        "di/simplified_attention/scores.py",
+        "di/simplified_attention/submission.zip",
+    }
+    assert {look.partition("/")[0] for look in report.looks} == {"bo", "di"}
