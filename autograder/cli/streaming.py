@@ -6,19 +6,17 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from ..escaping import for_json
+from ..grading.stream import Refused
 from ..operations.stream import grade_stream
 from ..records import SubmissionResult, Tier
 from ..worker import late
 from .loading import begin_loading, end_loading
 from .output import errors
-
-if TYPE_CHECKING:  # its import loads torch, for which the sandbox's start need not wait
-    from ..grading.stream import Refused
 
 #: how the path of a submission is written that stands for standard input
 STANDARD_INPUT = Path("-")
@@ -57,6 +55,6 @@ def _print(answer: SubmissionResult | Refused) -> None:
     sys.stdout.flush()
 
 
-def _say_ready(tier: Tier) -> None:
+def _say_ready(tier: Tier | None) -> None:
     end_loading()
     errors.print(f"isolation tier {tier}; ready: a path of a submission per line")

@@ -12,9 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 
-from ..records import Assignment, SubmissionResult
+from ..records import Assignment, SubmissionResult, Tier
 from ..submission import Submission
-from .costs import Costs, together
+from .costs import Costs, Stage, together
+from .engine import OnResult, Ready, Scope
 from .job import Grader, Job, JobTask, Lost
 from .sources import Source
 
@@ -24,8 +25,50 @@ _LOSSES = 5
 
 #: the line of a submission that is given up, and why
 Failed = Callable[[Submission, str], SubmissionResult]
-#: called with every result as soon as it is there
-OnResult = Callable[[SubmissionResult], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """Grades on this machine: the backend of a run that names no other.
+
+    `around` may put another grader around the engine's.
+    """
+
+    secret: bytes = b""
+    jobs: int = 1
+    tier: Tier | None = None
+    around: Callable[[Grader], Grader] = lambda grader: grader
+
+    def grade(self, scope: Scope, source: Source, on_result: OnResult, ready: Ready) -> Costs:
+        """See `engine.Backend`."""
+        assignments = list(scope.assignments.values())
+        workers = source.workers()
+        with scope.engine.start_sandbox(self.tier, assignments, workers) as fork_server:
+            grader = self.around(
+                scope.engine.grader(fork_server, assignments, scope.suite_digests, self.secret)
+            )
+            collected = time.process_time()
+            prepared = source.planned()
+            grader.prepare(prepared)
+            planned = time.process_time()
+            fork_server.wait_until_ready()
+            started = fork_server.cpu_seconds()
+            ready(fork_server.tier)
+
+            def failed(submission: Submission, reason: str) -> SubmissionResult:
+                return scope.failed(submission, grader.fork_server.tier, reason)
+
+            names = frozenset(assignment.name for assignment in prepared)
+            class_grader = ClassGrader(grader, failed, on_result, self.jobs, names)
+            class_grader.run(source)
+            return {
+                Stage.START: started,
+                Stage.PLAN: planned - collected,
+                # negative if the fork server was restarted in between
+                Stage.ASK: max(0.0, fork_server.cpu_seconds() - started),
+                **class_grader.costs,
+                Stage.WRITE: time.process_time() - planned,
+            }
 
 
 @dataclass(slots=True)

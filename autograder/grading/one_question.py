@@ -1,12 +1,8 @@
-"""Grades one question again: the rest of a submission's result stays as it was.
-
-It is an engine around another one, so that the run knows nothing of it.
-"""
+"""Grades one question again: the rest of a submission's result stays as it was."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..records import (
@@ -16,13 +12,11 @@ from ..records import (
     QuestionResult,
     SubmissionResult,
     SubmissionStatus,
-    Tier,
 )
 from ..sandbox import ForkServer
 from ..submission import Submission
 from .job import Grader
 from .options import Wanted
-from .run import Engine
 from .watch import Watch
 
 #: how the note of a line begins of which one question alone was graded again
@@ -30,57 +24,17 @@ ALONE = "graded again alone: "
 
 
 @dataclass(frozen=True, slots=True)
-class OneQuestion:
-    """An engine that grades one question alone where the rest is known; see `run.Engine`.
+class OneQuestionGrader:
+    """Grades one question alone: a grader around another one, which grades its exercise.
 
-    `before` are the last results. A submission without one, or that changed since, is graded whole.
+    `before` are the last results; `digest_of` gives the digest of a submission. A submission
+    without a result, or that has changed since, is graded as a whole.
     """
 
-    engine: Engine
+    inner: Grader
     wanted: Wanted
     before: Mapping[Key, SubmissionResult]
-
-    @property
-    def names(self) -> Collection[str]:
-        """The assignment that has the question."""
-        return [self.wanted.assignment]
-
-    def assignment(self, name: str) -> Assignment:
-        """The whole of it."""
-        return self.engine.assignment(name)
-
-    def suite_digest(self, assignment: Assignment) -> str:
-        """A digest of all that a score depends on besides the submission."""
-        return self.engine.suite_digest(assignment)
-
-    def submission_digest(self, submission: Submission, assignment: Assignment) -> str:
-        """A digest of what a student submitted."""
-        return self.engine.submission_digest(submission, assignment)
-
-    def start_sandbox(
-        self, tier: Tier | None, assignments: Sequence[Assignment]
-    ) -> AbstractContextManager[ForkServer]:
-        """The fork server whose workers run students' code."""
-        return self.engine.start_sandbox(tier, assignments)
-
-    def grader(
-        self,
-        fork_server: ForkServer,
-        assignments: Sequence[Assignment],
-        suite_digests: Mapping[str, str],
-        secret: bytes,
-    ) -> Grader:
-        """What grades one submission after the other; jobs are forks of it."""
-        inner = self.engine.grader(fork_server, assignments, suite_digests, secret)
-        return _OneQuestionGrader(self, inner)
-
-
-@dataclass(frozen=True, slots=True)
-class _OneQuestionGrader:
-    """Grades the question's exercise, of which only the question is taken."""
-
-    of: OneQuestion
-    inner: Grader
+    digest_of: Callable[[Submission, Assignment], str]
 
     @property
     def fork_server(self) -> ForkServer:
@@ -95,15 +49,15 @@ class _OneQuestionGrader:
         self, submission: Submission, assignment: Assignment, watch: Watch | None = None
     ) -> SubmissionResult:
         """The last result with this question's in the place of the one before."""
-        before = self.of.before.get((submission.student, submission.assignment))
-        digest = self.of.submission_digest(submission, assignment)
+        before = self.before.get((submission.student, submission.assignment))
+        digest = self.digest_of(submission, assignment)
         if before is None or before.submission_digest != digest:
             return self.inner.grade(submission, assignment, watch)
         now = self.inner.grade(submission, self._narrowed(assignment), watch)
-        return with_question(before, now, self.of.wanted)
+        return with_question(before, now, self.wanted)
 
     def _narrowed(self, assignment: Assignment) -> Assignment:
-        own = tuple(e for e in assignment.exercises if e.name == self.of.wanted.exercise)
+        own = tuple(e for e in assignment.exercises if e.name == self.wanted.exercise)
         return replace(assignment, exercises=own)
 
 

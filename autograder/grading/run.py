@@ -1,201 +1,177 @@
-"""A grading run from end to end: one loop for any kind of assignment."""
+"""The one loop of a grading run: from submissions to lines of the results file."""
 
 from __future__ import annotations
 
+import hashlib
 import time
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from pathlib import Path
 
-from ..records import Assignment, SubmissionResult, SubmissionStatus, Tier
-from ..results.file import History, ResultsFile
-from ..sandbox import ForkServer
-from ..submission import Submission, find_submissions, is_submitted
+from ..records import SubmissionResult, SubmissionStatus, Tier
+from ..results.file import History, ResultsFile, graded_key, read_results
+from ..submission import Found, Submission, find_submissions
 from .costs import Costs, Stage, together
-from .failure import failed
-from .job import Grader
-from .jobs import ClassGrader, OnResult
+from .engine import Backend, Engine, OnResult, Scope
+from .jobs import Jobs
+from .one_question import OneQuestionGrader, last_results
 from .options import RunEvents, RunOptions
 from .secret import FILE_NAME, class_secret
-from .shards import RunReport, ToGrade, in_shard
-from .sources import Listed, Source, Task
-
-
-class Engine(Protocol):
-    """How one kind of assignment is graded."""
-
-    @property
-    def names(self) -> Collection[str]:
-        """The assignments that it grades."""
-
-    def assignment(self, name: str) -> Assignment:
-        """One of them; raises `UserError` where it is not ready to be graded."""
-
-    def suite_digest(self, assignment: Assignment) -> str:
-        """A digest of all that a score depends on besides the submission."""
-
-    def submission_digest(self, submission: Submission, assignment: Assignment) -> str:
-        """A digest of what a student submitted."""
-
-    def start_sandbox(
-        self, tier: Tier | None, assignments: Sequence[Assignment]
-    ) -> AbstractContextManager[ForkServer]:
-        """The fork server whose workers run students' code."""
-
-    def grader(
-        self,
-        fork_server: ForkServer,
-        assignments: Sequence[Assignment],
-        suite_digests: Mapping[str, str],
-        secret: bytes,
-    ) -> Grader:
-        """What grades one submission after the other; jobs are forks of it."""
-
-
-def grade_class(engines: Sequence[Engine], options: RunOptions, events: RunEvents) -> RunReport:
-    """Grades every submission below a folder and appends one line each to the results file.
-
-    Raises `UserError` for what the user must change, `IsolationUnavailable` where there is no
-    tier, and `GraderError` when the grader itself fails.
-    """
-    names = sorted(name for engine in engines for name in engine.names)
-    found = find_submissions(options.submitted, names, options.assignment)
-    found = found.or_refuse(options.submitted)
-    mine = in_shard(found.submissions, options.shard)
-    with ResultsFile(options.results) as file:
-        history = file.history()
-        parts = [
-            _grade_part(engine, of_engine, history, options, file, events)
-            for engine in engines
-            if (of_engine := [s for s in mine if s.assignment in engine.names]) or not mine
-        ]
-        return RunReport(
-            found,
-            graded=sum(part.graded for part in parts),
-            failed=sum(part.failed for part in parts),
-            already_graded=len(mine) - sum(part.graded for part in parts),
-            tier=parts[0].tier,
-            truncated=file.truncated,
-            costs=_all_costs(parts),
-        )
-
-
-def _all_costs(parts: Sequence[_Part]) -> Costs:
-    """What all parts cost; empty where nothing was graded."""
-    costs: Costs = {}
-    for part in parts:
-        costs = together(costs, part.costs)
-    if not costs:
-        return {}
-    # all that this process did besides, from its birth
-    start = time.process_time() - costs[Stage.PLAN] - costs[Stage.WRITE]
-    return together(costs, {Stage.START: start})
+from .sources import Listed, Task
 
 
 @dataclass(slots=True)
-class _Part:
-    """What was done with one engine."""
+class Ledger:
+    """Numbers attempts, keeps results in a file (if there is one), and counts them."""
 
-    tier: Tier
+    file: ResultsFile | None
+    tell: OnResult
+    history: History
     graded: int = 0
     failed: int = 0
+    #: the isolation of the last result
+    tier: Tier | None = None
+
+    @classmethod
+    def of(cls, file: ResultsFile | None, tell: OnResult) -> Ledger:
+        """A ledger that knows the lines of the file."""
+        return cls(file, tell, file.history() if file else History())
+
+    def is_graded(self, scope: Scope, task: Task) -> bool:
+        """Whether the last line of a submission is of these files and this suite."""
+        if not self.history:
+            return False
+        submission, assignment = task
+        suite = scope.suite_digests[assignment.name]
+        key = (submission.student, assignment.name, scope.submission_digest(task), suite)
+        return key in self.history
+
+    def numbered(self, scope: Scope, task: Task) -> Task:
+        """The same task with the number of its attempt."""
+        submission, assignment = task
+        attempt = self.history.attempt(
+            submission.student, assignment.name, lambda: scope.submission_digest(task)
+        )
+        return replace(submission, attempt=attempt), assignment
+
+    def keep(self, result: SubmissionResult) -> None:
+        """Appends the line of a result, then passes the result on."""
+        if self.file:
+            self.file.append(result)
+            self.history.add(graded_key(result), result.status)
+        self.graded += 1
+        self.failed += result.status is SubmissionStatus.FAILED
+        self.tier = result.isolation
+        self.tell(result)
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """What a grading run did. `truncated` is where an unfinished last line was moved to.
+
+    `tier` is None if nothing was graded. `costs` are CPU seconds by stage; they are empty if
+    nothing was graded on this machine.
+    """
+
+    found: Found
+    graded: int
+    failed: int
+    already_graded: int
+    tier: Tier | None
+    truncated: Path | None
     costs: Costs = field(default_factory=dict)
 
 
-def _grade_part(
-    engine: Engine,
-    submissions: Sequence[Submission],
-    history: History,
+@dataclass(frozen=True, slots=True)
+class _Starts:
+    """Passes on that grading begins, with the number of submissions."""
+
+    events: RunEvents
+    to_grade: int
+    already_graded: int
+
+    def __call__(self, tier: Tier | None) -> None:
+        self.events.starts(tier, self.to_grade, self.already_graded)
+
+
+def grade_class(
+    engines: Sequence[Engine],
     options: RunOptions,
-    file: ResultsFile,
     events: RunEvents,
-) -> _Part:
-    assignments = {
-        name: engine.assignment(name) for name in sorted({s.assignment for s in submissions})
-    }
-    digests = {name: engine.suite_digest(a) for name, a in assignments.items()}
-    with engine.start_sandbox(options.tier, list(assignments.values())) as fork_server:
-        new = ToGrade(engine.submission_digest, digests, history, options.resume)
-        tasks = [(s, assignments[s.assignment]) for s in submissions]
-        tasks = [new.numbered(task) for task in tasks if new.has(task)]
-        events.starts(fork_server.tier, len(tasks), len(submissions) - len(tasks))
-        part = _Part(fork_server.tier)
+    *,
+    backend: Backend | None = None,
+    found: Found | None = None,
+) -> RunReport:
+    """Grades every submission below a folder and appends one line each to the results file.
 
-        def on_result(result: SubmissionResult) -> None:
-            file.append(result)
-            part.graded += 1
-            part.failed += result.status is SubmissionStatus.FAILED
-            events.graded(result)
-
-        if tasks:
-            secret = class_secret(options.secret or options.results.with_name(FILE_NAME))
-            part.costs = grade_submissions(
-                engine, tasks, fork_server, digests, options.jobs, on_result, secret
-            )
-    return part
-
-
-def grade_submissions(
-    engine: Engine,
-    tasks: Sequence[Task],
-    fork_server: ForkServer,
-    suite_digests: Mapping[str, str],
-    jobs: int,
-    on_result: OnResult,
-    secret: bytes = b"",
-) -> Costs:
-    """Starts the jobs, and hands on every result as it comes; `secret` is the class's."""
-    if not tasks:
-        return {}
-    assignments = list({assignment.name: assignment for _, assignment in tasks}.values())
-    grader = engine.grader(fork_server, assignments, suite_digests, secret)
-    collected = time.process_time()
-    grader.prepare([_submitted_part(assignment, tasks) for assignment in assignments])
-    planned = time.process_time()
-    fork_server.wait_until_ready()
-    started = fork_server.cpu_seconds()
-    source = Listed(tasks)
-    of_jobs = run_jobs(grader, assignments, assignments, source, suite_digests, jobs, on_result)
-    return {
-        Stage.START: started,
-        Stage.PLAN: planned - collected,
-        # less than nothing where it was replaced
-        Stage.ASK: max(0.0, fork_server.cpu_seconds() - started),
-        **of_jobs,
-        Stage.WRITE: time.process_time() - planned,
-    }
-
-
-def _submitted_part(assignment: Assignment, tasks: Sequence[Task]) -> Assignment:
-    """The assignment with those of its exercises that anybody submitted."""
-    folders = [submission.folder for submission, own in tasks if own.name == assignment.name]
-    exercises = (e for e in assignment.exercises if any(is_submitted(e, f) for f in folders))
-    return replace(assignment, exercises=tuple(exercises))
-
-
-def run_jobs(
-    grader: Grader,
-    assignments: Sequence[Assignment],
-    prepared: Sequence[Assignment],
-    source: Source,
-    suite_digests: Mapping[str, str],
-    jobs: int,
-    on_result: OnResult,
-) -> Costs:
-    """Grades what a source gives of these assignments, to its end; returns what the jobs cost.
-
-    `prepared` are those that the grader is prepared for.
+    `backend` is where they are graded (default: processes of this machine), `found` the
+    submissions, if the caller has listed them. If there is nothing to grade, no sandbox is started
+    and torch is not loaded. Raises `UserError` for what the user must change,
+    `IsolationUnavailable` without a tier, and `GraderError` when the grader itself fails.
     """
-    by_name = {assignment.name: assignment for assignment in assignments}
-
-    def on_failed(submission: Submission, reason: str) -> SubmissionResult:
-        name = submission.assignment
-        return failed(
-            submission, by_name[name], suite_digests[name], grader.fork_server.tier, reason
+    if found is None:
+        names = sorted(name for engine in engines for name in engine.names)
+        found = find_submissions(options.submitted, names, options.assignment)
+    mine = in_shard(found.or_refuse(options.submitted).submissions, options.shard)
+    costs: Costs = {}
+    with ResultsFile(options.results) as file:
+        ledger = Ledger.of(file, events.graded)
+        for engine in engines:
+            own = [submission for submission in mine if submission.assignment in engine.names]
+            names = sorted({submission.assignment for submission in own})
+            scope = Scope.of(engine, map(engine.assignment, names))
+            tasks = _to_grade(scope, own, ledger, resume=options.resume)
+            if tasks:
+                where = backend or _this_machine(options, scope)
+                ready = _Starts(events, len(tasks), len(own) - len(tasks))
+                cost = where.grade(scope, Listed(tasks), ledger.keep, ready)
+                costs = together(costs, cost)
+        if costs:  # everything else that this process did, from its birth
+            start = time.process_time() - costs[Stage.PLAN] - costs[Stage.WRITE]
+            costs = together(costs, {Stage.START: start})
+        return RunReport(
+            found,
+            graded=ledger.graded,
+            failed=ledger.failed,
+            already_graded=len(mine) - ledger.graded,
+            tier=ledger.tier,
+            truncated=file.truncated,
+            costs=costs,
         )
 
-    names = frozenset(assignment.name for assignment in prepared)
-    class_grader = ClassGrader(grader, on_failed, on_result, jobs, names)
-    class_grader.run(source)
-    return class_grader.costs
+
+def in_shard(submissions: Iterable[Submission], shard: tuple[int, int]) -> list[Submission]:
+    """The submissions of one part, (index from 1, count)."""
+    return [submission for submission in submissions if _is_in_shard(submission, shard)]
+
+
+def _is_in_shard(submission: Submission, shard: tuple[int, int]) -> bool:
+    index, count = shard
+    name = f"{submission.student}/{submission.assignment}".encode(errors="surrogateescape")
+    # a digest, not a checksum: checksums of similar names fall into the same shard
+    return int.from_bytes(hashlib.sha256(name).digest()[:8], "big") % count == index - 1
+
+
+def _to_grade(
+    scope: Scope, submissions: Sequence[Submission], ledger: Ledger, *, resume: bool
+) -> list[Task]:
+    """The submissions that this run grades, with the numbers of their attempts."""
+    tasks = [(s, scope.assignments[s.assignment]) for s in submissions]
+    return [
+        ledger.numbered(scope, task)
+        for task in tasks
+        if not (resume and ledger.is_graded(scope, task))
+    ]
+
+
+def _this_machine(options: RunOptions, scope: Scope) -> Jobs:
+    secret = class_secret(options.secret or options.results.with_name(FILE_NAME))
+    jobs = Jobs(secret, options.jobs, options.tier)
+    question = options.question
+    if question is None:
+        return jobs
+    before = last_results(read_results(options.results))
+    digest_of = scope.engine.submission_digest
+    return replace(
+        jobs, around=lambda grader: OneQuestionGrader(grader, question, before, digest_of)
+    )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from multiprocessing.connection import wait
+from pathlib import Path
 from typing import Protocol
 
-from ..records import Assignment
-from ..submission import Submission
+from ..records import Assignment, Exercise
+from ..submission import Submission, is_submitted
 
 Task = tuple[Submission, Assignment]
 
@@ -29,6 +31,12 @@ class Source(Protocol):
     def awaited(self) -> Sequence[int]:
         """Descriptors that can be read when there may be another one."""
 
+    def planned(self) -> Sequence[Assignment]:
+        """Assignments, with those of their exercises that are worth planning ahead."""
+
+    def workers(self) -> int | None:
+        """How many workers all submissions need at most; None if nobody knows."""
+
 
 class Listed:
     """Submissions that are all known."""
@@ -45,20 +53,46 @@ class Listed:
         """Whether all were taken."""
         return not self._tasks
 
+    def planned(self) -> Sequence[Assignment]:
+        """Each assignment with the exercises that anybody submitted."""
+        folders: dict[str, list[Path]] = {}
+        for submission, assignment in self._tasks:
+            folders.setdefault(assignment.name, []).append(submission.folder)
+        assignments = {assignment.name: assignment for _, assignment in self._tasks}
+        return [
+            replace(one, exercises=tuple(_submitted(one.exercises, folders[name])))
+            for name, one in sorted(assignments.items())
+        ]
+
+    def workers(self) -> int | None:
+        """One for each exercise."""
+        return sum(len(assignment.exercises) for _, assignment in self._tasks)
+
     def awaited(self) -> Sequence[int]:
         """Nothing: what is not there will not come."""
         return ()
 
 
+def _submitted(exercises: Iterable[Exercise], folders: Sequence[Path]) -> Iterator[Exercise]:
+    return (e for e in exercises if any(is_submitted(e, folder) for folder in folders))
+
+
 class Streamed:
     """Submissions that a descriptor names, a line each; read no further than there is need.
 
-    `task_of` makes a task of a line; it tells by itself why a line names none, and gives None.
+    `task_of` makes a task of a line; if a line names no submission, it reports that and returns
+    None. `planned` are the assignments that are planned before the first line is read.
     """
 
-    def __init__(self, descriptor: int, task_of: Callable[[bytes], Task | None]) -> None:
+    def __init__(
+        self,
+        descriptor: int,
+        task_of: Callable[[bytes], Task | None],
+        planned: Sequence[Assignment] = (),
+    ) -> None:
         self._descriptor = descriptor
         self._task_of = task_of
+        self._planned = planned
         self._buffer = b""
         self._is_open = True
 
@@ -77,6 +111,14 @@ class Streamed:
     def awaited(self) -> Sequence[int]:
         """The descriptor, as long as it is open."""
         return [self._descriptor] if self._is_open else ()
+
+    def planned(self) -> Sequence[Assignment]:
+        """The assignments that were named."""
+        return self._planned
+
+    def workers(self) -> int | None:
+        """Nobody knows."""
+        return None
 
     def _line(self) -> bytes | None:
         while b"\n" not in self._buffer and self._is_open and wait([self._descriptor], 0):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Callable
@@ -9,10 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import UserError
-from ..records import Assignment, SubmissionResult, SubmissionStatus, Tier
-from ..results.file import History, ResultsFile, graded_key
+from ..records import SubmissionResult, Tier
+from ..results.file import ResultsFile
 from ..submission import submission_at
-from .run import Engine, run_jobs
+from .engine import Engine, Ready, Scope
+from .jobs import Jobs
+from .run import Ledger
 from .secret import class_secret
 from .sources import Streamed, Task
 
@@ -51,109 +54,68 @@ class Refused:
         }
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class StreamReport:
-    """How many lines came to what."""
+    """How many lines were graded, how many of these failed, and how many were refused."""
 
     graded: int = 0
     failed: int = 0
     refused: int = 0
 
 
-#: is told of every line what came of it, in order of completion
+#: is called with the outcome of every line, in order of completion
 Answer = Callable[[SubmissionResult | Refused], None]
 
 
 def grade_lines(
-    engine: Engine,
-    descriptor: int,
-    options: StreamOptions,
-    ready: Callable[[Tier], None],
-    answer: Answer,
+    engine: Engine, descriptor: int, options: StreamOptions, ready: Ready, answer: Answer
 ) -> StreamReport:
     """Grades what the lines of a descriptor name, until it is closed; see `grade -`.
 
-    `ready` is told when the sandbox is there and the suites are loaded.
+    `ready` is called when the sandbox is there and the suites are loaded.
     """
-    file = ResultsFile(options.results) if options.results else None
-    try:
-        history = file.history() if file else History()
-        return _grade(engine, descriptor, options, ready, _Desk(engine, answer, file, history))
-    finally:
-        if file:
-            file.close()
-
-
-def _grade(
-    engine: Engine,
-    descriptor: int,
-    options: StreamOptions,
-    ready: Callable[[Tier], None],
-    desk: _Desk,
-) -> StreamReport:
     names = [options.assignment] if options.assignment else sorted(engine.names)
-    desk.assignments = {name: engine.assignment(name) for name in names}
-    desk.only = options.assignment
-    assignments = list(desk.assignments.values())
-    digests = {assignment.name: engine.suite_digest(assignment) for assignment in assignments}
-    with engine.start_sandbox(options.tier, assignments) as fork_server:
-        grader = engine.grader(fork_server, assignments, digests, class_secret(options.secret))
-        # the only one ahead: who waits for an answer is to wait for nothing else. Of several, each
-        # when it is needed: all take as long as hundreds of submissions
-        prepared = assignments if options.assignment else []
-        grader.prepare(prepared)
-        fork_server.wait_until_ready()
-        ready(fork_server.tier)
-        source = Streamed(descriptor, desk.task_of)
-        run_jobs(grader, assignments, prepared, source, digests, options.jobs, desk.take)
-    return desk.report
+    scope = Scope.of(engine, map(engine.assignment, names))
+    with contextlib.ExitStack() as stack:
+        file = stack.enter_context(ResultsFile(options.results)) if options.results else None
+        desk = _Desk(scope, options.assignment, Ledger.of(file, answer), answer)
+        # the only one ahead: whoever waits for an answer should wait for nothing else. Of several,
+        # each when it is needed: all take as long as hundreds of submissions
+        planned = list(scope.assignments.values()) if options.assignment else []
+        source = Streamed(descriptor, desk.task_of, planned)
+        backend = Jobs(class_secret(options.secret), options.jobs, options.tier)
+        backend.grade(scope, source, desk.ledger.keep, ready)
+    return StreamReport(desk.ledger.graded, desk.ledger.failed, desk.refused)
 
 
+@dataclass(slots=True)
 class _Desk:
-    """Turns lines into submissions, and results into answers."""
+    """Turns lines into submissions. `only` is the assignment, whatever folders are called."""
 
-    def __init__(
-        self, engine: Engine, answer: Answer, file: ResultsFile | None, history: History
-    ) -> None:
-        self.assignments: dict[str, Assignment] = {}
-        self.only: str | None = None
-        self.report = StreamReport()
-        self._engine = engine
-        self._answer = answer
-        self._file = file
-        self._history = history
-        self._line = 0
+    scope: Scope
+    only: str | None
+    ledger: Ledger
+    answer: Answer
+    refused: int = 0
+    _line: int = 0
 
     def task_of(self, line: bytes) -> Task | None:
-        """The submission that a line names; one that names none is answered, an empty one not."""
+        """The submission that a line names; a line that names none is answered, if not empty."""
         self._line += 1
         text = os.fsdecode(line.strip(b"\r\n"))
         if not text:
             return None
         try:
             path, attempt = _parsed(text)
-            submission = submission_at(Path(path), list(self.assignments), self.only)
-            assignment = self.assignments[submission.assignment]
+            submission = submission_at(Path(path), list(self.scope.assignments), self.only)
+            task = submission, self.scope.assignments[submission.assignment]
             if attempt is None:
-                attempt = self._history.attempt(
-                    submission.student,
-                    assignment.name,
-                    lambda: self._engine.submission_digest(submission, assignment),
-                )
-            return replace(submission, attempt=attempt), assignment
+                return self.ledger.numbered(self.scope, task)
+            return replace(submission, attempt=attempt), task[1]
         except (UserError, OSError, ValueError) as error:
-            self.report.refused += 1
-            self._answer(Refused(self._line, text, str(error)))
+            self.refused += 1
+            self.answer(Refused(self._line, text, str(error)))
             return None
-
-    def take(self, result: SubmissionResult) -> None:
-        """Keeps a result and gives it out."""
-        if self._file:
-            self._file.append(result)
-            self._history.add(graded_key(result), result.status)
-        self.report.graded += 1
-        self.report.failed += result.status is SubmissionStatus.FAILED
-        self._answer(result)
 
 
 def _parsed(text: str) -> tuple[str, int | None]:

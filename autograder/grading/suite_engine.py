@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-
-import torch
+from typing import TYPE_CHECKING
 
 from ..course import Course
 from ..records import Assignment, Tier
-from ..sandbox import ForkServer, start_fork_server
+from ..sandbox import Ahead, ForkServer, fork_server_ahead
 from ..submission import Submission
 from .digests import asked_digest, submitted_digest, suite_digest
-from .judging.suites import collect_suites
-from .naming.diagnosis import Diagnosis
 from .secret import Seeds
-from .submissions import SubmissionGrader
+
+if TYPE_CHECKING:  # its import loads torch, which the fork server does at the same time
+    from .submissions import SubmissionGrader
 
 #: gives the fork server for the wanted tier
 Start = Callable[[Tier | None], AbstractContextManager[ForkServer]]
 
+#: from this many workers on, what the fork server does ahead pays (`benchmarks/tricks.py`)
+_MANY_WORKERS = 30
+
 
 @dataclass(frozen=True, slots=True)
 class SuiteEngine:
-    """Grades the assignments of a course by their suites; see `grading.run.Engine`.
+    """Grades the assignments of a course by their suites; see `grading.engine.Engine`.
 
-    `seed`, if given, is the seed of every attempt; by default the class's secret makes one each.
+    `start` may give a fork server that is there already. `seed`, if given, is the seed of every
+    attempt; by default the class's secret makes one for each.
     """
 
     course: Course
-    start: Start = start_fork_server
+    start: Start | None = None
     seed: int | None = None
 
     @property
@@ -50,11 +54,24 @@ class SuiteEngine:
         """A digest of the files that count."""
         return submitted_digest(submission, assignment)
 
+    @contextlib.contextmanager
     def start_sandbox(
-        self, tier: Tier | None, assignments: Sequence[Assignment]
-    ) -> AbstractContextManager[ForkServer]:
-        """The fork server whose workers run students' code."""
-        return self.start(tier)
+        self, tier: Tier | None, assignments: Sequence[Assignment], workers: int | None = None
+    ) -> Iterator[ForkServer]:
+        """The fork server whose workers run students' code; torch is loaded here meanwhile."""
+        if self.start:
+            with self.start(tier) as fork_server:
+                yield fork_server
+            return
+        ahead = Ahead(
+            second_device=_asks_for_layers(assignments),
+            many_workers=workers is None or workers >= _MANY_WORKERS,
+        )
+        with fork_server_ahead(tier, ahead) as start:
+            from . import submissions  # noqa: F401 - loads torch
+
+            with start(tier) as fork_server:
+                yield fork_server
 
     def grader(
         self,
@@ -64,6 +81,12 @@ class SuiteEngine:
         secret: bytes,
     ) -> SubmissionGrader:
         """Collects the suites, and is ready to grade."""
+        import torch
+
+        from .judging.suites import collect_suites
+        from .naming.diagnosis import Diagnosis
+        from .submissions import SubmissionGrader
+
         torch.set_num_threads(1)  # before anything is forked: forks of more threads may hang
         exercises = [exercise for a in assignments for exercise in a.exercises]
         runner = collect_suites(self.course.root, [e.hidden_suite for e in exercises])
@@ -73,3 +96,8 @@ class SuiteEngine:
         }
         seeds = Seeds({a.name: asked_digest(a) for a in assignments}, secret, self.seed)
         return SubmissionGrader(runner, fork_server, suite_digests, diagnoses, seeds)
+
+
+def _asks_for_layers(assignments: Sequence[Assignment]) -> bool:
+    """Whether a question is a class: its answers are moved to another device."""
+    return any(q.is_class for a in assignments for e in a.exercises for q in e.questions)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..course import Course, find_root, load_course
 from ..errors import UserError
+from ..grading.options import Wanted, wanted_question
 from ..records import Assignment, Limits
-from ..submission.find import find_submissions
+from ..submission.find import Found, find_submissions
 from .class_folder import SUBMITTED
 
 CONFIG_FILE = "nbgrader_config.py"
@@ -21,24 +21,20 @@ HERE = Path()
 
 @dataclass(frozen=True, slots=True)
 class Courses:
-    """What is to be graded: `own` by its suites, notebooks of the class in `notebooks` as they are.
+    """The submissions below a folder, and the courses that grade them.
 
-    At least one of them is there.
+    `own` grades by its suites; the nbgrader course in the folder `notebooks` grades its notebooks
+    as they are. At least one of them is there. `question` is the one that is graded alone.
     """
 
     own: Course | None
     notebooks: Path | None
-    #: how often each assignment was submitted
-    submitted: Mapping[str, int] = field(default_factory=dict)
+    found: Found
+    question: Wanted | None = None
 
     def owns(self, assignment: str) -> bool:
         """Whether an assignment is judged by suites."""
         return assignment in _names(self.own)
-
-
-def asks_for_layers(assignments: Iterable[Assignment]) -> bool:
-    """Whether a question is a class: of such an answer is asked that it can be moved."""
-    return any(q.is_class for a in assignments for e in a.exercises for q in e.questions)
 
 
 def course_at(folder: Path) -> Course:
@@ -46,11 +42,16 @@ def course_at(folder: Path) -> Course:
     return load_course(find_root(folder))
 
 
-def find_courses(submitted: Path, course_folder: Path, assignment: str | None) -> Courses:
-    """Looks at the submissions, and at the nbgrader course that they are in, if any.
+def find_courses(
+    submitted: Path,
+    course_folder: Path,
+    assignment: str | None = None,
+    question: str | None = None,
+) -> Courses:
+    """Lists the submissions, and finds their course and the nbgrader course around them, if any.
 
-    Raises `UserError` where there is neither a course of ours nor one of nbgrader's, or no
-    submission.
+    `question`, if given, is the name of the only question that is graded. Raises `UserError` if
+    there is neither a course of ours nor one of nbgrader's, no submission, or no such question.
     """
     folders = submitted.resolve().parents
     class_folder = next((folder for folder in folders if (folder / CONFIG_FILE).is_file()), None)
@@ -63,14 +64,21 @@ def find_courses(submitted: Path, course_folder: Path, assignment: str | None) -
     known = sorted(_names(own) | others)
     if assignment not in (None, *known):
         raise UserError(f"there is no assignment {assignment!r}; known: {', '.join(known)}")
+    wanted = _wanted(own, assignment, question) if question else None
     _suggest_folder(submitted, known)
-    found = find_submissions(submitted, known, assignment).or_refuse(submitted)
-    submitted_names = Counter(submission.assignment for submission in found.submissions)
+    found = find_submissions(submitted, known, wanted.assignment if wanted else assignment)
+    submitted_names = {s.assignment for s in found.or_refuse(submitted).submissions}
     return Courses(
-        own if submitted_names.keys() & _names(own) else None,
-        class_folder if submitted_names.keys() & others else None,
-        submitted_names,
+        own if submitted_names & _names(own) else None,
+        class_folder if submitted_names & others and not wanted else None,
+        found,
+        wanted,
     )
+
+
+def _wanted(own: Course | None, assignment: str | None, question: str) -> Wanted:
+    assignments = own.assignments if own else ()
+    return wanted_question([a for a in assignments if assignment in (None, a.name)], question)
 
 
 def course_of_class(course_folder: Path, class_folder: Path) -> Course:

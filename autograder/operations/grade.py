@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..classroom import lateness_lines, read_allowances
 from ..errors import UserError
 from ..grading.costs import Costs, Stage
-from ..grading.options import RunEvents, RunOptions, SilentEvents, Wanted, wanted_question
-from ..grading.secret import named_secret
+from ..grading.engine import Backend, Engine
+from ..grading.options import RunEvents, RunOptions, SilentEvents
+from ..grading.run import RunReport, grade_class
+from ..grading.secret import FILE_NAME, named_secret
+from ..grading.suite_engine import SuiteEngine
 from ..records import SubmissionResult, Tier
 from ..results.last import LastResults
-from ..sandbox import Ahead
 from .class_folder import SUBMITTED, inside
-from .courses import HERE, Courses, asks_for_layers, find_courses, submissions_around
-
-if TYPE_CHECKING:  # their imports load torch, for which the sandbox's start need not wait
-    from ..grading.run import Engine
-    from ..grading.shards import RunReport
-
-#: from that many workers on, what the fork server does ahead pays; an exercise needs one
-#: (`benchmarks/tricks.py`, without huge pages)
-_MANY_WORKERS = 30
+from .courses import HERE, Courses, find_courses, submissions_around
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +81,10 @@ def grade(
     Raises `UserError` for what the caller must change, `IsolationUnavailable` where there is no
     sandbox, `GraderError` when the grader itself fails.
     """
+    if question and resume:
+        raise UserError("grading one question again goes over all submissions: leave out --resume")
     submitted = inside(Path(submitted))
-    courses = find_courses(submitted, Path(course), assignment)
-    one = _one_question(courses, question, assignment, resume) if question else None
+    courses = find_courses(submitted, Path(course), assignment, question)
     whole = submissions_around(submitted, courses.own)
     class_folder = courses.notebooks or whole.parent
     file = Path(results) if results else class_folder / "results.jsonl"
@@ -101,15 +94,22 @@ def grade(
         jobs=jobs,
         shard=shard,
         resume=resume,
-        assignment=one.assignment if one else assignment,
+        assignment=assignment,
         tier=tier,
         secret=named_secret(secret, file) if secret else None,
-        question=one,
+        question=courses.question,
     )
     wanted = whole.name == SUBMITTED if gradebook is None else gradebook
     if wanted:
         read_allowances(class_folder)  # a table that can't be read is told before hours of grading
-    run = _run(courses, options, scheduler, events or SilentEvents())
+    backend = _cluster(courses, scheduler, options) if scheduler else None
+    run = grade_class(
+        _engines(courses, submitted),
+        options,
+        events or SilentEvents(),
+        backend=backend,
+        found=courses.found,
+    )
     last = _last_results(run, options.results)
     lateness = _lateness(courses, class_folder, last) if wanted else ()
     tell_lateness(lateness)
@@ -119,81 +119,32 @@ def grade(
     return GradeReport(run, options.results, last, recorded, lateness, costs)
 
 
-def _run(
-    courses: Courses, options: RunOptions, scheduler: str | None, events: RunEvents
-) -> RunReport:
-    """Grades; where there is nothing to grade, neither the sandbox nor torch is started."""
-    if courses.own and not courses.notebooks and not options.question:
-        from ..grading.shards import idle_report
+def _engines(courses: Courses, submitted: Path) -> list[Engine]:
+    """What grades each kind of assignment that was submitted."""
+    engines: list[Engine] = []
+    if courses.notebooks:
+        from ..nbgrader.notebooks.engine import NotebookEngine
 
-        if idle := idle_report(courses.own, options):
-            return idle
-    if scheduler:
-        return _run_on_cluster(courses, scheduler, options, events)
-    with _engines(courses, options) as engines:
-        from ..grading.run import grade_class
-
-        return grade_class(engines, options, events)
+        engines.append(NotebookEngine(courses.notebooks, submitted))
+    if courses.own:
+        engines.append(SuiteEngine(courses.own))
+    return engines
 
 
-def _run_on_cluster(
-    courses: Courses, scheduler: str, options: RunOptions, events: RunEvents
-) -> RunReport:
+def _cluster(courses: Courses, scheduler: str, options: RunOptions) -> Backend:
     if courses.own is None or courses.notebooks or options.question:
         raise UserError(
             "a cluster grades assignments with hidden suites, whole: leave out --question, and "
             "grade notebooks with nbgrader's own tests without --scheduler"
         )
     try:
-        from ..grading.cluster.run import grade_on_cluster
+        from ..grading.cluster.run import Cluster
     except ModuleNotFoundError as error:
         raise UserError(
             f"--scheduler needs {error.name}: pip install 'attention-autograder[cluster]'"
         ) from error
-    return grade_on_cluster(courses.own, scheduler, options, events)
-
-
-@contextlib.contextmanager
-def _engines(courses: Courses, options: RunOptions) -> Iterator[Sequence[Engine]]:
-    """What grades each kind of assignment; the sandbox starts while torch is imported here."""
-    engines: list[Engine] = []
-    if courses.notebooks and options.question is None:
-        from ..nbgrader.notebooks.engine import NotebookEngine
-
-        engines.append(NotebookEngine(courses.notebooks, options.submitted))
-    if courses.own is None:
-        yield engines
-        return
-    from ..sandbox import fork_server_ahead
-
-    with fork_server_ahead(options.tier, _ahead(courses)) as start:
-        from ..grading.suite_engine import SuiteEngine
-
-        engine: Engine = SuiteEngine(courses.own, start)
-        yield [*engines, _alone(engine, options) if options.question else engine]
-
-
-def _ahead(courses: Courses) -> Ahead:
-    """What workers will need, so far as the submitted folders tell."""
-    own = [a for a in courses.own.assignments if a.name in courses.submitted] if courses.own else []
-    workers = sum(courses.submitted[a.name] * len(a.exercises) for a in own)
-    return Ahead(second_device=asks_for_layers(own), many_workers=workers >= _MANY_WORKERS)
-
-
-def _one_question(courses: Courses, name: str, assignment: str | None, resume: bool) -> Wanted:
-    if resume:
-        raise UserError("grading one question again goes over all submissions: leave out --resume")
-    own = courses.own.assignments if courses.own else ()
-    return wanted_question([a for a in own if assignment in (None, a.name)], name)
-
-
-def _alone(engine: Engine, options: RunOptions) -> Engine:
-    """An engine that grades the wanted question alone."""
-    from ..grading.one_question import OneQuestion, last_results
-    from ..results.file import read_results
-
-    assert options.question is not None
-    return OneQuestion(engine, options.question, last_results(read_results(options.results)))
+    secret = options.secret or options.results.with_name(FILE_NAME)
+    return Cluster(courses.own, scheduler, secret, options.tier)
 
 
 def _last_results(run: RunReport, path: Path) -> LastResults:

@@ -50,7 +50,7 @@ def counted_results(class_folder: Path | str) -> LastResults:
     """
     from ..nbgrader import graded_elsewhere, human_work
 
-    folder = Path(class_folder)
+    folder = class_home(class_folder)
     path = folder / "results.jsonl"
     is_alone = folder.is_dir() and not path.exists()
     results = LastResults(path) if is_alone else last_class_results(folder)

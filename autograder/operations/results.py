@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..records import SubmissionResult
 from ..results.last import keys_of
+from .class_folder import class_home
 from .courses import HERE, course_of_class
 from .reading import class_folder_at, class_results, counted_results, last_class_results
 
@@ -39,7 +40,8 @@ def final_results(
     from .grades import selected
 
     wanted = Selection(assignment, student, section, grader)
-    return list(selected(Path(class_folder), counted_results(class_folder), wanted))
+    folder = class_home(class_folder)
+    return list(selected(folder, counted_results(folder), wanted))
 
 
 def record(

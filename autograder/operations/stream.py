@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from ..grading.engine import Ready
+from ..grading.secret import FILE_NAME, named_secret
+from ..grading.stream import Answer, StreamOptions, StreamReport, grade_lines
+from ..grading.suite_engine import SuiteEngine
 from ..records import Tier
-from .courses import HERE, asks_for_layers, course_at
-
-if TYPE_CHECKING:  # its import loads torch, for which the sandbox's start need not wait
-    from ..grading.stream import Answer, StreamReport
+from .courses import HERE, course_at
 
 
 class HasDescriptor(Protocol):
@@ -30,7 +30,7 @@ def grade_stream(
     tier: Tier | None = None,
     results: Path | str | None = None,
     secret: Path | str | None = None,
-    ready: Callable[[Tier], None] = lambda _: None,
+    ready: Ready = lambda _: None,
 ) -> StreamReport:
     """Grades the folder that each line names, as `<student>/<assignment>`; stays warm in between.
 
@@ -43,23 +43,14 @@ def grade_stream(
 
     Returns at the end of the lines. Raises `UserError`, `IsolationUnavailable`, `GraderError`.
     """
-    from ..grading.secret import FILE_NAME, named_secret
-    from ..sandbox import Ahead, fork_server_ahead
-
-    named = named_secret(secret, Path(results) if results else None) if secret else None
-    own = course_at(Path(course))
-    assignments = [own.assignment(assignment)] if assignment else own.assignments
-    ahead = Ahead(second_device=asks_for_layers(assignments))
-    with fork_server_ahead(tier, ahead) as start:
-        from ..grading.stream import StreamOptions, grade_lines
-        from ..grading.suite_engine import SuiteEngine
-
-        folder = Path(results).parent if results else Path()
-        options = StreamOptions(
-            secret=named or folder / FILE_NAME,
-            jobs=jobs,
-            assignment=assignment,
-            tier=tier,
-            results=Path(results) if results else None,
-        )
-        return grade_lines(SuiteEngine(own, start), lines.fileno(), options, ready, answer)
+    file = Path(results) if results else None
+    named = named_secret(secret, file) if secret else None
+    options = StreamOptions(
+        secret=named or (file.parent if file else Path()) / FILE_NAME,
+        jobs=jobs,
+        assignment=assignment,
+        tier=tier,
+        results=file,
+    )
+    engine = SuiteEngine(course_at(Path(course)))
+    return grade_lines(engine, lines.fileno(), options, ready, answer)

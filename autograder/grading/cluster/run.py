@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import itertools
 import json
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from distributed import Client, Future, as_completed
 from distributed.comm import CommClosedError
@@ -16,14 +18,10 @@ from distributed.comm import CommClosedError
 from ...course import Course, graded_files
 from ...errors import GraderError, UserError
 from ...records import SubmissionResult, SubmissionStatus, Tier
-from ...results.file import ResultsFile
-from ...submission import find_submissions
-from ..digests import submitted_digest
-from ..failure import failed
-from ..options import RunEvents, RunOptions
-from ..secret import FILE_NAME, class_secret
-from ..shards import RunReport, ToGrade, in_shard, suite_digests_of
-from ..sources import Task
+from ..costs import Costs
+from ..engine import OnResult, Ready, Scope
+from ..secret import class_secret
+from ..sources import Source, Task
 from .node import GraderPlugin, grade_batch
 from .packing import Document, encode, pack
 
@@ -34,69 +32,53 @@ _AHEAD = 2
 _CONNECT_SECONDS = 30
 
 
-def grade_on_cluster(
-    course: Course, address: str, options: RunOptions, events: RunEvents
-) -> RunReport:
-    """Grades a class on the workers of a scheduler; see `grading.run.grade_class`.
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Grades on the workers of a scheduler: a backend of `grading.run.grade_class`.
 
-    A worker that is lost costs its batch, which others grade again. Raises `UserError` where no
-    scheduler or no worker answers, `GraderError` where a worker has another grader.
+    A worker that is lost costs its batch, which others grade again. Raises `UserError` if no
+    scheduler or no worker answers, `GraderError` if a worker has another version of the grader.
     """
-    names = sorted(assignment.name for assignment in course.assignments)
-    found = find_submissions(options.submitted, names, options.assignment)
-    mine = in_shard(found.or_refuse(options.submitted).submissions, options.shard)
-    digests = suite_digests_of(course, mine)
-    with ResultsFile(options.results) as file:
-        new = ToGrade(submitted_digest, digests, file.history(), options.resume)
-        tasks = [(s, course.assignment(s.assignment)) for s in mine]
-        tasks = [new.numbered(task) for task in tasks if new.has(task)]
-        done = _Done(file, digests, events)
-        if tasks:
-            secret = options.secret or options.results.with_name(FILE_NAME)
-            plugin = _plugin(course, sorted(digests), class_secret(secret), options.tier)
-            with _client(address) as client:
-                _Run(client, plugin, done).grade(tasks)
-        already = len(mine) - done.graded
-        return RunReport(found, done.graded, done.failed, already, done.tier, file.truncated)
+
+    course: Course
+    address: str
+    secret: Path
+    tier: Tier | None = None
+
+    def grade(self, scope: Scope, source: Source, on_result: OnResult, ready: Ready) -> Costs:
+        """See `engine.Backend`; what workers cost is not known here."""
+        plugin = _plugin(
+            self.course, sorted(scope.suite_digests), class_secret(self.secret), self.tier
+        )
+        with _client(self.address) as client:
+            _Run(client, plugin, _Lines(scope, on_result)).grade(source, ready)
+        return {}
 
 
 @dataclass(slots=True)
-class _Done:
-    """Takes lines as they come back."""
+class _Lines:
+    """Takes lines as they come back from workers."""
 
-    file: ResultsFile
-    digests: dict[str, str]
-    events: RunEvents
-    graded: int = 0
-    failed: int = 0
-    tier: Tier | None = None
+    scope: Scope
+    on_result: OnResult
+    tier: Tier = Tier.NONE
 
     def take(self, task: Task, line: bytes) -> None:
-        """Keeps the line of a submission under its student's name, which did not travel."""
+        """Passes on the result of a submission under its student's name, which did not travel."""
         submission, assignment = task
         result = SubmissionResult.from_json(json.loads(line))
-        if result.suite_digest != self.digests[assignment.name]:
+        if result.suite_digest != self.scope.suite_digests[assignment.name]:
             raise GraderError(
                 "a worker has another version of the grader than this machine: install the same "
                 "one, then call again with --resume"
             )
-        self.keep(replace(result, student=submission.student))
+        if result.status is not SubmissionStatus.FAILED:
+            self.tier = result.isolation
+        self.on_result(replace(result, student=submission.student))
 
     def give_up(self, task: Task, reason: str) -> None:
-        """Keeps that no worker could grade a submission."""
-        submission, assignment = task
-        digest = self.digests[assignment.name]
-        self.keep(failed(submission, assignment, digest, self.tier or Tier.NONE, reason))
-
-    def keep(self, result: SubmissionResult) -> None:
-        """Appends a line."""
-        self.file.append(result)
-        self.graded += 1
-        if result.status is SubmissionStatus.FAILED:
-            self.failed += 1
-        else:
-            self.tier = result.isolation
-        self.events.graded(result)
+        """Passes on that no worker could grade a submission."""
+        self.on_result(self.scope.failed(task[0], self.tier, reason))
 
 
 @dataclass(slots=True)
@@ -105,15 +87,15 @@ class _Run:
 
     client: Client
     plugin: GraderPlugin
-    done: _Done
+    lines: _Lines
     _batches: dict[Future, Sequence[Task]] = field(default_factory=dict)
 
-    def grade(self, tasks: Sequence[Task]) -> None:
+    def grade(self, source: Source, ready: Ready) -> None:
         """Grades all."""
         try:
             self.client.register_plugin(self.plugin)
-            self.done.events.starts(None, len(tasks), 0)
-            self._grade(_in_batches(tasks))
+            ready(None)
+            self._grade(_in_batches(source))
         except CommClosedError as error:
             raise _gone(str(error)) from error
         finally:
@@ -131,14 +113,14 @@ class _Run:
                 continue
             if future.status == "finished":
                 for task, line in zip(batch, future.result().splitlines(), strict=True):
-                    self.done.take(task, line)
+                    self.lines.take(task, line)
             elif future.status != "error":
                 raise _gone(future.status)
             elif len(batch) > 1:  # one of them ends graders, or all that were tried were lost
                 for task in batch:
                     self._begin([task], running)
             else:
-                self.done.give_up(batch[0], str(future.exception()))
+                self.lines.give_up(batch[0], str(future.exception()))
             future.release()
             self._fill(waiting, running)
 
@@ -161,7 +143,7 @@ class _Run:
         try:
             return {**pack(submission.folder, assignment), "attempt": submission.attempt}
         except OSError as error:
-            self.done.give_up(task, str(error))
+            self.lines.give_up(task, str(error))
             return None
 
     def _room(self) -> int:
@@ -177,9 +159,10 @@ def _gone(reason: str) -> GraderError:
     )
 
 
-def _in_batches(tasks: Sequence[Task]) -> Iterator[Sequence[Task]]:
-    for start in range(0, len(tasks), BATCH):
-        yield tasks[start : start + BATCH]
+def _in_batches(source: Source) -> Iterator[Sequence[Task]]:
+    tasks = iter(source.take, None)
+    while batch := list(itertools.islice(tasks, BATCH)):
+        yield batch
 
 
 def _client(address: str) -> Client:

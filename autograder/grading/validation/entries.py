@@ -11,9 +11,10 @@ from pathlib import Path
 
 from ...course import Course
 from ...records import Exercise, QuestionResult, SubmissionResult
-from ...sandbox import start_fork_server
 from ...suite.variants import submissions_of
-from ..run import grade_submissions
+from ..engine import Scope
+from ..jobs import Jobs
+from ..sources import Listed
 from ..suite_engine import SuiteEngine
 from .cases import Case, write_submissions
 
@@ -67,11 +68,10 @@ def graded_entry(
     case = Case("misconception", exercise, texts[entry.name], "module", entry.question, entry.name)
     assignment = replace(course.assignment(exercise.assignment), exercises=(exercise,))
     results: list[SubmissionResult] = []
-    with tempfile.TemporaryDirectory(prefix="autograder-") as folder, start_fork_server() as server:
-        engine = SuiteEngine(course, seed=1)
-        digests = {assignment.name: engine.suite_digest(assignment)}
-        tasks = list(write_submissions(Path(folder), [case], [assignment]))
-        grade_submissions(engine, tasks, server, digests, 1, results.append)
+    with tempfile.TemporaryDirectory(prefix="autograder-") as folder:
+        scope = Scope.of(SuiteEngine(course, seed=1), [assignment])
+        source = Listed(write_submissions(Path(folder), [case], [assignment]))
+        Jobs().grade(scope, source, results.append, ready=lambda tier: None)
     found = (q for result in results for _, q in result.questions() if q.question == entry.question)
     return next(found, None)
 

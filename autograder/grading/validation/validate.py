@@ -15,7 +15,9 @@ from ...course import Course
 from ...records import Assignment, Exercise, QuestionResult, SubmissionResult, Tier, Verdict
 from ...sandbox import ForkServer, start_fork_server
 from ...suite.traits import traits_of
-from ..run import grade_submissions
+from ..engine import Scope
+from ..jobs import Jobs
+from ..sources import Listed
 from ..suite_engine import SuiteEngine
 from .cases import FORMS, Case, cases_of, chosen_of, write_submissions
 from .indistinguishable import groups_alike
@@ -100,17 +102,13 @@ def validate(
             on_question(case, question)
         judged()
 
-    with (
-        tempfile.TemporaryDirectory(prefix="autograder-") as folder,
-        start_sandbox() as fork_server,
-    ):
-        engine = SuiteEngine(course, seed=seed)
-        digests = {assignment.name: engine.suite_digest(assignment) for assignment in chosen}
-        tasks = list(write_submissions(Path(folder), cases, chosen))
-        grade_submissions(engine, tasks, fork_server, digests, jobs, on_result)
-        used = fork_server.tier
+    tiers: list[Tier | None] = []
+    with tempfile.TemporaryDirectory(prefix="autograder-") as folder:
+        engine = SuiteEngine(course, lambda tier: start_sandbox(), seed)
+        source = Listed(write_submissions(Path(folder), cases, chosen))
+        Jobs(jobs=jobs).grade(Scope.of(engine, chosen), source, on_result, tiers.append)
     verdicts = [item for case, result in results for item in _judgements(case, result)]
-    report = _report(chosen, verdicts, used, len(cases))
+    report = _report(chosen, verdicts, tiers[0] or Tier.NONE, len(cases))
     return _with_traits(chosen, _with_pairs(course, report, verdicts, seed))
 
 

@@ -77,7 +77,7 @@ class NotebookGrader:
 
 
 class NotebookEngine:
-    """Grades a course's notebooks in nbgrader's way, sandboxed; see `grading.run.Engine`.
+    """Grades a course's notebooks in nbgrader's way, sandboxed; see `grading.engine.Engine`.
 
     What it grades goes into the gradebook and `autograded/` as well. Raises `UserError` where the
     submissions are not where the course's configuration says.
@@ -111,7 +111,7 @@ class NotebookEngine:
         return digest_of(submission.folder)
 
     def start_sandbox(
-        self, tier: Tier | None, assignments: Sequence[Assignment]
+        self, tier: Tier | None, assignments: Sequence[Assignment], workers: int | None = None
     ) -> AbstractContextManager[ForkServer]:
         """A fork server that has loaded what the instructor's notebooks import."""
         paths = [path for a in assignments for path in self._course.sources(a.name)]

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import autograder
 from autograder.cli.grading import _print_profile
 from autograder.course import load_course
-from autograder.grading.shards import RunReport
+from autograder.grading.digests import submitted_digest, suite_digest
+from autograder.grading.run import RunReport
 from autograder.operations.courses import submissions_around
 from autograder.operations.grade import GradeReport
-from autograder.submission import Found
+from autograder.results.file import ResultsFile
+from autograder.submission import Found, Submission
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def test_a_class_folder_in_the_place_of_its_submissions_is_told_as_such(tmp_path: Path) -> None:
-    (tmp_path / "submitted" / "ada" / "simplified_attention").mkdir(parents=True)
-    with pytest.raises(autograder.UserError, match="autograder grade .*submitted"):
-        autograder.grade(tmp_path, course=ROOT)
+def test_a_class_folder_names_the_submissions_in_it(
+    course: autograder.Course, class_folder: Path
+) -> None:
+    (class_folder / "submitted" / "ada").mkdir(parents=True)
+    with pytest.raises(autograder.UserError, match="submitted holds no submission"):
+        autograder.grade(class_folder, course=course.root)
 
 
 def test_a_students_folder_in_the_place_of_the_class_is_told_as_such(tmp_path: Path) -> None:
@@ -63,11 +71,44 @@ def test_a_misspelt_place_of_the_secret_makes_no_new_one(tmp_path: Path) -> None
     assert not (tmp_path / "secert.key").exists()
 
 
-def test_submissions_in_the_place_of_the_class_are_told_as_such(tmp_path: Path) -> None:
-    (tmp_path / "results.jsonl").touch()
+def test_the_submissions_name_the_class_around_them(
+    tmp_path: Path, make_result: Callable[..., autograder.SubmissionResult]
+) -> None:
+    with ResultsFile(tmp_path / "results.jsonl") as file:
+        file.append(make_result("ada"))
     (tmp_path / "submitted").mkdir()
-    with pytest.raises(autograder.UserError, match="the class is .*: name that"):
-        autograder.final_results(tmp_path / "submitted")
+    (line,) = autograder.final_results(tmp_path / "submitted")
+    assert line.student == "ada"
+
+
+def test_a_class_without_anything_to_grade_is_listed_once(
+    course: autograder.Course,
+    class_folder: Path,
+    make_result: Callable[..., autograder.SubmissionResult],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    submitted = class_folder / "submitted"
+    place = submitted / "ada" / "masks"
+    place.mkdir(parents=True)
+    (assignment,) = course.assignments
+    graded = replace(
+        make_result("ada"),
+        submission_digest=submitted_digest(Submission("ada", "masks", place), assignment),
+        suite_digest=suite_digest(assignment),
+    )
+    with ResultsFile(class_folder / "results.jsonl") as file:
+        file.append(graded)
+    listed: list[str] = []
+    scandir = os.scandir
+
+    def counting(path: Any) -> Any:
+        listed.append(str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", counting)
+    report = autograder.grade(submitted, course=course.root, resume=True, gradebook=False)
+    assert (report.run.graded, report.run.already_graded) == (0, 1)
+    assert listed.count(str(submitted)) == 1
 
 
 def test_an_assignment_that_is_not_there_has_no_mistakes_either(tmp_path: Path) -> None:

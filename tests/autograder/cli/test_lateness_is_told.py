@@ -12,6 +12,7 @@ from autograder.errors import UserError
 from autograder.operations.courses import Courses
 from autograder.operations.grade import _lateness, grade
 from autograder.records import SubmissionResult
+from autograder.submission import Found
 
 
 def test_due_date_and_late_students_are_sentences(
@@ -21,7 +22,9 @@ def test_due_date_and_late_students_are_sentences(
     place = tmp_path / "term" / "course" / "submitted" / "ada" / "masks"
     place.mkdir(parents=True)
     (place / "timestamp.txt").write_text("2026-05-02 01:00:00 UTC")
-    told = _lateness(Courses(course, None), tmp_path / "term" / "course", [make_result("ada")])
+    told = _lateness(
+        Courses(course, None, Found((), ())), tmp_path / "term" / "course", [make_result("ada")]
+    )
     assert told == (
         "masks is due Friday, 2026-05-01 23:59:59 Europe/Berlin; 1 of 1 are late",
         "late for masks: ada by 3 h 1 min",
@@ -31,7 +34,7 @@ def test_due_date_and_late_students_are_sentences(
 def test_without_a_due_date_nothing_is_said(
     course: Course, class_folder: Path, make_result: Callable[..., SubmissionResult]
 ) -> None:
-    assert _lateness(Courses(course, None), class_folder, [make_result("ada")]) == ()
+    assert _lateness(Courses(course, None, Found((), ())), class_folder, [make_result("ada")]) == ()
 
 
 def test_a_roster_that_cant_be_read_is_told_before_the_first_submission_is_graded(

@@ -13,8 +13,7 @@ import pytest
 
 from autograder.course import Course, load_course
 from autograder.grading.options import RunOptions
-from autograder.grading.run import grade_class
-from autograder.grading.shards import RunReport
+from autograder.grading.run import RunReport, grade_class
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import SubmissionResult
 from autograder.sandbox import ForkServer

@@ -17,6 +17,8 @@ import pytest
 
 from autograder.course import load_course
 from autograder.grading.options import RunOptions, SilentEvents
+from autograder.grading.run import grade_class
+from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import SubmissionStatus, Tier
 from autograder.results.file import read_results
 from autograder.submission import find_submissions
@@ -118,11 +120,13 @@ def test_a_folder_that_is_gone_when_its_turn_comes_costs_its_own_line_only(
         _submit(a_class, number)
     found = find_submissions(a_class.submitted, ["simplified_attention"])
     gone = found.submissions[1]
-    from autograder.grading.cluster.run import grade_on_cluster  # needs the extra
+    from autograder.grading.cluster.run import Cluster  # needs the extra
 
     with _cluster(tmp_path, 1) as (address, _):
         options = RunOptions(a_class.submitted, a_class.results)
-        grade_on_cluster(load_course(ROOT), address, options, _Removing(gone.folder))
+        course = load_course(ROOT)
+        cluster = Cluster(course, address, tmp_path / "secret.key")
+        grade_class([SuiteEngine(course)], options, _Removing(gone.folder), backend=cluster)
     lines = {line.student: line for line in read_results(a_class.results)}
     assert len(lines) == 3
     failed = [student for student, line in lines.items() if line.status is SubmissionStatus.FAILED]

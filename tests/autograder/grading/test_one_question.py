@@ -11,7 +11,7 @@ import pytest
 
 import autograder
 from autograder.errors import UserError
-from autograder.grading.one_question import OneQuestion, with_question
+from autograder.grading.one_question import OneQuestionGrader, with_question
 from autograder.grading.options import wanted_question
 from autograder.submission import Submission
 
@@ -48,19 +48,11 @@ def test_one_question_takes_the_place_of_the_one_before_and_nothing_else(
 
 
 class Inner:
-    """An engine, and its grader, that keep what they are asked."""
-
-    parent = None
+    """A grader that keeps what it is asked."""
 
     def __init__(self, result: autograder.SubmissionResult) -> None:
         self.result = result
         self.asked: list[list[str]] = []
-
-    def submission_digest(self, *_: object) -> str:
-        return self.result.submission_digest
-
-    def grader(self, *_: object) -> Inner:
-        return self
 
     def grade(self, submission: object, assignment: Any, watch: object = None) -> object:
         self.asked.append([exercise.name for exercise in assignment.exercises])
@@ -76,8 +68,12 @@ def test_a_submission_that_changed_since_is_graded_whole(
     inner = Inner(make_result("ada"))
     before = replace(make_result("ada"), submission_digest=digest)
     wanted = wanted_question(masks.assignments, "mask_scores")
-    engine = OneQuestion(cast(Any, inner), wanted, {("ada", "masks"): before})
-    grader = engine.grader(cast(Any, None), [], {}, b"")
+    grader = OneQuestionGrader(
+        cast(Any, inner),
+        wanted,
+        {("ada", "masks"): before},
+        lambda *_: inner.result.submission_digest,
+    )
     grader.grade(Submission("ada", "masks", masks.root), masks.assignments[0])
     assert inner.asked == [asked]
 
