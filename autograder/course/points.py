@@ -1,6 +1,7 @@
 """Reads from a suite's text what each test judges and what it is worth, without running it.
 
-pytest counts a parametrised test once for every case, and so does this.
+pytest counts a parametrised test once for every case, and so does this: each case is worth its
+`points`. What is `shared` is worth the same however many cases there are.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ def points_of(suite: Path) -> dict[str, float]:
     """
     points: dict[str, float] = {}
     for test, literals in _tests(suite):
-        question, worth = _marker(suite, test, literals)
-        points[question] = points.get(question, 0.0) + worth * _cases(suite, test, literals)
+        question, worth, is_shared = _marker(suite, test, literals)
+        cases = 1 if is_shared else _cases(suite, test, literals)
+        points[question] = points.get(question, 0.0) + worth * cases
     return points
 
 
@@ -67,14 +69,18 @@ def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.Name, ast.expr]]
     return []
 
 
-def _marker(suite: Path, test: ast.FunctionDef, literals: dict[str, ast.expr]) -> tuple[str, float]:
+def _marker(
+    suite: Path, test: ast.FunctionDef, literals: dict[str, ast.expr]
+) -> tuple[str, float, bool]:
+    """The question, what is said of its worth, and whether all cases share that."""
     calls = [node for node in test.decorator_list if _is_call(node, _MARK)]
     try:
         (call,) = calls
         assert isinstance(call, ast.Call)
         (name,) = call.args
-        (worth,) = (word.value for word in call.keywords if word.arg == "points")
-        return str(_value(name, literals)), float(_value(worth, literals))
+        (worth,) = (word for word in call.keywords if word.arg in ("points", "shared"))
+        value = float(_value(worth.value, literals))
+        return str(_value(name, literals)), value, worth.arg == "shared"
     except (ValueError, TypeError) as error:
         raise ContentError(
             suite,

@@ -39,7 +39,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Declares the marker and what the options choose."""
     config.addinivalue_line(
-        "markers", "question(name, points): what the test judges, and what it is worth"
+        "markers",
+        "question(name, points): what the test judges, and what each case of it is worth; "
+        "question(name, shared): what all cases are worth together",
     )
     config.addinivalue_line("markers", "by_chance: a right answer is random in the test")
     config.stash.setdefault(SEED, lambda: int(config.getoption("--seed")))

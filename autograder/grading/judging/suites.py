@@ -171,16 +171,23 @@ def _fixtures_wanted(item: pytest.Function, parameters: Mapping[str, Any]) -> tu
 
 
 def question_of(item: pytest.Item) -> tuple[str, float]:
-    """Question and points in a test's marker; raises `ContentError` where there is none."""
+    """Question and points in a test's marker; raises `ContentError` where there is none.
+
+    What is `shared` is divided among the cases of a parametrised test.
+    """
     marker = item.get_closest_marker("question")
-    if marker is None or len(marker.args) != 1 or "points" not in marker.kwargs:
+    worth = {} if marker is None else marker.kwargs
+    if marker is None or len(marker.args) != 1 or len(worth.keys() & {"points", "shared"}) != 1:
         raise ContentError(
             item.path,
             None,
             f"{item.name} does not say what it judges",
             'mark it: @pytest.mark.question("<name>", points=<number>)',
         )
-    return str(marker.args[0]), float(marker.kwargs["points"])
+    if "points" in worth:
+        return str(marker.args[0]), float(worth["points"])
+    cases = math.prod(len(mark.args[1]) for mark in item.iter_markers("parametrize"))
+    return str(marker.args[0]), float(worth["shared"]) / cases
 
 
 class _Collector:

@@ -59,6 +59,8 @@ class Traits:
     `T` twice where no `S` is: each token may look at each. With `judged`, only gradients to the
     arguments at these places are; of a function, `case` is called with gradients, too. `likely`
     replaces the likely cause that a trait's failure tells.
+    `root` is the letter of the size whose root scores are divided by, and how large it becomes:
+    the first two tensors of a function are queries and keys then.
     `own` names, by trait, a test of the suite that shows it; `without` says why there is none.
     """
 
@@ -71,6 +73,7 @@ class Traits:
     fixed: Sequence[str] = ()
     factors: Sequence[float] = ()
     loops: str = ""
+    root: tuple[str, int] = ("", 0)
     judged: Sequence[int] | None = None
     case: Case | None = None
     dtype: torch.dtype = torch.float32
@@ -92,6 +95,11 @@ class Traits:
             isinstance(item, Rate) or (isinstance(item, Made) and item.rate)
             for item in self.build or ()
         )
+
+    @property
+    def tested(self) -> list[str]:
+        """The traits that a generated test shows, for `pytest.mark.parametrize`."""
+        return [trait for trait in GENERATED if trait not in (*self.own, *self.without)]
 
     def usual(self, leading: tuple[int, ...] = (), rate: float = 0.0) -> Sizes:
         """The sizes of an ordinary call: all different, none of them 1."""

@@ -7,8 +7,8 @@ from typing import Any
 from ..compare import difference
 from ..expect import Expect
 from ..layers import ExpectLayer
-from .asked import Asked
 from .built import arguments
+from .cells import Cells
 from .declaration import Traits
 from .numbers import falling, rising
 
@@ -27,7 +27,7 @@ def check_dropping(expect: Expect, traits: Traits, layer: ExpectLayer) -> None:
     first = arguments(expect, traits, sizes)
     layer.train().result(*first, likely=EVAL)
     right = layer.eval().same(*first, likely=EVAL)
-    middle = Asked(traits, expect.draw).middling()
+    middle = Cells(traits, expect.draw).middling()
     long = sizes.but({x: middle.letters[x] for x in traits.call_letters()} | {"B": 1})
     # the weight of a token that is alone is dropped like any other
     for now, numbers in ((long, rising), (sizes.but({"B": 1, "T": 1}), falling)):

@@ -9,9 +9,10 @@ import torch
 
 from ..expect import Expect
 from ..implementation import PLAIN, Pull, Step
+from ..low_scores import low_queries_and_keys
 from ..rules import Forbidden
-from .asked import FEW_WITH_GRADIENTS, LENGTHS, LONG, Asked
 from .built import arguments
+from .cells import FEW, LENGTHS, LONG, Cells
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
 from .inputs import (
     Maybe,
@@ -34,6 +35,10 @@ _HELD = (
     "a result belongs to the caller: a later call leaves it as it is, and what the caller does to "
     "it in place changes no later call, whatever the calls share; and a tensor that comes again "
     "may hold other numbers, as weights do that learn"
+)
+_ROOT = (
+    "a vector may have thousands of entries: scores are divided by the exact root of that number, "
+    "and what is hidden stays hidden however large the root is"
 )
 _NO_GRAD = (
     "under `torch.no_grad()` a function computes what it computes otherwise, and its arguments "
@@ -86,9 +91,10 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
 
     In turn as models have them and in float64.
     """
-    asked = Asked(traits, expect.draw)
-    varied = asked.varied(traits.call_letters(), traits.usual(), asked.one_large)
-    for turn, sizes in enumerate(varied):
+    asked = Cells(traits, expect.draw)
+    usual = traits.usual()
+    varied = asked.varied(traits.call_letters(), usual, asked.one_large)
+    for turn, sizes in enumerate([*varied, *asked.between(usual)]):
         dtype = (traits.dtype, torch.float64)[turn % 2]
         _same(expect, traits, arguments(expect, traits, sizes, dtype, of_turn(turn)), likely)
     for given in traits.each_way():
@@ -103,6 +109,20 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
         _any_numbers(expect, traits, traits.usual(asked.leads.other_five())),
         _NUMBERS,
     )
+    rooted = asked.rooted()
+    if rooted is not None:
+        _same(expect, traits, _low(expect, traits, rooted), _ROOT)
+
+
+def _low(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
+    """Queries and keys, where they are arguments, whose scores are far from zero; and all else."""
+    given = traits.each_way()[0]
+    made = arguments(expect, given, sizes, torch.float64)
+    size = sizes.letters[traits.root[0]]
+    if any(arg.shape[-1] != size for arg in made[:2]):
+        return made
+    shapes = tuple(made[0].shape), tuple(made[1].shape)
+    return [*low_queries_and_keys(expect.draw, *shapes, torch.float64), *made[2:]]
 
 
 def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:
@@ -111,7 +131,7 @@ def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:
     Where an argument is optional, it is missing in turns. Where gradients are asked for at such
     sizes, the call is watched with its backward.
     """
-    asked, usual, ways = Asked(traits, expect.draw), traits.usual(), traits.each_way()
+    asked, usual, ways = Cells(traits, expect.draw), traits.usual(), traits.each_way()
     # a block of one is many steps, which a watch makes slow
     free = {x: usual.letters[x] for x in traits.call_letters() if x not in traits.looped()}
     deep = asked.with_gradients(traits.usual(asked.leads.five()))
@@ -137,7 +157,7 @@ def _any_numbers(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
 def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     """The same shapes again with other numbers, in one argument after the other; other shapes."""
     usual = traits.usual()
-    other = Asked(traits, expect.draw).other(usual)
+    other = Cells(traits, expect.draw).other(usual)
     first = arguments(expect, traits, usual)
     second = [
         _rearranged(arg)
@@ -184,7 +204,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
             after=traits.after,
         )
 
-    asked = Asked(traits, expect.draw)
+    asked = Cells(traits, expect.draw)
     usual = asked.with_gradients(traits.usual())
     pull(arguments(expect, traits, usual, torch.float64))
     five = traits.usual(asked.leads.other_five())
@@ -196,7 +216,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     samples = (2,) * (len(asked.leads.four()) - 1)
     alike = _all_alike(expect, traits, torch.float64, both(whole, turned), _FEW_ALIKE, samples)
     pull(alike, _TWICE)
-    middle = asked.middling(FEW_WITH_GRADIENTS)
+    middle = asked.middling(FEW)
     for given in traits.each_way():
         pull(_small_and_zero(expect, given, middle), _SINGLE)
     for args, frozen in _frozen_in_turn(expect, traits, asked):
@@ -227,7 +247,7 @@ _WAYS = (
 
 
 def _frozen_in_turn(
-    expect: Expect, traits: Traits, asked: Asked
+    expect: Expect, traits: Traits, asked: Cells
 ) -> Iterator[tuple[list[Any], list[int]]]:
     """Arguments with a size of one in turns, of which one wants no gradient, and its place.
 

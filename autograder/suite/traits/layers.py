@@ -13,8 +13,9 @@ from ..compare import FLOAT32
 from ..expect import Expect
 from ..implementation import Pull, Step
 from ..layers import ExpectLayer
-from .asked import MOST_WITH_GRADIENTS, Asked
+from ..low_scores import low_scoring, low_tokens
 from .built import arguments, built, refill
+from .cells import WITH_GRADIENTS, Cells
 from .declaration import CALLS, GRADIENTS, LAYOUT, SIZE, Traits
 from .dropping import EVAL, RATE, check_dropping
 from .inputs import Input, Sizes, Tensor
@@ -40,6 +41,10 @@ _OTHER_WEIGHTS = (
 _NO_MORE_WEIGHTS = (
     "a layer has all its parameters from its constructor on: an optimizer that was given them "
     "before the first call knows no others"
+)
+_ROOT = (
+    "a head may have thousands of entries: scores are divided by the exact root of that number, "
+    "and what is hidden stays hidden however large the root is"
 )
 _STILL = (
     "single weights may be frozen (`requires_grad = False`): all others, and the inputs, get the "
@@ -82,7 +87,7 @@ def any_layout(expect: Expect, traits: Traits, likely: str) -> None:
 def any_size(expect: Expect, traits: Traits, likely: str) -> None:
     """Every size once 1 and once large: those that the class is built with, those of a call."""
 
-    chosen = Asked(traits, expect.draw)
+    chosen = Cells(traits, expect.draw)
     plan = _builds_and_calls(traits, chosen)
     # all before the first call: a layer of other sizes, built later, changes nothing in this one
     layers = [built(expect, traits, built_with) for built_with, _ in plan]
@@ -94,9 +99,32 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
         for turn, now in enumerate(sorted(calls, key=_entries, reverse=True)):
             numbers = of_turn(turn * (1 + index % 2))
             layer.same(*arguments(expect, traits, now, layout=numbers), likely=likely)
+    rooted = chosen.rooted()
+    if rooted is not None:
+        _check_root(expect, traits, rooted)
     middle.eval()
     for given in traits.each_way():
         middle.same(*arguments(expect, given, sizes, layout=_turned_with_zeros), likely=likely)
+
+
+def _check_root(expect: Expect, traits: Traits, sizes: Sizes) -> None:
+    """A large head, and scores that are far from zero before they are divided by its root."""
+    layer = built(expect, traits, sizes)
+    head = sizes.letters[traits.root[0]]
+    low = low_scoring(expect.draw, head)
+
+    def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
+        return low(name, shape[::-1]).mT if shape[1:] == (head,) else low(name, shape)
+
+    layer.fill(weight)
+    layer.move(dtype=torch.float64)
+    given = traits.each_way()[-1]
+    args = arguments(expect, given, sizes, torch.float64)
+    tokens = [
+        low_tokens(expect.draw, *arg.shape) if isinstance(item, Tensor) else arg
+        for item, arg in zip(given.inputs, args, strict=True)
+    ]
+    layer.eval().same(*tokens, likely=_ROOT)
 
 
 def _entries(sizes: Sizes) -> int:
@@ -104,7 +132,7 @@ def _entries(sizes: Sizes) -> int:
     return math.prod([*sizes.leading, *sizes.letters.values()])
 
 
-def _builds_and_calls(traits: Traits, chosen: Asked) -> list[tuple[Sizes, list[Sizes]]]:
+def _builds_and_calls(traits: Traits, chosen: Cells) -> list[tuple[Sizes, list[Sizes]]]:
     """The sizes that layers are built with, and those of the calls of each."""
     usual, letters, fixed = traits.usual(), traits.call_letters(), traits.built_letters()
     builds = [usual.but(extreme) for extreme in chosen.extremes(fixed)] if fixed else [usual]
@@ -114,8 +142,8 @@ def _builds_and_calls(traits: Traits, chosen: Asked) -> list[tuple[Sizes, list[S
         plan.append((built_with, calls[index % len(calls) :: len(builds)]))
     # plain loops take the longest call where all else is one
     small = usual.but(dict.fromkeys(fixed, 1))
-    longest = chosen.varied(letters, small, chosen.one_large)[: len(chosen.extremes(letters))]
-    return [*plan, (small, longest)]
+    longest = chosen.varied(letters, small, chosen.one_large)[: len(letters) or 1]
+    return [*plan, (small, [*longest, *chosen.between(small)])]
 
 
 def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
@@ -137,7 +165,7 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
     for kept in range(len(first), -1, -1):
         layer.same(*first[:kept], *second[kept:], likely=likely)
     third = arguments(expect, traits, sizes, layout=both(falling, small))
-    longer = Asked(traits, expect.draw).other(sizes)
+    longer = Cells(traits, expect.draw).other(sizes)
     others = arguments(expect, traits, longer, layout=rising)
     calls = [Step(tuple(args)) for args in (others, second, third, second)]
     layer.steps(*calls, likely=_HELD)
@@ -166,7 +194,7 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
 def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     """To inputs and weights, in both modes and dtypes; with dropout, that there are any."""
     _middling_gradients(expect, traits, likely)
-    asked = Asked(traits, expect.draw)
+    asked = Cells(traits, expect.draw)
     sizes = traits.usual(asked.leads.five())
     layer = built(expect, traits, sizes).move(dtype=torch.float64).train()
     inputs = arguments(expect, traits, sizes, torch.float64, turned)
@@ -177,7 +205,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     given = traits.each_way()[0]
     for turn, kept in enumerate((-1, *places)):  # training itself first: data wants none
         extreme = asked.extreme(
-            sizes, extremes[turn % len(extremes)], asked.leads.few(turn), MOST_WITH_GRADIENTS
+            sizes, extremes[turn % len(extremes)], asked.leads.few(turn), WITH_GRADIENTS
         )
         # a step of one token learns from all that is given: with the first input, all want one
         frozen = tuple(place for place in places if place != kept and kept != 0)
@@ -193,7 +221,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
 
 def _gradients_in_other_ways(expect: Expect, traits: Traits, layer: ExpectLayer) -> None:
     """With half of the weights frozen, then the other half; of results; by `backward()`."""
-    sizes = traits.usual(Asked(traits, expect.draw).leads.few(0))
+    sizes = traits.usual(Cells(traits, expect.draw).leads.few(0))
     names = list(layer.reference.weights())
     mixed = [names[place] for place in expect.draw.permutation(len(names))]
     half = (len(mixed) + 1) // 2
@@ -224,8 +252,8 @@ def _gradients_of_one_head(expect: Expect, traits: Traits, sizes: Sizes, likely:
 
 
 def _middling_gradients(expect: Expect, traits: Traits, likely: str) -> None:
-    asked = Asked(traits, expect.draw)
-    sizes = asked.middling(MOST_WITH_GRADIENTS)
+    asked = Cells(traits, expect.draw)
+    sizes = asked.middling(WITH_GRADIENTS)
     # float64 first: a table that is a buffer loses digits in float32, for good
     layer = built(expect, traits, sizes).move(dtype=torch.float64).eval()
     one = sizes.but({x: 1 for x in ("B",) if x in sizes.letters}, (1,))

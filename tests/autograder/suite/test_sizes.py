@@ -7,7 +7,7 @@ import pytest
 from autograder.suite import Draw
 from autograder.suite.divisors import undivided
 from autograder.suite.traits import Traits, declarations
-from autograder.suite.traits.asked import FEW_WITH_GRADIENTS, Asked
+from autograder.suite.traits.cells import FEW, LENGTHS, Cells
 
 SUITES = sorted((Path(__file__).parents[3] / "tests/hidden").glob("*/test_*.py"))
 FUNCTIONS = [t for suite in SUITES for t in declarations(suite) if t.build is None and t.inputs]
@@ -15,12 +15,38 @@ FUNCTIONS = [t for suite in SUITES for t in declarations(suite) if t.build is No
 
 @pytest.mark.parametrize("traits", FUNCTIONS, ids=lambda traits: traits.question)
 def test_gradients_are_asked_with_one_of_everything(traits: Traits) -> None:
-    asked = Asked(traits, Draw(1, "sizes"))
-    sizes = [asked.middling(FEW_WITH_GRADIENTS), *asked.many_with_gradients(), asked.long()]
+    asked = Cells(traits, Draw(1, "sizes"))
+    sizes = [asked.middling(FEW), *asked.many_with_gradients(), asked.long()]
     unseen = asked.least_unseen(sizes)
     for letter in traits.call_letters():
         least = traits.smallest.get(letter, 1)
         assert any(one.letters[letter] <= least for one in [*sizes, *([unseen] if unseen else [])])
+
+
+DECLARED = [t for suite in SUITES for t in declarations(suite) if t.inputs]
+
+
+@pytest.mark.parametrize("traits", DECLARED, ids=lambda traits: traits.question)
+def test_heads_and_lengths_are_drawn_between_their_ends(traits: Traits) -> None:
+    for seed in range(5):
+        cells = Cells(traits, Draw(seed, "sizes"))
+        for letters in (traits.call_letters(), traits.built_letters()):
+            extremes = cells.extremes(letters) if letters else []
+            for heads in {"H"} & {*letters}:
+                assert any(8 < one.get(heads, 0) < 16 for one in extremes)
+        for sizes in cells.between(traits.usual()):
+            assert any(24 < sizes.letters[x] < 128 for x in LENGTHS if x in sizes.letters)
+
+
+@pytest.mark.parametrize("traits", DECLARED, ids=lambda traits: traits.question)
+def test_all_heads_are_sixteen_at_most(traits: Traits) -> None:
+    usual = traits.usual()
+    for seed in range(5):
+        cells = Cells(traits, Draw(seed, "sizes"))
+        for letters in (traits.call_letters(), traits.built_letters()):
+            for one in cells.extremes(letters) if letters else []:
+                sizes = usual.but(one).letters
+                assert sizes.get("H", sizes.get("G", 1) * sizes.get("R", 1)) <= 16
 
 
 def test_numbers_that_do_not_divide_are_of_all_kinds_and_at_most_sixteen() -> None:

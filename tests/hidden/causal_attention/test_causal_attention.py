@@ -94,8 +94,11 @@ def test_sequence_longer_than_the_context_raises(expect: Expect, draw: Draw) -> 
     length = draw.integer(3, 40)
     layer = expect.layer(NAME, 3, 5, length, 0.0)
     layer.raises(draw.normal(2, length + 1, 3), error=ValueError, likely=likely)
-    longer = draw.normal(1, length + draw.integer(2, 60), 3)
-    layer.eval().raises(longer, error=ValueError, likely=likely)
+    for more in (draw.integer(2, 60), length):  # a multiple of it is no sequence of windows
+        longer = draw.normal(1, length + more, 3)
+        layer.eval().raises(longer, error=ValueError, likely=likely)
+    one = expect.layer(NAME, 3, 5, 1, 0.0)
+    one.raises(draw.normal(1, 2, 3), error=ValueError, likely=likely)
     layer.same(draw.normal(2, length, 3), likely="exactly context_length tokens are allowed")
 
 
@@ -269,6 +272,7 @@ CAUSAL = Traits(
     build=[Size("d_in"), Size("d_out"), Size("C"), Rate(), Made(lambda draw, sizes: True)],
     sizes={"C": 128},
     fixed=["C"],
+    root=("d_out", 4096),
     own={
         "float64": "test_moved_to_double_precision",
         "errors": "test_sequence_longer_than_the_context_raises",
@@ -277,7 +281,7 @@ CAUSAL = Traits(
 )
 
 
-@pytest.mark.question(NAME, points=1.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question(NAME, shared=6)
+@pytest.mark.parametrize("trait", CAUSAL.tested)
 def test_causal_attention_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, CAUSAL, trait)

@@ -138,7 +138,8 @@ def test_probability_outside_its_range_raises(expect: Expect, draw: Draw) -> Non
     likely = "a probability lies between 0 and 1, both included; raise a ValueError for others"
     x = draw.normal(4, 3)
     expect.raises("dropout", x, -0.0001, error=ValueError, likely=likely)
-    expect.raises("dropout", x, 1.0001, error=ValueError, likely=likely)
+    expect.raises("dropout", x, 1.0000005, error=ValueError, likely=likely)
+    expect.raises("dropout", draw.normal(1), -1e-7, error=ValueError, likely=likely)
     expect.same("dropout", x, 0.0, likely=likely)
 
 
@@ -148,6 +149,8 @@ def test_probability_is_checked_outside_training_too(expect: Expect, draw: Draw)
     x = draw.normal(4, 3)
     expect.raises("dropout", x, 2, False, error=ValueError, likely=likely)
     expect.raises("dropout", x, -1, False, error=ValueError, likely=likely)
+    for p in (1.3, -0.4):  # which are 1 and 0 when they are rounded
+        expect.raises("dropout", draw.normal(1, 1), p, False, error=ValueError, likely=likely)
     expect.same("dropout", x, 0.5, False, likely=likely)
 
 
@@ -492,8 +495,8 @@ DROPOUT = Traits(
 )
 
 
-@pytest.mark.question("dropout", points=0.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question("dropout", shared=2)
+@pytest.mark.parametrize("trait", DROPOUT.tested)
 def test_dropout_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, DROPOUT, trait)
 
@@ -510,7 +513,7 @@ DROPOUT_WEIGHTS = Traits(
 )
 
 
-@pytest.mark.question("dropout_attention_weights", points=0.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question("dropout_attention_weights", shared=2)
+@pytest.mark.parametrize("trait", DROPOUT_WEIGHTS.tested)
 def test_dropout_attention_weights_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, DROPOUT_WEIGHTS, trait)

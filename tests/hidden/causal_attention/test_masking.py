@@ -337,8 +337,8 @@ CAUSAL_MASK = Traits(
 )
 
 
-@pytest.mark.question("causal_mask", points=1)
-@pytest.mark.parametrize("trait", ["any size", "call after call"])
+@pytest.mark.question("causal_mask", shared=2)
+@pytest.mark.parametrize("trait", CAUSAL_MASK.tested)
 def test_causal_mask_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, CAUSAL_MASK, trait)
 
@@ -363,8 +363,8 @@ RENORMALIZE = Traits(
 )
 
 
-@pytest.mark.question("mask_and_renormalize", points=0.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question("mask_and_renormalize", shared=2)
+@pytest.mark.parametrize("trait", RENORMALIZE.tested)
 def test_mask_and_renormalize_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, RENORMALIZE, trait)
     if trait == "gradients":
@@ -399,8 +399,8 @@ MASK_SCORES = Traits(
 )
 
 
-@pytest.mark.question("mask_scores", points=0.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question("mask_scores", shared=2)
+@pytest.mark.parametrize("trait", MASK_SCORES.tested)
 def test_mask_scores_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, MASK_SCORES, trait)
 
@@ -409,12 +409,13 @@ WEIGHTS = Traits(
     "causal_attention_weights",
     [Tensor("... T d"), Tensor("... T d")],
     factors=(32, 1 / 8),
+    root=("d", 4096),
     own={"float64": "test_double_precision_of_strided_inputs"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )
 
 
-@pytest.mark.question("causal_attention_weights", points=0.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question("causal_attention_weights", shared=2)
+@pytest.mark.parametrize("trait", WEIGHTS.tested)
 def test_causal_attention_weights_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, WEIGHTS, trait)

@@ -237,13 +237,14 @@ ATTEND_TRAITS = Traits(
     [Tensor("... T d"), Tensor("... S d"), Tensor("... S d_v")],
     loops="T*S*d+T*S*d_v",
     factors=(32, 1 / 8, 32),
+    root=("d", 4096),
     own={"float64": "test_a_block_of_large_scores"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )
 
 
-@pytest.mark.question(ATTEND, points=0.25)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question(ATTEND, shared=1)
+@pytest.mark.parametrize("trait", ATTEND_TRAITS.tested)
 def test_attend_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, ATTEND_TRAITS, trait)
 
@@ -258,8 +259,8 @@ MERGE_TRAITS = Traits(
 )
 
 
-@pytest.mark.question(MERGE, points=0.25)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question(MERGE, shared=1)
+@pytest.mark.parametrize("trait", MERGE_TRAITS.tested)
 def test_merge_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, MERGE_TRAITS, trait)
 
@@ -278,12 +279,13 @@ BLOCKWISE_TRAITS = Traits(
     loops="T*S*d+T*S*d_v",
     sizes={"n": 3},
     factors=(1, 1, 32),
+    root=("d", 4096),
     own={"float64": "test_large_scores_in_any_order"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )
 
 
-@pytest.mark.question(BLOCKWISE, points=0.25)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question(BLOCKWISE, shared=1)
+@pytest.mark.parametrize("trait", BLOCKWISE_TRAITS.tested)
 def test_blockwise_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, BLOCKWISE_TRAITS, trait)

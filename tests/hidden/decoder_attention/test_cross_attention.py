@@ -91,8 +91,8 @@ PADDING = Traits(
 )
 
 
-@pytest.mark.question("padding_mask", points=0.5)
-@pytest.mark.parametrize("trait", ["any size", "call after call"])
+@pytest.mark.question("padding_mask", shared=1)
+@pytest.mark.parametrize("trait", PADDING.tested)
 def test_padding_mask_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, PADDING, trait)
 
@@ -133,7 +133,16 @@ def test_heads_and_more_dimensions(expect: Expect, draw: Draw) -> None:
     likely = "count dimensions from the end: queries and keys are the last two of the scores"
     # as many samples as queries, and as heads: a mask's dimensions are those at the end
     heads = (draw.normal(3, 3, 3, 6), draw.normal(3, 3, 5, 6), draw.normal(3, 3, 5, 3))
-    for shape in ((3, 5), (3, 3, 5), (3, 1, 3, 5), (3, 1, 1, 5)):
+    any_three = (
+        (3, 5),
+        (3, 3, 5),
+        (3, 1, 3, 5),
+        (3, 1, 1, 5),
+        (1, 3, 3, 5),
+        (3, 1, 5),
+        (1, 3, 1, 5),
+    )
+    for shape in any_three:
         expect.same(ATTENTION, *heads, _some_forbidden(draw, *shape), likely=likely)
     many = (draw.normal(2, 1, 3, 2, 3), draw.normal(2, 1, 3, 4, 3), draw.normal(2, 1, 3, 4, 1))
     expect.same(ATTENTION, *many, _some_forbidden(draw, 2, 1, 3, 2, 4), likely=likely)
@@ -217,12 +226,13 @@ def test_attention_in_float64_and_its_gradient(expect: Expect, draw: Draw) -> No
 
 
 def _any_mask(draw: Draw, sizes: Sizes) -> torch.Tensor:
-    """Of its full shape; in turns one row for all queries of a sample, or one for all samples."""
+    """Of its full shape; in turns one row for all queries, all samples, or all heads."""
     full = sizes.shape("... T S")
     if len(full) == 2:
         return _some_forbidden(draw, *full)
-    kept = (full, (*full[:-2], 1, full[-1]), full, full[-2:])[draw.turn() % 4]
-    return _some_forbidden(draw, *kept)
+    one_row, one_sample = (*full[:-2], 1, full[-1]), (1, *full[1:])
+    shapes = (full, one_row, one_sample, full[-2:], full[-3:], (*full[-3:-2], 1, full[-1]))
+    return _some_forbidden(draw, *shapes[draw.turn() % len(shapes)])
 
 
 MASKED = Traits(
@@ -235,13 +245,14 @@ MASKED = Traits(
     ],
     loops="T*S*d+T*S*d_v",
     factors=(32, 1 / 8, 32),
+    root=("d", 4096),
     own={"float64": "test_attention_in_float64_and_its_gradient"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )
 
 
-@pytest.mark.question(ATTENTION, points=0.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question(ATTENTION, shared=2)
+@pytest.mark.parametrize("trait", MASKED.tested)
 def test_masked_attention_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, MASKED, trait)
 
@@ -362,7 +373,7 @@ CROSS = Traits(
 )
 
 
-@pytest.mark.question("CrossAttention", points=0.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question("CrossAttention", shared=2)
+@pytest.mark.parametrize("trait", CROSS.tested)
 def test_cross_attention_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, CROSS, trait)

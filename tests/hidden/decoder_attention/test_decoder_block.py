@@ -132,7 +132,7 @@ BLOCK_TRAITS = Traits(
 )
 
 
-@pytest.mark.question(BLOCK, points=0.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question(BLOCK, shared=2)
+@pytest.mark.parametrize("trait", BLOCK_TRAITS.tested)
 def test_block_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, BLOCK_TRAITS, trait)

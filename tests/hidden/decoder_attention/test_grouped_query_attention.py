@@ -84,10 +84,11 @@ def test_grouped_with_equal_sizes_and_sizes_of_one(expect: Expect, draw: Draw) -
 
 @pytest.mark.question(GROUPED, points=1)
 def test_groups_that_do_not_divide(expect: Expect, draw: Draw) -> None:
-    for query_heads, kv_heads in undivided(draw):
+    sizes = ((3, 3, 4, 4), (1, 1, 4, 4), (3, 1, 4, 2), (1, 5, 1, 1), (2, 3, 4, 4))
+    for (query_heads, kv_heads), lengths in zip(undivided(draw), sizes, strict=True):
         expect.raises(
             GROUPED,
-            *_heads(draw, 2, query_heads, kv_heads, (3, 3, 4, 4)),
+            *_heads(draw, 2, query_heads, kv_heads, lengths),
             error=ValueError,
             likely="check that G divides H before anything is repeated: `raise ValueError(...)`",
         )
@@ -128,8 +129,9 @@ GROUPED_TRAITS = Traits(
     [Tensor("B G*R T d"), Tensor("B G S d"), Tensor("B G S d_v")],
     loops="B*G*R*T*S*d+B*G*R*T*S*d_v",
     sizes={"G": 2, "R": 3, "T": 3, "S": 5},
-    largest={"G": 5, "R": 8},
+    largest={"G": 5, "R": 16},
     factors=(32, 1 / 8, 32),
+    root=("d", 4096),
     own={
         "float64": "test_grouped_in_float64_and_its_gradient",
         "errors": "test_groups_that_do_not_divide",
@@ -138,8 +140,8 @@ GROUPED_TRAITS = Traits(
 )
 
 
-@pytest.mark.question(GROUPED, points=0.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question(GROUPED, shared=2)
+@pytest.mark.parametrize("trait", GROUPED_TRAITS.tested)
 def test_grouped_attention_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, GROUPED_TRAITS, trait)
 
@@ -236,13 +238,13 @@ LAYER_TRAITS = Traits(
     [Tensor("B T G*R*d")],
     build=[Size("G*R*d"), Size("G*R"), Size("G"), Made(lambda draw, sizes: True)],
     sizes={"G": 2, "R": 3},
-    largest={"G": 5, "R": 8, "d": 29},
+    largest={"G": 5, "R": 16, "d": 29},
     own={"float64": "test_layer_moved", "errors": "test_layer_with_heads_that_do_not_divide"},
     without={"chance": "nothing is random"},
 )
 
 
-@pytest.mark.question(LAYER, points=0.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question(LAYER, shared=2)
+@pytest.mark.parametrize("trait", LAYER_TRAITS.tested)
 def test_layer_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, LAYER_TRAITS, trait)

@@ -76,10 +76,11 @@ def test_the_smallest_and_the_largest_window(expect: Expect) -> None:
 
 @pytest.mark.question(WINDOW, points=0.5)
 def test_a_window_below_one_raises(expect: Expect, draw: Draw) -> None:
-    for window, num_keys in ((0, 3), (draw.integer(-60, -1), 5)):
+    below = draw.integer(-60, -1)
+    for window, num_queries, num_keys in ((0, 3, 3), (below, 3, 5), (0, 1, 1), (below, 1, 9)):
         expect.raises(
             WINDOW,
-            3,
+            num_queries,
             num_keys,
             window,
             error=ValueError,
@@ -165,12 +166,14 @@ def test_prefill_and_steps_of_two_sequences_in_turns(expect: Expect, draw: Draw)
         Step(_new(draw, 1), after=2),  # the same past, another continuation
         Step(_new(draw, 1), after=3),
     ]
-    expect.steps(
-        CACHED,
-        *steps,
-        likely="all state is in the past that is given: nothing is kept between calls, a past "
-        "stays as it is, and the present holds the whole past and the new positions",
-    )
+    for no_grad in (False, True):  # as a model is trained, and as it writes
+        expect.steps(
+            CACHED,
+            *steps,
+            likely="all state is in the past that is given: nothing is kept between calls, a past "
+            "stays as it is, and the present holds the whole past and the new positions",
+            no_grad=no_grad,
+        )
 
 
 @pytest.mark.question(CACHED, points=1)
@@ -313,8 +316,8 @@ DECODING_TRAITS = Traits(
 )
 
 
-@pytest.mark.question(DECODING, points=0.5)
-@pytest.mark.parametrize("trait", ["any size", "call after call"])
+@pytest.mark.question(DECODING, shared=1)
+@pytest.mark.parametrize("trait", DECODING_TRAITS.tested)
 def test_decoding_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, DECODING_TRAITS, trait)
 
@@ -334,8 +337,8 @@ WINDOW_TRAITS = Traits(
 )
 
 
-@pytest.mark.question(WINDOW, points=0.5)
-@pytest.mark.parametrize("trait", ["any size", "call after call"])
+@pytest.mark.question(WINDOW, shared=1)
+@pytest.mark.parametrize("trait", WINDOW_TRAITS.tested)
 def test_window_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, WINDOW_TRAITS, trait)
 
@@ -351,13 +354,14 @@ CACHED_TRAITS = Traits(
     loops="B*H*T*P*d+B*H*T*T*d_v+B*H*T*P*d_v",
     sizes={"T": 3, "P": 5},
     factors=(1, 1, 32),
+    root=("d", 4096),
     own={"float64": "test_double_precision_and_how_it_is_built"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )
 
 
-@pytest.mark.question(CACHED, points=0.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question(CACHED, shared=2)
+@pytest.mark.parametrize("trait", CACHED_TRAITS.tested)
 def test_cached_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, CACHED_TRAITS, trait)
 
@@ -374,7 +378,7 @@ LAYER_TRAITS = Traits(
 )
 
 
-@pytest.mark.question(LAYER, points=0.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question(LAYER, shared=2)
+@pytest.mark.parametrize("trait", LAYER_TRAITS.tested)
 def test_layer_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, LAYER_TRAITS, trait)

@@ -56,10 +56,11 @@ def test_other_bases(expect: Expect, draw: Draw) -> None:
 
 @pytest.mark.question(ANGLES, points=0.5)
 def test_odd_size_raises(expect: Expect, draw: Draw) -> None:
-    for head_dim in (1, 3, 2 * draw.integer(2, 60) + 1):
+    odd = 2 * draw.integer(2, 60) + 1
+    for num_positions, head_dim in ((4, 1), (4, 3), (4, odd), (1, odd), (1, 1)):
         expect.raises(
             ANGLES,
-            torch.arange(4.0),
+            torch.arange(float(num_positions)),
             head_dim,
             error=ValueError,
             likely="coordinates are turned in pairs: raise a ValueError if head_dim is odd",
@@ -168,8 +169,8 @@ ANGLES_TRAITS = Traits(
 )
 
 
-@pytest.mark.question(ANGLES, points=0.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question(ANGLES, shared=2)
+@pytest.mark.parametrize("trait", ANGLES_TRAITS.tested)
 def test_angles_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, ANGLES_TRAITS, trait)
 
@@ -185,7 +186,7 @@ APPLY_TRAITS = Traits(
 )
 
 
-@pytest.mark.question(APPLY, points=0.875)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question(APPLY, shared=3.5)
+@pytest.mark.parametrize("trait", APPLY_TRAITS.tested)
 def test_apply_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, APPLY_TRAITS, trait)

@@ -266,7 +266,7 @@ GPT_TRAITS = Traits(
 )
 
 
-@pytest.mark.question(GPT, points=1)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question(GPT, shared=4)
+@pytest.mark.parametrize("trait", GPT_TRAITS.tested)
 def test_gpt_attention_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, GPT_TRAITS, trait)

@@ -177,8 +177,8 @@ PROJECT = Traits(
 )
 
 
-@pytest.mark.question("project_heads", points=0.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question("project_heads", shared=2)
+@pytest.mark.parametrize("trait", PROJECT.tested)
 def test_project_heads_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, PROJECT, trait)
 
@@ -198,13 +198,14 @@ PER_HEAD = Traits(
     ],
     loops="H*T*d_k*d_in+H*T*d_v*d_in+H*T*T*d_v",
     factors=(1, 1, 1, 32),
+    root=("d_k", 4096),
     own={"float64": "test_attention_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )
 
 
-@pytest.mark.question("per_head_attention", points=0.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question("per_head_attention", shared=2)
+@pytest.mark.parametrize("trait", PER_HEAD.tested)
 def test_per_head_attention_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, PER_HEAD, trait)
 
@@ -228,7 +229,7 @@ SLICES = Traits(
 )
 
 
-@pytest.mark.question("slice_value_heads", points=0.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question("slice_value_heads", shared=2)
+@pytest.mark.parametrize("trait", SLICES.tested)
 def test_slice_value_heads_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, SLICES, trait)

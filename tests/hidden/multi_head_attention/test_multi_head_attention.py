@@ -206,7 +206,7 @@ MHA_TRAITS = Traits(
 )
 
 
-@pytest.mark.question(MHA, points=1)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question(MHA, shared=4)
+@pytest.mark.parametrize("trait", MHA_TRAITS.tested)
 def test_multi_head_attention_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, MHA_TRAITS, trait)

@@ -116,12 +116,13 @@ WRAPPER_TRAITS = Traits(
     build=[Size("d_in"), Size("d"), Size("C"), Rate(), Size("H"), Made(lambda draw, sizes: True)],
     sizes={"C": 128},
     fixed=["C"],
+    root=("d", 4096),
     own={"float64": "test_module_in_float64", "chance": "test_dropout_in_every_head"},
     without={"errors": "those of its heads"},
 )
 
 
-@pytest.mark.question(WRAPPER, points=1)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question(WRAPPER, shared=4)
+@pytest.mark.parametrize("trait", WRAPPER_TRAITS.tested)
 def test_wrapper_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, WRAPPER_TRAITS, trait)

@@ -205,8 +205,8 @@ PROJECT_QKV = Traits(
 )
 
 
-@pytest.mark.question("project_qkv", points=0.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question("project_qkv", shared=2)
+@pytest.mark.parametrize("trait", PROJECT_QKV.tested)
 def test_project_qkv_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, PROJECT_QKV, trait)
 
@@ -221,7 +221,7 @@ PROJECT_QKV_LEFT = Traits(
 )
 
 
-@pytest.mark.question("project_qkv_left", points=0.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question("project_qkv_left", shared=2)
+@pytest.mark.parametrize("trait", PROJECT_QKV_LEFT.tested)
 def test_project_qkv_left_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, PROJECT_QKV_LEFT, trait)

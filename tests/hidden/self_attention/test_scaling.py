@@ -260,8 +260,8 @@ SCALE_SCORES = Traits(
 )
 
 
-@pytest.mark.question("scale_scores", points=0.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question("scale_scores", shared=2)
+@pytest.mark.parametrize("trait", SCALE_SCORES.tested)
 def test_scale_scores_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, SCALE_SCORES, trait)
 
@@ -270,13 +270,14 @@ WEIGHTS = Traits(
     "attention_weights",
     [Tensor("... T d"), Tensor("... S d")],
     factors=(32, 1 / 8),
+    root=("d", 4096),
     own={"float64": "test_weights_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )
 
 
-@pytest.mark.question("attention_weights", points=0.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question("attention_weights", shared=2)
+@pytest.mark.parametrize("trait", WEIGHTS.tested)
 def test_attention_weights_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, WEIGHTS, trait)
 
@@ -286,12 +287,13 @@ DOT_PRODUCT = Traits(
     [Tensor("... T d"), Tensor("... S d"), Tensor("... S d_v")],
     loops="T*S*d+T*S*d_v",
     factors=(32, 1 / 8, 32),
+    root=("d", 4096),
     own={"float64": "test_contexts_in_float64"},
     without={"errors": "none is promised", "chance": "nothing is random"},
 )
 
 
-@pytest.mark.question(ATTENTION, points=0.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question(ATTENTION, shared=2)
+@pytest.mark.parametrize("trait", DOT_PRODUCT.tested)
 def test_scaled_dot_product_attention_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, DOT_PRODUCT, trait)

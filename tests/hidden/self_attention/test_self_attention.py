@@ -172,6 +172,7 @@ V1 = Traits(
     [Tensor("... T d_in")],
     build=[Size("d_in"), Size("d_out")],
     loops="T*T*d_out+T*d_in*d_out",
+    root=("d_out", 4096),
     own={"float64": "test_float64_and_any_memory_layout"},
     without={
         "errors": "none is promised",
@@ -180,8 +181,8 @@ V1 = Traits(
 )
 
 
-@pytest.mark.question("SelfAttentionV1", points=1.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question("SelfAttentionV1", shared=6)
+@pytest.mark.parametrize("trait", V1.tested)
 def test_version_one_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, V1, trait)
 
@@ -191,6 +192,7 @@ V2 = Traits(
     [Tensor("... T d_in")],
     build=[Size("d_in"), Size("d_out"), Made(lambda draw, sizes: True)],
     loops="T*T*d_out+T*d_in*d_out",
+    root=("d_out", 4096),
     own={"float64": "test_float64_and_any_memory_layout_linear"},
     without={
         "errors": "none is promised",
@@ -199,7 +201,7 @@ V2 = Traits(
 )
 
 
-@pytest.mark.question("SelfAttentionV2", points=1.25)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question("SelfAttentionV2", shared=5)
+@pytest.mark.parametrize("trait", V2.tested)
 def test_version_two_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, V2, trait)

@@ -174,8 +174,8 @@ CONTEXT_VECTOR = Traits(
 )
 
 
-@pytest.mark.question("context_vector", points=0.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question("context_vector", shared=2)
+@pytest.mark.parametrize("trait", CONTEXT_VECTOR.tested)
 def test_context_vector_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, CONTEXT_VECTOR, trait)
 
@@ -189,8 +189,8 @@ CONTEXT_VECTORS = Traits(
 )
 
 
-@pytest.mark.question("context_vectors", points=0.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question("context_vectors", shared=2)
+@pytest.mark.parametrize("trait", CONTEXT_VECTORS.tested)
 def test_context_vectors_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, CONTEXT_VECTORS, trait)
 
@@ -203,7 +203,7 @@ SELF_ATTENTION = Traits(
 )
 
 
-@pytest.mark.question("simplified_self_attention", points=0.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question("simplified_self_attention", shared=2)
+@pytest.mark.parametrize("trait", SELF_ATTENTION.tested)
 def test_simplified_self_attention_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, SELF_ATTENTION, trait)

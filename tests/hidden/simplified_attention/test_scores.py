@@ -160,8 +160,8 @@ QUERY_SCORES = Traits(
 )
 
 
-@pytest.mark.question("query_scores", points=0.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question("query_scores", shared=2)
+@pytest.mark.parametrize("trait", QUERY_SCORES.tested)
 def test_query_scores_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, QUERY_SCORES, trait)
 
@@ -175,7 +175,7 @@ ATTENTION_SCORES = Traits(
 )
 
 
-@pytest.mark.question("attention_scores", points=1)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question("attention_scores", shared=4)
+@pytest.mark.parametrize("trait", ATTENTION_SCORES.tested)
 def test_attention_scores_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, ATTENTION_SCORES, trait)

@@ -126,6 +126,13 @@ def test_another_eps(expect: Expect, draw: Draw) -> None:
         0.7,
         likely="the eps that is given counts, and it stands under the root",
     )
+    # as small as the variance is, so that an eps that is never below a bound shows
+    for eps, scale in ((1e-9, 3e-5), (1e-12, 1e-6)):
+        arguments = [draw.normal(2, 4, 6, scale=scale, dtype=torch.float64) for _ in range(2)]
+        arguments += [draw.normal(6, dtype=torch.float64) for _ in range(2)]
+        expect.same(
+            "add_and_norm", *arguments, eps, likely="any eps counts as it is, however small"
+        )
     for eps in (0.0, 3.0):
         arguments = [draw.normal(2, 4, 6, scale=5.0, dtype=torch.float64) for _ in range(2)]
         arguments += [draw.normal(6, dtype=torch.float64) for _ in range(2)]
@@ -143,6 +150,15 @@ def test_tokens_that_do_not_vary_at_all(expect: Expect, draw: Draw) -> None:
         draw.normal(5, dtype=torch.float64),
         likely="a constant token has variance 0, and eps keeps the division finite",
     )
+    for size in (1, 2):
+        expect.same(
+            "add_and_norm",
+            draw.normal(3, 2, size, dtype=torch.float64),
+            draw.normal(3, 2, size, dtype=torch.float64),
+            draw.normal(size, dtype=torch.float64),
+            draw.normal(size, dtype=torch.float64),
+            likely="the variance of one entry is 0: it is divided by D, which is 1, not by D - 1",
+        )
 
 
 @pytest.mark.question("add_and_norm", points=1)
@@ -263,8 +279,8 @@ ADD_AND_NORM = Traits(
 )
 
 
-@pytest.mark.question("add_and_norm", points=1)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question("add_and_norm", shared=4)
+@pytest.mark.parametrize("trait", ADD_AND_NORM.tested)
 def test_add_and_norm_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, ADD_AND_NORM, trait)
 
@@ -289,7 +305,7 @@ ENCODER_BLOCK = Traits(
 )
 
 
-@pytest.mark.question("EncoderBlock", points=2.5)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question("EncoderBlock", shared=10)
+@pytest.mark.parametrize("trait", ENCODER_BLOCK.tested)
 def test_encoder_block_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, ENCODER_BLOCK, trait)

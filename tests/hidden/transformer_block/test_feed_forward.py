@@ -74,7 +74,7 @@ FEED_FORWARD = Traits(
 )
 
 
-@pytest.mark.question("FeedForward", points=2)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question("FeedForward", shared=8)
+@pytest.mark.parametrize("trait", FEED_FORWARD.tested)
 def test_feed_forward_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, FEED_FORWARD, trait)

@@ -100,7 +100,7 @@ SELF_ATTENTION = Traits(
 )
 
 
-@pytest.mark.question("MultiHeadSelfAttention", points=2)
-@pytest.mark.parametrize("trait", ["any memory layout", "any size", "call after call", "gradients"])
+@pytest.mark.question("MultiHeadSelfAttention", shared=8)
+@pytest.mark.parametrize("trait", SELF_ATTENTION.tested)
 def test_self_attention_in_general(expect: Expect, trait: str) -> None:
     check_trait(expect, SELF_ATTENTION, trait)

@@ -1,0 +1,359 @@
+"""Which sizes generated tests ask: a table of cells, each shown once, drawn where nothing is lost.
+
+A right answer may loop over every number, and has to end in time. And the whole class pays for it:
+what one question takes in loops is more than all others together. So each size is as large as it
+becomes in one call, with all else as small as it has to be for that. Between its ends each size is
+drawn, by the secret of the class: no list of sizes can be learnt, and none is missed for long.
+
+- `extremes`: each letter is 1 once, and the next as large as it becomes; a count is drawn, the rest
+  is usual;
+- `between`: each length is drawn between a middle size and its end, and what costs nothing with it;
+- `middling`: all are drawn around the middle;
+- `long`: all lengths are as long as they become;
+- `many`, `wide`: many samples; a few tokens, of long vectors;
+- `rooted`: the size whose root is taken is drawn near its end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+
+from ..draw import Draw
+from .declaration import COUNTS, Traits
+from .inputs import LEADING, Input, Sizes, Tensor
+
+#: how large a letter becomes where a declaration says nothing else: the promise of every question.
+#: Other letters are the length of vectors, which `_VECTORS` says
+_LARGEST: Mapping[str, int] = {
+    **{"B": 64, "H": 16, "G": 5, "R": 16},
+    **{"T": 127, "S": 128, "P": 120, "w": 130, "n": 130},
+}
+#: how long long vectors are: nothing is promised, so nobody shall know; and how long each is where
+#: 120 of them shall be more than 1,000 numbers
+_VECTORS, _SHORT_VECTORS = range(67, 91), 10
+#: letters that count tokens
+LENGTHS = ("T", "S", "P")
+#: steps of a call in loops over every number: each takes 10 us, with gradients 100 us. A right
+#: answer of that kind costs what all the calls of a question take, so few of them may be long.
+#: Those of an ordinary call, of one with gradients, of one with gradients of a function, which is
+#: asked for more of them, and of calls in which all lengths, or everything, are large
+USUAL, WITH_GRADIENTS, FEW, LONG, _ALL_LARGE = 3_000, 1_500, 400, 1_500, 5_000
+#: of the call in which one letter is as large as it becomes, where a declaration says how large
+#: that is; else for plain loops all 128 tokens that look at each other are too many
+_ONE_LARGE, _SOME_LARGE = 128 * 128, 108 * 108
+#: what is a large size, a middle one, and a few tokens that look at each other, at least
+_LARGE, _MIDDLE, _SEEN = 17, 24, 2
+#: samples: few, many, and so many of tokens that look at each other
+_SAMPLES, _MANY, _PAIRS = 5, 17, 8
+#: tokens of many samples
+_FEW_TOKENS = 4
+_ONES = (1, 1)
+#: leading dimensions that are tried in turn, with one in every place; of five dimensions
+_TRIED: tuple[tuple[int, ...], ...] = ((), (1, 3), (3, 1))
+_FIVE = (2, 1, 3, 2)
+#: a tensor has no more numbers than this where its longest side alone does not make it larger
+_MOST_NUMBERS = 1 << 17
+
+
+class Cells:
+    """Chooses the sizes of calls for a declaration."""
+
+    def __init__(self, traits: Traits, draw: Draw) -> None:
+        self._traits = traits
+        self._draw = draw
+        self._many = draw.integer(_MANY, _LARGEST["B"] - 1)
+        self._long = draw.integer(_VECTORS.start, _VECTORS.stop - 1)
+        self._letters, self._built = traits.call_letters(), traits.built_letters()
+        self._is_batched = traits.has_leading
+        self.leads = Leads(traits)
+        #: how often each count was drawn: once above the middle, then below it
+        self._drawn_counts: dict[str, int] = {}
+
+    @property
+    def one_large(self) -> int:
+        """Steps of a call in which one letter is as large as it becomes."""
+        return _ONE_LARGE if self._traits.largest else _SOME_LARGE
+
+    def extremes(self, letters: Sequence[str]) -> list[dict[str, int]]:
+        """Sizes in which every letter is 1 once, and once as large as it becomes.
+
+        One is small while the next is large: so few calls show both, and none of them is slow. A
+        count that is neither is drawn.
+        """
+        if len(letters) == 1:
+            return [{x: self._traits.smallest.get(x, 1)} for x in letters] + [
+                {x: self._largest(x)} for x in letters
+            ]
+        following = [*letters[1:], *letters[:1]]
+        pairs = [
+            {one: self._traits.smallest.get(one, 1), other: self._largest(other)}
+            for one, other in zip(letters, following, strict=True)
+        ]
+        if len(letters) == 2:  # then no call has a third letter
+            pairs.append({x: 1 for x in letters if x not in COUNTS})
+        return [{**self._count(letters, pair, turn), **pair} for turn, pair in enumerate(pairs)]
+
+    def _count(
+        self, letters: Sequence[str], others: Mapping[str, int], turn: int
+    ) -> dict[str, int]:
+        """One of the counts that are not among the others, and a size of it between its ends."""
+        counts = [x for x in letters if x in COUNTS and x not in others]
+        if not counts:
+            return {}
+        letter = counts[turn % len(counts)]
+        shared = {"G": "R", "R": "G"}.get(letter, "")  # together they are the heads
+        usual = self._traits.usual().letters
+        among = others.get(shared, usual.get(shared, 1))
+        end = min(self._largest(letter), _LARGEST["H"] // among)
+        middle = max(1, end // 2)
+        times = self._drawn_counts[letter] = self._drawn_counts.get(letter, 0) + 1
+        low, high = (middle + 1, end - 1) if times % 2 else (2, middle)
+        return {letter: self._draw.integer(low, max(low, high))}
+
+    def between(self, base: Sizes) -> list[Sizes]:
+        """Calls in which each length, in its turn, is drawn between a middle size and its end."""
+        lengths = [x for x in self._letters if x in LENGTHS and self._largest(x) > _MIDDLE + 1]
+        return [self._between(base, x) for x in lengths]
+
+    def _between(self, base: Sizes, letter: str) -> Sizes:
+        free = [x for x in self._letters if x not in (*COUNTS, *LENGTHS, *self._traits.looped())]
+        drawn = {x: self._draw.integer(2, self._largest(x)) for x in free}
+        length = self._draw.integer(_MIDDLE + 1, self._largest(letter) - 1)
+        sizes = base.but({**self._least(self._letters), **drawn, letter: length})
+        sizes = sizes.but({}, (1,) * len(sizes.leading))
+        return self._bounded(sizes, self._letters, self.one_large)
+
+    def rooted(self) -> Sizes | None:
+        """The size whose root is taken, drawn near its end, and few of all else; None without."""
+        letter, end = self._traits.root
+        if not letter:
+            return None
+        others = {x: 2 if x in LENGTHS else 1 for x in [*self._letters, *self._built]}
+        drawn = self._draw.integer(end // 2 + 1, end)
+        leading = (1,) if self._is_batched else ()
+        return self._traits.usual(leading).but({**others, letter: drawn})
+
+    def varied(self, letters: Sequence[str], base: Sizes, largest: int = USUAL) -> list[Sizes]:
+        """The calls of the trait of sizes: `extremes`, with all numbers of leading dimensions.
+
+        And one with five dimensions, and one in which everything is 1.
+        """
+        extremes = self.extremes(letters) if letters else [{}]
+        leads = self.leads.tried(self._largest("T"))
+        first = [
+            self.extreme(base, one, leads[i % len(leads)], largest=largest)
+            for i, one in enumerate(extremes)
+        ]
+        again = [self.extreme(base, {}, lead) for lead in leads[len(extremes) :]]
+        five = [base.but({}, self.leads.five())] if self._is_batched else []
+        return [*first, *again, *five, base.but(self._least(letters), _ONES)]
+
+    def extreme(
+        self,
+        base: Sizes,
+        letters: Mapping[str, int],
+        leading: tuple[int, ...],
+        most: int = USUAL,
+        largest: int = 0,
+    ) -> Sizes:
+        """These sizes and leading dimensions; less of all others, where a call would take too long.
+
+        These letters themselves become less only where it would still take more than `largest`.
+        """
+        sizes = base.but(letters, leading if self._is_batched else ())
+        if self._traits.steps(sizes) > most:
+            sizes = sizes.but({}, (1,) * len(sizes.leading))
+        others = [x for x in self._letters if x not in letters]
+        sizes = self._bounded(sizes, others, most)
+        return self._bounded(sizes, self._letters, largest or most)
+
+    def middling(self, most: int = USUAL) -> Sizes:
+        """Sizes that nobody can know before: none small, none large, of five samples.
+
+        Where there are no samples they are twice as large.
+        """
+        times = 1 if self._is_batched or "B" in self._traits.usual().letters else 2
+        letters = [*self._letters, *self._traits.built_letters()]
+        drawn = {x: self._drawn(x, times) for x in letters}
+        vectors = self.leads.are_lengths
+        leading = (_SAMPLES, self._drawn("T", 1)) if vectors else (_SAMPLES,)
+        sizes = self._traits.usual(leading).but(drawn)
+        sizes = thin(sizes, self._traits.inputs, self._traits.smallest)
+        # where one token is left of many, nothing is learnt about any other
+        tokens = {x: min(_SEEN, drawn[x]) for x in self._letters if x in LENGTHS}
+        sizes = shorter(sizes, tokens, self._traits.steps, most)
+        if self._traits.steps(sizes) > most and self._traits.built_letters():
+            return sizes.but({}, (_SEEN, *sizes.leading[1:]))  # weights stay as they are
+        for floor in (
+            {x: min(_SEEN, n) for x, n in drawn.items() if x not in COUNTS},
+            self._least([x for x in self._letters if x not in (*COUNTS, *LENGTHS)]),
+            self._least(letters),
+        ):
+            sizes = shorter(sizes, floor, self._traits.steps, most)
+        return sizes
+
+    def _drawn(self, letter: str, times: int) -> int:
+        if letter == "B":
+            return _SAMPLES
+        high = max(1, min(_MIDDLE, 3 * self._largest(letter) // 8) * times)
+        return self._draw.integer(max(1, 3 * high // 4), high)
+
+    def all_large(self, base: Sizes | None = None) -> Sizes:
+        """Everything that may be long is, in one sample; lengths alone where all takes too long."""
+        base, letters = base or self._traits.usual(), self._letters
+        lengths = {x: self._largest(x) for x in letters}
+        long = {x: n if x in LENGTHS or n >= _VECTORS.start else 1 for x, n in lengths.items()}
+        sizes = thin(base.but(long), self._traits.inputs, self._traits.smallest)
+        floor = {x: min(_LARGE, sizes.letters[x]) for x in letters if x in self._traits.looped()}
+        sizes = shorter(sizes, floor, self._traits.steps, WITH_GRADIENTS)
+        if self._traits.steps(sizes) > _ALL_LARGE:
+            sizes = base.but({x: n for x, n in long.items() if n == 1 or x in ("T", "S")})
+        return self._bounded(sizes, letters, _ALL_LARGE)
+
+    def with_gradients(self, sizes: Sizes) -> Sizes:
+        """These sizes, or less of what is longest."""
+        return self._bounded(sizes, self._letters, FEW)
+
+    def long(self, most: int = FEW, leading: tuple[int, ...] = ()) -> Sizes:
+        """All lengths large at once, in one sample, and all else as small as it can be."""
+        long = {x: self._largest(x) for x in self._letters if x in ("T", "S")}
+        sizes = self._traits.usual(leading).but({**self._least(self._letters), **long})
+        floor = {x: _LARGE for x in long if x in self._traits.looped()}
+        return shorter(sizes, floor, self._traits.steps, most)
+
+    def long_past(self) -> list[Sizes]:
+        """One token after a long past of more than 1,000 numbers, where there is a past."""
+        if "P" not in self._letters:
+            return []
+        vectors = {x: _SHORT_VECTORS for x in self._letters if x not in (*COUNTS, *LENGTHS)}
+        past = self._traits.usual((1,)).but({**self._least(self._letters), **vectors})
+        return [past.but({"P": self._largest("P")})]
+
+    def many(self, samples: int = 0) -> Sizes:
+        """Many samples of one long vector each: many numbers, and as few steps as can be."""
+        counted = [x for x in ("B", "S", "T") if x in self._letters]
+        places = [] if self._is_batched else counted[:1]
+        for number, keys in product((samples or self._many, _MANY, _PAIRS), (2, 1)):
+            seen = {"T": 1, "S": keys} if "S" in self._letters else {"T": keys}
+            sizes = self._wide((number,), {**seen, **dict.fromkeys(places, number)})
+            if self._traits.steps(sizes) <= USUAL:
+                return sizes
+        return self._bounded(self._wide((1,), {}), self._letters)
+
+    def many_with_gradients(self) -> list[Sizes]:
+        """The same of as few samples as are more than 1,000 numbers.
+
+        Of tokens that look at each other: many samples of one, and fewer of several.
+        """
+        in_pairs = self._is_batched and {"T", "S"} <= set(self._letters)
+        many = self.many(_PAIRS if in_pairs else _MANY)
+        is_alone = many.letters.get("T") == 1 and "S" not in self._letters
+        return [many, self.many(_PAIRS)] if is_alone else [many]
+
+    def least_unseen(self, asked: Sequence[Sizes]) -> Sizes | None:
+        """With a size of one wherever none of these calls has it; None where there is no such."""
+        least = self._least(self._letters)
+        unseen = {x: n for x, n in least.items() if all(one.letters[x] > n for one in asked)}
+        return self._traits.usual((1,)).but(unseen) if unseen else None
+
+    def many_of(self, built: Sizes) -> Sizes:
+        """Many samples of a few tokens for a layer that is built with these sizes."""
+        letters = self._letters
+        many = {"B": _MANY, "T": _FEW_TOKENS, "S": _FEW_TOKENS}
+        chosen = {x: n for x, n in many.items() if x in letters}
+        return self._bounded(built.but(chosen, (_MANY,)), letters)
+
+    def wide(self) -> Sizes:
+        """A few long vectors."""
+        return self._bounded(self._wide((), {"T": _FEW_TOKENS, "S": _FEW_TOKENS}), self._letters)
+
+    def _wide(self, leading: tuple[int, ...], others: Mapping[str, int]) -> Sizes:
+        letters = self._letters
+        vectors = [x for x in letters if x not in (*COUNTS, *LENGTHS, *self._traits.largest)]
+        long = dict.fromkeys(vectors or letters, self._long)
+        known = {x: n for x, n in others.items() if x in letters}
+        free = {x: _MANY for x in letters if x not in self._traits.looped()}
+        return self._traits.usual(leading).but({**self._least(letters), **free, **known, **long})
+
+    def _bounded(self, sizes: Sizes, letters: Sequence[str], most: int = USUAL) -> Sizes:
+        """The same, or less of these letters, where a call would take too long in plain loops."""
+        least = self._least([x for x in letters if x in self._traits.looped()])
+        sizes = thin(sizes, self._traits.inputs, self._traits.smallest)
+        return shorter(sizes, least, self._traits.steps, most)
+
+    def _least(self, letters: Sequence[str]) -> dict[str, int]:
+        return {x: self._traits.smallest.get(x, 1) for x in letters}
+
+    def other(self, base: Sizes) -> Sizes:
+        """Other sizes for what may change from call to call: shorter by one, longer by two."""
+        changes = (-1, 2)
+        letters = {x: base.letters[x] + changes[i % 2] for i, x in enumerate(self._letters)}
+        return base.but(letters, tuple(n + changes[i % 2] for i, n in enumerate(base.leading)))
+
+    def _largest(self, letter: str) -> int:
+        return self._traits.largest.get(letter, _LARGEST.get(letter, self._long))
+
+
+class Leads:
+    """Chooses leading dimensions for a declaration."""
+
+    def __init__(self, traits: Traits) -> None:
+        self._is_batched = traits.has_leading
+        shapes = [item.shape.split() for item in traits.inputs if isinstance(item, Tensor)]
+        self._following = [len(shape) - 1 for shape in shapes if LEADING in shape]
+
+    @property
+    def are_lengths(self) -> bool:
+        """Whether one dimension follows, so that the last leading one counts tokens."""
+        return self._is_batched and min(self._following) == 1
+
+    def tried(self, length: int) -> tuple[tuple[int, ...], ...]:
+        """All that are tried in turn; `length` is that of many tokens."""
+        last = (length,) if self.are_lengths else (2,)
+        return (*_TRIED, last) if self._is_batched else ((),)
+
+    def five(self) -> tuple[int, ...]:
+        """Those with which the largest has five dimensions; few where none are allowed."""
+        return _FIVE[: 5 - max(self._following)] if self._is_batched else _FIVE[1:]
+
+    def other_five(self) -> tuple[int, ...]:
+        """As many, with the one in another place: what is mixed along the others shows."""
+        five = self.five()
+        return (1, 3, 2, 2)[: len(five)] if self._is_batched else five
+
+    def four(self) -> tuple[int, ...]:
+        """Those of one sample with which the largest has four dimensions."""
+        return (1,) * (len(self.five()) - 1)
+
+    def few(self, turn: int) -> tuple[int, ...]:
+        """Those of few samples, in turns: of five dimensions, four, none."""
+        return ((2, *(1 for _ in self.five()[1:])), (*self.four()[2:], 1, 2), ())[turn % 3]
+
+
+def shorter(
+    sizes: Sizes, least: Mapping[str, int], steps: Callable[[Sizes], int], most: int
+) -> Sizes:
+    """The same, or less of what is longest among some letters, until a call has no more steps.
+
+    None of them becomes less than its `least`.
+    """
+    while steps(sizes) > most:
+        longest = max((sizes.letters[x] for x in least), default=0)
+        less = {
+            x: max(n, longest * 31 // 32) for x, n in least.items() if sizes.letters[x] == longest
+        }
+        if all(sizes.letters[x] == n for x, n in less.items()):
+            break
+        sizes = sizes.but(less)
+    return sizes
+
+
+def thin(sizes: Sizes, inputs: Sequence[Input], smallest: Mapping[str, int]) -> Sizes:
+    """The longest side alone of a tensor that would be very large."""
+    for item in inputs:
+        if isinstance(item, Tensor) and math.prod(sizes.shape(item.shape)) > _MOST_NUMBERS:
+            longest = max(item.letters, key=sizes.letters.__getitem__)
+            sizes = sizes.but({x: smallest.get(x, 1) for x in item.letters if x != longest})
+    return sizes
