@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -143,6 +144,7 @@ def _print_proof(proof: ValidationReport, stale: list[str], leaks: list[str]) ->
     )
     console.print(table)
     _print_traits(proof)
+    _print_rules(proof)
     for label in proof.not_named:
         console.print(f"not named: {for_terminal(label)}", soft_wrap=True)
     for group in proof.not_told_apart:
@@ -162,6 +164,21 @@ def _print_traits(proof: ValidationReport) -> None:
         table.add_column(trait)
     for question, cells in proof.traits.items():
         table.add_row(question, *(_short(cells[trait]) for trait in traits))
+    console.print(table)
+
+
+def _print_rules(proof: ValidationReport) -> None:
+    """Of how many questions each general rule is asked, and why not of others (see --json)."""
+    rules = list(next(iter(proof.rules.values()), {}))
+    if not rules:
+        return
+    table = Table("general rule", "asked of", "and why not of the others", box=None, pad_edge=False)
+    for rule in rules:
+        cells = [cells[rule] for cells in proof.rules.values()]
+        reasons = Counter(cell.strip("()") for cell in cells if cell.startswith("("))
+        told = "; ".join(f"{count}: {reason}" for reason, count in reasons.most_common())
+        asked = sum(bool(cell) for cell in cells) - sum(reasons.values())
+        table.add_row(rule, str(asked), told)
     console.print(table)
 
 

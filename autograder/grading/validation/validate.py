@@ -55,7 +55,8 @@ class QuestionProof:
 class ValidationReport:
     """The figures by question, and every problem found.
 
-    `traits` says of each question what shows each trait: see `suite.traits`.
+    `traits` says of each question what shows each trait, and `rules` what asks each general rule:
+    see `suite.traits`.
     """
 
     questions: tuple[QuestionProof, ...]
@@ -65,6 +66,7 @@ class ValidationReport:
     tier: Tier
     cases: int
     traits: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    rules: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def validate(
@@ -182,13 +184,15 @@ def _with_pairs(
 
 def _with_traits(chosen: Sequence[Assignment], report: ValidationReport) -> ValidationReport:
     table: dict[str, Mapping[str, str]] = {}
+    rules: dict[str, Mapping[str, str]] = {}
     problems: list[str] = []
     for exercise in (exercise for assignment in chosen for exercise in assignment.exercises):
         rows, wrong = traits_of(exercise.hidden_suite)
         place = f"{exercise.assignment}/{exercise.name}"
         table |= {f"{place}/{row.question}": row.cells for row in rows}
+        rules |= {f"{place}/{row.question}": row.rules for row in rows}
         problems += [f"traits of {place}/{text}" for text in wrong]
-    return replace(report, problems=(*report.problems, *problems), traits=table)
+    return replace(report, problems=(*report.problems, *problems), traits=table, rules=rules)
 
 
 def _proof(exercise: Exercise, question: str, verdicts: Sequence[Judged]) -> QuestionProof:

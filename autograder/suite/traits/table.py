@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -34,13 +34,74 @@ _TOLD: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Rule:
+    """A general rule: the trait whose test asks it, and why it can't be asked of a question."""
+
+    name: str
+    trait: str
+    why_not: Callable[[Traits], str]
+
+
+def _always(traits: Traits) -> str:
+    return ""
+
+
+def _of_classes(traits: Traits) -> str:
+    return "" if traits.build is not None else "it has no weights"
+
+
+def _of_several(traits: Traits) -> str:
+    return "" if len(traits.inputs) > 1 else "it has one argument"
+
+
+def _of_dropout(traits: Traits) -> str:
+    return "" if traits.has_rate else "it has no layer that drops"
+
+
+def _of_roots(traits: Traits) -> str:
+    return "" if traits.root[0] else "no root is taken, or its weights would be megabytes"
+
+
+#: what the generated tests ask, each of every question that it can be asked of
+RULES = (
+    Rule("slices of a larger tensor", LAYOUT, _always),
+    Rule("sizes drawn from the promised range", SIZE, _always),
+    Rule("vectors of thousands of entries", SIZE, _of_roots),
+    Rule("under torch.no_grad()", CALLS, _always),
+    Rule("dropout under torch.no_grad()", CALLS, _of_dropout),
+    Rule("results that their caller changes", CALLS, _always),
+    Rule("weights changed by .data, state_dict, replacement", CALLS, _of_classes),
+    Rule("the same parameters after calls", CALLS, _of_classes),
+    Rule("arguments that are results", GRADIENTS, _always),
+    Rule("single arguments frozen", GRADIENTS, _of_several),
+    Rule("single weights frozen", GRADIENTS, _of_classes),
+    Rule("incoming gradients of any size and layout", GRADIENTS, _always),
+    Rule("backward() and .grad", GRADIENTS, _always),
+)
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
-    """The traits of one question: by trait `generated`, the name of a test, or a reason."""
+    """The traits of one question: by trait `generated`, the name of a test, or a reason.
+
+    `not_asked` says, by the name of a rule, why the question can't be asked it.
+    """
 
     question: str
     generated: frozenset[str]
     own: Mapping[str, str]
     without: Mapping[str, str]
+    not_asked: Mapping[str, str]
+
+    @property
+    def rules(self) -> dict[str, str]:
+        """By general rule what asks it, or why nothing does; empty where nobody knows."""
+        return {
+            rule.name: f"({self.not_asked[rule.name]})"
+            if rule.name in self.not_asked
+            else self._cell(rule.trait)
+            for rule in RULES
+        }
 
     @property
     def cells(self) -> dict[str, str]:
@@ -93,6 +154,7 @@ def _row(question: str, declared: list[Traits], tests: list[tuple[str, str, Any]
         frozenset(trait for name, _, traits in tests if name == question for trait in traits),
         {trait: test for traits in mine for trait, test in traits.own.items()},
         {trait: reason for traits in mine for trait, reason in traits.without.items()},
+        {rule.name: why for traits in mine for rule in RULES if (why := rule.why_not(traits))},
     )
 
 

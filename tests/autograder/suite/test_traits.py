@@ -373,5 +373,5 @@ def test_an_empty_cell_is_told(tmp_path: Path) -> None:
 
 
 def test_a_student_is_told_what_is_shown_and_nothing_that_has_a_reason_only() -> None:
-    row = Row("sums", frozenset({"gradients"}), {"float64": "test_it"}, {"errors": "none"})
+    row = Row("sums", frozenset({"gradients"}), {"float64": "test_it"}, {"errors": "none"}, {})
     assert row.told == "gradients, float64"

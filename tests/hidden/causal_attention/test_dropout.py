@@ -165,7 +165,8 @@ def test_kept_entries_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -
         (0.7, _entries(draw, 2, 1, 540, 1)),
         (0.3, _entries(draw, 2, 36, 15, dtype=torch.float64).transpose(1, 2)),
     ):
-        got = expect.result("dropout", x, p, likely=likely)
+        # `training` says whether entries are dropped, not whether gradients are wanted
+        got = expect.result("dropout", x, p, likely=likely, no_grad=p == 0.2)
         dropped = _kept_or_dropped(expect, got, x, p, likely)
         expect.that(
             bool(dropped.any()) and not bool(dropped.all()),
@@ -380,7 +381,9 @@ def test_kept_weights_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -
     for p, leading, queries in ((0.07, (3, 1, 1), 60), (0.62, (60,), 1)):
         weights = _weights(draw, *leading, queries, 12, dtype=torch.float64)
         values = draw.normal(*leading, 12, 16, dtype=torch.float64)
-        got = expect.result("dropout_attention_weights", weights, values, p, likely=likely)
+        arguments = (weights, values, p)
+        no_grad = p == 0.62  # `training` alone says whether weights are dropped
+        got = expect.result("dropout_attention_weights", *arguments, likely=likely, no_grad=no_grad)
         dropped = _kept_weights(expect, got, weights, values, p, likely)
         expect.that(
             bool(dropped.any()) and not bool(dropped.all()),
