@@ -1,6 +1,7 @@
 """The command line: the only part that prints, reads the terminal, or chooses an exit code.
 
-Exit codes: 0 the command did its job, 1 the user must change something, 2 the grader itself failed.
+Exit codes: 0 the command did its job, 1 the user must change something before it can be done, 2 the
+grader itself failed, 3 all that could be done is done and something waits for a person.
 """
 
 from __future__ import annotations

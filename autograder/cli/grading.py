@@ -19,7 +19,7 @@ from ..worker import late
 from .loading import begin_loading
 from .once import command
 from .options import in_course
-from .output import as_json, console, emit, errors
+from .output import WAITS, as_json, console, emit, errors
 from .progress import RunProgress, progress_bar
 from .streaming import STANDARD_INPUT, stream
 
@@ -99,6 +99,10 @@ def grade(
     Example: autograder grade course/submitted --jobs 2 --resume
              autograder grade course/submitted --question masking/causal_mask
              autograder grade - < paths > answers
+
+    \b
+    Exit status: 0 all graded; 1 nothing could be graded; 2 the grader itself failed on some;
+    3 graded, except for an assignment whose own files have to be corrected.
     """
     if secret is not None and secret.parent.is_dir() and not secret.exists():
         place = for_terminal(str(secret))
@@ -125,7 +129,9 @@ def grade(
             tell_lateness=(lambda _: None) if as_json else _print_lateness,
         )
     _tell(report, as_json, profile)
-    return 2 if report.run.failed else 0
+    if report.run.failed:
+        return 2
+    return WAITS if report.stopped else 0
 
 
 COMMANDS = (grade,)
@@ -169,6 +175,7 @@ def _document(report: grading.GradeReport) -> dict[str, Any]:
         "failed": run.failed,
         "skipped": [{"path": str(s.path), "reason": s.reason} for s in run.found.skipped],
         "lateness": list(report.lateness),
+        "stopped": dict(report.stopped),
         "gradebook": dataclasses.asdict(report.recorded) if report.recorded else None,
     }
 
@@ -227,6 +234,10 @@ def _print(document: dict[str, Any], lines: Sequence[SubmissionResult]) -> None:
         console.print(f"skipped {for_terminal(item['path'])}: {for_terminal(item['reason'])}")
     for note in (document["gradebook"] or {}).get("notes", []):
         console.print(f"note: {for_terminal(note)}", soft_wrap=True)
+    for name, why in document["stopped"].items():
+        console.print(f"[bold red]not graded[/]: {for_terminal(name)}; all others were:")
+        for line in why.split("\n"):
+            console.print(f"  {for_terminal(line)}", soft_wrap=True)
     console.print(
         f"{document['graded']} graded, {document['already_graded']} graded before, "
         f"{document['failed']} failed; results in {for_terminal(document['results'])}",

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,18 +24,29 @@ SUPPLIED = "# supplied"
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """The instructor's folder: where each folder is, and the assignments that `source/` names."""
+    """The instructor's folder: where each folder is, and the assignments that `source/` names.
+
+    `broken` are those that can't be read, each with what is wrong; they are not among the others.
+    """
 
     root: Path
     assignments: tuple[Assignment, ...]
+    broken: Mapping[str, ContentError] = field(default_factory=dict)
 
     def assignment(self, name: str) -> Assignment:
         """The assignment of that name; raises `UserError` that lists the names there are."""
+        if name in self.broken:
+            raise self.broken[name]
         for assignment in self.assignments:
             if assignment.name == name:
                 return assignment
         known = ", ".join(assignment.name for assignment in self.assignments)
         raise UserError(f"no assignment is called {name!r}; this course has: {known}")
+
+    def without(self, name: str, error: ContentError) -> Course:
+        """The course with one more assignment that can't be used."""
+        others = tuple(a for a in self.assignments if a.name != name)
+        return replace(self, assignments=others, broken={**self.broken, name: error})
 
     def variants(self, kind: str, exercise: Exercise) -> Path:
         """Where the `misconceptions`, `alternatives` or `combinations` of an exercise stand."""
@@ -56,15 +67,27 @@ def find_root(start: Path) -> Path:
     )
 
 
-def load_course(root: Path) -> Course:
-    """Reads all assignments of a course; raises `ContentError` for the first that is wrong."""
+def load_course(root: Path, *, must_be_whole: bool = True) -> Course:
+    """Reads all assignments of a course; raises `ContentError` for the first that is wrong.
+
+    Where the course need not be whole, that one is among the `broken`, and the others can be used.
+    """
     root = root.resolve()  # pytest names the suites by their whole paths
     files = sorted((root / "source").glob("*/assignment.toml"))
     if not files:
         raise ContentError(
             root / "source", None, "no assignment.toml in any folder", "see docs/authoring.md"
         )
-    return Course(root, tuple(_assignment(root, path) for path in files))
+    found: list[Assignment] = []
+    broken: dict[str, ContentError] = {}
+    for path in files:
+        try:
+            found.append(_assignment(root, path))
+        except ContentError as error:
+            if must_be_whole:
+                raise
+            broken[path.parent.name] = error
+    return Course(root, tuple(found), broken)
 
 
 def graded_files(course: Course, assignment: Assignment) -> Iterator[Path]:
@@ -111,7 +134,7 @@ def _duedate(path: Path, document: dict[str, Any]) -> DueDate | None:
 
 
 def _limits(path: Path, table: dict[str, Any]) -> Limits:
-    known = {field.name: field.type for field in fields(Limits)}
+    known = {limit.name: limit.type for limit in fields(Limits)}
     for key, value in table.items():
         if key not in known:
             raise ContentError(path, None, f"unknown limit {key!r}", f"use one of {sorted(known)}")

@@ -67,9 +67,12 @@ def set_roster(class_folder: Path | str, file: Path | str) -> RosterChange:
 
 
 def attendance(class_folder: Path | str, *, course: Path | str = HERE) -> Attendance:
-    """Who has submitted what; assignments that nobody submitted are left out."""
+    """Who has submitted what; assignments that nobody submitted are left out.
+
+    Away from the course every folder of a student is taken for an assignment.
+    """
     folder = existing_class(class_folder)
-    of_class = class_course(Path(course), folder)
+    of_class = _course_or_none(Path(course), folder)
     roster, withdrawn = read_roster(folder), read_withdrawals(folder)
     keys = [key for key in _submitted(folder, of_class) if key not in withdrawn]
     by_assignment: dict[str, list[str]] = {}
@@ -138,6 +141,16 @@ def withdraw(
     return keep_withdrawal(folder, (name, assignment), why, is_back=is_back)
 
 
+def _course_or_none(course: Path, folder: Path) -> Course:
+    """The course of a class; one without assignments where the class is away from its course."""
+    try:
+        return class_course(course, folder)
+    except UserError:
+        if course != HERE:
+            raise
+        return Course(folder, ())
+
+
 def _duration(duration: timedelta | str) -> timedelta:
     try:
         return duration if isinstance(duration, timedelta) else parse_duration(duration)
@@ -147,7 +160,8 @@ def _duration(duration: timedelta | str) -> timedelta:
 
 def _submitted(folder: Path, course: Course) -> list[Key]:
     submitted = folder / SUBMITTED
-    names = [assignment.name for assignment in course.assignments]
+    names = [*(assignment.name for assignment in course.assignments), *course.broken]
+    names = names or sorted({path.name for path in submitted.glob("*/*") if path.is_dir()})
     found = find_submissions(submitted, names).submissions if submitted.is_dir() else ()
     keys = {(s.student, s.assignment): None for s in found}
     keys |= {result.key: None for result in _results(folder)}

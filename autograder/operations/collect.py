@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,13 +43,17 @@ def collect(
     from ..collecting import collect as bring
 
     of_course = course_at(Path(course))
+    if assignment is not None:
+        of_course.assignment(assignment)
     exercises = {a.name: [exercise.name for exercise in a.exercises] for a in of_course.assignments}
     options = CollectOptions(
         assignment,
         read_logins(Path(roster)) if roster else {},
         read_times(Path(times), _zone(zone, of_course, assignment)) if times else Times(),
     )
-    return bring([Path(source) for source in sources], submissions_of(into), exercises, options)
+    report = bring([Path(source) for source in sources], submissions_of(into), exercises, options)
+    broken = [f"nothing is collected for {name}: {why}" for name, why in of_course.broken.items()]
+    return replace(report, notes=(*report.notes, *broken))
 
 
 def undo_collect(class_folder: Path | str = "course") -> Undone:

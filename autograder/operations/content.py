@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..course import Course, find_root, refuse_unfinished
 from ..errors import UserError
-from .courses import HERE, chosen_assignments, course_at
+from .courses import HERE, chosen_assignments, whole_course
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
     from ..authoring import ReleaseReport, Scaffold
@@ -42,7 +42,7 @@ def load_course(folder: Path | str = HERE) -> Course:
 
     Raises `UserError` where there is none, `ContentError` for content that is wrong.
     """
-    return course_at(Path(folder))
+    return whole_course(Path(folder))
 
 
 def new(

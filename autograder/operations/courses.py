@@ -38,7 +38,15 @@ class Courses:
 
 
 def course_at(folder: Path) -> Course:
-    """The course at or above a folder; raises `UserError` where there is none."""
+    """The course at or above a folder; raises `UserError` where there is none.
+
+    An assignment of it that can't be read is among its `broken` ones, and stops no other.
+    """
+    return load_course(find_root(folder), must_be_whole=False)
+
+
+def whole_course(folder: Path) -> Course:
+    """As `course_at`; raises `ContentError` for the first assignment that can't be read."""
     return load_course(find_root(folder))
 
 
@@ -62,11 +70,16 @@ def find_courses(
         own = course_at(course_folder)  # says what is missing
     others = names - _names(own)
     known = sorted(_names(own) | others)
+    if own is not None and assignment is not None and assignment in own.broken:
+        raise own.broken[assignment]
     if assignment not in (None, *known):
         raise UserError(f"there is no assignment {assignment!r}; known: {', '.join(known)}")
     wanted = _wanted(own, assignment, question) if question else None
     _suggest_folder(submitted, known)
     found = find_submissions(submitted, known, wanted.assignment if wanted else assignment)
+    broken = sorted(own.broken) if own else []
+    if not found.submissions and own and find_submissions(submitted, broken).submissions:
+        raise own.broken[broken[0]]
     submitted_names = {s.assignment for s in found.or_refuse(submitted).submissions}
     return Courses(
         own if submitted_names & _names(own) else None,
@@ -98,7 +111,8 @@ def class_course(course_folder: Path, class_folder: Path) -> Course:
         own = course_at(course_folder)  # says what is missing
     others = [Assignment(name, name, (), Limits()) for name in sorted(names - _names(own))]
     assignments = own.assignments if own else ()
-    return Course(own.root if own else class_folder.resolve(), (*assignments, *others))
+    broken = own.broken if own else {}
+    return Course(own.root if own else class_folder.resolve(), (*assignments, *others), broken)
 
 
 def chosen_assignments(course: Course, names: Collection[str]) -> list[Assignment]:
@@ -137,7 +151,7 @@ def _own_course(course_folder: Path, class_folder: Path | None) -> Course | None
     for folder in (HERE, class_folder):
         root = _root_of(folder) if folder else None
         if root is not None:
-            return load_course(root)
+            return load_course(root, must_be_whole=False)
     if class_folder is None or not (class_folder / CONFIG_FILE).is_file():
         return None
     return _configured(class_folder)
@@ -155,4 +169,4 @@ def _configured(class_folder: Path) -> Course | None:
     from ..nbgrader import load_settings
 
     named = load_settings(class_folder).config.SandboxedExporter.get("course")
-    return load_course(class_folder / named) if named else None
+    return load_course(class_folder / named, must_be_whole=False) if named else None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..classroom import lateness_lines, read_allowances
-from ..errors import UserError
+from ..errors import ContentError, UserError
 from ..grading.costs import Costs, Stage
 from ..grading.engine import Backend, Engine
 from ..grading.options import RunEvents, RunOptions, SilentEvents
@@ -17,6 +17,7 @@ from ..grading.secret import FILE_NAME, named_secret
 from ..grading.suite_engine import SuiteEngine
 from ..records import SubmissionResult, Tier
 from ..results.last import LastResults
+from ..submission import Found, find_submissions
 from .class_folder import SUBMITTED, inside
 from .courses import HERE, Courses, find_courses, submissions_around
 
@@ -35,7 +36,8 @@ class GradeReport:
     """What a run did, and the last result of each submission that it looked at.
 
     `results` are read from the file when they are looked at. `lateness` says due dates as they were
-    understood, and who is late by how much. `costs` are CPU seconds by stage; empty where nothing
+    understood, and who is late by how much. `stopped` are assignments that could not be graded, and
+    why: the others were. `costs` are CPU seconds by stage; empty where nothing
     was graded by this machine.
     """
 
@@ -44,6 +46,7 @@ class GradeReport:
     results: Sequence[SubmissionResult]
     recorded: Recorded | None
     lateness: tuple[str, ...] = ()
+    stopped: Mapping[str, str] = field(default_factory=dict)
     costs: Costs = field(default_factory=dict)
 
 
@@ -102,21 +105,64 @@ def grade(
     wanted = whole.name == SUBMITTED if gradebook is None else gradebook
     if wanted:
         read_allowances(class_folder)  # a table that can't be read is told before hours of grading
-    backend = _cluster(courses, scheduler, options) if scheduler else None
-    run = grade_class(
-        _engines(courses, submitted),
-        options,
-        events or SilentEvents(),
-        backend=backend,
-        found=courses.found,
-    )
+    courses, run = _run_what_can_be(courses, submitted, options, scheduler, events)
+    stopped = _stopped(courses, submitted, assignment)
     last = _last_results(run, options.results)
     lateness = _lateness(courses, class_folder, last) if wanted else ()
     tell_lateness(lateness)
     begin = time.process_time()
     recorded = _record(courses, class_folder, last, wanted) if last else None
     costs = {**run.costs, Stage.GRADEBOOK: time.process_time() - begin} if run.costs else {}
-    return GradeReport(run, options.results, last, recorded, lateness, costs)
+    run = replace(run, found=_without(run.found, stopped))
+    return GradeReport(run, options.results, last, recorded, lateness, stopped, costs)
+
+
+def _run_what_can_be(
+    courses: Courses,
+    submitted: Path,
+    options: RunOptions,
+    scheduler: str | None,
+    events: RunEvents | None,
+) -> tuple[Courses, RunReport]:
+    """Grades; an assignment whose content is wrong is left out, and the others are graded.
+
+    Raises `ContentError` where it is the only one, or the one that was asked for.
+    """
+    while True:
+        backend = _cluster(courses, scheduler, options) if scheduler else None
+        engines, found = _engines(courses, submitted), courses.found
+        try:
+            run = grade_class(
+                engines, options, events or SilentEvents(), backend=backend, found=found
+            )
+        except ContentError as error:
+            name = _assignment_of(error, courses)
+            left = tuple(s for s in found.submissions if s.assignment != name)
+            if courses.own is None or name in ("", options.assignment) or not left:
+                raise
+            own = courses.own.without(name, error)
+            courses = replace(courses, own=own, found=replace(found, submissions=left))
+        else:
+            return courses, run
+
+
+def _assignment_of(error: ContentError, courses: Courses) -> str:
+    """The assignment of the file that is wrong; empty where it is of none that was submitted."""
+    names = {submission.assignment for submission in courses.found.submissions}
+    return next((name for name in sorted(names) if name in error.path.parts), "")
+
+
+def _stopped(courses: Courses, submitted: Path, assignment: str | None) -> dict[str, str]:
+    """The assignments that have submissions and could not be graded, and why."""
+    broken = courses.own.broken if courses.own else {}
+    found = find_submissions(submitted, sorted(broken), assignment).submissions if broken else ()
+    return {name: str(broken[name]) for name in dict.fromkeys(s.assignment for s in found)}
+
+
+def _without(found: Found, stopped: Collection[str]) -> Found:
+    """What was found, without a line for each submission of an assignment that is told at once."""
+    skipped = tuple(item for item in found.skipped if item.path.name not in stopped)
+    return replace(found, skipped=skipped)
 
 
 def _engines(courses: Courses, submitted: Path) -> list[Engine]:

@@ -74,7 +74,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def _in_the_sandbox(config: pytest.Config, root: Path, folder: Path) -> ImplementationOf:
-    course = load_course(root)
+    course = load_course(root, must_be_whole=False)
     cache: dict[Path, RemoteImplementation] = {}
 
     def answers(suite: Path) -> Implementation:

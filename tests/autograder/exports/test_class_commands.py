@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from nbgrader.api import Gradebook
 
 from autograder.cli import cli
-from autograder.course import Course
+from autograder.course import Course, load_course
 from autograder.errors import ContentError
 from autograder.nbgrader import class_lateness, prepare_class_folder, record
 from autograder.records import SubmissionResult
@@ -161,6 +161,24 @@ def test_before_grading_the_due_date_is_said_as_it_was_understood(term: Term) ->
         "unknown, and unknown is not late",
         "late for masks: ben by 1 h 30 min",
     )
+
+
+def test_one_assignments_bad_due_date_stops_that_one_only(term: Term, tmp_path: Path) -> None:
+    source = tmp_path / "term" / "source"
+    (source / "other").mkdir()
+    broken = (source / "masks" / "assignment.toml").read_text().replace(DUE, "01.02.2027")
+    (source / "other" / "assignment.toml").write_text(broken)
+    for exercise in ("masking", "dropout"):
+        solution = tmp_path / "term" / "solutions"
+        (solution / "other").mkdir(exist_ok=True)
+        text = (solution / "masks" / f"{exercise}.py").read_text()
+        (solution / "other" / f"{exercise}.py").write_text(text)
+    assert term.call("extend", "ben", "masks", "2h", "--why", "ill").return_value == 0
+    assert term.call("roster").return_value == 0
+    said = term.call("extend", "ben", "other", "2h", "--why", "ill")
+    assert "other/assignment.toml: due date" in str(said.exception)
+    with pytest.raises(ContentError, match="due date"):
+        load_course(tmp_path / "term")
 
 
 @pytest.mark.parametrize("text", ["01.02.2027", "2027-01-31 23:59", "2027-01-31 23:59 Berlin"])
