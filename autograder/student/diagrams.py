@@ -1,4 +1,4 @@
-"""Diagrams for the notebooks: which query heads share keys, and the roads through a block."""
+"""Diagrams for the notebooks: one query at work, heads that share keys, the roads of a block."""
 
 from __future__ import annotations
 
@@ -93,8 +93,47 @@ def _box(axes: Axes, place: int, name: str, *, framed: bool) -> None:
         axes.text(0.5, place, name, ha="center", va="center", color=INK)
 
 
+def one_query(words: Sequence[str], query: int, weights: Sequence[float], title: str = "") -> None:
+    """Draws what one query does: it meets all keys, and mixes all values by their weights.
+
+    Args:
+        words: the T words.
+        query: the index of the word that asks.
+        weights: (T,), what it gives to each word.
+        title: stands above the picture.
+    """
+    last = len(words) - 1
+    middle = last / 2
+    with styled():
+        figure, axes = plt.subplots(figsize=(4.4, 0.46 * len(words) + 0.9), layout="constrained")
+        for place, (word, weight) in enumerate(zip(words, weights, strict=True)):
+            height = last - place
+            axes.plot([0.62, 1.3], [middle, height], color=_GROUPS[1], zorder=0)
+            width = 1.0 + 9.0 * weight
+            axes.plot([2.95, 3.75], [height, middle], color=_GROUPS[2], lw=width, zorder=0)
+            axes.text(2.1, height + 0.3, word, ha="center", fontsize=8.0, color=QUIET)
+            _head(axes, 1.5, height, f"k{place}", _GROUPS[0])
+            axes.text(2.1, height - 0.12, f"{weight:.2f}", ha="center", color=INK)
+            _head(axes, 2.75, height, f"v{place}", _GROUPS[2])
+        _head(axes, 0.4, middle, f"q{query}", _GROUPS[1])
+        _head(axes, 4.0, middle, f"z{query}", _GROUPS[2])
+        axes.text(0.4, middle + 0.5, words[query], ha="center", color=INK)
+        axes.text(4.0, middle + 0.5, "context", ha="center", color=INK)
+        for across, name in ((1.5, "keys"), (2.1, "weights"), (2.75, "values")):
+            axes.text(across, last + 0.75, name, ha="center", color=QUIET)
+        axes.set(xlim=(0.0, 4.4), ylim=(-0.5, last + 1.1))
+        axes.axis("off")
+        if title:
+            figure.suptitle(wrapped(title, 4.4), color=INK)
+
+
 def curves(
-    lines: Mapping[str, Sequence[float]], across: str, up: str, title: str = "", step: float = 1.0
+    lines: Mapping[str, Sequence[float]],
+    across: str,
+    up: str,
+    title: str = "",
+    step: float = 1.0,
+    start: float | None = None,
 ) -> None:
     """Draws lines over counted points, each with its name at its end.
 
@@ -104,11 +143,13 @@ def curves(
         up: what the values are, with their unit, to the left of it.
         title: stands above the picture.
         step: how many are counted from one value to the next.
+        start: what the first value belongs to; one step by default.
     """
+    first = step if start is None else start
     with styled():
         figure, axes = plt.subplots(figsize=(_NARROW, 2.2), layout="constrained")
         for (name, values), colour in zip(lines.items(), _GROUPS, strict=False):
-            places = [step * number for number in range(1, len(values) + 1)]
+            places = [first + step * number for number in range(len(values))]
             axes.plot(places, values, color=colour)
             axes.annotate(name, (places[-1], values[-1]), color=INK, ha="right", va="bottom")
         axes.margins(y=0.15)  # room for the name of the highest line

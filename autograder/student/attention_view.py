@@ -1,0 +1,129 @@
+"""An interactive view of attention: point at a token, choose a head; works without a network."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Sequence
+from string import Template
+from typing import Any
+
+import torch
+from IPython.display import display
+
+from ..escaping import for_html
+from .arrows import HEADS
+from .display import Shown, notice
+
+#: signs that cannot be seen, as the view shows and names them
+_UNSEEN = {"\n": "↵", " ": "\u00a0"}
+_UNSEEN_NAMES = {"\n": "end of line", " ": "space"}
+
+_VIEW = Template(
+    """\
+<div id="$id" style="max-width:42em;line-height:1.9">
+<div style="opacity:.75">$title</div>
+<div class="heads" role="group" aria-label="head"></div>
+<div class="tokens" style="font-size:1.1em">$tokens</div>
+<div class="told" aria-live="polite" style="opacity:.85;min-height:1.9em"></div>
+<style>
+#$id .tokens span { display:inline-block; padding:.12em .06em; margin-right:$gap;
+  min-width:.35em; line-height:1.5; border-radius:.2em; cursor:pointer }
+#$id .tokens span.query { outline:2px solid #d9822b }
+#$id .heads button { font:inherit; color:inherit; background:none; border:2px solid;
+  border-radius:.4em; margin:0 .4em .3em 0; padding:0 .5em; cursor:pointer }
+#$id .heads button[aria-pressed=true] { font-weight:bold; text-decoration:underline }
+</style>
+<script>
+(() => {
+  const root = document.getElementById("$id");
+  const weights = $weights, names = $names, colors = $colors;
+  const spans = [...root.querySelectorAll(".tokens span")];
+  const told = root.querySelector(".told"), heads = root.querySelector(".heads");
+  let head = 0, query = $query;
+  const percent = weight => Math.round(100 * weight) + "%";
+  const shade = (hex, share) =>
+    "rgba(" + [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16)).join() + "," + share + ")";
+  const show = () => {
+    const row = weights[head][query];
+    spans.forEach((span, key) => {
+      span.style.background = shade(colors[head % colors.length], Math.min(0.9, row[key]));
+      span.classList.toggle("query", key === query);
+      span.title = percent(row[key]);
+    });
+    const best = row.map((weight, key) => [weight, key]).sort((a, b) => b[0] - a[0]).slice(0, 3);
+    told.textContent = '"' + names[query] + '" looks at ' + best
+      .map(([weight, key]) => '"' + names[key] + '" ' + percent(weight)).join(", ");
+    buttons.forEach((button, number) => button.setAttribute("aria-pressed", number === head));
+  };
+  const buttons = weights.map((_, number) => {
+    const button = document.createElement("button");
+    button.textContent = "head " + number;
+    button.style.borderColor = colors[number % colors.length];
+    button.onclick = () => { head = number; show(); };
+    heads.append(button);
+    return button;
+  });
+  heads.hidden = weights.length === 1;
+  spans.forEach((span, number) => {
+    span.onmouseenter = span.onclick = span.onfocus = () => { query = number; show(); };
+  });
+  show();
+})();
+</script>
+</div>"""
+)
+
+
+def attention_view(
+    weights: Any, tokens: Sequence[str], title: str = "", query: int | None = None
+) -> None:
+    """Shows tokens; the one that is pointed at asks, and each token has the color of its weight.
+
+    Args:
+        weights: (T, T), or (H, T, T) for H heads: row t holds what query t gives to each token. Or
+            an answer that is called without arguments; where it raises, nothing is shown.
+        tokens: the T tokens: words, or single letters.
+        title: stands above the view.
+        query: the token that asks at first; the last one by default.
+
+    Raises:
+        ValueError: the weights are not a square table for each head, with T rows.
+    """
+    try:
+        given = weights() if callable(weights) else weights
+    except Exception:  # an answer that is not there yet: its check says why
+        display(notice("○", f"{title}: not implemented yet"))  # type: ignore[no-untyped-call]
+        return
+    table = torch.as_tensor(given).detach().double().cpu()
+    table = table[None] if table.dim() == 2 else table
+    count = len(tokens)
+    if table.dim() != 3 or table.shape[1:] != (count, count):
+        raise ValueError(f"weights {tuple(table.shape)} do not belong to {count} tokens")
+    asking = count - 1 if query is None else query
+    told = f"{title}: {len(table)} heads over {count} tokens (an interactive view in a notebook)"
+    display(Shown(told, _page(table, list(tokens), title, asking)))  # type: ignore[no-untyped-call]
+
+
+def _page(table: torch.Tensor, tokens: list[str], title: str, query: int) -> str:
+    letters = all(len(token) <= 1 for token in tokens)
+    spans = "".join(
+        f'<span tabindex="0" role="button">{for_html(_UNSEEN.get(token, token))}</span>'
+        for token in tokens
+    )
+    rounded = [[[round(w, 3) for w in row] for row in head] for head in table.tolist()]
+    return _VIEW.substitute(
+        id=f"attention-{uuid.uuid4().hex}",
+        title=for_html(title),
+        tokens=spans,
+        gap="0" if letters else "0.35em",
+        names=_json([_UNSEEN_NAMES.get(token, token) for token in tokens]),
+        weights=_json(rounded),
+        colors=_json(list(HEADS)),
+        query=query,
+    )
+
+
+def _json(value: object) -> str:
+    """JSON that ends no script."""
+    return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")

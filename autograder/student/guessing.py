@@ -1,0 +1,62 @@
+"""Predict, then run: what a student expects is compared with what happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from IPython.display import display
+
+from .display import notice
+
+_TODO = "write your guess in place of None, then run the cell again"
+
+
+def predict(guess: Any, run: Callable[[], Any], within: float = 5e-3) -> None:
+    """Shows whether a guess is what happens; without a guess it asks for one, and runs nothing.
+
+    Args:
+        guess: a number, a text, a shape or a list of numbers; "error" for code that should fail.
+            None: nobody has guessed yet.
+        run: called without arguments; what it returns is compared.
+        within: how far a number may be off.
+    """
+    if guess is None:
+        _say("○", _TODO)
+        return
+    try:
+        found = _plain(run())
+    except Exception as error:  # that it fails may be what was guessed
+        found = f"error: {type(error).__name__}: {error}".splitlines()[0]
+    if _alike(_plain(guess), found, within):
+        _say("✓", f"as you said: {found}")
+    else:
+        _say("!", f"you said {_plain(guess)}, and it is {found}. Why?")
+
+
+def _plain(value: Any) -> Any:
+    """Numbers, texts, and lists of them."""
+    if isinstance(value, torch.Tensor):
+        return _plain(value.detach().tolist())
+    if isinstance(value, float):
+        return round(value, 4)
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _alike(guess: Any, found: Any, within: float) -> bool:
+    if isinstance(guess, list) and isinstance(found, list):
+        pairs = zip(guess, found, strict=False)
+        return len(guess) == len(found) and all(_alike(a, b, within) for a, b in pairs)
+    if isinstance(guess, str) and isinstance(found, str):
+        said, is_error = guess.strip().casefold(), found.startswith("error")
+        return "error" in said if is_error else said == found.strip().casefold()
+    if isinstance(guess, int | float) and isinstance(found, int | float):
+        return bool(abs(guess - found) <= within)
+    return bool(guess == found)
+
+
+def _say(sign: str, text: str) -> None:
+    display(notice(sign, text))  # type: ignore[no-untyped-call]  # IPython has no types

@@ -1,0 +1,63 @@
+"""Five lines with shapes, broadcasting and einsum, to be filled in before the first question."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from IPython.display import display
+
+from .display import notice
+
+a = torch.tensor([[1.0, 2.0, 5.0], [4.0, 3.0, 1.0]])
+b = torch.tensor([1.0, 10.0])
+c = torch.tensor([1.0, 2.0, 3.0, 4.0])
+
+#: what each line should give, and a nudge
+_EXPECTED = {
+    "row_sums": (
+        [[8.0], [8.0]],
+        "a sum drops its dimension unless you say `keepdim=True`",
+    ),
+    "scaled": (
+        [[1.0, 2.0, 5.0], [40.0, 30.0, 10.0]],
+        "shapes are compared from the right: what shape must b have to stand beside the rows?",
+    ),
+    "differences": (
+        [[0.0, -1.0, -2.0, -3.0], [9.0, 8.0, 7.0, 6.0]],
+        "give b a second dimension of size 1 (`b[:, None]`)",
+    ),
+    "column_sums": (
+        [5.0, 5.0, 6.0],
+        "the letter that is missing behind the arrow is summed over",
+    ),
+    "products": (
+        [[1.0, 2.0, 3.0, 4.0], [10.0, 20.0, 30.0, 40.0]],
+        "two letters in front, both of them behind the arrow: nothing is summed",
+    ),
+}
+
+
+def warm_up(**lines: Any) -> None:
+    """Says of each line whether it is right; None is a line that nobody has filled in.
+
+    Args:
+        lines: `row_sums`, `scaled`, `differences`, `column_sums`, `products`.
+    """
+    for name, given in lines.items():
+        expected, nudge = _EXPECTED[name]
+        sign, told = _judged(given, torch.tensor(expected))
+        said = f"{name}: {told}" + f" ({nudge})" * (sign == "!")
+        display(notice(sign, said))  # type: ignore[no-untyped-call]  # IPython has no types
+
+
+def _judged(given: Any, expected: torch.Tensor) -> tuple[str, str]:
+    if given is None:
+        return "○", "replace None"
+    if not isinstance(given, torch.Tensor):
+        return "!", f"no tensor but {type(given).__name__}"
+    if given.shape != expected.shape:
+        return "!", f"the shape is {tuple(given.shape)}, expected {tuple(expected.shape)}"
+    if not torch.allclose(given.to(expected.dtype), expected):
+        return "!", f"the numbers are {given.tolist()}, expected {expected.tolist()}"
+    return "✓", "right"

@@ -1,0 +1,53 @@
+"""The interactive view: one page without a network, for any tokens, and quiet without an answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+import torch
+
+from autograder.student import attention_view as module
+from autograder.student.attention_view import attention_view
+
+
+@pytest.fixture
+def pages(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What is displayed."""
+    shown: list[Any] = []
+    monkeypatch.setattr(module, "display", shown.append)
+    return shown
+
+
+def test_the_page_has_every_weight_and_asks_nobody_else(pages: list[Any]) -> None:
+    weights = torch.rand(2, 3, 3).softmax(-1)
+    attention_view(weights, ["a", "<b>", "c"], "who & whom", query=1)
+    page = pages[0]._repr_html_()
+    found = re.search(r"weights = (\[.*\]), names", page)
+    assert found
+    assert torch.allclose(torch.tensor(json.loads(found[1])), weights, atol=6e-4)
+    assert "let head = 0, query = 1;" in page
+    assert "<b>" not in page and "who &amp; whom" in page
+    assert "http" not in page
+
+
+def test_two_views_do_not_meet(pages: list[Any]) -> None:
+    for _ in range(2):
+        attention_view(torch.eye(2), ["a", "b"])
+    ids = [re.findall(r'id="(\S+)"', page._repr_html_()) for page in pages]
+    assert len(ids[0]) == 1 and ids[0] != ids[1]
+
+
+def test_an_answer_that_is_not_there_yet_is_no_error(pages: list[Any]) -> None:
+    def stub() -> torch.Tensor:
+        raise NotImplementedError
+
+    attention_view(stub, ["a"], "mine")
+    assert repr(pages[0]) == "○ mine: not implemented yet"
+
+
+def test_weights_of_other_tokens_are_refused() -> None:
+    with pytest.raises(ValueError, match="do not belong to 2 tokens"):
+        attention_view(torch.eye(3), ["a", "b"])

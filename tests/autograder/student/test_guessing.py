@@ -1,0 +1,49 @@
+"""Predict, then run: a guess is asked for, compared, and never given away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from autograder.student.guessing import predict
+
+
+def test_without_a_guess_nothing_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    ran: list[int] = []
+    predict(None, lambda: ran.append(1))
+    assert ran == []
+    assert "in place of None" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("guess", "result"),
+    [
+        (0.25, torch.tensor(0.25001)),
+        ((2, 3), torch.zeros(2, 3).shape),
+        ([0, 0.5], torch.tensor([0.0, 0.5])),
+        ("Row", "row"),
+        (True, True),
+    ],
+)
+def test_a_right_guess_is_confirmed(
+    guess: Any, result: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    predict(guess, lambda: result)
+    assert capsys.readouterr().out.startswith("✓ as you said")
+
+
+@pytest.mark.parametrize(
+    ("guess", "result"), [(2, 3), ((2, 3), torch.zeros(2).shape), ("error", 1), ([1], [1, 2])]
+)
+def test_a_wrong_guess_shows_both(
+    guess: Any, result: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    predict(guess, lambda: result)
+    assert capsys.readouterr().out.startswith("! you said")
+
+
+def test_that_code_fails_can_be_guessed(capsys: pytest.CaptureFixture[str]) -> None:
+    predict("an error", lambda: torch.zeros(2) @ torch.zeros(3))
+    assert capsys.readouterr().out.startswith("✓ as you said: error: RuntimeError")
