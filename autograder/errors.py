@@ -7,6 +7,7 @@ AutograderError
 |   `-- IsolationUnavailable  no isolation tier is to be had on this machine
 |-- GraderError               exit code 2: the grader itself failed
 |   `-- SandboxError          the sandbox could not do its work
+|       `-- SandboxKilled     something ended it from outside; it may work when it is tried again
 `-- AnswerFault               a student's code, while a test was calling it
     |-- AnswerMissing         no definition of that name
     |-- AnswerNotImplemented  raised NotImplementedError
@@ -57,6 +58,10 @@ class GraderError(AutograderError):
 
 class SandboxError(GraderError):
     """The sandbox could not be started or lost its fork server."""
+
+
+class SandboxKilled(SandboxError):
+    """The fork server was ended from outside while it started."""
 
 
 class AnswerFault(AutograderError):

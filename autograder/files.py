@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
+import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -31,20 +32,33 @@ def replace_bytes(path: Path, data: bytes) -> Path:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file to write that takes the place of `path` at the end; raises `UserError`."""
+    """A file to write that takes the place of `path` at the end; raises `UserError`.
+
+    It has the mode of the file that was there; a new one obeys the umask.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+        temporary = path.with_name(f".writing-{secrets.token_hex(8)}")
         try:
-            with os.fdopen(handle, "wb") as file:
+            with open(temporary, "xb") as file:  # of the mode that the caller's umask leaves
+                if (mode := _mode_of(path)) is not None:
+                    os.chmod(temporary, mode)
                 yield file
-            os.chmod(temporary, 0o644)
             os.replace(temporary, path)
         except BaseException:
-            Path(temporary).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
     except OSError as error:
         raise _refused(path, error) from error
+
+
+def _mode_of(path: Path) -> int | None:
+    """Who may do what with a file that is there; None where there is none."""
+    try:
+        state = os.lstat(path)
+    except OSError:
+        return None
+    return stat.S_IMODE(state.st_mode) & 0o777 if stat.S_ISREG(state.st_mode) else None
 
 
 def _refused(path: Path, error: OSError) -> UserError:

@@ -17,6 +17,7 @@ from rich.progress import (
 from rich.text import Text
 
 from ..errors import UserError
+from ..escaping import for_terminal
 from ..records import SubmissionResult, Tier
 from .loading import end_loading
 from .output import errors
@@ -70,6 +71,15 @@ class RunProgress:
         self._progress.console.print(f"{where}; {to_grade} to grade{already}")
         self._progress.update(self._task, total=to_grade, description="grading")
         self._progress.reset(self._task, total=to_grade)
+
+    def passed_over(self, tier: Tier, why: str) -> None:
+        """See `RunEvents.passed_over`."""
+        end_loading()
+        self._progress.console.print(
+            f"tier {tier} is taken, because stronger ones did not work:", style="yellow"
+        )
+        for line in why.split("\n"):
+            self._progress.console.print(for_terminal(line), soft_wrap=True)
 
     def graded(self, result: SubmissionResult) -> None:
         """See `RunEvents.graded`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 
@@ -31,19 +31,24 @@ Failed = Callable[[Submission, str], SubmissionResult]
 class Jobs:
     """Grades on this machine: the backend of a run that names no other.
 
-    `around` may put another grader around the engine's.
+    `around` may put another grader around the engine's. If a weaker tier than the strongest one is
+    taken without being asked for, `weaker` is called with it and the reasons before anything is
+    graded, and may raise `UserError`.
     """
 
     secret: bytes = b""
     jobs: int = 1
     tier: Tier | None = None
     around: Callable[[Grader], Grader] = lambda grader: grader
+    weaker: Callable[[Tier, Sequence[str]], None] = lambda tier, why: None
 
     def grade(self, scope: Scope, source: Source, on_result: OnResult, ready: Ready) -> Costs:
         """See `engine.Backend`."""
         assignments = list(scope.assignments.values())
         workers = source.workers()
         with scope.engine.start_sandbox(self.tier, assignments, workers) as fork_server:
+            if fork_server.passed_over:
+                self.weaker(fork_server.tier, fork_server.passed_over)
             grader = self.around(
                 scope.engine.grader(fork_server, assignments, scope.suite_digests, self.secret)
             )

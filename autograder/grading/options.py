@@ -76,6 +76,9 @@ class RunEvents(Protocol):
     def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
         """Grading one kind of assignment begins; the tier is None where machines differ."""
 
+    def passed_over(self, tier: Tier, why: str) -> None:
+        """A weaker tier is taken than the strongest one, and why."""
+
     def graded(self, result: SubmissionResult) -> None:
         """A submission has its result, and the results file its line."""
 
@@ -84,6 +87,9 @@ class SilentEvents:
     """For a caller who does not want to know what happens."""
 
     def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
+        """See `RunEvents`."""
+
+    def passed_over(self, tier: Tier, why: str) -> None:
         """See `RunEvents`."""
 
     def graded(self, result: SubmissionResult) -> None:

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ..errors import UserError
 from ..records import SubmissionResult, SubmissionStatus, Tier
 from ..results.file import History, ResultsFile, graded_key, read_results
+from ..results.lines import iterate_results
 from ..submission import Found, Submission, find_submissions
 from .costs import Costs, Stage, together
 from .engine import Backend, Engine, OnResult, Scope
@@ -122,7 +124,7 @@ def grade_class(
             scope = Scope.of(engine, map(engine.assignment, names))
             tasks = _to_grade(scope, own, ledger, resume=options.resume)
             if tasks:
-                where = backend or _this_machine(options, scope)
+                where = backend or _this_machine(options, scope, events)
                 ready = _Starts(events, len(tasks), len(own) - len(tasks))
                 cost = where.grade(scope, Listed(tasks), ledger.keep, ready)
                 costs = together(costs, cost)
@@ -164,9 +166,27 @@ def _to_grade(
     ]
 
 
-def _this_machine(options: RunOptions, scope: Scope) -> Jobs:
+def refuse_weaker_tier(results: Path, tier: Tier, why: Sequence[str]) -> None:
+    """Raises `UserError` if a class has results of a stronger tier; `why` it is not taken now."""
+    order = list(Tier)
+    before = {result.isolation for result in iterate_results(results)}
+    strongest = min(before, key=order.index, default=tier)
+    if order.index(strongest) < order.index(tier):
+        reasons = "\n".join(why)
+        raise UserError(
+            f"{results} has results of tier {strongest}, and only tier {tier} works now:\n"
+            f"{reasons}\n  fix: make tier {strongest} work (autograder doctor) and call again, or "
+            f"grade in the weaker one with --tier {tier}"
+        )
+
+
+def _this_machine(options: RunOptions, scope: Scope, events: RunEvents) -> Jobs:
+    def weaker(tier: Tier, why: Sequence[str]) -> None:
+        events.passed_over(tier, "\n".join(why))
+        refuse_weaker_tier(options.results, tier, why)
+
     secret = class_secret(options.secret or options.results.with_name(FILE_NAME))
-    jobs = Jobs(secret, options.jobs, options.tier)
+    jobs = Jobs(secret, options.jobs, options.tier, weaker=weaker)
     question = options.question
     if question is None:
         return jobs

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from ..errors import UserError
@@ -15,7 +16,7 @@ from ..results.file import ResultsFile
 from ..submission import submission_at
 from .engine import Engine, Ready, Scope
 from .jobs import Jobs
-from .run import Ledger
+from .run import Ledger, refuse_weaker_tier
 from .secret import class_secret
 from .sources import Streamed, Task
 
@@ -84,6 +85,8 @@ def grade_lines(
         planned = list(scope.assignments.values()) if options.assignment else []
         source = Streamed(descriptor, desk.task_of, planned)
         backend = Jobs(class_secret(options.secret), options.jobs, options.tier)
+        if options.results:
+            backend = replace(backend, weaker=partial(refuse_weaker_tier, options.results))
         backend.grade(scope, source, desk.ledger.keep, ready)
     return StreamReport(desk.ledger.graded, desk.ledger.failed, desk.refused)
 

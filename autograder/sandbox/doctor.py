@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ..errors import AutograderError, IsolationUnavailable
+from ..errors import AutograderError, IsolationUnavailable, SandboxKilled
 from ..records import Limits, Tier
 from .clock import Budget
 from .environment import Ahead, Libraries
@@ -32,6 +32,8 @@ def probe():
             denied.append(name)
     return torch.ones(1), os.getuid(), denied
 """
+#: of a tier that something ended while it started: an out-of-memory killer, an impatient person
+_ATTEMPTS = 2
 #: how a reason goes on that says by itself what to do
 _FIX = "\n    fix: "
 _EXPECTED = ["listing /", "reading /etc/passwd", "a new process", "a socket", "chmod"]
@@ -44,6 +46,8 @@ class Finding:
     tier: Tier
     works: bool
     reason: str
+    #: whether something ended it from outside: it may work when it is tried again
+    was_killed: bool = False
 
     @property
     def remedy(self) -> str:
@@ -101,27 +105,42 @@ def fork_server_ahead(
 
 
 def _best(wanted: Tier | None, start: Callable[[Tier], ForkServer]) -> ForkServer:
-    findings = []
+    """The first tier that works. One that something ended while it started is tried again."""
+    reasons: list[str] = []
     for tier in (wanted,) if wanted else LEVELS:
-        try:
-            parent = start(tier)
-        except AutograderError as error:
-            findings.append(Finding(tier, False, str(error)))
-            continue
-        finding = _examined(parent)
-        if finding.works:
-            return parent
-        parent.close()
-        findings.append(finding)
-    reasons = "\n".join(f"  tier {f.tier}: {f.reason.rstrip()}{f.remedy}" for f in findings)
-    raise IsolationUnavailable(f"no isolation on this machine, so nothing is graded:\n{reasons}")
+        for attempt in range(1, _ATTEMPTS + 1):
+            found, was_killed = _tried(tier, start)
+            if isinstance(found, ForkServer):
+                found.passed_over = tuple(reasons)
+                return found
+            if not was_killed or attempt == _ATTEMPTS:
+                break
+        assert isinstance(found, Finding)
+        again = " (tried twice)" if was_killed else ""
+        reasons.append(f"  tier {tier}: {found.reason.rstrip()}{again}{found.remedy}")
+    said = "\n".join(reasons)
+    raise IsolationUnavailable(f"no isolation on this machine, so nothing is graded:\n{said}")
+
+
+def _tried(tier: Tier, start: Callable[[Tier], ForkServer]) -> tuple[ForkServer | Finding, bool]:
+    """A fork server that works, or what is wrong; and whether something ended it from outside."""
+    try:
+        parent = start(tier)
+    except AutograderError as error:
+        return Finding(tier, False, str(error)), isinstance(error, SandboxKilled)
+    finding = _examined(parent)
+    if finding.works and not parent.has_ended(0):
+        return parent, False
+    was_killed = finding.was_killed or parent.was_killed()
+    parent.close()
+    return finding, was_killed
 
 
 def _examined(parent: ForkServer) -> Finding:
     try:
         return _probe(parent)
     except AutograderError as error:
-        return Finding(parent.tier, False, str(error))
+        return Finding(parent.tier, False, str(error), isinstance(error, SandboxKilled))
 
 
 def _probe(parent: ForkServer) -> Finding:

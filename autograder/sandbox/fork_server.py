@@ -8,12 +8,12 @@ import os
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from ..errors import SandboxError
+from ..errors import SandboxError, SandboxKilled
 from ..records import Limits, Tier
 from .clock import cpu_of_tree
 from .environment import Ahead, Libraries, WorkerEnvironment, worker_environment
@@ -68,6 +68,8 @@ class ForkServer:
         if tier not in LEVELS:
             raise SandboxError("student code does not run without an isolation tier")
         self.tier = tier
+        #: why each stronger tier was not taken
+        self.passed_over: Sequence[str] = ()
         self._libraries = libraries or Libraries()
         self._ahead = ahead or Ahead()
         self._held: dict[str, Batch] = {}
@@ -82,13 +84,20 @@ class ForkServer:
         self._start()
         self.wait_until_ready()
 
-    def has_ended(self) -> bool:
-        """Whether the parent is gone, or about to be; for the process that started it."""
+    def has_ended(self, seconds: float = _ENDING_SECONDS) -> bool:
+        """Whether the parent is gone, or will be so soon; for the process that started it."""
         try:
-            self._process.wait(_ENDING_SECONDS)
+            self._process.wait(seconds)
         except subprocess.TimeoutExpired:
             return False
         return True
+
+    def was_killed(self) -> bool:
+        """Whether something ended it from outside: by a signal, or without a word of its own."""
+        if not self.has_ended():
+            return False
+        code = self._process.returncode  # bubblewrap says 128 and more of a signal
+        return code < 0 or code > 128 or not self._words()
 
     def _start(self) -> None:
         self._launch: Launch | None = None
@@ -127,9 +136,10 @@ class ForkServer:
         except OSError as error:
             greeting = str(error).encode()
         if greeting != b"R":
+            kind = SandboxKilled if self.was_killed() else SandboxError
             text = self._said()
             self.close()
-            raise SandboxError(f"the fork server of tier {self.tier} did not start:\n{text}")
+            raise kind(f"the fork server of tier {self.tier} did not start:\n{text}")
         self._control.settimeout(None)
         self._ready = True
         for batch in self._held.values():
@@ -206,8 +216,11 @@ class ForkServer:
         self.close()
 
     def _said(self) -> str:
+        return self._words() or "(it said nothing)"
+
+    def _words(self) -> str:
         self._errors.seek(0)
-        return self._errors.read()[-2000:].decode(errors="replace").strip() or "(it said nothing)"
+        return self._errors.read()[-2000:].decode(errors="replace").strip()
 
     def _command(self, environment: WorkerEnvironment, control: int) -> list[str]:
         settings: dict[str, object] = {

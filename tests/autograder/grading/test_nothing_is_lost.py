@@ -17,7 +17,7 @@ import pytest
 from autograder.course import Course
 from autograder.errors import GraderError, UserError
 from autograder.grading import submissions
-from autograder.grading.options import RunOptions
+from autograder.grading.options import RunOptions, SilentEvents
 from autograder.grading.run import grade_class
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.records import Exercise, SubmissionResult, SubmissionStatus, Tier
@@ -41,7 +41,7 @@ def _die() -> None:
 TRUNCATED = 0
 
 
-class DiesAfter:
+class DiesAfter(SilentEvents):
     """Events that end the grader when that many results are there; -1 as soon as it starts."""
 
     def __init__(self, count: int) -> None:
@@ -133,15 +133,12 @@ def _patiently(results: Path, grade: Callable[[], T]) -> T:
                 fcntl.flock(file, fcntl.LOCK_SH)  # returns when the other one lets go
 
 
-class KillsTheParent:
+class KillsTheParent(SilentEvents):
     """Events that end the fork server after the first result."""
 
     def __init__(self, fork_server: ForkServer) -> None:
         self._fork_server = fork_server
         self.kills = 0
-
-    def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
-        pass
 
     def graded(self, result: SubmissionResult) -> None:
         if not self.kills:

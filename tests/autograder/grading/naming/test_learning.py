@@ -15,7 +15,7 @@ import autograder
 from autograder.cli import cli
 from autograder.course import load_course
 from autograder.errors import SubmissionError, UserError
-from autograder.grading.options import RunOptions
+from autograder.grading.options import RunOptions, SilentEvents
 from autograder.grading.run import grade_class
 from autograder.grading.suite_engine import SuiteEngine
 from autograder.grading.validation.entries import Entry, with_entry
@@ -80,12 +80,6 @@ def test_an_entry_brings_its_imports_and_gives_its_helpers_names_of_their_own() 
     compile(again, "<catalogue>", "exec")
 
 
-class _Events:
-    def starts(self, *args: object) -> None: ...
-
-    def graded(self, result: object) -> None: ...
-
-
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory, fork_server: ForkServer) -> Path:
     """The class folder of two students with one mistake, in a copy of the course."""
@@ -99,7 +93,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory, fork_server: ForkServer) ->
         (place / "scores.py").write_text(text)
     options = RunOptions(root / "course" / "submitted", root / "course" / "results.jsonl")
     engine = SuiteEngine(load_course(root), lambda tier: contextlib.nullcontext(fork_server))
-    grade_class([engine], options, _Events())
+    grade_class([engine], options, SilentEvents())
     return root / "course"
 
 

@@ -1,0 +1,132 @@
+"""A tier that failed just now is no tier that is not there."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from autograder.course import load_course
+from autograder.errors import IsolationUnavailable, SandboxError, UserError
+from autograder.grading.engine import Scope
+from autograder.grading.jobs import Jobs
+from autograder.grading.run import refuse_weaker_tier
+from autograder.grading.sources import Listed
+from autograder.grading.suite_engine import SuiteEngine
+from autograder.records import SubmissionResult, Tier
+from autograder.results.file import ResultsFile
+from autograder.sandbox import ForkServer, clock, doctor, examine, start_fork_server
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="module")
+def best() -> Tier:
+    return next(tier for tier in (Tier.A, Tier.B, Tier.C) if examine(tier).works)
+
+
+def _outermost(server: ForkServer) -> int:
+    return server.pid
+
+
+def _innermost(server: ForkServer) -> int:
+    return [server.pid, *clock.descendants(server.pid)][-1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["KILL", "TERM"])
+@pytest.mark.parametrize("whom", [_outermost, _innermost])
+@pytest.mark.parametrize("when", ["at once", "when it is ready"])
+def test_a_tier_that_was_killed_while_it_started_is_tried_again(
+    best: Tier,
+    monkeypatch: pytest.MonkeyPatch,
+    number: signal.Signals,
+    whom: Callable[[ForkServer], int],
+    when: str,
+) -> None:
+    started: list[Tier] = []
+
+    class Struck(ForkServer):
+        def _start(self) -> None:
+            super()._start()
+            started.append(self.tier)
+            if len(started) == 1:
+                if when != "at once":
+                    self.wait_until_ready()
+                os.kill(whom(self), number)
+
+    monkeypatch.setattr(doctor, "ForkServer", Struck)
+    with start_fork_server() as server:
+        assert number is signal.SIGTERM or started == [best, best]
+        assert (server.tier, server.passed_over) == (best, ())
+
+
+def test_a_tier_that_is_killed_again_and_again_is_passed_over_with_the_reason(
+    best: Tier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Struck(ForkServer):
+        def _start(self) -> None:
+            super()._start()
+            if self.tier is best:
+                os.kill(self.pid, signal.SIGKILL)
+
+    monkeypatch.setattr(doctor, "ForkServer", Struck)
+    if best is Tier.C:
+        with pytest.raises(IsolationUnavailable, match="tried twice"):
+            start_fork_server()
+        return
+    with start_fork_server() as server:
+        assert server.tier is not best
+        assert any(f"tier {best}" in said and "tried twice" in said for said in server.passed_over)
+
+
+def test_a_tier_that_says_why_it_is_not_there_is_not_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried: list[Tier] = []
+
+    class Absent(ForkServer):
+        def _start(self) -> None:
+            tried.append(self.tier)
+            raise SandboxError("bubblewrap is not installed")
+
+    monkeypatch.setattr(doctor, "ForkServer", Absent)
+    with pytest.raises(IsolationUnavailable):
+        start_fork_server()
+    assert tried == [Tier.A, Tier.B, Tier.C]
+
+
+def test_a_class_of_a_stronger_tier_is_not_graded_in_a_weaker_one_unasked(
+    tmp_path: Path, make_result: Callable[..., SubmissionResult]
+) -> None:
+    results = tmp_path / "results.jsonl"
+    with ResultsFile(results) as file:
+        file.append(replace(make_result("ada"), isolation=Tier.B))
+    why = ["  tier A: the fork server did not start"]
+    refuse_weaker_tier(results, Tier.B, why)
+    with pytest.raises(UserError, match="has results of tier B.*\n.*did not start\n.*--tier C"):
+        refuse_weaker_tier(results, Tier.C, why)
+
+
+def test_a_run_is_told_that_a_weaker_tier_is_taken_unless_it_asked_for_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, parent_of: Callable[[Tier], ForkServer]
+) -> None:
+    told: list[tuple[Tier, Sequence[str]]] = []
+
+    class Stop(Exception): ...
+
+    def weaker(tier: Tier, why: Sequence[str]) -> None:
+        told.append((tier, why))
+        raise Stop
+
+    server = parent_of(Tier.C)
+    monkeypatch.setattr(server, "passed_over", ["  tier A: it was killed (tried twice)"])
+    engine = SuiteEngine(load_course(ROOT), lambda tier: nullcontext(server))
+    scope = Scope.of(engine, [engine.assignment("simplified_attention")])
+    with pytest.raises(Stop):
+        Jobs(weaker=weaker).grade(scope, Listed([]), lambda result: None, lambda tier: None)
+    assert told == [(Tier.C, ["  tier A: it was killed (tried twice)"])]
