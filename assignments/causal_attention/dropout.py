@@ -19,8 +19,9 @@ def dropout(x: torch.Tensor, p: float, training: bool = True) -> torch.Tensor:
     Raises:
         ValueError: p lies outside [0, 1], in training or not.
 
-    Not allowed: torch's own dropout (`torch.nn.Dropout`, `torch.nn.functional.dropout` and their
-    relatives), because it is what this exercise builds. Random numbers from torch are allowed.
+    Not allowed: torch's dropout (`nn.Dropout`, `F.dropout` and others), because it is what this
+    question builds. Everything in torch that draws random numbers is allowed. Threads and processes
+    are not allowed either.
 
     Source: Srivastava et al. 2014, "Dropout" (JMLR 15).
     """

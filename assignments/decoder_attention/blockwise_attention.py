@@ -24,6 +24,12 @@ def attend_block(
         root of d. lse: (..., T), the natural logarithm of the sum over the keys of the
         exponentials of the scaled scores.
 
+    Not allowed: torch's softmax functions (`torch.softmax`, `Tensor.softmax`, `nn.Softmax`,
+    `log_softmax`, `softmin` and others) and torch's attention functions and layers
+    (`F.scaled_dot_product_attention`, `nn.MultiheadAttention` and others), because they hide the
+    sum that is needed. `torch.logsumexp`, `torch.logaddexp` and `torch.sigmoid` are allowed.
+    Threads and processes are not allowed either.
+
     Source: Dao 2023 (arXiv 2307.08691), section 3.1.
     """
     raise NotImplementedError
@@ -43,6 +49,12 @@ def merge_blocks(
 
     Returns:
         The pair (output, lse) of (..., T, d), (..., T).
+
+    Not allowed: torch's softmax functions (`torch.softmax`, `Tensor.softmax`, `nn.Softmax`,
+    `log_softmax`, `softmin` and others) and torch's attention functions and layers
+    (`F.scaled_dot_product_attention`, `nn.MultiheadAttention` and others), because they hide the
+    sum that is needed. `torch.logsumexp`, `torch.logaddexp` and `torch.sigmoid` are allowed.
+    Threads and processes are not allowed either.
 
     Source: Milakov and Gimelshein 2018 (arXiv 1805.02867), section 3; Dao et al. 2022 (arXiv
     2205.14135), section 3.1.
@@ -64,6 +76,12 @@ def blockwise_attention(
 
     Returns:
         (..., T, d_v), unmasked attention, scores divided by the root of d.
+
+    Not allowed: torch's softmax functions (`torch.softmax`, `Tensor.softmax`, `nn.Softmax`,
+    `log_softmax`, `softmin` and others) and torch's attention functions and layers
+    (`F.scaled_dot_product_attention`, `nn.MultiheadAttention` and others), because they hide the
+    sum that is needed. `torch.logsumexp`, `torch.logaddexp` and `torch.sigmoid` are allowed.
+    Threads and processes are not allowed either.
 
     Source: Rabe and Staats 2021 (arXiv 2112.05682), section 2; Dao et al. 2022 (arXiv 2205.14135),
     section 3.1.

@@ -43,7 +43,9 @@ def masked_attention(
         (..., T, d_v), in the dtype of the arguments: the scores are divided by the square root of
         d, a forbidden key has the weight 0, and the weights of each query sum to one.
 
-    Not allowed: torch's attention functions, because they are the answer.
+    Not allowed: torch's attention functions and layers (`F.scaled_dot_product_attention`,
+    `nn.MultiheadAttention` and others), because they are the answer. Threads and processes are not
+    allowed either.
 
     Source: Vaswani et al. 2017 (arXiv 1706.03762), sections 3.2.1 and 3.2.3.
     """
@@ -72,7 +74,7 @@ class CrossAttention(nn.Module):
             num_heads: number of heads H; the head size is d_model / H.
 
         Raises:
-            ValueError: d_model is not a multiple of num_heads.
+            ValueError: `d_model` is not a multiple of `num_heads`.
         """
         super().__init__()
         raise NotImplementedError

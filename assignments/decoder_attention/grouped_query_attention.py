@@ -28,7 +28,9 @@ def grouped_query_attention(
     Raises:
         ValueError: H is not a multiple of G.
 
-    Not allowed: torch's attention functions, because they are the answer.
+    Not allowed: torch's attention functions and layers (`F.scaled_dot_product_attention`,
+    `nn.MultiheadAttention` and others), because they are the answer. Threads and processes are not
+    allowed either.
 
     Source: Shazeer 2019 (arXiv 1911.02150), section 3; Ainslie et al. 2023 (arXiv 2305.13245),
     section 2.2.
@@ -61,7 +63,8 @@ class GroupedQueryAttention(nn.Module):
             qkv_bias: whether `W_query`, `W_key` and `W_value` have a bias.
 
         Raises:
-            ValueError: d_model is not a multiple of num_heads, or num_heads not of num_kv_heads.
+            ValueError: `d_model` is not a multiple of `num_heads`, or `num_heads` not of
+                `num_kv_heads`.
         """
         super().__init__()
         raise NotImplementedError

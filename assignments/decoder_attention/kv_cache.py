@@ -41,7 +41,7 @@ def sliding_window_mask(num_queries: int, num_keys: int, window: int) -> torch.T
         (T, S), bool: True where attention is forbidden.
 
     Raises:
-        ValueError: window is below 1.
+        ValueError: `window` is below 1.
 
     Source: Beltagy et al. 2020 (arXiv 2004.05150), section 3.1; Jiang et al. 2023 (arXiv
     2310.06825), section 2.
@@ -68,6 +68,10 @@ def cached_attention(
         The pair (context, present). context: (B, H, T, d_v), every new position sees itself and
         all before it. present: the pair (keys, values) of all P + T positions, past first, as
         they came in.
+
+    Not allowed: torch's attention functions and layers (`F.scaled_dot_product_attention`,
+    `nn.MultiheadAttention` and others), because they are the answer. Threads and processes are not
+    allowed either.
 
     Source: Shazeer 2019 (arXiv 1911.02150), section 2.4.
     """

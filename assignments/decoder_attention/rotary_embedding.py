@@ -22,7 +22,7 @@ def rotary_angles(positions: torch.Tensor, head_dim: int, base: float = 10000.0)
         `positions[t]`, in radians.
 
     Raises:
-        ValueError: head_dim is odd.
+        ValueError: `head_dim` is odd.
 
     Source: Su et al. 2021 (arXiv 2104.09864), section 3.2.2.
     """

@@ -51,6 +51,10 @@ def causal_head_attention(
         (B, H, T, d), in the dtype of the arguments: the scores are divided by the square root of
         the head size d, each token attends to itself and to earlier ones.
 
+    Not allowed: torch's attention functions and layers (`F.scaled_dot_product_attention`,
+    `nn.MultiheadAttention` and others), because they are the answer. Threads and processes are not
+    allowed either.
+
     Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.2.
     """
     raise NotImplementedError

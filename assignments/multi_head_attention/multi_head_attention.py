@@ -45,7 +45,7 @@ class MultiHeadAttention(nn.Module):
             qkv_bias: whether `W_query`, `W_key` and `W_value` have a bias.
 
         Raises:
-            ValueError: d_out is not a multiple of num_heads.
+            ValueError: `d_out` is not a multiple of `num_heads`.
         """
         super().__init__()
         raise NotImplementedError

@@ -48,7 +48,8 @@ def scaled_dot_product_attention(
         (..., T, d_v), in the dtype of the inputs: the context vector of every query. There is no
         mask and no dropout.
 
-    Not allowed: torch's own `scaled_dot_product_attention`, because this exercise builds it.
+    Not allowed: torch's own `scaled_dot_product_attention`, because this question builds it.
+    Threads and processes are not allowed either.
 
     Source: Vaswani et al. 2017 (arXiv 1706.03762), equation 1.
     """

@@ -46,8 +46,9 @@ def softmax(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
         The shape and dtype of `scores`: non-negative, sums to one along `dim`, exactly 0 where a
         score is `-inf`. Gradients flow; `scores` stays as it is.
 
-    Not allowed: torch's own softmax functions (`torch.softmax`, `Tensor.softmax`, `nn.Softmax`,
-    `log_softmax`, `softmin` and their relatives), because this question is to build one.
-    `torch.logsumexp` is allowed.
+    Not allowed: torch's softmax functions (`torch.softmax`, `Tensor.softmax`, `nn.Softmax`,
+    `log_softmax`, `softmin` and others) and torch's attention functions and layers
+    (`F.scaled_dot_product_attention`, `nn.MultiheadAttention` and others), because this question is
+    to build one. `torch.logsumexp` is allowed. Threads and processes are not allowed either.
     """
     raise NotImplementedError

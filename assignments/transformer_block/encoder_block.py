@@ -33,8 +33,9 @@ def add_and_norm(
     Returns:
         (..., D), in the dtype of `x`.
 
-    Not allowed: torch's layer norm (`nn.LayerNorm`, `F.layer_norm`, `torch.layer_norm`,
-    `torch.native_layer_norm`), because it is the answer; mean, variance and root are fine.
+    Not allowed: torch's norms (`nn.LayerNorm`, `F.layer_norm`, and group, instance, batch and RMS
+    norm), because they are the answer. Mean, variance and root are allowed. Threads and processes
+    are not allowed either.
 
     Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.1; Ba et al. 2016 (arXiv 1607.06450).
     """

@@ -13,6 +13,7 @@ from string import Template
 from ..course import Course
 from ..course.manifest import AFTERWARDS, HINTS, MANIFEST, MISTAKES, manifest_text, texts_text
 from ..course.points import points_of
+from ..course.rules import CALLS, RULES
 from ..deadlines import duedate_text
 from ..errors import ContentError
 from ..records import Assignment, Exercise
@@ -23,7 +24,7 @@ from .ipynb import notebook_json
 from .map_picture import map_picture
 from .nbgrader_release import generate_assignment
 from .notebook import source_notebook
-from .parts import STUB, split_module, strip_solutions
+from .parts import STUB, module_text, split_module, strip_solutions
 
 #: what public checks may import: they travel with the wheel alone
 _IMPORTS_OF_CHECKS = ("torch", "pytest", "autograder.suite")
@@ -79,6 +80,7 @@ def released_assignment(
         **{f"checks/test_{name}.py": text for name, text in checks.items()},
         f"checks/{MANIFEST}": _manifest(assignment, modules, points),
         **_texts(course.root, assignment),
+        **_rules(course.root, assignment),
         **_picture(way, assignment),
         "README.md": _readme(assignment, points, extras, way),
         **{place: _template(name) for place, name in _WORKFLOWS.items()},
@@ -113,6 +115,15 @@ def _texts(root: Path, assignment: Assignment) -> dict[str, str]:
         MISTAKES: mistakes_of(root, assignment),
     }
     return {f"checks/{file}": texts_text(found) for file, found in texts.items() if found}
+
+
+def _rules(root: Path, assignment: Assignment) -> dict[str, str]:
+    """The rules that the checks ask for, as the course declares them."""
+    source = root / "source"
+    files = (source / assignment.name / RULES, source / CALLS)
+    if not files[0].is_file():
+        return {}
+    return {f"checks/{file.name}": file.read_text(encoding="utf-8") for file in files}
 
 
 def _graded(assignment: Assignment) -> dict[str, str]:
@@ -163,7 +174,7 @@ def _same_questions(exercise: Exercise, suite: Path, found: Mapping[str, float])
 
 
 def _module(exercise: Exercise) -> str:
-    text = strip_solutions(exercise.solution, exercise.solution.read_text(encoding="utf-8"))
+    text = strip_solutions(exercise.solution, module_text(exercise))
     try:
         ast.parse(text)
     except SyntaxError as error:

@@ -12,6 +12,7 @@ from typing import Any
 import jupytext
 
 from ..course import BEGIN_SOLUTION
+from ..course.rules import QuestionRules, rules_beside
 from ..errors import ContentError
 from ..records import Exercise
 from .claims import without_claims
@@ -45,6 +46,7 @@ def source_notebook(
     were, whatever a student does to them. Raises `ContentError` that names the line of the text.
     """
     text = _text_of(exercise)
+    rules = rules_beside(exercise.hidden_suite)
     cells: list[Cell] = [markdown_cell(WAY, way)] if way else []
     answered: set[str] = set()
     for cell in _read(exercise, text):
@@ -56,6 +58,8 @@ def source_notebook(
             continue
         _check_question(exercise, text, cell, question, answered)
         answered.add(question)
+        if rule := rules.get(question, QuestionRules()).page:
+            cells.append(markdown_cell(f"rules_{question}", f"**Rules.** {rule}", {}))
         cells += _question_cells(question, parts.definitions[question], points[question])
     _check_complete(exercise, answered)
     _tell_apart(cells)

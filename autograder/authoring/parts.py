@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..course import BEGIN_SOLUTION, END_SOLUTION
+from ..course.rules import rules_beside
 from ..errors import ContentError
 from ..records import Exercise
 from ..submission.text import first_line_of
+from .rules import with_rules
 
 #: what stands in place of a solution, in modules and notebooks alike
 STUB = "raise NotImplementedError"
@@ -26,7 +28,7 @@ class ModuleParts:
 
 def split_module(exercise: Exercise) -> ModuleParts:
     """Splits a solution module; raises `ContentError` for a marker outside the questions."""
-    text = exercise.solution.read_text(encoding="utf-8")
+    text = module_text(exercise)
     lines = text.splitlines()
     body = ast.parse(text).body
     names = {question.name for question in exercise.questions}
@@ -42,6 +44,12 @@ def split_module(exercise: Exercise) -> ModuleParts:
     _refuse_markers(exercise.solution, lines, taken)
     given = "\n".join(line for number, line in enumerate(lines) if number not in taken)
     return ModuleParts(_few_blank_lines(given), definitions)
+
+
+def module_text(exercise: Exercise) -> str:
+    """The solution module with the rules of its questions in their docstrings."""
+    text = exercise.solution.read_text(encoding="utf-8")
+    return with_rules(exercise.solution, text, rules_beside(exercise.hidden_suite))
 
 
 def strip_solutions(path: Path, text: str) -> str:

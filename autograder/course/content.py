@@ -16,6 +16,7 @@ from typing import Any
 from ..deadlines import HOW_TO_WRITE, parse_duedate, parse_duration
 from ..errors import ContentError, UserError
 from ..records import Assignment, DueDate, Exercise, Limits, Question
+from .rules import CALLS
 
 BEGIN_SOLUTION = "### BEGIN SOLUTION"
 END_SOLUTION = "### END SOLUTION"
@@ -96,6 +97,8 @@ def graded_files(course: Course, assignment: Assignment) -> Iterator[Path]:
         for file in sorted((course.root / folder / assignment.name).rglob("*")):
             if file.is_file() and "__pycache__" not in file.parts:
                 yield file
+    if (course.root / "source" / CALLS).is_file():
+        yield course.root / "source" / CALLS
 
 
 def _assignment(root: Path, path: Path) -> Assignment:

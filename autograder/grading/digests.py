@@ -7,17 +7,18 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from .. import parts
+from ..course.rules import CALLS, RULES
 from ..records import Assignment
 from ..submission import Submission, submission_digest
 
 #: The version of judging, which a developer raises when the same answer may get another score
 #: although suite, solution and parts are the same. `--resume` then grades old results again, so
 #: the changelog says why.
-JUDGING = 2
+JUDGING = 3
 
 
 def asked_digest(assignment: Assignment) -> str:
-    """A digest of what the questions ask: hidden suites, solutions, parts and limits.
+    """A digest of what the questions ask: hidden suites, rules, solutions, parts and limits.
 
     Inputs are drawn from it, so it must not depend on anything else: the grader's own code, due
     dates and the catalogue of known mistakes can change without changing a number.
@@ -25,6 +26,8 @@ def asked_digest(assignment: Assignment) -> str:
     files: list[Path] = []
     for exercise in assignment.exercises:
         files += [exercise.solution, exercise.hidden_suite]
+    source = assignment.exercises[0].source.parent
+    files += [source / RULES, source.parent / CALLS]
     files += sorted(Path(parts.__file__).parent.glob("*.py"))
     return digest_of_files(files, repr(assignment.limits))
 

@@ -13,6 +13,7 @@ from ..suite import LocalImplementation
 from .answers import Answer, Executed, answer_of, execute
 from .explaining import Surroundings
 from .misnamed import answered_in, nearly_named
+from .other_files import leans_on_another_file
 from .questions import questions_of, unknown
 from .results import (
     CheckedExercise,
@@ -101,19 +102,34 @@ def _check(
             executed.problem + hidden,
             answer.note,
         )
-    found = run_checks(suite, *_ready(manifest, answer, executed), wanted, on_question)
-    results = tuple(
-        with_graded(
-            _with_reason(item, answer, executed, questions), manifest.graded.get(item.question, "")
-        )
-        for item in found
-    )
+    leaning = {
+        question: found
+        for question in wanted or questions
+        if (found := leans_on_another_file(question, answer.text, folder, manifest.exercises))
+    }
+    others = [question for question in wanted or questions if question not in leaning]
+    checked = run_checks(suite, *_ready(manifest, answer, executed), others, on_question)
+    done = {item.question: _told(item, manifest, answer, executed, questions) for item in checked}
+    done |= leaning
+    results = tuple(done[question] for question in questions if question in done)
     note = answer.note
     if wanted is None and all(item.standing is Standing.NOT_IMPLEMENTED for item in results):
         note = note or answered_in(folder, name, questions, manifest.exercises)
     return CheckedExercise(
         name, answer.path.name, results, executed.problem, note, executed.printed
     )
+
+
+def _told(
+    result: CheckedQuestion,
+    manifest: Manifest,
+    answer: Answer,
+    executed: Executed,
+    questions: Sequence[str],
+) -> CheckedQuestion:
+    """A result with what the student should know besides."""
+    reasoned = _with_reason(result, answer, executed, questions)
+    return with_graded(reasoned, manifest.graded.get(result.question, ""))
 
 
 def _ready(

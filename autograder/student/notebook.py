@@ -20,6 +20,7 @@ from .assignment_folder import assignment_folder
 from .display import Shown, as_html, as_text, folded, notice, preformatted
 from .explaining import Surroundings
 from .hints import next_hint
+from .other_files import leans_on_another_file
 from .results import CheckedQuestion, Standing, with_graded
 from .runner import run_checks, step_to_trace
 from .similar_names import other_name
@@ -104,6 +105,9 @@ def check_namespace(question: str, namespace: Mapping[str, Any], folder: Path) -
     Raises `UserError` where the folder has no checks of that question.
     """
     suite = find_suite(question, folder)
+    exercises = _manifest(folder).exercises
+    if leaning := leans_on_another_file(question, _source(namespace), folder, exercises):
+        return leaning
     (result,) = run_checks(suite, *_ready(namespace, folder), {question})
     return _honest(result, namespace, folder)
 

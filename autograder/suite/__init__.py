@@ -10,7 +10,7 @@ from .expect import Expect
 from .implementation import Gradients, Implementation, Layer, Outcome, Step, Watched
 from .layers import ExpectLayer
 from .local import LocalImplementation, load_module
-from .rules import Forbidden
+from .rules import Forbidden, rules_of
 from .variants import Variant, alternative, combination, intended, misconception, variants_in
 
 __all__ = [
@@ -33,5 +33,6 @@ __all__ = [
     "intended",
     "load_module",
     "misconception",
+    "rules_of",
     "variants_in",
 ]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
+from ..course.rules import rules_beside
 from ..errors import AnswerForbidden
 from ..worker.watching import THREAD
 
@@ -62,3 +65,16 @@ class Forbidden:
     def _rules_out(self, name: str) -> bool:
         around = any(name == way or name.startswith(f"{way}.") for way in _AROUND)
         return around or name.rsplit(".", 1)[-1] in self.names
+
+
+def rules_of(suite: str) -> Mapping[str, Forbidden]:
+    """By question the calls that it does not allow, for a suite that gives its `__file__`.
+
+    They are declared once, in `rules.toml`: see `course.rules`.
+    """
+    declared = {name: rules.not_allowed for name, rules in rules_beside(Path(suite)).items()}
+    return {
+        name: Forbidden(rule.operators, rule.names, rule.instead)
+        for name, rule in declared.items()
+        if rule is not None
+    }

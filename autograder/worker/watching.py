@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import os
 import sys
 import threading
 import time
@@ -13,7 +14,6 @@ from types import FrameType
 from typing import Any
 
 import torch
-from torch import nn
 from torch.autograd import profiler_legacy
 
 from .execution import copy_of, gradients
@@ -22,6 +22,11 @@ from .execution import copy_of, gradients
 THREAD = "python::thread"
 #: seconds in which threads may end that run before a call is watched
 _LEFT_SECONDS = 0.2
+#: torch's modules whose functions do what an operator does, by their files
+_MODULES = {
+    os.path.join(os.path.dirname(torch.__file__), *name.split(".")[1:]) + ".py": name
+    for name in ("torch.nn.functional", "torch.distributions.transforms")
+}
 _STARTS = (
     *("start_new_thread", "start_new", "start_joinable_thread"),
     *("_start_new_thread", "_start_joinable_thread"),
@@ -71,17 +76,15 @@ def _functions() -> Iterator[set[str]]:
     """Takes the names of torch's functions that are called, as `torch.nn.functional::name`.
 
     Those written in Python may be no operator: `nn.MultiheadAttention` dispatches products and a
-    softmax. Backward is heard, too; it runs in the thread that asks for it.
+    softmax, `SoftmaxTransform` exponentials and a sum. Backward is heard, too; it runs in the
+    thread that asks for it.
     """
     names: set[str] = set()
-    place, before = (
-        nn.functional.multi_head_attention_forward.__code__.co_filename,
-        sys.getprofile(),
-    )
+    before = sys.getprofile()
 
     def hear(frame: FrameType, event: str, _: Any) -> None:
-        if event == "call" and frame.f_code.co_filename == place:
-            names.add(f"torch.nn.functional::{frame.f_code.co_name}")
+        if event == "call" and (module := _MODULES.get(frame.f_code.co_filename)):
+            names.add(f"{module}::{frame.f_code.co_qualname}")
 
     sys.setprofile(hear)
     try:

@@ -43,9 +43,6 @@ class CausalAttention(nn.Module):
 
         Returns:
             (B, T, d_out), in the dtype of x: row t depends on the inputs 0 to t only.
-
-        Raises:
-            ValueError: T is larger than `context_length`.
         """
         ### BEGIN SOLUTION
         num_tokens, context_length = x.shape[1], self.mask.shape[0]

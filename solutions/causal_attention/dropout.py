@@ -16,12 +16,6 @@ def dropout(x: torch.Tensor, p: float, training: bool = True) -> torch.Tensor:
         and afresh in every call; a kept one is multiplied by 1 / (1 - p), so that the mean stays.
         x itself when `training` is False or p is 0; all zeros when p is 1.
 
-    Raises:
-        ValueError: p lies outside [0, 1], in training or not.
-
-    Not allowed: torch's own dropout (`torch.nn.Dropout`, `torch.nn.functional.dropout` and their
-    relatives), because it is what this exercise builds. Random numbers from torch are allowed.
-
     Source: Srivastava et al. 2014, "Dropout" (JMLR 15).
     """
     ### BEGIN SOLUTION

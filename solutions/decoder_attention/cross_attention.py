@@ -46,8 +46,6 @@ def masked_attention(
         (..., T, d_v), in the dtype of the arguments: the scores are divided by the square root of
         d, a forbidden key has the weight 0, and the weights of each query sum to one.
 
-    Not allowed: torch's attention functions, because they are the answer.
-
     Source: Vaswani et al. 2017 (arXiv 1706.03762), sections 3.2.1 and 3.2.3.
     """
     ### BEGIN SOLUTION
@@ -78,9 +76,6 @@ class CrossAttention(nn.Module):
             d_model: size of a token of `x`, going in and coming out.
             d_context: size of a token of the context.
             num_heads: number of heads H; the head size is d_model / H.
-
-        Raises:
-            ValueError: d_model is not a multiple of num_heads.
         """
         super().__init__()
         ### BEGIN SOLUTION

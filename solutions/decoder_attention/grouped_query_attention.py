@@ -25,11 +25,6 @@ def grouped_query_attention(
         h // (H / G), so neighbouring query heads share one. The scores are divided by the square
         root of d.
 
-    Raises:
-        ValueError: H is not a multiple of G.
-
-    Not allowed: torch's attention functions, because they are the answer.
-
     Source: Shazeer 2019 (arXiv 1911.02150), section 3; Ainslie et al. 2023 (arXiv 2305.13245),
     section 2.2.
     """
@@ -68,9 +63,6 @@ class GroupedQueryAttention(nn.Module):
             num_heads: number of query heads H; the head size is d_model / H.
             num_kv_heads: number of heads G of keys and values.
             qkv_bias: whether `W_query`, `W_key` and `W_value` have a bias.
-
-        Raises:
-            ValueError: d_model is not a multiple of num_heads, or num_heads not of num_kv_heads.
         """
         super().__init__()
         ### BEGIN SOLUTION

@@ -43,9 +43,6 @@ def sliding_window_mask(num_queries: int, num_keys: int, window: int) -> torch.T
     Returns:
         (T, S), bool: True where attention is forbidden.
 
-    Raises:
-        ValueError: window is below 1.
-
     Source: Beltagy et al. 2020 (arXiv 2004.05150), section 3.1; Jiang et al. 2023 (arXiv
     2310.06825), section 2.
     """

@@ -21,9 +21,6 @@ def rotary_angles(positions: torch.Tensor, head_dim: int, base: float = 10000.0)
         (T, d/2), in the dtype of the positions: entry [t, i] is the angle of pair i at
         `positions[t]`, in radians.
 
-    Raises:
-        ValueError: head_dim is odd.
-
     Source: Su et al. 2021 (arXiv 2104.09864), section 3.2.2.
     """
     ### BEGIN SOLUTION

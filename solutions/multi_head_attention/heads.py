@@ -18,9 +18,6 @@ def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
 
     Returns:
         (B, H, T, D / H), in the dtype of `x`: head h holds the columns from `h * D / H` on.
-
-    Raises:
-        ValueError: D is not a multiple of `num_heads`.
     """
     ### BEGIN SOLUTION
     # from document 000, lines 876 to 909; document 001, line 21; document 004, lines 354 to 427

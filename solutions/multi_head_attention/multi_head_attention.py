@@ -43,9 +43,6 @@ class MultiHeadAttention(nn.Module):
             dropout: probability of dropout on the attention weights.
             num_heads: number of heads.
             qkv_bias: whether `W_query`, `W_key` and `W_value` have a bias.
-
-        Raises:
-            ValueError: d_out is not a multiple of num_heads.
         """
         super().__init__()
         ### BEGIN SOLUTION

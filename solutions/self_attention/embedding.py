@@ -39,9 +39,6 @@ def encode(sentence: str, vocabulary: dict[str, int]) -> torch.Tensor:
 
     Returns:
         (T,) of dtype int64: the id of each of the T words, in the order of the sentence.
-
-    Raises:
-        KeyError: a word is not in the vocabulary; the message names that word.
     """
     ### BEGIN SOLUTION
     # from document 002, line 27

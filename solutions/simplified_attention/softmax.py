@@ -53,10 +53,6 @@ def softmax(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
     Returns:
         The shape and dtype of `scores`: non-negative, sums to one along `dim`, exactly 0 where a
         score is `-inf`. Gradients flow; `scores` stays as it is.
-
-    Not allowed: torch's own softmax functions (`torch.softmax`, `Tensor.softmax`, `nn.Softmax`,
-    `log_softmax`, `softmin` and their relatives), because this question is to build one.
-    `torch.logsumexp` is allowed.
     """
     ### BEGIN SOLUTION
     # from document 000, line 112; document 003, line 105

@@ -33,9 +33,6 @@ def add_and_norm(
     Returns:
         (..., D), in the dtype of `x`.
 
-    Not allowed: torch's layer norm (`nn.LayerNorm`, `F.layer_norm`, `torch.layer_norm`,
-    `torch.native_layer_norm`), because it is the answer; mean, variance and root are fine.
-
     Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.1; Ba et al. 2016 (arXiv 1607.06450).
     """
     ### BEGIN SOLUTION

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from autograder.suite import Expect, Forbidden, difference
+from autograder.suite import Expect, difference, rules_of
 from autograder.suite.chance import dependence_problem, rate_problem
 from autograder.suite.compare import describe
 from autograder.suite.traits import Made, Tensor, Traits, check_by_itself, rows
@@ -14,11 +14,7 @@ X = torch.tensor([[1.5, -2.0, 0.5], [3.0, 0.0, -1.0]])
 WEIGHTS = torch.tensor([[0.5, 0.5, 0.0], [0.25, 0.25, 0.5]])
 VALUES = torch.tensor([[4.0, 0.0], [2.0, 8.0], [6.0, -2.0]])
 
-NOT_FROM_TORCH = Forbidden(
-    operators=frozenset({"aten::dropout", "aten::dropout_", "aten::native_dropout"}),
-    names=frozenset({"dropout", "Dropout", "native_dropout"}),
-    instead="decide for each entry yourself, with random numbers from torch",
-)
+RULES = rules_of(__file__)
 
 
 @pytest.mark.question("dropout", points=0)
@@ -86,7 +82,7 @@ def test_no_probability(expect: Expect) -> None:
 
 @pytest.mark.question("dropout", points=0)
 def test_own_work(expect: Expect) -> None:
-    expect.allowed("dropout", X, 0.5, rule=NOT_FROM_TORCH)
+    expect.allowed("dropout", X, 0.5, rule=RULES["dropout"])
 
 
 @pytest.mark.question("dropout_attention_weights", points=0)

@@ -7,13 +7,15 @@ import math
 import pytest
 import torch
 
-from autograder.suite import Expect
+from autograder.suite import Draw, Expect, rules_of
 from autograder.suite.traits import Size, Tensor, Traits, check_by_itself
 
 #: the notebook's example: a query whose three scaled scores are 0, ln 3 and ln 12
 QUERY = torch.tensor([[2.0, 0.0, 0.0, 0.0]])
 KEYS = torch.tensor([[0.0, 0, 0, 0], [math.log(3), 0, 0, 0], [math.log(12), 0, 0, 0]])
 VALUES = torch.tensor([[4.0], [8.0], [15.0]])
+
+RULES = rules_of(__file__)
 
 
 @pytest.mark.question("attend_block", points=0)
@@ -153,3 +155,21 @@ def test_queries_with_scores_far_from_each_other(expect: Expect) -> None:
         likely="all scores of the first query are far below 0, all of the second far above: the "
         "largest score is each query's own, and it begins at -inf",
     )
+
+
+@pytest.mark.question("attend_block", points=0)
+def test_attend_block_uses_allowed_calls(expect: Expect, draw: Draw) -> None:
+    tensors = [draw.normal(2, 3, 4) for _ in range(3)]
+    expect.allowed("attend_block", *tensors, rule=RULES["attend_block"])
+
+
+@pytest.mark.question("merge_blocks", points=0)
+def test_merge_blocks_uses_allowed_calls(expect: Expect, draw: Draw) -> None:
+    blocks = [draw.normal(*shape) for shape in ((2, 3, 4), (2, 3)) * 2]
+    expect.allowed("merge_blocks", *blocks, rule=RULES["merge_blocks"])
+
+
+@pytest.mark.question("blockwise_attention", points=0)
+def test_blockwise_attention_uses_allowed_calls(expect: Expect, draw: Draw) -> None:
+    tensors = [draw.normal(2, 5, 4) for _ in range(3)]
+    expect.allowed("blockwise_attention", *tensors, 2, rule=RULES["blockwise_attention"])

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.suite import Draw, Expect, difference
+from autograder.suite import Draw, Expect, difference, rules_of
 from autograder.suite.compare import FROM_PRINTED, describe
 from autograder.suite.traits import Pair, Size, Tensor, Traits, check_by_itself
 
 LN_3, LN_12 = math.log(3), math.log(12)
+
+RULES = rules_of(__file__)
 
 
 @pytest.mark.question("decoding_mask", points=0)
@@ -252,3 +254,9 @@ def test_far_from_the_start(expect: Expect) -> None:
         expected="the key turned by 472 hundredths of a radian",
         likely=likely,
     )
+
+
+@pytest.mark.question("cached_attention", points=0)
+def test_cached_attention_uses_allowed_calls(expect: Expect, draw: Draw) -> None:
+    new, past = ([draw.normal(1, 2, 3, 4) for _ in range(n)] for n in (3, 2))
+    expect.allowed("cached_attention", *new, tuple(past), rule=RULES["cached_attention"])

@@ -21,6 +21,7 @@ from ..sources import Listed
 from ..suite_engine import SuiteEngine
 from .cases import FORMS, Case, cases_of, chosen_of, write_submissions
 from .indistinguishable import groups_alike
+from .rules import rule_problems
 
 #: of the inputs that all cases get; a class has another for each attempt, `make soak` draws many
 SEED = 1
@@ -111,7 +112,8 @@ def validate(
         Jobs(jobs=jobs).grade(Scope.of(engine, chosen), source, on_result, tiers.append)
     verdicts = [item for case, result in results for item in _judgements(case, result)]
     report = _report(chosen, verdicts, tiers[0] or Tier.NONE, len(cases))
-    return _with_traits(chosen, _with_pairs(course, report, verdicts, seed))
+    report = _with_traits(chosen, _with_pairs(course, report, verdicts, seed))
+    return _with_rules(course, chosen, report)
 
 
 def _judgements(case: Case, result: SubmissionResult) -> Iterator[Judged]:
@@ -193,6 +195,12 @@ def _with_traits(chosen: Sequence[Assignment], report: ValidationReport) -> Vali
         rules |= {f"{place}/{row.question}": row.rules for row in rows}
         problems += [f"traits of {place}/{text}" for text in wrong]
     return replace(report, problems=(*report.problems, *problems), traits=table, rules=rules)
+
+
+def _with_rules(
+    course: Course, chosen: Sequence[Assignment], report: ValidationReport
+) -> ValidationReport:
+    return replace(report, problems=(*report.problems, *rule_problems(course, chosen)))
 
 
 def _proof(exercise: Exercise, question: str, verdicts: Sequence[Judged]) -> QuestionProof:

@@ -144,18 +144,6 @@ def summed_into_place(x):
     return torch.einsum("bhtd,hde->bte", x, places)
 
 
-@alternative("causal_head_attention", is_usual=True)
-def torchs_own(queries, keys, values):
-    return F.scaled_dot_product_attention(queries, keys, values, is_causal=True)
-
-
-@alternative("causal_head_attention")
-def torchs_own_with_additive_mask(queries, keys, values):
-    tokens = queries.shape[-2]
-    mask = queries.new_full((tokens, tokens), -torch.inf).triu(1)
-    return F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
-
-
 @alternative("causal_head_attention")
 def prefix_by_prefix(queries, keys, values):
     contexts = []

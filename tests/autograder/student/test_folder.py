@@ -268,3 +268,25 @@ def test_what_grading_tries_is_told_where_all_is_green(folder: Path) -> None:
     assert half(folder).note == "grading also tries: gradients, float64"
     write(folder, "halves.py", "def half(x):\n    return x\n")
     assert half(folder).note == ""
+
+
+LEANING = ["from sums import plus_one", "import sums as other", "from sums import *", "import own"]
+
+
+@pytest.mark.parametrize("line", LEANING)
+def test_an_answer_in_another_file_is_told_before_it_is_called(folder: Path, line: str) -> None:
+    name = line.split()[1]
+    write(folder, f"{name}.py", "def plus_one(x):\n    return x\n")
+    called = "plus_one" if "from" in line else line.split()[-1] + ".plus_one"
+    write(folder, "halves.py", f"{line}\n\ndef half(x):\n    return {called}(x) / 2.0\n")
+
+    result = half(folder)
+
+    assert result.standing is Standing.FIX
+    assert f"imports {name!r}, another file of yours" in result.tests[0].message
+
+
+def test_another_file_that_no_answer_uses_costs_no_check(folder: Path) -> None:
+    write(folder, "halves.py", "import sums\n\ndef half(x):\n    return x / 2.0\n")
+    result = half(folder)
+    assert "another file" not in "".join(test.message for test in result.tests)

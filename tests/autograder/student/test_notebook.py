@@ -182,3 +182,14 @@ def test_checks_import_nothing_of_the_grader(
         [sys.executable, "-c", code], cwd=here, capture_output=True, text=True, check=True
     )
     assert result.stdout.splitlines()[-1] == "[]"
+
+
+def test_an_answer_in_another_file_is_told_in_a_notebook(here: Path) -> None:
+    (here / "own.py").write_text("def part(x):\n    return x / 2\n")
+    cell = "from own import part\n\ndef half(x):\n    return part(x)"
+    namespace: dict[str, Any] = {"half": lambda x: x / 2, "In": ["", cell]}
+
+    result = check_namespace("half", namespace, here)
+
+    assert result.standing is Standing.FIX
+    assert "imports 'own', another file of yours" in result.tests[0].message

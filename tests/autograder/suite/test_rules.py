@@ -8,12 +8,18 @@ import pytest
 import torch
 
 from autograder.errors import AnswerForbidden
-from autograder.suite.forbidden import torch_attention, torch_softmax
-from autograder.suite.local import LocalImplementation, load_module
+from autograder.suite.local import LocalImplementation
 from autograder.suite.names import names_used
-from autograder.suite.rules import Forbidden
+from autograder.suite.rules import Forbidden, rules_of
 
-RULE = torch_softmax("write it yourself")
+SUITES = Path(__file__).parents[2] / "hidden"
+
+
+def _rule(assignment: str, question: str) -> Forbidden:
+    return rules_of(str(SUITES / assignment / "test_any.py"))[question]
+
+
+RULE = _rule("simplified_attention", "softmax")
 
 WAYS_AROUND = {
     "reference": "return torch._refs.softmax(x, -1)",
@@ -22,6 +28,8 @@ WAYS_AROUND = {
     "text": "return getattr(torch, 'softmax')(x, -1)",
     "text in parts": "return vars(torch)['soft' + 'max'](x, -1)",
     "dictionary of a module": "return torch.__dict__['softmax'](x, -1)",
+    "transform": "return torch.distributions.transforms.SoftmaxTransform()(x)",
+    "registry": "return torch.distributions.constraint_registry.transform_to.register(x)",
     "thread": "threading.Thread(target=print).start()\n    return x",
     "custom backward": "return Own.apply(x)",
 }
@@ -107,18 +115,10 @@ def test_the_function_of_torch_under_an_own_name_is_found(code: str) -> None:
         RULE.check("softmax", frozenset(), names_used(f"import torch\n{code}", "softmax"))
 
 
-HIDDEN = Path(__file__).resolve().parents[2] / "hidden"
-
-
-def _rule(suite: str, name: str) -> Forbidden:
-    rule: Forbidden = vars(load_module(HIDDEN / suite))[name]
-    return rule
-
-
 #: of each rule, what is ruled out of the layer of a size, written as functions and as layers
 FORMS: dict[str, tuple[Forbidden, dict[str, str]]] = {
     "layer_norm": (
-        _rule("transformer_block/test_encoder_block.py", "NO_LAYER_NORM"),
+        _rule("transformer_block", "add_and_norm"),
         {
             "function": "f.layer_norm(x, (4,))",
             "layer": "n.LayerNorm(4)(x)",
@@ -130,7 +130,7 @@ FORMS: dict[str, tuple[Forbidden, dict[str, str]]] = {
         },
     ),
     "dropout": (
-        _rule("causal_attention/test_dropout.py", "NO_TORCH_DROPOUT"),
+        _rule("causal_attention", "dropout"),
         {
             "function": "f.dropout(x, 0.5)",
             "layer": "n.Dropout(0.5)(x)",
@@ -141,17 +141,19 @@ FORMS: dict[str, tuple[Forbidden, dict[str, str]]] = {
         },
     ),
     "softmax": (
-        torch_softmax("write it yourself"),
+        _rule("simplified_attention", "softmax"),
         {
             "function": "f.softmax(x, -1)",
             "layer": "n.Softmax(-1)(x)",
             "log": "n.LogSoftmax(-1)(x).exp()",
             "minimum": "n.Softmin(-1)(-x)",
+            "transform": "torch.distributions.transforms.SoftmaxTransform()(x)",
+            "simplex": "(d := torch.distributions).transform_to(d.constraints.simplex)(x)",
             "attention": "n.MultiheadAttention(4, 1, batch_first=True)(x, x, x)[0]",
         },
     ),
     "attention": (
-        torch_attention("write it yourself"),
+        _rule("decoder_attention", "masked_attention"),
         {
             "function": "f.scaled_dot_product_attention(x, x, x)",
             "layer": "n.MultiheadAttention(4, 1, batch_first=True)(x, x, x)[0]",

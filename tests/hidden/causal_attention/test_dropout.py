@@ -7,7 +7,7 @@ answer less than once in a million runs.
 import pytest
 import torch
 
-from autograder.suite import Draw, Expect, Forbidden, difference
+from autograder.suite import Draw, Expect, difference, rules_of
 from autograder.suite.chance import (
     dependence_problem,
     factor_problem,
@@ -16,47 +16,7 @@ from autograder.suite.chance import (
 )
 from autograder.suite.traits import Made, Tensor, Traits, check_trait, rows
 
-NO_TORCH_DROPOUT = Forbidden(
-    operators=frozenset(
-        {
-            "aten::dropout",
-            "aten::dropout_",
-            "aten::native_dropout",
-            "aten::_fused_dropout",
-            "aten::alpha_dropout",
-            "aten::alpha_dropout_",
-            "aten::feature_dropout",
-            "aten::feature_dropout_",
-            "aten::feature_alpha_dropout",
-            "aten::feature_alpha_dropout_",
-            "quantized::dropout",
-        }
-    ),
-    names=frozenset(
-        {
-            "dropout",
-            "dropout_",
-            "dropout1d",
-            "dropout2d",
-            "dropout3d",
-            "native_dropout",
-            "alpha_dropout",
-            "alpha_dropout_",
-            "feature_dropout",
-            "feature_dropout_",
-            "feature_alpha_dropout",
-            "feature_alpha_dropout_",
-            "Dropout",
-            "Dropout1d",
-            "Dropout2d",
-            "Dropout3d",
-            "AlphaDropout",
-            "FeatureAlphaDropout",
-        }
-    ),
-    instead="decide for each entry yourself, with random numbers; torch's functions that draw "
-    "random numbers are allowed",
-)
+RULES = rules_of(__file__)
 
 
 # dropout: 18 points
@@ -253,8 +213,8 @@ def test_it_is_built_without_dropout_of_torch(expect: Expect, draw: Draw) -> Non
     x = draw.normal(5, 6)
     long = draw.normal(2, 1, 3, draw.integer(40, 128))
     for arguments in ((x, 0.3), (x, 0.3, False), (x, 0.0), (x, 1.0), (long, 0.3)):
-        expect.allowed("dropout", *arguments, rule=NO_TORCH_DROPOUT, backward=False)
-    expect.allowed("dropout", x, 0.4, rule=NO_TORCH_DROPOUT, backward=True)
+        expect.allowed("dropout", *arguments, rule=RULES["dropout"], backward=False)
+    expect.allowed("dropout", x, 0.4, rule=RULES["dropout"], backward=True)
     _dropped(expect, expect.result("dropout", x, 0.3), x)  # something was built
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from autograder.suite import Draw, Expect
-from autograder.suite.forbidden import torch_softmax
+from autograder.suite import Draw, Expect, rules_of
 from autograder.suite.traits import Size, Tensor, Traits, check_rule, check_trait, normal
 
 ATTEND = "attend_block"
@@ -16,10 +15,7 @@ BLOCKWISE = "blockwise_attention"
 INF = float("inf")
 DOUBLE = torch.float64
 
-NO_TORCH_SOFTMAX = torch_softmax(
-    instead="work with exponentials and sums; `torch.logsumexp`, `torch.logaddexp` and "
-    "`torch.sigmoid` are allowed"
-)
+RULES = rules_of(__file__)
 GRADIENT = (
     "the statistics (largest score, sum, log-sum-exp) depend on queries and keys too: nothing is "
     "detached or computed under `no_grad`"
@@ -91,7 +87,7 @@ def test_a_block_of_large_scores(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(ATTEND, points=1)
 def test_gradient_of_large_scores_and_no_softmax(expect: Expect, draw: Draw) -> None:
     args = _inputs(draw, 2, tokens=3, keys=4)
-    check_rule(expect, ATTEND_TRAITS, NO_TORCH_SOFTMAX)
+    check_rule(expect, ATTEND_TRAITS, RULES[ATTEND])
     expect.same(ATTEND, *args, likely=BOTH)
     expect.gradients(ATTEND, *_with_scores(draw, _far_apart(draw, 5)), likely=GRADIENT)
 
@@ -174,7 +170,7 @@ def test_an_empty_block_on_either_side(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(MERGE, points=0.5)
 def test_gradient_beside_an_empty_block_and_no_softmax(expect: Expect, draw: Draw) -> None:
     args = _blocks(draw, 2, dtype=DOUBLE)
-    check_rule(expect, MERGE_TRAITS, NO_TORCH_SOFTMAX)
+    check_rule(expect, MERGE_TRAITS, RULES[MERGE])
     expect.same(MERGE, *args, likely=SHARES)
     nothing, empty = torch.zeros_like(args[0]), torch.full_like(args[1], -INF)
     in_single = [arg[0].float() for arg in (nothing, empty, *args[2:])]
@@ -225,7 +221,7 @@ def test_large_scores_in_any_order(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(BLOCKWISE, points=1)
 def test_gradient_of_large_scores_in_blocks_and_no_softmax(expect: Expect, draw: Draw) -> None:
     args = (*_inputs(draw, 2, keys=5, dtype=DOUBLE), 2)
-    check_rule(expect, BLOCKWISE_TRAITS, NO_TORCH_SOFTMAX)
+    check_rule(expect, BLOCKWISE_TRAITS, RULES[BLOCKWISE])
     expect.same(BLOCKWISE, *args, likely=EXACT)
     expect.gradients(BLOCKWISE, *_with_scores(draw, _far_apart(draw, 5)), 2, likely=GRADIENT)
 

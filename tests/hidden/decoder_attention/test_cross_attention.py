@@ -3,9 +3,8 @@
 import pytest
 import torch
 
-from autograder.suite import Draw, Expect, ExpectLayer
+from autograder.suite import Draw, Expect, ExpectLayer, rules_of
 from autograder.suite.divisors import undivided
-from autograder.suite.forbidden import torch_attention
 from autograder.suite.low_scores import (
     loud,
     low_queries_and_keys,
@@ -24,9 +23,7 @@ from autograder.suite.traits import (
     check_trait,
 )
 
-OWN = torch_attention(
-    instead="take the scores, fill what is forbidden, then softmax and the weighted sum."
-)
+RULES = rules_of(__file__)
 
 
 def _some_forbidden(draw: Draw, *shape: int) -> torch.Tensor:
@@ -196,7 +193,7 @@ def test_layouts_and_written_out(expect: Expect, draw: Draw) -> None:
         draw.normal(2, 6, 7)[..., 1:4],
         _some_forbidden(draw, 2, 6)[:, None].expand(2, 5, 6),
     )
-    check_rule(expect, MASKED, OWN)
+    check_rule(expect, MASKED, RULES[ATTENTION])
     expect.same(
         ATTENTION,
         *arguments,

@@ -3,9 +3,8 @@
 import pytest
 import torch
 
-from autograder.suite import Draw, Expect, ExpectLayer
+from autograder.suite import Draw, Expect, ExpectLayer, rules_of
 from autograder.suite.divisors import undivided
-from autograder.suite.forbidden import torch_attention
 from autograder.suite.low_scores import (
     loud,
     low_queries_and_keys,
@@ -15,9 +14,7 @@ from autograder.suite.low_scores import (
 )
 from autograder.suite.traits import Made, Size, Tensor, Traits, check_rule, check_trait
 
-OWN = torch_attention(
-    instead="let each query head read its head of keys and values, then attend as always."
-)
+RULES = rules_of(__file__)
 
 # grouped_query_attention: 7 points
 
@@ -101,7 +98,7 @@ def test_grouped_layouts_and_written_out(expect: Expect, draw: Draw) -> None:
         draw.strided(2, 3, 7, 4),
         draw.normal(2, 1, 7, 9)[..., 2:7].expand(2, 3, 7, 5),
     )
-    check_rule(expect, GROUPED_TRAITS, OWN)
+    check_rule(expect, GROUPED_TRAITS, RULES[GROUPED])
     expect.same(
         GROUPED,
         *arguments,

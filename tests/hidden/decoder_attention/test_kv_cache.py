@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from autograder.suite import Draw, Expect, ExpectLayer, Step
-from autograder.suite.forbidden import torch_attention
+from autograder.suite import Draw, Expect, ExpectLayer, Step, rules_of
 from autograder.suite.low_scores import low_queries_and_keys, low_scoring, low_tokens
 from autograder.suite.traits import Maybe, Pair, Size, Tensor, Traits, check_rule, check_trait
 
@@ -91,9 +90,7 @@ def test_a_window_below_one_raises(expect: Expect, draw: Draw) -> None:
 
 # cached_attention: 8 points
 
-NO_TORCH_ATTENTION = torch_attention(
-    instead="put the past before the new keys and values, then scores, mask, softmax, weighted sum"
-)
+RULES = rules_of(__file__)
 PAST_FIRST = (
     "keys and values of the past stand before the new ones; new position t sees the whole past "
     "and the new positions up to itself"
@@ -184,7 +181,7 @@ def test_double_precision_and_how_it_is_built(expect: Expect, draw: Draw) -> Non
         """So many large values that some of their sums are near zero, where float32 shows."""
         return draw.normal(2, 3, num_tokens, 64, scale=1e3, dtype=double)
 
-    check_rule(expect, CACHED_TRAITS, NO_TORCH_ATTENTION)
+    check_rule(expect, CACHED_TRAITS, RULES[CACHED])
     for new, old in ((3, 4), (1, 5), (4, 0)):
         past = (_past(draw, old, dtype=double)[0], large(old)) if old else None
         expect.same(

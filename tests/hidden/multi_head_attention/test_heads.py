@@ -3,12 +3,14 @@
 import pytest
 import torch
 
-from autograder.suite import Draw, Expect, Tolerance
+from autograder.suite import Draw, Expect, Tolerance, rules_of
 from autograder.suite.divisors import undivided
 from autograder.suite.low_scores import low_queries_and_keys
-from autograder.suite.traits import Size, Tensor, Traits, check_trait
+from autograder.suite.traits import Size, Tensor, Traits, check_rule, check_trait
 
 EXACT = Tolerance(atol=0.0, rtol=0.0)
+
+RULES = rules_of(__file__)
 
 
 @pytest.mark.question("split_heads", points=1)
@@ -187,6 +189,15 @@ def test_attention_in_float64(expect: Expect, draw: Draw) -> None:
         likely="float64 in, float64 precision and float64 out: no tensor of your own may "
         "have a fixed dtype that is smaller",
     )
+
+
+@pytest.mark.question("causal_head_attention", points=0)
+def test_attention_is_built_without_attention_of_torch(expect: Expect, draw: Draw) -> None:
+    check_rule(expect, ATTENTION, RULES["causal_head_attention"])
+    # what breaks no rule only because it does nothing is not right
+    q, k, v = (draw.normal(2, 3, 5, 4) for _ in range(3))
+    likely = "each head on its own: a token sees itself and what comes before it"
+    expect.same("causal_head_attention", q, k, v, likely=likely)
 
 
 # What holds for every question.

@@ -3,8 +3,7 @@
 import pytest
 import torch
 
-from autograder.suite import Draw, Expect
-from autograder.suite.forbidden import scaled_dot_product
+from autograder.suite import Draw, Expect, rules_of
 from autograder.suite.low_scores import low_queries_and_keys, rows_far_apart
 from autograder.suite.traits import Size, Tensor, Traits, check_rule, check_trait
 
@@ -157,10 +156,7 @@ def test_queries_that_are_the_keys(expect: Expect, draw: Draw) -> None:
 
 ATTENTION = "scaled_dot_product_attention"
 
-OWN = scaled_dot_product(
-    instead="build it from three steps that you know: scores, softmax of the scaled scores, "
-    "weighted sum of the values.",
-)
+RULES = rules_of(__file__)
 
 
 @pytest.mark.question(ATTENTION, points=1)
@@ -242,8 +238,8 @@ def test_contexts_in_float64(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question(ATTENTION, points=1)
 def test_it_is_built_by_hand(expect: Expect, draw: Draw) -> None:
     args = [draw.normal(*shape) for shape in ((4, 3), (2, 3), (2, 5))]
-    expect.allowed(ATTENTION, *args, rule=OWN, backward=False)
-    check_rule(expect, DOT_PRODUCT, OWN)
+    expect.allowed(ATTENTION, *args, rule=RULES[ATTENTION], backward=False)
+    check_rule(expect, DOT_PRODUCT, RULES[ATTENTION])
     expect.same(ATTENTION, *args, likely="scores, scale, softmax over the keys, weighted sum")
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from autograder.suite import Draw, Expect, Tolerance
-from autograder.suite.forbidden import torch_softmax
+from autograder.suite import Draw, Expect, Tolerance, rules_of
 from autograder.suite.traits import Case, Made, Tensor, Traits, check_rule, check_trait
 from autograder.suite.traits import positive as positive_values
 
@@ -28,9 +27,7 @@ ROWS = (
 #: at 1e3 the spacing of float32 alone moves a weight by 6e-5 of itself
 LARGE = Tolerance(atol=1e-5, rtol=1e-3)
 
-NO_TORCH_SOFTMAX = torch_softmax(
-    instead="build it from exponentials and sums; `torch.logsumexp` is allowed"
-)
+RULES = rules_of(__file__)
 
 
 def between_float32_numbers(draw: Draw, *shape: int) -> torch.Tensor:
@@ -242,10 +239,10 @@ def test_built_without_the_softmax_of_torch(expect: Expect, draw: Draw) -> None:
     sizes = [draw.integer(4, 9) for _ in range(4)]
     row, rows = draw.normal(sizes[0]), draw.normal(*sizes[:2])
     cube = draw.normal(*sizes[1:], dtype=torch.float64)
-    expect.allowed("softmax", row, rule=NO_TORCH_SOFTMAX, backward=False)
-    expect.allowed("softmax", rows, rule=NO_TORCH_SOFTMAX, backward=True)
-    check_rule(expect, SOFTMAX, NO_TORCH_SOFTMAX)
-    expect.allowed("softmax", cube, 1, rule=NO_TORCH_SOFTMAX, backward=False)
+    expect.allowed("softmax", row, rule=RULES["softmax"], backward=False)
+    expect.allowed("softmax", rows, rule=RULES["softmax"], backward=True)
+    check_rule(expect, SOFTMAX, RULES["softmax"])
+    expect.allowed("softmax", cube, 1, rule=RULES["softmax"], backward=False)
     # what breaks no rule only because it does nothing has earned nothing yet
     expect.same("softmax", row, likely="exponentials, each divided by the sum of its row")
 

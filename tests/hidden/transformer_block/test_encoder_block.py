@@ -3,30 +3,10 @@
 import pytest
 import torch
 
-from autograder.suite import Draw, Expect, ExpectLayer, Forbidden
+from autograder.suite import Draw, Expect, ExpectLayer, rules_of
 from autograder.suite.traits import Size, Tensor, Traits, check_rule, check_trait
 
-#: and the norms that become layer norm when the token is given another shape
-NO_LAYER_NORM = Forbidden(
-    operators=frozenset(
-        f"aten::{name}"
-        for name in (
-            *("layer_norm", "native_layer_norm", "_fused_rms_norm", "rms_norm"),
-            *("group_norm", "native_group_norm", "instance_norm", "_instance_norm"),
-            *("batch_norm", "native_batch_norm", "_batch_norm_impl_index", "cudnn_batch_norm"),
-            *("_native_batch_norm_legit", "_batch_norm_with_update", "_batch_norm_no_update"),
-        )
-    ),
-    names=frozenset(
-        {
-            *("layer_norm", "LayerNorm", "native_layer_norm", "rms_norm", "RMSNorm"),
-            *("group_norm", "GroupNorm", "native_group_norm", "instance_norm", "InstanceNorm1d"),
-            *("InstanceNorm2d", "InstanceNorm3d", "batch_norm", "native_batch_norm"),
-            *("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "_native_batch_norm_legit"),
-        }
-    ),
-    instead="take mean and variance of every token yourself; that is the whole exercise",
-)
+RULES = rules_of(__file__)
 #: so wide that eps does not show: it has tests of its own, and points must not hang on the draw.
 #: In float32 tokens have 8 entries and more: hardly any lies so far from zero, and its entries so
 #: near together, that the mean of the squares less the squared mean loses digits
@@ -180,8 +160,8 @@ def test_one_tensor_twice_and_tensors_that_are_not_contiguous(expect: Expect, dr
 def test_layer_norm_is_written_out(expect: Expect, draw: Draw) -> None:
     summands = (draw.normal(2, 3, 8, scale=WIDE), draw.normal(2, 3, 8, scale=WIDE))
     arguments = (*summands, draw.normal(8), draw.normal(8))
-    expect.allowed("add_and_norm", *arguments, rule=NO_LAYER_NORM, backward=False)
-    check_rule(expect, ADD_AND_NORM, NO_LAYER_NORM)
+    expect.allowed("add_and_norm", *arguments, rule=RULES["add_and_norm"], backward=False)
+    check_rule(expect, ADD_AND_NORM, RULES["add_and_norm"])
     expect.same(
         "add_and_norm",
         *arguments,

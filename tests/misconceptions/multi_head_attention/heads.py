@@ -460,8 +460,17 @@ def past_masked(queries, keys, values):
     hint="Which tokens does token 0 see? In torch's function True means: take part.",
 )
 def future_allowed(queries, keys, values):
-    mask = _future(keys.shape[-2])
-    return torch.nn.functional.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
+    scores = _scores(queries, keys).masked_fill(~_future(keys.shape[-2]), -torch.inf)
+    return torch.softmax(scores, dim=-1) @ values
+
+
+@misconception(
+    "causal_head_attention",
+    confuses="building attention and calling it: torch's own function is used",
+    hint="Which four steps does this function do for you?",
+)
+def torchs_own_function(queries, keys, values):
+    return torch.nn.functional.scaled_dot_product_attention(queries, keys, values, is_causal=True)
 
 
 @misconception(

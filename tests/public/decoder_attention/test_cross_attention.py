@@ -5,11 +5,13 @@ import math
 import pytest
 import torch
 
-from autograder.suite import Draw, Expect, ExpectLayer, Tolerance
+from autograder.suite import Draw, Expect, ExpectLayer, Tolerance, rules_of
 from autograder.suite.traits import Made, Size, Sizes, Tensor, Traits, check_by_itself
 
 # numbers are given to four decimals
 PRINTED = Tolerance(atol=6e-5, rtol=0.0)
+
+RULES = rules_of(__file__)
 
 
 @pytest.mark.question("padding_mask", points=0)
@@ -206,3 +208,10 @@ def test_two_heads_look_at_different_words(expect: Expect) -> None:
     layer.result(x, context, torch.tensor([[False, True]]), likely=likely)
     kept = "the padding of an earlier call says nothing about this one"
     layer.value((x, context), right, likely=kept)
+
+
+@pytest.mark.question("masked_attention", points=0)
+def test_masked_attention_uses_allowed_calls(expect: Expect, draw: Draw) -> None:
+    tensors = [draw.normal(2, 3, 4) for _ in range(3)]
+    mask = torch.ones(3, 3).triu(1).bool()
+    expect.allowed("masked_attention", *tensors, mask, rule=RULES["masked_attention"])

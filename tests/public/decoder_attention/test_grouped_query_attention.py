@@ -3,11 +3,13 @@
 import pytest
 import torch
 
-from autograder.suite import Draw, Expect, Tolerance
+from autograder.suite import Draw, Expect, Tolerance, rules_of
 from autograder.suite.traits import Made, Size, Tensor, Traits, check_by_itself
 
 # numbers are given to four decimals
 PRINTED = Tolerance(atol=6e-5, rtol=0.0)
+
+RULES = rules_of(__file__)
 
 
 @pytest.mark.question("grouped_query_attention", points=0)
@@ -194,3 +196,9 @@ def test_each_head_asks_for_itself(expect: Expect) -> None:
         torch.tensor([[[[6.0]], [[2.0]]]]),
         likely="heads that share keys and values have queries of their own: nothing is averaged",
     )
+
+
+@pytest.mark.question("grouped_query_attention", points=0)
+def test_grouped_query_attention_uses_allowed_calls(expect: Expect, draw: Draw) -> None:
+    tensors = [draw.normal(2, heads, 3, 5) for heads in (4, 2, 2)]
+    expect.allowed("grouped_query_attention", *tensors, rule=RULES["grouped_query_attention"])

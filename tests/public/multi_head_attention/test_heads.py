@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from autograder.suite import Draw, Expect
+from autograder.suite import Draw, Expect, rules_of
 from autograder.suite.compare import EXACT, FROM_PRINTED
 from autograder.suite.traits import Size, Tensor, Traits, check_by_itself
 
@@ -33,6 +33,8 @@ MERGED = [
     [1.1587, 1.9879, -1.2416, 2.4816, -4.1868, 3.7202],
     [0.8291, 1.6919, -1.2977, 1.2108, -2.2525, 1.7438],
 ]
+
+RULES = rules_of(__file__)
 
 
 @pytest.mark.question("split_heads", points=0)
@@ -198,3 +200,9 @@ def test_causal_head_attention_called_in_other_ways(expect: Expect) -> None:
         expect,
         Traits("causal_head_attention", [Tensor("B H T d"), Tensor("B H T d"), Tensor("B H T d")]),
     )
+
+
+@pytest.mark.question("causal_head_attention", points=0)
+def test_causal_head_attention_uses_allowed_calls(expect: Expect, draw: Draw) -> None:
+    tensors = [draw.normal(2, 3, 4, 5) for _ in range(3)]
+    expect.allowed("causal_head_attention", *tensors, rule=RULES["causal_head_attention"])

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from autograder.suite import Expect, Forbidden
+from autograder.suite import Expect, rules_of
 from autograder.suite.compare import FROM_PRINTED
 from autograder.suite.traits import Size, Tensor, Traits, check_by_itself
 
@@ -46,11 +46,7 @@ CONTEXT = torch.tensor([[0.2593, 0.5718, 1.0390, 0.9041]])
 HAND_QUERY = torch.tensor([[math.sqrt(2.0), 5.0]])
 HAND_KEYS = torch.tensor([[math.log(3.0), 1.0], [0.0, 1.0]])
 
-NOT_FROM_TORCH = Forbidden(
-    operators=frozenset(),
-    names=frozenset({"scaled_dot_product_attention"}),
-    instead="write the three steps yourself: weights of queries and keys, then the weighted values",
-)
+RULES = rules_of(__file__)
 
 
 @pytest.mark.question("scale_scores", points=0)
@@ -217,6 +213,6 @@ def test_as_many_columns_in_queries_as_in_values(expect: Expect) -> None:
 
 @pytest.mark.question("scaled_dot_product_attention", points=0)
 def test_no_attention_of_torch(expect: Expect) -> None:
-    expect.result("scaled_dot_product_attention", *(torch.ones(2, 2) for _ in range(3)))
-    used = expect.implementation.names_used("scaled_dot_product_attention")
-    NOT_FROM_TORCH.check("scaled_dot_product_attention", frozenset(), used)
+    ones = [torch.ones(2, 2)] * 3
+    rule = RULES["scaled_dot_product_attention"]
+    expect.allowed("scaled_dot_product_attention", *ones, rule=rule)

@@ -3,13 +3,15 @@
 import pytest
 import torch
 
-from autograder.suite import Draw, Expect, ExpectLayer, Tolerance
+from autograder.suite import Draw, Expect, ExpectLayer, Tolerance, rules_of
 from autograder.suite.traits import Size, Tensor, Traits, check_by_itself
 
 # numbers are given to four decimals
 PRINTED = Tolerance(atol=6e-5, rtol=0.0)
 # computed from numbers that were rounded to four decimals
 FROM_PRINTED = Tolerance(atol=5e-4, rtol=0.0)
+
+RULES = rules_of(__file__)
 
 
 @pytest.mark.question("add_and_norm", points=0)
@@ -209,3 +211,9 @@ def test_names_of_the_weights(expect: Expect) -> None:
         expected=f"{expected}",
         likely="two sublayers and two norms by these names, and nothing else learns",
     )
+
+
+@pytest.mark.question("add_and_norm", points=0)
+def test_add_and_norm_uses_allowed_calls(expect: Expect, draw: Draw) -> None:
+    tensors = [draw.normal(*shape) for shape in ((2, 3, 4), (2, 3, 4), (4,), (4,))]
+    expect.allowed("add_and_norm", *tensors, rule=RULES["add_and_norm"])

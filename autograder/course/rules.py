@@ -1,0 +1,154 @@
+"""What a question does not allow, and the errors that it promises: declared once.
+
+`source/<assignment>/rules.toml` has both by question, `source/not_allowed.toml` what the calls of a
+kind are. The tests of a rule, in hidden suites and in public checks, take it from here, and release
+writes its words into the docstring of the stub and above the cell of the notebook.
+"""
+
+from __future__ import annotations
+
+import builtins
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ..errors import ContentError
+
+RULES = "rules.toml"
+CALLS = "not_allowed.toml"
+_KEYS = {"not_allowed", "because", "allowed", "instead", "raises", "forward_raises"}
+#: of the calls that are not allowed, whatever they are
+_THREADS = "Threads and processes are not allowed either."
+
+
+@dataclass(frozen=True, slots=True)
+class NotAllowed:
+    """The calls that a question does not allow, and what its students are told about them.
+
+    `operators` are names as torch dispatches them, `names` the last parts of names in source.
+    `words` is the sentence in the docstring, `instead` the next step for an answer that is refused.
+    """
+
+    operators: frozenset[str]
+    names: frozenset[str]
+    words: str
+    instead: str
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """An error that a call must raise, and when; of a class, `method` is the one that raises it."""
+
+    error: str
+    when: str
+    method: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionRules:
+    """The rules of one question."""
+
+    not_allowed: NotAllowed | None = None
+    promises: tuple[Promise, ...] = ()
+
+    @property
+    def page(self) -> str:
+        """The rules as a paragraph of the notebook."""
+        raised = [f"Raise a `{item.error}` if {item.when}." for item in self.promises]
+        return " ".join([*raised, *([self.not_allowed.words] if self.not_allowed else [])])
+
+
+def rules_beside(suite: Path) -> Mapping[str, QuestionRules]:
+    """The rules of an assignment by question, from the path of one of its suites.
+
+    In a course they stand in `source/`, in a student's folder next to the checks. Empty where the
+    assignment has none. Raises `ContentError` for a file that says something else.
+    """
+    if (suite.parent / RULES).is_file():
+        return read_rules(suite.parent / RULES, suite.parent / CALLS)
+    source = suite.parents[3] / "source" if len(suite.parents) > 3 else suite.parent
+    return read_rules(source / suite.parent.name / RULES, source / CALLS)
+
+
+def read_rules(path: Path, calls: Path) -> Mapping[str, QuestionRules]:
+    """The rules in `path` by question; kinds of calls are looked up in `calls`."""
+    stamps = tuple(file.stat().st_mtime_ns if file.is_file() else 0 for file in (path, calls))
+    return _read_rules(path, calls, stamps)
+
+
+@lru_cache(maxsize=64)  # every suite of an assignment asks
+def _read_rules(path: Path, calls: Path, _: tuple[int, ...]) -> Mapping[str, QuestionRules]:
+    kinds = _document(calls)
+    return {name: _rules(path, name, table, kinds) for name, table in _document(path).items()}
+
+
+def _document(path: Path) -> dict[str, Any]:
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ContentError(path, None, f"not valid TOML: {error}", "fix the line") from error
+    for name, table in document.items():
+        if not isinstance(table, dict):
+            raise ContentError(path, None, f"{name} is not a table", f"write [{name}] above it")
+    return document
+
+
+def _rules(
+    path: Path, name: str, table: Mapping[str, Any], kinds: Mapping[str, Any]
+) -> QuestionRules:
+    for key in sorted(table.keys() - _KEYS):
+        raise ContentError(
+            path, None, f"{name}: unknown key {key!r}", f"use one of {', '.join(sorted(_KEYS))}"
+        )
+    promises = [
+        _promise(path, name, error, when, method)
+        for key, method in (("raises", ""), ("forward_raises", "forward"))
+        for error, when in table.get(key, {}).items()
+    ]
+    return QuestionRules(_not_allowed(path, name, table, kinds), tuple(promises))
+
+
+def _promise(path: Path, name: str, error: str, when: Any, method: str) -> Promise:
+    kind = getattr(builtins, error, None)
+    if not (isinstance(kind, type) and issubclass(kind, Exception)):
+        raise ContentError(
+            path, None, f"{name}: Python has no error {error!r}", "use ValueError or another one"
+        )
+    return Promise(error, _sentence(path, name, error, when).rstrip("."), method)
+
+
+def _not_allowed(
+    path: Path, name: str, table: Mapping[str, Any], kinds: Mapping[str, Any]
+) -> NotAllowed | None:
+    chosen = table.get("not_allowed", [])
+    for kind in chosen:
+        if kind not in kinds:
+            raise ContentError(
+                path,
+                None,
+                f"{name}: no kind of calls is named {kind!r}",
+                f"add [{kind}] to {CALLS}, or use one of: {', '.join(kinds)}",
+            )
+    if not chosen:
+        return None
+    because, instead = (_sentence(path, name, key, table.get(key)) for key in ("because", "instead"))
+    calls = " and ".join(kinds[kind]["words"] for kind in chosen)
+    tables = [kinds[kind] for name in chosen for kind in (name, *kinds[name].get("also", ()))]
+    sentences = (f"Not allowed: {calls}, because {because}.", table.get("allowed", ""), _THREADS)
+    return NotAllowed(
+        frozenset(name for table in tables for name in table["operators"]),
+        frozenset(name for table in tables for name in table["names"]),
+        " ".join(sentence for sentence in sentences if sentence),
+        instead,
+    )
+
+
+def _sentence(path: Path, name: str, key: str, text: Any) -> str:
+    if not isinstance(text, str) or not text.strip():
+        raise ContentError(path, None, f"{name}: {key} is missing", f'add {key} = "..."')
+    return " ".join(text.split())

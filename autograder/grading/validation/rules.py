@@ -1,0 +1,164 @@
+"""Proves that all places hold what a question declares: calls not allowed, errors promised.
+
+A suite is asked with an answer that breaks one rule and is right otherwise: it must refuse it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+
+from ...course import Course
+from ...course.rules import RULES, NotAllowed, Promise, QuestionRules, rules_beside
+from ...errors import AnswerForbidden, AnswerRaised
+from ...records import Assignment, Exercise
+from ...suite.implementation import Outcome, Watched
+from ..judging.suites import SuiteRunner, collect_suites
+
+T = TypeVar("T")
+#: of the inputs that suites are asked with here
+_SEED = 1
+
+
+def rule_problems(course: Course, chosen: Sequence[Assignment]) -> Iterator[str]:
+    """What is missing, with the question and the place.
+
+    Raises `ContentError` for rules, or suites, that can't be read.
+    """
+    asked: list[tuple[Exercise, str, QuestionRules]] = []
+    for assignment in chosen:
+        declared = rules_beside(assignment.exercises[0].hidden_suite)
+        yield from _unknown(course, assignment.name, declared)
+        asked += [
+            (exercise, question.name, declared[question.name])
+            for exercise in assignment.exercises
+            for question in exercise.questions
+            if question.name in declared
+        ]
+    suites = dict.fromkeys(s for e, _, _ in asked for s in (e.hidden_suite, e.public_suite))
+    if not suites:
+        return
+    runner = collect_suites(course.root, list(suites))
+    for exercise, question, rules in asked:
+        for text in _missing(runner, exercise, question, rules):
+            yield f"rules of {exercise.assignment}/{exercise.name}/{question}: {text}"
+
+
+def _unknown(course: Course, assignment: str, declared: Iterable[str]) -> Iterator[str]:
+    exercises = course.assignment(assignment).exercises
+    known = [question.name for exercise in exercises for question in exercise.questions]
+    for name in declared:
+        if name not in known:
+            path = course.root / "source" / assignment / RULES
+            yield f"{path}: no question is called {name!r}; use one of: {', '.join(known)}"
+
+
+def _missing(
+    runner: SuiteRunner, exercise: Exercise, question: str, rules: QuestionRules
+) -> Iterator[str]:
+    for suite in (exercise.hidden_suite, exercise.public_suite):
+        if rules.not_allowed and not _refuses(runner, suite, question, rules.not_allowed):
+            yield (
+                f"{suite} accepts calls that are not allowed: call expect.allowed(..., "
+                f"rule=rules_of(__file__)[{question!r}]) in a test"
+            )
+        for promise in rules.promises:
+            answer = _Silent(runner.solution(suite), promise)
+            if runner.first_failure(suite, question, answer, _SEED) is None:
+                yield (
+                    f"{suite} never asks for the {promise.error} if {promise.when}: write a test "
+                    "with expect.raises"
+                )
+    yield from _untold(exercise, question, rules)
+
+
+def _refuses(runner: SuiteRunner, suite: Path, question: str, rule: NotAllowed) -> bool:
+    """Whether a suite refuses a call of the rule, by name and by operator, in the rule's words."""
+    for by_name in (True, False):
+        answer = _Breaking(runner.solution(suite), rule, by_name)
+        outcome = runner.first_failure(suite, question, answer, _SEED)
+        failure = outcome.failure if outcome is not None else None
+        if not isinstance(failure, AnswerForbidden) or rule.instead not in str(failure):
+            return False
+    return True
+
+
+def _untold(exercise: Exercise, question: str, rules: QuestionRules) -> Iterator[str]:
+    """What a student's files do not say, where the assignment was released."""
+    words = [f"{promise.error}: {promise.when}." for promise in rules.promises]
+    words += [rules.not_allowed.words] if rules.not_allowed else []
+    notebook = exercise.stub.with_suffix(".ipynb")
+    for path, wanted in ((exercise.stub, words), (notebook, [rules.page])):
+        text = " ".join(_text_of(path).split())
+        for sentence in wanted if text else ():
+            if sentence not in text:
+                yield f"{path} does not say {sentence!r}: run `autograder release`"
+
+
+def _text_of(path: Path) -> str:
+    if not path.is_file():
+        return ""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".ipynb":
+        return text
+    return "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
+
+
+class _Breaking:
+    """The solution, but of one rule it is said that its code makes one of the calls."""
+
+    def __init__(self, inner: Any, rule: NotAllowed, by_name: bool) -> None:
+        self._inner, self._rule, self._by_name = inner, rule, by_name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def names_used(self, name: str) -> frozenset[str]:
+        """See `Implementation.names_used`."""
+        names = sorted(self._rule.names) if self._by_name else []
+        return frozenset(f"torch.{name}" for name in names[:1])
+
+    def operators(self, name: str, args: Sequence[Any], backward: bool) -> Watched:
+        """See `Implementation.operators`."""
+        watched: Watched = self._inner.operators(name, args, backward)
+        made = frozenset() if self._by_name else self._rule.operators
+        return Watched(made, watched.value, watched.unwatched, watched.failed)
+
+
+class _Silent:
+    """The solution, but an error that it promises is not raised; a layer's neither."""
+
+    def __init__(self, inner: Any, promise: Promise) -> None:
+        self._inner, self._promise = inner, promise
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def call(self, name: str, args: Sequence[Any]) -> Outcome:
+        """See `Implementation.call`."""
+        return self._quietly(lambda: self._inner.call(name, args), _nothing(args))
+
+    def build(self, name: str, args: Sequence[Any]) -> Any:
+        """See `Implementation.build`."""
+        layer = self._quietly(lambda: self._inner.build(name, args), self._inner)
+        return _Silent(layer, self._promise)
+
+    def forward(self, args: Sequence[Any]) -> Outcome:
+        """See `Layer.forward`."""
+        return self._quietly(lambda: self._inner.forward(args), _nothing(args))
+
+    def _quietly(self, ask: Callable[[], T], otherwise: T) -> T:
+        try:
+            return ask()
+        except AnswerRaised as fault:
+            if self._promise.error not in fault.bases:
+                raise
+            return otherwise
+
+
+def _nothing(args: Sequence[Any]) -> Outcome:
+    return Outcome(torch.zeros(()), tuple(args))

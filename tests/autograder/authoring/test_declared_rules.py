@@ -1,0 +1,171 @@
+"""One declaration of a question's rules reaches suites, docstring, notebook and `validate`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograder.authoring import release
+from autograder.course import load_course
+from autograder.course.rules import rules_beside
+from autograder.errors import ContentError
+from autograder.grading.validation.rules import rule_problems
+
+Edit = Callable[[str, str, str], None]
+
+RULES = """
+[plus_one]
+not_allowed = ["addition"]
+because = "it is the answer"
+instead = "count on your fingers"
+
+[half.raises]
+ValueError = "x is negative"
+
+[Layer.forward_raises]
+TypeError = "x is no tensor"
+"""
+CALLS = """
+[addition]
+words = "torch's addition (`torch.add`)"
+names = ["add"]
+operators = ["aten::add"]
+"""
+#: EXERCISES.md: by question, what it does not allow and the errors that it promises
+CONTRACT = {
+    "simplified_attention": {"softmax": ("softmax", "")},
+    "self_attention": {
+        "encode": ("", "KeyError"),
+        "scaled_dot_product_attention": ("scaled_dot_product_attention", ""),
+    },
+    "causal_attention": {
+        "dropout": ("dropout", "ValueError"),
+        "CausalAttention": ("", "ValueError"),
+    },
+    "multi_head_attention": {
+        "split_heads": ("", "ValueError"),
+        "causal_head_attention": ("MultiheadAttention", ""),
+        "MultiHeadAttention": ("", "ValueError"),
+    },
+    "transformer_block": {"add_and_norm": ("rms_norm", "")},
+    "decoder_attention": {
+        "masked_attention": ("flex_attention", ""),
+        "CrossAttention": ("", "ValueError"),
+        "rotary_angles": ("", "ValueError"),
+        "grouped_query_attention": ("flex_attention", "ValueError"),
+        "GroupedQueryAttention": ("", "ValueError"),
+        "sliding_window_mask": ("", "ValueError"),
+        "cached_attention": ("flex_attention", ""),
+        "attend_block": ("softmax", ""),
+        "merge_blocks": ("softmax", ""),
+        "blockwise_attention": ("softmax", ""),
+    },
+}
+
+
+@pytest.fixture
+def ruled(root: Path) -> Path:
+    """The small course with rules that no suite of it asks for."""
+    (root / "source" / "basics" / "rules.toml").write_text(RULES)
+    (root / "source" / "not_allowed.toml").write_text(CALLS)
+    return root
+
+
+def _problems(root: Path) -> list[str]:
+    course = load_course(root)
+    return list(rule_problems(course, course.assignments))
+
+
+@pytest.mark.parametrize("assignment", CONTRACT)
+def test_the_course_declares_what_its_contract_says(assignment: str) -> None:
+    repository = Path(__file__).parents[3]
+    declared = rules_beside(repository / "tests" / "hidden" / assignment / "test_any.py")
+
+    assert declared.keys() == CONTRACT[assignment].keys()
+    for question, (call, error) in CONTRACT[assignment].items():
+        rules = declared[question]
+        assert [promise.error for promise in rules.promises] == [error] * bool(error)
+        assert (call in rules.not_allowed.names) if rules.not_allowed else not call
+
+
+def test_release_writes_rules_into_docstring_notebook_and_checks(ruled: Path, wheel: Path) -> None:
+    release(load_course(ruled), wheel=wheel)
+
+    folder = ruled / "assignments" / "basics"
+    stub = (folder / "sums.py").read_text()
+    assert "Not allowed: torch's addition (`torch.add`), because it is the answer." in stub
+    assert '"""Scales.\n\n        Raises:\n            TypeError: x is no tensor.\n' in stub
+    halves = (folder / "halves.py").read_text()
+    assert '"""Half of x.\n\n    Raises:\n        ValueError: x is negative.\n    """' in halves
+    cells = json.loads((folder / "halves.ipynb").read_text())["cells"]
+    told = ["".join(cell["source"]) for cell in cells if cell["id"] == "rules_half"]
+    assert told == ["**Rules.** Raise a `ValueError` if x is negative."]
+    checks = rules_beside(folder / "checks" / "test_sums.py")
+    assert checks == rules_beside(ruled / "tests" / "hidden" / "basics" / "test_sums.py")
+
+
+def test_a_suite_that_does_not_ask_is_a_problem(ruled: Path) -> None:
+    problems = _problems(ruled)
+
+    for kind in ("hidden", "public"):
+        suite = f"tests/{kind}/basics/test_"
+        assert any(f"{suite}sums.py accepts calls" in text for text in problems)
+        assert any(f"{suite}halves.py never asks for the ValueError" in text for text in problems)
+        assert any(f"{suite}sums.py never asks for the TypeError" in text for text in problems)
+
+
+def test_a_suite_that_asks_is_none(ruled: Path, edit: Edit) -> None:
+    for kind in ("hidden", "public"):
+        path = f"tests/{kind}/basics/test_halves.py"
+        edit(path, "2.0, likely" if kind == "hidden" else "3.0, likely", "2.0, likely")
+        (ruled / path).write_text(
+            "import pytest\nfrom autograder.suite import Expect\n"
+            '@pytest.mark.question("half", points=2)\n'
+            "def test_negative(expect: Expect) -> None:\n"
+            '    expect.raises("half", -1.0, error=ValueError, likely="raise")\n'
+        )
+    edit(
+        "solutions/basics/halves.py",
+        "return x",
+        "if x < 0:\n        raise ValueError\n    return x",
+    )
+
+    assert not [text for text in _problems(ruled) if "halves" in text]
+
+
+def test_a_stub_of_older_words_is_a_problem(ruled: Path, wheel: Path, edit: Edit) -> None:
+    release(load_course(ruled), wheel=wheel)
+    edit("source/basics/rules.toml", "x is negative", "x is below zero")
+
+    problems = [text for text in _problems(ruled) if "does not say" in text]
+
+    assert [Path(text.split(": ")[1].split(" ")[0]).name for text in problems] == [
+        "halves.py",
+        "halves.ipynb",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        ("[half]\nforbids = []\n", "unknown key 'forbids'"),
+        ('[half]\nnot_allowed = ["magic"]\n', "no kind of calls is named 'magic'"),
+        ('[half]\nnot_allowed = ["addition"]\n', "because is missing"),
+        ('[half.raises]\nOops = "never"\n', "Python has no error 'Oops'"),
+        ("[half\n", "not valid TOML"),
+    ],
+)
+def test_wrong_rules_are_told(ruled: Path, rules: str, words: str) -> None:
+    (ruled / "source" / "basics" / "rules.toml").write_text(rules)
+    with pytest.raises(ContentError, match=words):
+        _problems(ruled)
+
+
+def test_rules_of_an_unknown_question_are_a_problem(ruled: Path) -> None:
+    (ruled / "source" / "basics" / "rules.toml").write_text('[hlaf.raises]\nValueError = "no"\n')
+
+    (problem,) = _problems(ruled)
+    assert "no question is called 'hlaf'; use one of: plus_one, Layer, half" in problem
