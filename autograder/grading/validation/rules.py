@@ -67,7 +67,7 @@ def _missing(
                 f"rule=rules_of(__file__)[{question!r}]) in a test"
             )
         for promise in rules.promises:
-            answer = _Silent(runner.solution(suite), promise)
+            answer: Any = _Silent(runner.solution(suite), promise)
             if runner.first_failure(suite, question, answer, _SEED) is None:
                 yield (
                     f"{suite} never asks for the {promise.error} if {promise.when}: write a test "
@@ -79,7 +79,7 @@ def _missing(
 def _refuses(runner: SuiteRunner, suite: Path, question: str, rule: NotAllowed) -> bool:
     """Whether a suite refuses a call of the rule, by name and by operator, in the rule's words."""
     for by_name in (True, False):
-        answer = _Breaking(runner.solution(suite), rule, by_name)
+        answer: Any = _Breaking(runner.solution(suite), rule, by_name)
         outcome = runner.first_failure(suite, question, answer, _SEED)
         failure = outcome.failure if outcome is not None else None
         if not isinstance(failure, AnswerForbidden) or rule.instead not in str(failure):
@@ -138,18 +138,18 @@ class _Silent:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    def call(self, name: str, args: Sequence[Any]) -> Outcome:
+    def call(self, name: str, args: Sequence[Any], no_grad: bool = False) -> Outcome:
         """See `Implementation.call`."""
-        return self._quietly(lambda: self._inner.call(name, args), _nothing(args))
+        return self._quietly(lambda: self._inner.call(name, args, no_grad), _nothing(args))
 
     def build(self, name: str, args: Sequence[Any]) -> Any:
         """See `Implementation.build`."""
         layer = self._quietly(lambda: self._inner.build(name, args), self._inner)
         return _Silent(layer, self._promise)
 
-    def forward(self, args: Sequence[Any]) -> Outcome:
+    def forward(self, args: Sequence[Any], *rest: Any) -> Outcome:
         """See `Layer.forward`."""
-        return self._quietly(lambda: self._inner.forward(args), _nothing(args))
+        return self._quietly(lambda: self._inner.forward(args, *rest), _nothing(args))
 
     def _quietly(self, ask: Callable[[], T], otherwise: T) -> T:
         try:
