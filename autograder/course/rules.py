@@ -136,7 +136,8 @@ def _not_allowed(
             )
     if not chosen:
         return None
-    because, instead = (_sentence(path, name, key, table.get(key)) for key in ("because", "instead"))
+    because = _sentence(path, name, "because", table.get("because"))
+    instead = _sentence(path, name, "instead", table.get("instead"))
     calls = " and ".join(kinds[kind]["words"] for kind in chosen)
     tables = [kinds[kind] for name in chosen for kind in (name, *kinds[name].get("also", ()))]
     sentences = (f"Not allowed: {calls}, because {because}.", table.get("allowed", ""), _THREADS)
