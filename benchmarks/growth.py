@@ -38,7 +38,7 @@ HANGING = ("ivo",)
 _EVERY_SECONDS = 0.1
 #: of a process that lives with the run; a worker has fewer
 _SAMPLES = 30
-COMMANDS = ("grade", "resume", "record", "feedback", "report", "export csv")
+COMMANDS = ("grade", "resume", "record", "feedback", "report", "export csv", "similar", "changes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,8 @@ def _measure(folder: Path, count: int, jobs: int, wanted: Collection[str]) -> No
         "feedback": ["feedback", str(folder), "--course", str(ROOT)],
         "report": ["report", str(folder)],
         "export csv": ["export", "csv", str(folder)],
+        "similar": ["similar", str(folder), "--course", str(ROOT)],
+        "changes": ["changes", str(folder)],
     }
     for name in wanted:
         arguments = commands[name]

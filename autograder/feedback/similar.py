@@ -6,15 +6,19 @@ textbook's kind is the same for everybody.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from array import array
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, groupby
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from ..course import Course
-from ..records import SubmissionResult
-from ..results.review import latest
+from ..records import ExerciseResult, SubmissionResult
 from ..submission.bounded import BoundedReader
 from ..submission.code import read_code
 from ..submission.fingerprints import Fingerprints, fingerprints
@@ -57,40 +61,141 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
-    student: str
-    code: str
-    prints: Fingerprints
+class Likeness:
+    """Two students, the fingerprints that they share and few others have, and their figures.
+
+    `share` and `weight` are as for `Pair`.
+    """
+
+    left: str
+    right: str
+    common: frozenset[int]
+    share: float
+    weight: float
+
+
+#: assignment and exercise
+_Key = tuple[str, str]
+_Numbers = npt.NDArray[Any]
+
+
+class Writings:
+    """What a class wrote for one exercise: eight bytes for each fingerprint, and no text."""
+
+    def __init__(self, given: Collection[int] = ()) -> None:
+        """`given` are the fingerprints of what every student got."""
+        self.students: list[str] = []
+        self._given = np.fromiter(given, np.uint64)
+        self._ends = array("Q", [0])
+        self._values = array("Q")
+
+    def add(self, student: str, prints: Fingerprints) -> None:
+        """Takes what a student wrote."""
+        self.students.append(student)
+        self._values.extend(prints.lines)
+        self._ends.append(len(self._values))
+
+    def likenesses(self) -> list[Likeness]:
+        """The pairs that have enough in common that few others have."""
+        values = np.frombuffer(self._values, np.uint64)
+        owners = np.repeat(np.arange(len(self.students)), np.diff(self._ends).astype(np.int64))
+        _, groups, spread = np.unique(values, return_inverse=True, return_counts=True)
+        most = min(max(_COMMON_LEAST, _COMMON_SHARE * len(self.students)), _COMMON_MOST)
+        is_rare = (spread[groups] <= most) & ~np.isin(values, self._given)
+        rare = np.bincount(owners[is_rare], minlength=len(self.students))
+        common: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+        weights: defaultdict[tuple[int, int], float] = defaultdict(float)
+        for value, own in _owners(values, owners, is_rare & (spread[groups] > 1)):
+            for pair in combinations(own, 2):
+                common[pair].append(value)
+                weights[pair] += 1 / (len(own) - 1)
+        return [
+            Likeness(
+                self.students[one],
+                self.students[other],
+                frozenset(both),
+                len(both) / int(min(rare[one], rare[other])),
+                weights[one, other],
+            )
+            for (one, other), both in common.items()
+            if len(both) >= _LEAST_SHARED
+        ]
+
+
+def _owners(
+    values: _Numbers, owners: _Numbers, chosen: npt.NDArray[np.bool_]
+) -> Iterator[tuple[int, list[int]]]:
+    """Each of the chosen fingerprints, and who has it, in order."""
+    order = np.flatnonzero(chosen)
+    order = order[np.argsort(values[order], kind="stable")]
+    for value, places in groupby(order, key=lambda place: int(values[place])):
+        yield value, [int(owners[place]) for place in places]
 
 
 def similar_pairs(
     course: Course, class_folder: Path, results: Iterable[SubmissionResult]
 ) -> list[Pair]:
-    """The pairs of a class, those with most in common first.
+    """The pairs of a class, those with most in common first; at most a hundred.
 
-    Reads the files that counted, in a child with limits.
+    `results` are the last ones, one for each submission. Reads the files that counted, in a child
+    with limits; the code of a pair is read again, so that the code of a class is never in memory.
     """
-    texts: defaultdict[tuple[str, str], list[_Text]] = defaultdict(list)
-    with code_reader() as reader:
-        for result in latest(results):
-            for key, text in _texts(class_folder, result, reader):
-                texts[key].append(text)
     given = _given(course)
-    found = [pair for key, own in texts.items() for pair in pairs_of(key, own, given.get(key, ()))]
-    return sorted(found, key=lambda pair: (-pair.weight * pair.share, pair.left.student))[
-        :_MOST_PAIRS
-    ]
+    written: dict[_Key, Writings] = {}
+    with code_reader() as reader:
+        for result in results:
+            for exercise in result.exercises:
+                if code := _code(class_folder, result.student, result.assignment, exercise, reader):
+                    key = (result.assignment, exercise.exercise)
+                    own = written.setdefault(key, Writings(given.get(key, ())))
+                    own.add(result.student, fingerprints(code))
+        found = [(key, one) for key, own in written.items() for one in own.likenesses()]
+        found.sort(key=lambda item: (-item[1].weight * item[1].share, item[1].left))
+        shown = found[:_MOST_PAIRS]
+        files = _files(results, shown)
+        return [_pair(class_folder, key, likeness, files, reader) for key, likeness in shown]
 
 
-def _texts(
-    class_folder: Path, result: SubmissionResult, reader: BoundedReader
-) -> Iterable[tuple[tuple[str, str], _Text]]:
-    folder = submission_folder(class_folder, result.student, result.assignment)
-    for exercise in result.exercises:
-        code = _joined(definitions_of(folder, exercise, reader))
-        if code.strip():
-            key = (result.assignment, exercise.exercise)
-            yield key, _Text(result.student, code, fingerprints(code))
+def _code(
+    class_folder: Path,
+    student: str,
+    assignment: str,
+    exercise: ExerciseResult,
+    reader: BoundedReader,
+) -> str:
+    """The definitions of an exercise that counted, in one text; empty if there are none."""
+    folder = submission_folder(class_folder, student, assignment)
+    return _joined(definitions_of(folder, exercise, reader)).strip()
+
+
+def _files(
+    results: Iterable[SubmissionResult], shown: Sequence[tuple[_Key, Likeness]]
+) -> Mapping[tuple[str, _Key], ExerciseResult]:
+    """The exercises that pairs are about, by student and exercise."""
+    wanted = {(name, key) for key, one in shown for name in (one.left, one.right)}
+    return {
+        place: exercise
+        for result in results
+        for exercise in result.exercises
+        if (place := (result.student, (result.assignment, exercise.exercise))) in wanted
+    }
+
+
+def _pair(
+    class_folder: Path,
+    key: _Key,
+    likeness: Likeness,
+    files: Mapping[tuple[str, _Key], ExerciseResult],
+    reader: BoundedReader,
+) -> Pair:
+    def side(student: str) -> Side:
+        code = _code(class_folder, student, key[0], files[student, key], reader)
+        prints = fingerprints(code).lines
+        lines = (prints.get(value, frozenset()) for value in likeness.common)
+        return Side(student, code, frozenset().union(*lines))
+
+    left, right = side(likeness.left), side(likeness.right)
+    return Pair(*key, len(likeness.common), likeness.share, left, right, likeness.weight)
 
 
 def _given(course: Course) -> Mapping[tuple[str, str], Collection[int]]:
@@ -113,36 +218,3 @@ def _given_texts(stub: Path) -> Iterator[str]:
 
 def _joined(definitions: Mapping[str, str]) -> str:
     return "\n\n\n".join(definitions.values())
-
-
-def pairs_of(key: tuple[str, str], texts: Sequence[_Text], given: Collection[int]) -> list[Pair]:
-    """The pairs of one exercise: what all wrote for it, and fingerprints of what all got."""
-    spread = Counter(value for text in texts for value in text.prints.lines)
-    common = min(max(_COMMON_LEAST, _COMMON_SHARE * len(texts)), _COMMON_MOST)
-    rare = [
-        {value for value in text.prints.lines if value not in given and spread[value] <= common}
-        for text in texts
-    ]
-    pairs = []
-    for (one, other), shared in _shared(rare).items():
-        if shared >= _LEAST_SHARED:
-            both = rare[one] & rare[other]
-            least = min(len(rare[one]), len(rare[other]))
-            left, right = (_side(texts[number], both) for number in (one, other))
-            weight = sum(1 / (spread[value] - 1) for value in both)
-            pairs.append(Pair(*key, shared, shared / least, left, right, weight))
-    return pairs
-
-
-def _shared(rare: Sequence[set[int]]) -> Counter[tuple[int, int]]:
-    """How many fingerprints each pair shares, without comparing those who share none."""
-    owners: defaultdict[int, list[int]] = defaultdict(list)
-    for number, values in enumerate(rare):
-        for value in values:
-            owners[value].append(number)
-    return Counter(pair for own in owners.values() for pair in combinations(own, 2))
-
-
-def _side(text: _Text, both: Iterable[int]) -> Side:
-    lines = frozenset().union(*(text.prints.lines[value] for value in both))
-    return Side(text.student, text.code, lines)

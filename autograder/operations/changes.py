@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ from ..classroom import (
     select,
 )
 from ..errors import UserError
-from ..records import SubmissionResult
+from ..records import Key
 from ..results.changes import (
     Attempts,
     Cause,
@@ -31,8 +31,10 @@ from ..results.changes import (
     doubts,
     manual_changes,
 )
+from ..results.last import keys_of
 from ..results.lines import iterate_results
-from .reading import class_results
+from .class_folder import class_home
+from .reading import last_class_results, results_file
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
     from ..feedback import AttemptCodes
@@ -73,12 +75,12 @@ def class_changes(
     from ..feedback import attempt_codes
     from .grades import Showing
 
-    folder, wanted = Path(class_folder), showing or Showing()
-    results = class_results(folder)
+    folder, wanted = class_home(class_folder), showing or Showing()
     one = wanted.selection.assignment
-    counts = {name: n for name, n in _counts(results).items() if one in (None, name)}
+    lines = _lines(results_file(folder))
+    counts = {name: n for name, n in _by_assignment(lines).items() if one in (None, name)}
     seen = {} if since_first else read_looks(folder).before(counts)
-    found = _found(folder, results, seen, wanted.selection)
+    found = _found(folder, lines, seen, wanted.selection)
     whole = wanted.selection.student is None and not wanted.selection.is_of_people
     if whole and folder.is_dir():
         with contextlib.suppress(UserError):  # whoever may only read the class looks for themselves
@@ -107,10 +109,8 @@ def unseen_note(class_folder: Path) -> str:
     path = class_folder / "results.jsonl"
     if not path.is_file():
         return ""
-    lines = Counter(line.key for line in iterate_results(path))
-    counts = Counter[str]()
-    for (_, name), number in lines.items():
-        counts[name] += number
+    lines = _lines(path)
+    counts = _by_assignment(lines)
     looks, withdrawn = read_looks(class_folder), read_withdrawals(class_folder)
     several = {
         key
@@ -131,33 +131,23 @@ def unseen_note(class_folder: Path) -> str:
 
 
 def _found(
-    folder: Path,
-    results: Sequence[SubmissionResult],
-    seen: Mapping[str, int],
-    selection: Selection,
+    folder: Path, lines: Mapping[Key, int], seen: Mapping[str, int], selection: Selection
 ) -> ClassChanges:
     from ..nbgrader import human_work
 
     work = human_work(folder)
-    found = _attempts(folder, results, seen, selection)
+    by_hand = {(student, assignment) for student, assignment, *_ in work.grades}
+    roster, withdrawn = read_roster(folder), read_withdrawals(folder)
+    chosen = select(last_class_results(folder), roster, withdrawn.keys(), selection)
+    # in all others nothing can have changed: their lines are not kept in memory
+    keys = {key for key in keys_of(chosen) if lines[key] > 1 or key in by_hand}
+    found = attempts(iterate_results(results_file(folder)), seen, keys)
     return ClassChanges(
         tuple(changes(found)),
         tuple(manual_changes(found, work)),
         tuple(doubts(found, work)),
         tuple(one for one in found if len(one.lines) > 1),
     )
-
-
-def _attempts(
-    folder: Path,
-    results: Sequence[SubmissionResult],
-    seen: Mapping[str, int],
-    selection: Selection,
-) -> list[Attempts]:
-    roster, withdrawn = read_roster(folder), read_withdrawals(folder)
-    chosen = select(results, roster, withdrawn.keys(), selection)
-    keys = {result.key for result in chosen}
-    return [one for one in attempts(results, seen) if one.key in keys]
 
 
 def _without_names(found: ClassChanges) -> ClassChanges:
@@ -173,5 +163,13 @@ def _without_names(found: ClassChanges) -> ClassChanges:
     )
 
 
-def _counts(results: Sequence[SubmissionResult]) -> dict[str, int]:
-    return dict(Counter(result.assignment for result in results))
+def _lines(path: Path) -> Counter[Key]:
+    """How many lines each submission has."""
+    return Counter(line.key for line in iterate_results(path))
+
+
+def _by_assignment(lines: Mapping[Key, int]) -> Counter[str]:
+    counts = Counter[str]()
+    for (_, assignment), number in lines.items():
+        counts[assignment] += number
+    return counts

@@ -18,12 +18,12 @@ def class_results(class_folder: Path | str) -> list[SubmissionResult]:
 
     Raises `UserError` where there is none, or where it is damaged.
     """
-    return read_results(_file(class_folder))
+    return read_results(results_file(class_folder))
 
 
 def last_class_results(class_folder: Path | str) -> LastResults:
     """The last result of each student and assignment, read when it is looked at."""
-    return LastResults(_file(class_folder))
+    return LastResults(results_file(class_folder))
 
 
 def class_folder_at(path: Path | str) -> Path:
@@ -34,7 +34,8 @@ def class_folder_at(path: Path | str) -> Path:
     return folder
 
 
-def _file(class_folder: Path | str) -> Path:
+def results_file(class_folder: Path | str) -> Path:
+    """The results file of a class; raises `UserError` if nothing has been graded."""
     folder = class_home(class_folder)
     path = folder / "results.jsonl" if folder.is_dir() else folder
     if not path.is_file():
@@ -56,5 +57,5 @@ def counted_results(class_folder: Path | str) -> LastResults:
     results = LastResults(path) if is_alone else last_class_results(folder)
     others = graded_elsewhere(folder, {assignment for _, assignment in results.keys})
     if not results and not others:
-        _file(folder)  # says what to do
+        results_file(folder)  # says what to do
     return results.together_with(others).changed(partial(counted, work=human_work(folder)))

@@ -10,7 +10,7 @@ from ..records import SubmissionResult
 from ..results.last import keys_of
 from .class_folder import class_home
 from .courses import HERE, course_of_class
-from .reading import class_folder_at, class_results, counted_results, last_class_results
+from .reading import class_folder_at, counted_results, last_class_results
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
     from ..classroom import Selection
@@ -110,12 +110,12 @@ def similar(
     from ..feedback import similar_pairs
     from .grades import Showing, selected
 
-    folder, wanted = Path(class_folder), showing or Showing()
-    results = selected(folder, class_results(folder), wanted.selection)
+    folder, wanted = class_home(class_folder), showing or Showing()
+    results = selected(folder, last_class_results(folder), wanted.selection)
     pairs = similar_pairs(course_of_class(Path(course), folder), folder, results)
     if not wanted.is_anonymous:
         return pairs
-    names = pseudonyms(result.student for result in results)
+    names = pseudonyms(student for student, _ in keys_of(results))
     return [
         replace(
             pair,

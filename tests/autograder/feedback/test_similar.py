@@ -10,7 +10,7 @@ import pytest
 
 import autograder
 from autograder.feedback import write_similar
-from autograder.feedback.similar import pairs_of
+from autograder.feedback.similar import Writings
 from autograder.submission.fingerprints import fingerprints
 
 COPIED = """\
@@ -32,18 +32,11 @@ def causal_mask(size):
 """
 
 
-class Written:
-    """What pairs_of reads of a student."""
-
-    def __init__(self, student: str, code: str) -> None:
-        self.student, self.code, self.prints = student, code, fingerprints(code)
-
-
 def pairs(stub: str = "", **codes: str) -> list[tuple[str, str]]:
-    texts = [Written(student, code) for student, code in codes.items()]
-    given = fingerprints(stub).lines
-    found = pairs_of(("masks", "masking"), texts, given)  # type: ignore[arg-type]
-    return [(pair.left.student, pair.right.student) for pair in found]
+    written = Writings(fingerprints(stub).lines)
+    for student, code in codes.items():
+        written.add(student, fingerprints(code))
+    return [(one.left, one.right) for one in written.likenesses()]
 
 
 def test_a_copy_with_other_names_and_comments_is_a_pair() -> None:
