@@ -24,6 +24,7 @@ import torch
 from autograder.course import Course, find_root, load_course
 from autograder.grading.judging.suites import collect_suites
 from autograder.grading.naming.diagnosis import Diagnosis
+from autograder.grading.validation.unseen import ask_here
 from autograder.records import Exercise
 
 
@@ -84,7 +85,7 @@ def _name(course: Course, exercise: Exercise, names: Sequence[str], seeds: range
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")  # what torch says about mistakes
     runner = collect_suites(course.root, [exercise.hidden_suite])
-    return list(_counted(Diagnosis(runner, course, exercise), exercise, names, seeds))
+    return list(_counted(Diagnosis(runner, course, exercise, ask_here), exercise, names, seeds))
 
 
 def _counted(

@@ -25,7 +25,7 @@ import torch
 from autograder.course import Course, find_root, load_course
 from autograder.course.manifest import MISTAKES
 from autograder.grading.judging.suites import SuiteRunner, collect_suites
-from autograder.grading.naming.mistake import hint_of
+from autograder.grading.naming.rows import hint_of
 from autograder.records import Assignment, Exercise
 from autograder.student import known_mistakes, recording
 from autograder.student.known_mistakes import RAISED, sealed

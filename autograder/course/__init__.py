@@ -5,6 +5,7 @@ from .content import (
     END_SOLUTION,
     Course,
     find_root,
+    TABLES,
     graded_files,
     load_course,
 )
@@ -14,6 +15,7 @@ from .todo import refuse_unfinished
 __all__ = [
     "BEGIN_SOLUTION",
     "END_SOLUTION",
+    "TABLES",
     "Course",
     "find_root",
     "graded_files",

@@ -91,6 +91,10 @@ def load_course(root: Path, *, must_be_whole: bool = True) -> Course:
     return Course(root, tuple(found), broken)
 
 
+#: where a course keeps what its known mistakes answer: see `grading.naming.table`
+TABLES = ".tables"
+
+
 def graded_files(course: Course, assignment: Assignment) -> Iterator[Path]:
     """What grading this one assignment needs of the course, and nothing of the others."""
     for folder in ("source", "solutions", "assignments", "tests/hidden", "tests/misconceptions"):
@@ -99,6 +103,8 @@ def graded_files(course: Course, assignment: Assignment) -> Iterator[Path]:
                 yield file
     if (course.root / "source" / CALLS).is_file():
         yield course.root / "source" / CALLS
+    for exercise in assignment.exercises:
+        yield from sorted((course.root / TABLES).glob(f"{exercise.name}-*.json.gz"))
 
 
 def _assignment(root: Path, path: Path) -> Assignment:

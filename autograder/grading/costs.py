@@ -11,6 +11,7 @@ class Stage(StrEnum):
 
     `START` is all that is none of the others, with the fork server's start; `ASK` are the workers
     and their forks. Plans of second attempts are made where they are first asked for, in `JUDGE`.
+    `TABLES` is what known mistakes answer, found out once on a machine.
     """
 
     START = "start"
@@ -19,12 +20,13 @@ class Stage(StrEnum):
     ASK = "ask"
     JUDGE = "judge"
     NAME = "name"
+    TABLES = "tables"
     WRITE = "write"
     GRADEBOOK = "gradebook"
 
 
 #: those that a job is in, one after the other
-OF_A_JOB = (Stage.READ, Stage.JUDGE, Stage.NAME)
+OF_A_JOB = (Stage.READ, Stage.JUDGE, Stage.NAME, Stage.TABLES)
 
 #: CPU seconds by stage
 Costs = Mapping[Stage, float]

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from ..errors import AnswerFault, AnswerTimeout
-from ..records import Assignment, Exercise, Limits, QuestionResult
+from ..records import Assignment, Exercise, ExerciseStatus, Limits, QuestionResult
 from ..sandbox import Budget, ForkServer
 from ..sandbox.batch import Batch, RawReply
 from ..sandbox.session import Session
@@ -127,6 +127,9 @@ class ExerciseGrader:
                 if place in task.watch.left_out:
                     named.append(result)
                     continue
+                task.watch.enter_tables()
+                diagnosis.prepare(result)
+                task.watch.enter(place)
                 if substitution is not None:
                     substitution.begin_question(result.question)
                 ask = partial(_probed, task, worker)
@@ -182,6 +185,24 @@ def _probed(
         return worker.replies(batch, Budget.of(task.assignment.limits))
     except AnswerFault:
         return None
+
+
+def ask_text(
+    fork_server: ForkServer, assignment: Assignment, exercise: Exercise, text: str, batch: Batch
+) -> Sequence[RawReply] | None:
+    """What a module of the course's replies to a batch, in a worker; None where that ends it."""
+    answers = SubmittedExercise(exercise.name, ExerciseStatus.GRADED, f"{exercise.name}.py", text)
+    given = parts_given(exercise.solution.read_text(encoding="utf-8"))
+    limits = assignment.limits
+    worker = RemoteImplementation(
+        lambda: fork_server.open(limits, len(exercise.questions)), answers, limits, 0, given=given
+    )
+    try:
+        return worker.replies(batch, Budget.of(limits))
+    except AnswerFault:
+        return None
+    finally:
+        worker.close()
 
 
 def _about_lending(question: str, names: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 
 from ..records import Assignment, SubmissionResult, Tier
+from ..sandbox.clock import cpu_seconds
 from ..submission import Submission
 from .costs import Costs, Stage, together
 from .engine import OnResult, Ready, Scope
@@ -131,6 +132,7 @@ class ClassGrader:
             self._running = []
 
     def _stop(self, job: Job) -> None:
+        job.watch.book_end(cpu_seconds(job.process.pid or 0))  # of one that died, too
         job.stop()
         self.costs = together(self.costs, job.watch.costs)
 

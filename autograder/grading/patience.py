@@ -1,7 +1,8 @@
 """How long a job is waited for: for a whole submission, and for a sign that it goes on.
 
 Computing without end is the kernel's to stop (`watch`). A job that sleeps, waits or was stopped
-uses no CPU time: it is given up when one question's time has passed and nothing was done.
+uses no CPU time: it is given up when one question's time has passed and nothing was done. One that
+makes a table of known mistakes, or waits for another that does, has more time for it.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ from dataclasses import dataclass
 
 from ..records import Assignment
 from ..sandbox.clock import cpu_seconds
+from .costs import Stage
 from .watch import Watch
 
 #: seconds beyond the limits of what is waited for
 _MORE_SECONDS = 60.0
+#: seconds for a table: some tens of CPU seconds are usual, on a machine that may be busy
+_TABLE_SECONDS = 1800.0
 #: CPU seconds that count as doing something
 _COMPUTES = 0.5
 
@@ -30,6 +34,7 @@ class Patience:
     _quiet: float = 0.0
     _steps: int = 0
     _seconds: float = 0.0
+    _table_end: float | None = None
 
     def begin(self, assignment: Assignment) -> None:
         """A submission begins."""
@@ -47,11 +52,23 @@ class Patience:
         now = time.monotonic()
         if now <= self.due:
             return False
+        if self._is_in_time_for_a_table(now):
+            return False
         seconds = cpu_seconds(self.pid) - self._seconds
         if now > self._end or (self.watch.steps == self._steps and seconds < _COMPUTES):
             return True
         self._note()
         return False
+
+    def _is_in_time_for_a_table(self, now: float) -> bool:
+        """Whether a table is made, and not for too long; the submission's time waits meanwhile."""
+        if self.watch.stage is not Stage.TABLES:
+            self._table_end = None
+            return False
+        self._table_end = self._table_end or now + _TABLE_SECONDS
+        self._end = max(self._end, now + self._quiet)
+        self._note()
+        return now < self._table_end
 
     def _note(self) -> None:
         self._steps, self._seconds = self.watch.steps, cpu_seconds(self.pid)

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..course import Course
@@ -83,16 +84,19 @@ class SuiteEngine:
         """Collects the suites, and is ready to grade."""
         import torch
 
+        from .exercises import ask_text
         from .judging.suites import collect_suites
         from .naming.diagnosis import Diagnosis
         from .submissions import SubmissionGrader
 
         torch.set_num_threads(1)  # before anything is forked: forks of more threads may hang
-        exercises = [exercise for a in assignments for exercise in a.exercises]
-        runner = collect_suites(self.course.root, [e.hidden_suite for e in exercises])
+        exercises = [(a, exercise) for a in assignments for exercise in a.exercises]
+        runner = collect_suites(self.course.root, [e.hidden_suite for _, e in exercises])
         diagnoses = {
-            exercise.hidden_suite: Diagnosis(runner, self.course, exercise)
-            for exercise in exercises
+            exercise.hidden_suite: Diagnosis(
+                runner, self.course, exercise, partial(ask_text, fork_server, assignment, exercise)
+            )
+            for assignment, exercise in exercises
         }
         seeds = Seeds({a.name: asked_digest(a) for a in assignments}, secret, self.seed)
         return SubmissionGrader(runner, fork_server, suite_digests, diagnoses, seeds)

@@ -3,7 +3,8 @@
 What is done for one place (a file that is read, a question that is judged, a mistake that is
 named) has a limit of CPU time, and what it takes is booked for its stage. A place that ends its job
 is left out when the submission is graded again: it costs its student that question, not the
-submission, and not the class its time. Where it was naming, it costs the name only.
+submission, and not the class its time. Where it was naming, it costs the name only. What is made
+for all submissions, as a table of known mistakes is, has no limit.
 """
 
 from __future__ import annotations
@@ -22,10 +23,13 @@ CPU_SECONDS = 30
 #: bytes of memory that a job may need beyond what it has at its start
 _MEMORY = 3 << 30
 _SIZE = 4096
-#: the number of places that were entered so far, the seconds of each stage, then the place
+#: the number of places that were entered so far, the seconds of each stage, the stage and when it
+#: began, then the place
 _COUNT = 8
 _SECONDS = struct.Struct(f"<{len(OF_A_JOB)}d")
-_TEXT = _COUNT + _SECONDS.size
+_NOW = struct.Struct("<bd")
+_STAGE = _COUNT + _SECONDS.size
+_TEXT = _STAGE + _NOW.size
 #: times that a place may end its job before it is left out: the first time may be a machine's fault
 _MOST_ENDS = 2
 
@@ -54,8 +58,7 @@ class Watch:
         self.left_out: frozenset[Place] = frozenset()
         self._memory = mmap.mmap(-1, _SIZE)
         self._is_job = False
-        self._stage: Stage | None = None
-        self._since = 0.0
+        self._write_stage(None, 0.0)
 
     def begin(self) -> None:
         """Called once in the job: its memory is limited from here on."""
@@ -70,6 +73,13 @@ class Watch:
         self._book(place.stage)
         if self._is_job:
             limit_cpu(CPU_SECONDS)
+
+    def enter_tables(self) -> None:
+        """What is done next is for all submissions: it has no limit, and a stage of its own."""
+        self._write_count()
+        self._book(Stage.TABLES)
+        if self._is_job:
+            lift_cpu_limit()
 
     def leave(self) -> None:
         """What is done next is for no place: whatever ends it is the grader's own fault."""
@@ -95,17 +105,40 @@ class Watch:
         """The CPU seconds of each stage that the job has left so far."""
         return dict(zip(OF_A_JOB, _SECONDS.unpack_from(self._memory, _COUNT), strict=True))
 
+    @property
+    def stage(self) -> Stage | None:
+        """What the job does now, or did when it ended."""
+        number, _ = _NOW.unpack_from(self._memory, _STAGE)
+        return OF_A_JOB[number] if number >= 0 else None
+
+    def book_end(self, seconds: float) -> None:
+        """The job has ended: `seconds` is all its CPU time, also what it did last."""
+        _, since = _NOW.unpack_from(self._memory, _STAGE)
+        self._add(self.stage, max(0.0, seconds - since))
+        self._write_stage(None, seconds)
+
     def _book(self, stage: Stage | None) -> None:
         """The time since the last call was for the stage before; this one begins."""
         now = time.thread_time()  # the process's clock is behind while it has a limit
-        if self._stage is not None:
+        _, since = _NOW.unpack_from(self._memory, _STAGE)
+        self._add(self.stage, now - since)
+        self._write_stage(stage, now)
+
+    def _add(self, stage: Stage | None, seconds: float) -> None:
+        if stage is not None:
             costs = dict(self.costs)
-            costs[self._stage] += now - self._since
+            costs[stage] += seconds
             _SECONDS.pack_into(self._memory, _COUNT, *costs.values())
-        self._stage, self._since = stage, now
+
+    def _write_stage(self, stage: Stage | None, now: float) -> None:
+        number = OF_A_JOB.index(stage) if stage is not None else -1
+        _NOW.pack_into(self._memory, _STAGE, number, now)
 
     def _write(self, place: bytes) -> None:
         self._memory[_TEXT : _TEXT + len(place)] = place
+        self._write_count()
+
+    def _write_count(self) -> None:
         self._memory[:_COUNT] = (self.steps + 1).to_bytes(_COUNT, "little")
 
 

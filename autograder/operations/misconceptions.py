@@ -75,7 +75,7 @@ def add_misconception(
     content = of_class.assignment(found.result.assignment).exercise(found.exercise)
     if not name.isidentifier():
         raise UserError(f"--name {name}: use letters, digits and _, as for a function")
-    from ..grading.naming.mistake import hint_of
+    from ..grading.naming.rows import hint_of
     from ..grading.validation.entries import Entry, with_entry
     from ..suite.variants import variants_of_text
 

@@ -107,6 +107,11 @@ def _found(module: ModuleType) -> list[Variant]:
     ]
 
 
+def variants_read(path: Path) -> tuple[Variant, ...]:
+    """The variants of a file without executing it; see `variants_of_text`. None without a file."""
+    return variants_of_text(path.read_text(encoding="utf-8")) if path.is_file() else ()
+
+
 def variants_of_text(text: str) -> tuple[Variant, ...]:
     """The variants of a file's text, in its order, without executing it: none can be called.
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from ...suite.raised import kind_of
-from .answered import OF_GRADIENTS, OFF_PLAN, PASSED, Answered
-from .answers import Answers
 from .cases import Case
 from .families.leads import leads_on
 from .families.tables import IN_PLACE
 from .findings import found_by_statistics
 from .known import KnownMistakes
-from .mistake import Mistake, shown
 from .parameters import SHARED, parameters_told
+from .probe import Asked
+from .record import OF_GRADIENTS, OFF_PLAN, PASSED, Answered
 from .returned import kind_returned, writes_into_arguments
+from .rows import Row
 from .unequal_sizes import sizes_that_meet
 from .where import told_of, where_right
 
@@ -25,7 +25,7 @@ _GRADIENTS = "Which step leaves the gradient out, as `no_grad()`, `.detach()` an
 _ERRORS = "The line that stops stands in the message, with what to do about it."
 
 
-def by_itself(known: KnownMistakes, question: str, answers: Answers) -> list[Mistake]:
+def by_itself(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
     """Its parameters, what kind of thing comes back, where it is right, what it raises."""
     return (
         of_parameters(known, question, answers)
@@ -35,33 +35,33 @@ def by_itself(known: KnownMistakes, question: str, answers: Answers) -> list[Mis
     )
 
 
-def of_parameters(known: KnownMistakes, question: str, answers: Answers) -> list[Mistake]:
+def of_parameters(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
     """What is wrong with the parameters of a layer."""
     words, told = parameters_told(*_came_and_right(known, question, answers))
     lead = _OWN if words == SHARED else _PARAMETERS
-    return [shown(question, words, lead, told)] if words else []
+    return [Row.shown(words, lead, told)] if words else []
 
 
-def _of_results(known: KnownMistakes, question: str, answers: Answers) -> list[Mistake]:
+def _of_results(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
     came, right = _came_and_right(known, question, answers)
     if writes_into_arguments(came, right):
-        return [shown(question, IN_PLACE, leads_on(IN_PLACE))]
+        return [Row.shown(IN_PLACE, leads_on(IN_PLACE))]
     words, told = kind_returned(came, right)
-    return [shown(question, words, _RETURNED, told)] if words else []
+    return [Row.shown(words, _RETURNED, told)] if words else []
 
 
-def _of_chance(known: KnownMistakes, question: str, answers: Answers) -> list[Mistake]:
+def _of_chance(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
     """What tests found that look at random zeros, where that is all that they found."""
     said = [answers.judged(test).words for test in known.tests(question)]
     failures = [words for words in said if words not in (PASSED, OFF_PLAN)]
     words, lead = found_by_statistics(failures)
-    return [shown(question, words, lead)] if words else []
+    return [Row.shown(words, lead)] if words else []
 
 
-def _of_calls(known: KnownMistakes, question: str, answers: Answers) -> list[Mistake]:
+def _of_calls(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
     """Where it is right and where not; else what it raises, where it is wrong in no other way."""
     if _are_gradients_alone(known, question, answers):
-        return [shown(question, GRADIENTS, _GRADIENTS)]
+        return [Row.shown(GRADIENTS, _GRADIENTS)]
     cases: list[Case] = []
     errors: set[str] = set()
     calls = known.calls(question)
@@ -72,16 +72,16 @@ def _of_calls(known: KnownMistakes, question: str, answers: Answers) -> list[Mis
         errors |= {e for e, own, asked in raised if own.is_failing(asked) and own.is_asked and e}
     if words := where_right(cases):
         told, lead = told_of(words, cases)
-        return [shown(question, words, lead, told)]
+        return [Row.shown(words, lead, told)]
     only_errors = all(case.is_right or case.is_raised for case in cases)
     if words := kind_of(errors, question) if only_errors else "":
         meet = sizes_that_meet([(c.named_sizes, c.error) for c in cases if c.is_raised])
         told = f"{words}: {meet[0]} in one, {meet[1]} in the other" if meet else words
-        return [shown(question, words, _ERRORS, told)]
+        return [Row.shown(words, _ERRORS, told)]
     return []
 
 
-def _are_gradients_alone(known: KnownMistakes, question: str, answers: Answers) -> bool:
+def _are_gradients_alone(known: KnownMistakes, question: str, answers: Asked) -> bool:
     """Whether all that is wrong are numbers of gradients, or that there are none."""
     wrong = [
         own
@@ -93,7 +93,7 @@ def _are_gradients_alone(known: KnownMistakes, question: str, answers: Answers) 
 
 
 def _came_and_right(
-    known: KnownMistakes, question: str, answers: Answers
+    known: KnownMistakes, question: str, answers: Asked
 ) -> tuple[list[Answered], list[Answered]]:
     tests = known.tests(question)
     return [answers.answered(t) for t in tests], [known.right(question, t) for t in tests]

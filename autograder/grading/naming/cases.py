@@ -12,8 +12,7 @@ import torch
 
 from ...suite.traits import Ids, Input, Maybe, Pair, Size, Sizes, Tensor, Traits
 from ...suite.traits.inputs import LEADING, letters_of
-from .answered import OF_GRADIENTS, Call
-from .events import Request
+from .record import OF_GRADIENTS, Call, Request
 
 _CALLS = ("call", "forward")
 _ON_CPU = "on the CPU"

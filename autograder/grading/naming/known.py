@@ -1,59 +1,64 @@
-"""What known mistakes answer to the probe: those of the catalogue, and families made of a solution.
+"""What is known of an exercise's mistakes: entries, families of its solution, and their answers.
 
-The probe's inputs depend on the suite alone, so an answer is found out once and remembered. Chance
-is part of some: they are asked several times, each time with other random numbers.
+The probe's inputs depend on the suite alone, so all of it is found out once: see `table`.
 """
 
 from __future__ import annotations
 
-import copy
 import hashlib
-import re
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from functools import cache, cached_property, partial
-from types import FunctionType, MappingProxyType
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
+
+import torch
 
 from ...course import Course
 from ...records import Exercise
+from ...sandbox.batch import Batch
 from ...suite.local import LocalImplementation
 from ...suite.traits import declarations
-from ...suite.variants import Variant, variants_in
+from ...suite.variants import Variant, module_texts, variants_read
 from ..judging.suites import SuiteRunner
-from .answered import Answered
 from .cases import Calls
-from .families import Member, hint_of_words, is_of_arguments, members, members_of_another
-from .fingerprint import CODE, Fingerprint
-from .mistake import Mistake, hint_of
-from .probe import Probe, silence
-from .table import Table, cache_folder
+from .families import Member, members
+from .probe import Probe, Replies, silence
+from .record import PASSED, Answered
+from .rows import Row
+from .table import SAMPLES, Maker, Samples, Store, Table
 
-#: marks, in a table, what a test says of a mistake
-_JUDGED = " judged"
-#: of a fingerprint, in a table's name
+_PACKAGE = Path(__file__).resolve().parents[2]
+#: what a table's answers, and the words of tests in it, depend on besides the course
+_FOLDERS = ("suite", "worker", "parts", "grading/naming")
+#: of a digest, in a table's name
 _DIGITS = 32
-#: of what can't be executed
-_NOTHING = Answered(())
-_CODE = re.compile(r"`[^`]*?(\w+)[^\w`]*`")
+
+#: tests that an entry fails by chance, of which samples are drawn: those of the fewest requests
+_SAMPLED = 3
+
+#: asks a module's text a batch, in a worker of its own; None where that ends the worker
+AskText = Callable[[str, Batch], Replies | None]
 
 
 class KnownMistakes:
-    """The mistakes of one exercise, ready to be asked the probe's questions."""
+    """The mistakes of one exercise; `ask_text` executes those of the catalogue."""
 
-    def __init__(self, runner: SuiteRunner, course: Course, exercise: Exercise) -> None:
+    def __init__(
+        self, runner: SuiteRunner, course: Course, exercise: Exercise, ask_text: AskText
+    ) -> None:
         self._runner = runner
         self._exercise = exercise
+        self._ask_text = ask_text
         self._path = course.variants("misconceptions", exercise)
-        self._alternatives = course.variants("alternatives", exercise)
-        files = (exercise.hidden_suite, exercise.solution, self._path, self._alternatives)
-        self._fingerprint = CODE + Fingerprint.of(files)
+        self._store = Store(course.root)
+        self._code = _code()
 
     @cached_property
     def variants(self) -> tuple[Variant, ...]:
         """The entries of the catalogue."""
-        return variants_in(self._path)
+        return variants_read(self._path)
 
     @cached_property
     def seed(self) -> int:
@@ -63,50 +68,9 @@ class KnownMistakes:
         return int.from_bytes(hashlib.sha256(texts).digest()[:6], "big")
 
     @cache  # noqa: B019 - one of these lives as long as the run
-    def catalogue(self, question: str) -> tuple[Mistake, ...]:
-        """The catalogue's mistakes of a question."""
-        return tuple(
-            Mistake(
-                question,
-                variant.name,
-                variant.name,
-                hint_of(variant),
-                partial(_without_memory, variant.implementation),
-                tuple(_CODE.findall(variant.confuses)),
-                has_memory=_has_memory(variant.implementation),
-            )
-            for variant in self.variants
-            if variant.question == question
-        )
-
-    @cache  # noqa: B019
-    def family_members(self, question: str) -> tuple[Mistake, ...]:
-        """Mistakes made of the solution and of usual alternatives: one change each."""
-        found = [*members(self._exercise.solution, question, self._namespace)]
-        found += self._others(question)
-        return tuple(
-            Mistake(
-                question,
-                member.name,
-                f"{question} {number}",
-                hint_of_words(member.words),
-                member.change.answer,
-                words=member.words,
-                detail=member.detail,
-                change=member.change,
-                is_stochastic=is_of_arguments(member.rank),
-                rank=member.rank,
-            )
-            for number, member in enumerate(found)
-        )
-
-    def _others(self, question: str) -> Iterator[Member]:
-        """Of usual alternatives."""
-        for variant in variants_in(self._alternatives):
-            if variant.question == question and variant.is_usual:
-                own = sys.modules[variant.implementation.__module__]
-                names = {**self._namespace, **vars(own)}
-                yield from members_of_another(self._alternatives, variant.name, question, names)
+    def members(self, question: str) -> tuple[Member, ...]:
+        """Changes of the solution, one at a time; a table's row knows the number of its own."""
+        return tuple(members(self._exercise.solution, question, self._namespace))
 
     @cache  # noqa: B019
     def probe(self, question: str) -> Probe:
@@ -122,70 +86,111 @@ class KnownMistakes:
         return None
 
     @cache  # noqa: B019
-    def right(self, question: str, test: str) -> Answered:
-        """What the solution answers in a test."""
-        probe = self.probe(question)
-        replies, _ = probe.ask(self._namespace, test, 0)
-        return probe.answered(test, replies)
+    def table(self, question: str) -> Table:
+        """What the mistakes of a question answer; made where that was not done before."""
+        return self._store.get(self.table_name(question), lambda: self._made(question))
 
-    def answered(self, mistake: Mistake, test: str, time: int = 0) -> Answered:
-        """What a mistake answers in one test when it is asked for the `time`-th time."""
-        return self._asked(mistake, test, time)[0]
-
-    def judged(self, mistake: Mistake, test: str, time: int = 0) -> Answered:
-        """The same with what is compared of stochastic answers."""
-        return self._asked(mistake, test, time, _JUDGED)[0]
-
-    def may_answer_in_that_form(self, mistake: Mistake, test: str, answer: Answered) -> bool:
-        """Whether other samples of a mistake may be of the form of an answer."""
-        own, random = self._asked(mistake, test, 0)
-        return mistake.is_stochastic and (random or own.signature == answer.signature)
-
-    def draws_in(self, mistake: Mistake, test: str) -> bool:
-        """Whether a mistake draws random numbers of its own in a test."""
-        return mistake.is_stochastic and self._asked(mistake, test, 0)[1]
-
-    def is_stochastic(self, mistake: Mistake, test: str) -> bool:
-        """Whether chance is part of what a mistake answers in a test."""
-        first, random = self._asked(mistake, test, 0)
-        return random or not first.equals(self.answered(mistake, test, 1))
-
-    def table(self, question: str) -> AbstractContextManager[None]:
-        """While this is held, what was found out of a question's mistakes is known, and kept.
-
-        One process has it at a time: nothing is found out twice.
-        """
-        return self._table(question).held()
+    @cache  # noqa: B019
+    def table_name(self, question: str) -> str:
+        """The name of a table's file: another one for each content that its answers depend on."""
+        digest = hashlib.sha256(self._code.encode())
+        digest.update(self.probe(question).batch.frame)
+        for path in (self._exercise.hidden_suite, self._exercise.solution, self._path):
+            digest.update(hashlib.sha256(path.read_bytes() if path.is_file() else b"").digest())
+        return f"{self._exercise.name}-{question}-{digest.hexdigest()[:_DIGITS]}.json.gz"
 
     def tests(self, question: str) -> Sequence[str]:
         """The names of the tests of a question."""
-        return self._runner.tests(self._exercise.hidden_suite, question)
+        return tuple(self.probe(question).requests)
 
     @cache  # noqa: B019
-    def _table(self, question: str) -> Table:
-        found = self._fingerprint
-        name = f"{self._exercise.name}-{question}-{found.digest[:_DIGITS]}.tsv"
-        return Table(cache_folder() / name, found.holds)
+    def right(self, question: str, test: str) -> Answered:
+        """What the solution answers in a test."""
+        return self._asked(question, self._namespace, test)
 
-    def _asked(
-        self, mistake: Mistake, test: str, time: int, kind: str = ""
-    ) -> tuple[Answered, bool]:
-        key, table = (mistake.key, test + kind, time), self._table(mistake.question)
-        found = table.get(key)
-        if found is None:
-            with silence():  # Python warns of what some changes make of a line
-                own = mistake.answer()
-            probe = self.probe(mistake.question)
-            names = {**self._namespace, mistake.question: own}
-            for other in probe.requests if mistake.has_memory else (test,):
-                found = _NOTHING, False
-                if own is not None:
-                    replies, random = probe.ask(names, other, time)
-                    found = (probe.judged if kind else probe.answered)(other, replies), random
-                table.put((mistake.key, other + kind, time), *found)
-            found = table.get(key)
-            assert found is not None
-        return found
+    def answered(self, question: str, changed: Callable[[], Any], test: str) -> Answered | None:
+        """What a change of the solution answers in a test; None where it can't be executed."""
+        with silence():  # Python warns of what some changes make of a line
+            own = changed()
+        return self._asked(question, {**self._namespace, question: own}, test) if own else None
+
+    @lru_cache(maxsize=4096)  # noqa: B019
+    def of_member(self, question: str, number: int, test: str) -> Answered | None:
+        """The same of a member."""
+        return self.answered(question, self.members(question)[number].change.answer, test)
+
+    def _asked(self, question: str, names: Mapping[str, Any], test: str) -> Answered:
+        probe = self.probe(question)
+        return probe.answered(test, probe.ask(names, test))
+
+    def entry_replies(
+        self, variant: Variant, time: int = 0, tests: Sequence[str] = ()
+    ) -> Replies | None:
+        """What an entry replies to the probe, or some tests of it, in a worker of its own.
+
+        It is asked for the `time`-th time: each has other random numbers.
+        """
+        batch = self.probe(variant.question).batch_of(time, tests)
+        return self._ask_text(self._texts[variant.question, variant.name], batch)
+
+    @cached_property
+    def _texts(self) -> Mapping[tuple[str, str], str]:
+        texts = module_texts(self._exercise.solution, self._path)
+        return {(variant.question, variant.name): text for variant, text in texts}
+
+    def _made(self, question: str) -> Table:
+        probe = self.probe(question)
+        right = {test: self.right(question, test) for test in probe.requests}
+        maker = Maker(probe.requests, right)
+        for variant in self.variants:
+            if variant.question == question:
+                self._add_entry(maker, probe, variant)
+        for number, member in enumerate(self.members(question)):
+
+            def ask(tests: Sequence[str], number: int = number) -> Mapping[str, Answered] | None:
+                found = {test: self.of_member(question, number, test) for test in tests}
+                return {t: a for t, a in found.items() if a} if all(found.values()) else None
+
+            maker.add_member(Row.of_member(member, number), ask)
+        return maker.table()
+
+    def _add_entry(self, maker: Maker, probe: Probe, variant: Variant) -> None:
+        drawn = [self.entry_replies(variant, time) for time in range(2)]
+        first, second = (probe.split(replies) if replies else {} for replies in drawn)
+        if not first:
+            return
+        answers = {test: probe.answered(test, first[test]) for test in probe.requests}
+        samples = {
+            test: Samples(
+                (probe.judged(test, first[test]), probe.judged(test, second[test])),
+                (True,) * len(probe.requests[test]),
+            )
+            for test in (probe.requests if second and first != second else ())
+            if not probe.answered(test, second[test]).equals(answers[test])
+        }
+        failing = [t for t in samples if any(j.words != PASSED for j in samples[t].judged)]
+        failing.sort(key=lambda test: len(probe.requests[test]))
+        samples |= self._sampled(maker, probe, variant, failing[:_SAMPLED])
+        is_right = all(answers[test].equals(maker.right[test]) for test in answers)
+        said = {t: probe.judged(t, first[t]).words for t in answers} if is_right else {}
+        maker.add_entry(Row.of_entry(variant), answers, samples, said)
+
+    def _sampled(
+        self, maker: Maker, probe: Probe, variant: Variant, tests: Sequence[str]
+    ) -> Mapping[str, Samples]:
+        """What an entry answers to some tests, each time by other random numbers."""
+        if not tests:
+            return {}
+        drawn = [self.entry_replies(variant, time, tests) for time in range(SAMPLES)]
+        split = [probe.split(replies, tests) for replies in drawn if replies]
+        samples = {}
+        for test in tests:
+            found = [probe.answered(test, replies[test]) for replies in split]
+            here = zip(maker.right[test].calls, *(sample.calls for sample in found), strict=True)
+            may_be = tuple(any(own.equals(asked) for own in draws) for asked, *draws in here)
+            judged = tuple(probe.judged(test, replies[test]) for replies in split)
+            samples[test] = Samples(judged, may_be)
+        return samples
 
     @cached_property
     def _namespace(self) -> Mapping[str, Any]:
@@ -193,17 +198,12 @@ class KnownMistakes:
         return MappingProxyType(dict(own))
 
 
-def _has_memory(answer: Callable[..., Any]) -> bool:
-    """Whether it keeps things from call to call, in its defaults."""
-    defaults = getattr(answer, "__defaults__", None) or ()
-    return any(isinstance(value, list | dict | set) for value in defaults)
-
-
-def _without_memory(answer: Callable[..., Any]) -> Callable[..., Any]:
-    """A function as it was when it was defined: some keep things in their defaults."""
-    if not isinstance(answer, FunctionType):
-        return answer
-    own = copy.deepcopy(answer.__defaults__)
-    other = FunctionType(answer.__code__, answer.__globals__, None, own, answer.__closure__)
-    other.__kwdefaults__ = copy.deepcopy(answer.__kwdefaults__)
-    return other
+@cache
+def _code() -> str:
+    """A digest of the code that asks and answers, as it was when this was called first."""
+    digest = hashlib.sha256(f"{platform.python_version()} {torch.__version__}".encode())
+    for folder in _FOLDERS:
+        for path in sorted((_PACKAGE / folder).rglob("*")):
+            if path.suffix in (".py", ".toml"):
+                digest.update(path.read_bytes())
+    return digest.hexdigest()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from .answered import Answered, Call
+from .record import Answered, Call
 
 _PARAMETER = re.compile(r"'([\w.]+)': (tuple\([^)]*\))")
 OTHER_NAMES = "the trained parameters have other names than the question gives"

@@ -15,8 +15,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from ...errors import AnswerFault, AnswerRaised
 from ...sandbox.batch import Batch, RawReply, reply_in
 from ...sandbox.replies import value_of
@@ -30,8 +28,7 @@ from ..judging.planned import OffPlan
 from ..judging.requests import AskedImplementation
 from ..judging.suites import SuiteRunner
 from ..judging.verdicts import test_result
-from .answered import OFF_PLAN, PASSED, Answered, answered, in_words
-from .events import Request, events_of
+from .record import OFF_PLAN, PASSED, Answered, Request, answered, events_of, in_words
 
 Replies = Sequence[RawReply]
 #: how an answer computes is no mark of a mistake
@@ -59,32 +56,33 @@ class Probe:
     @cached_property
     def batch(self) -> Batch:
         """All of it in one frame; each test begins with random numbers of its own."""
-        asked = [(self._seeded(test), *requests) for test, requests in self.requests.items()]
+        return self.batch_of(0)
+
+    def batch_of(self, time: int, tests: Sequence[str] = ()) -> Batch:
+        """The same, or some tests, for the `time`-th time: each has other random numbers."""
+        asked = [
+            (self._seeded(test, time), *self.requests[test]) for test in tests or self.requests
+        ]
         return Batch.of([request for of_test in asked for request in of_test])
 
-    def split(self, replies: Replies) -> Mapping[str, Replies]:
-        """The replies to the batch, by test."""
+    def split(self, replies: Replies, tests: Sequence[str] = ()) -> Mapping[str, Replies]:
+        """The replies to a batch, by test."""
         found, start = {}, 1
-        for test, requests in self.requests.items():
-            found[test] = replies[start : start + len(requests)]
-            start += len(requests) + 1
+        for test in tests or self.requests:
+            end = start + len(self.requests[test])
+            found[test] = replies[start:end]
+            start = end + 1
         return found
 
-    def ask(self, names: Mapping[str, Any], test: str, time: int) -> tuple[Replies, bool]:
-        """What a module in this process replies, and whether it drew random numbers.
-
-        It is asked for the `time`-th time: each has other random numbers.
-        """
+    def ask(self, names: Mapping[str, Any], test: str) -> Replies:
+        """What a module in this process replies."""
         worker = Worker(lambda request: None, names=names)
-        replies, random = [], False
         with silence(), memory_limited(_MOST_BYTES):
-            answer(worker, 0, self._seeded(test, time))
-            for request in self.requests[test]:
-                before = torch.default_generator.get_state()
-                replies.append(_not_interrupted(reply_in(b"".join(answer(worker, 0, request)))))
-                if request[0] != "build":  # a layer that is built draws its weights
-                    random |= not torch.equal(before, torch.default_generator.get_state())
-        return replies, random
+            answer(worker, 0, self._seeded(test))
+            return [
+                _not_interrupted(reply_in(b"".join(answer(worker, 0, request))))
+                for request in self.requests[test]
+            ]
 
     def answered(self, test: str, replies: Replies) -> Answered:
         """The record of replies to a test."""

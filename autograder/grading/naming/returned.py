@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .answered import OF_GRADIENTS, Answered, Call
-from .events import UNCHANGED
+from .record import OF_GRADIENTS, UNCHANGED, Answered, Call
 
 ONE = "one tensor comes back in place of several"
 SEVERAL = "several results come back in place of one"

@@ -1,36 +1,233 @@
-"""What known mistakes answer, kept on disk: found out once for a suite, on whatever run.
+"""What known mistakes answer to the probe: found out once, and kept with the course or in a cache.
 
-One line for each test of a mistake: its key and the answer, both as JSON, each before a tab. Lines
-are appended by one process at a time, which then knows what the others found; some at a time, so
-that a process that is killed in the middle leaves what it found to the next one. A line that is
-broken, or of another form, is as good as none. Tables that nobody uses any more are removed.
+A table has a row for each mistake and a column for each request. Few answers to a request differ,
+so a cell holds the number of an answer. Entries of the catalogue were answers of students: they run
+in a worker, when the table is made and at no other time. Members of families are changes of the
+solution: they are asked the screen, the tests with the fewest requests, and the rest only where
+nothing there is wrong. What is unknown then, `search` finds out, within its budget.
 """
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import fcntl
+import gzip
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from .answered import Answered, Call
+import numpy as np
+from numpy.typing import NDArray
 
-#: a table that grew larger than this is not read
-_MOST_BYTES = 256 << 20
-#: answers that are kept at a time
-_AT_ONCE = 64
-#: seconds that another process is waited for; it may have been stopped, or compute for long
-_WAITED, _PAUSE = 20.0, 0.02
-#: tables of one question that are kept, and for how long those that are not used are
+from ...course import TABLES
+from .record import Answered, Call, Request
+from .rows import Row
+
+#: requests of the tests that members are asked before it is known whether they matter
+SCREEN = 60
+#: how often an entry is asked what chance decides: a kind of answer that it gives with probability
+#: q is met before with 1 - (1 - q)^n
+SAMPLES = 8
+#: members of one family that the screen can't tell apart; more would cost time and say the same
+_ALIKE = 3
+UNKNOWN = -1
+#: what a file raises that is not there, or is no table
+_NO_TABLE = (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError)
+#: tables of one question that are kept in a cache, and for how long those that are not used are
 _KEPT, _DAYS = 3, 30
 _DAY = 86400.0
 
-#: mistake, test, and for the how-many-eth time it was asked
-Key = tuple[str, str, int]
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """What an entry answered to one test, each time by other random numbers.
+
+    `may_be_right` says of each request whether some sample was right.
+    """
+
+    judged: tuple[Answered, ...]
+    may_be_right: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The rows of a question, and what each answers.
+
+    `answers` are the different ones to each request, `cells` their numbers; `right` are those of
+    the solution. `samples` are by row and test; `said` is what tests say of entries whose every
+    answer is right, by row and test.
+    """
+
+    rows: tuple[Row, ...]
+    answers: tuple[tuple[Call, ...], ...]
+    cells: NDArray[np.int16]
+    right: tuple[int, ...]
+    samples: Mapping[tuple[int, str], Samples]
+    said: Mapping[tuple[int, str], str]
+
+    def to_bytes(self) -> bytes:
+        """As a file keeps it."""
+        plain = {
+            "rows": [row.to_json() for row in self.rows],
+            "answers": [[_plain(call) for call in answers] for answers in self.answers],
+            "cells": base64.b64encode(self.cells.T.tobytes()).decode(),
+            "right": self.right,
+            "samples": [
+                [row, test, found.may_be_right, [_whole(answered) for answered in found.judged]]
+                for (row, test), found in self.samples.items()
+            ],
+            "said": [[row, test, words] for (row, test), words in self.said.items()],
+        }
+        return gzip.compress(json.dumps(plain).encode(), mtime=0)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Table:
+        """As `to_bytes` wrote it; raises one of `_NO_TABLE` for all else."""
+        plain = json.loads(gzip.decompress(data))
+        rows = tuple(map(Row.from_json, plain["rows"]))
+        cells = np.frombuffer(base64.b64decode(plain["cells"]), np.int16)
+        return cls(
+            rows,
+            tuple(tuple(map(_call, answers)) for answers in plain["answers"]),
+            cells.reshape(-1, len(rows)).T,
+            tuple(plain["right"]),
+            {
+                (row, test): Samples(tuple(map(_answered, judged)), tuple(may_be_right))
+                for row, test, may_be_right, judged in plain["samples"]
+            },
+            {(row, test): words for row, test, words in plain["said"]},
+        )
+
+
+#: what a row answers to some tests; None where it can't be asked
+Ask = Callable[[Sequence[str]], Mapping[str, Answered] | None]
+
+
+@dataclass(slots=True)
+class Maker:
+    """Takes what rows answer, and makes a table of it; `requests` are those of each test."""
+
+    requests: Mapping[str, Sequence[Request]]
+    right: Mapping[str, Answered]
+    _rows: list[Row] = field(default_factory=list)
+    _cells: list[list[int]] = field(default_factory=list)
+    _samples: dict[tuple[int, str], Samples] = field(default_factory=dict)
+    _said: dict[tuple[int, str], str] = field(default_factory=dict)
+    _numbers: list[dict[str, int]] = field(default_factory=list)
+    _alike: Counter[tuple[str, str, tuple[int, ...]]] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self._numbers = [{} for requests in self.requests.values() for _ in requests]
+
+    @property
+    def screen(self) -> list[str]:
+        """The tests that every member is asked: those of the fewest requests."""
+        found: list[str] = []
+        count = 0
+        for test in sorted(self.requests, key=lambda test: len(self.requests[test])):
+            count += len(self.requests[test])
+            if count > SCREEN and found:
+                break
+            found.append(test)
+        return found
+
+    def add_entry(
+        self,
+        row: Row,
+        answers: Mapping[str, Answered],
+        samples: Mapping[str, Samples],
+        said: Mapping[str, str],
+    ) -> None:
+        """An entry, asked everything."""
+        self._samples |= {(len(self._rows), test): found for test, found in samples.items()}
+        self._said |= {(len(self._rows), test): words for test, words in said.items()}
+        self._rows.append(row)
+        self._cells.append(self._numbered(answers))
+
+    def add_member(self, row: Row, ask: Ask) -> None:
+        """A member: left out where it can't be executed, gives no value, or changes nothing."""
+        answers = ask(self.screen)
+        if answers is None or not self._gives_a_value(answers):
+            return
+        if all(answers[test].equals(self.right[test]) for test in answers):
+            rest = ask([test for test in self.requests if test not in answers]) or {}
+            answers = {**answers, **rest}
+            if all(answers[test].equals(self.right[test]) for test in answers):
+                return
+        cells = self._numbered(answers)
+        key = row.name, row.detail, tuple(cells)
+        self._alike[key] += 1
+        if self._alike[key] <= (_ALIKE if UNKNOWN in cells else 1):
+            self._rows.append(row)
+            self._cells.append(cells)
+
+    def table(self) -> Table:
+        """All of it."""
+        right = tuple(self._numbered(self.right))
+        return Table(
+            tuple(self._rows),
+            tuple(tuple(_call(json.loads(text)) for text in known) for known in self._numbers),
+            np.array(self._cells, np.int16).reshape(len(self._rows), len(self._numbers)),
+            right,
+            self._samples,
+            self._said,
+        )
+
+    def _gives_a_value(self, answers: Mapping[str, Answered]) -> bool:
+        return any(
+            own.figures and not own.raised and not asked.raised
+            for test, answered in answers.items()
+            for own, asked in zip(answered.calls, self.right[test].calls, strict=True)
+        )
+
+    def _numbered(self, answers: Mapping[str, Answered]) -> list[int]:
+        """The numbers of what was answered to each request, as far as it was asked."""
+        numbers: list[int] = []
+        for test, requests in self.requests.items():
+            calls = answers[test].calls if test in answers else [None] * len(requests)
+            for call in calls:
+                known = self._numbers[len(numbers)]
+                text = json.dumps(_plain(call)) if call else ""
+                numbers.append(known.setdefault(text, len(known)) if call else UNKNOWN)
+        return numbers
+
+
+class Store:
+    """Where tables are kept: with the course, so that they travel with it, or in the user's cache.
+
+    The cache is for a course that can't be written. Tables that nobody uses are removed.
+    """
+
+    def __init__(self, course: Path) -> None:
+        self._folders = (course / TABLES, cache_folder())
+
+    def get(self, name: str, make: Callable[[], Table]) -> Table:
+        """The table of that name; it is made once, by one process, while others wait for it."""
+        if table := self._read(name):
+            return table
+        folder = next(filter(_is_writable, self._folders), None)
+        with _alone(folder, name):
+            if table := self._read(name):
+                return table
+            data = make().to_bytes()
+            if folder is not None:
+                with contextlib.suppress(OSError):  # a full disk costs time only
+                    _replace(folder / name, data)
+                    _clear(folder / name)
+            return Table.from_bytes(data)  # as all others will read it
+
+    def _read(self, name: str) -> Table | None:
+        for folder in self._folders:
+            with contextlib.suppress(*_NO_TABLE):
+                return Table.from_bytes((folder / name).read_bytes())
+        return None
 
 
 def cache_folder() -> Path:
@@ -40,117 +237,40 @@ def cache_folder() -> Path:
     return home / "autograder" / "mistakes"
 
 
-class Table:
-    """The answers of one question's mistakes; without a file it is kept in memory only.
-
-    `holds` says whether what the answers depend on still stands; else nothing more is kept.
-    """
-
-    def __init__(self, path: Path | None, holds: Callable[[], bool] = lambda: True) -> None:
-        self._path = path
-        self._holds = holds
-        self._read_to, self._patience = 0, _WAITED
-        #: each answer as its line has it, until it is asked for: of most nobody asks
-        self._lines: dict[bytes, bytes] = {}
-        self._answers: dict[Key, tuple[Answered, bool]] = {}
-        self._new: list[bytes] = []
-        self._file: IO[bytes] | None = None
-
-    @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
-        """No other process has the table; what it found is known before, what is new kept after.
-
-        A folder that can't be written, or a process that does not let go, costs time later, and
-        nothing else.
-        """
-        with contextlib.ExitStack() as stack:
-            self._file = self._opened(stack)
-            try:
-                yield
-            finally:
-                self._append()
-                self._file = None
-
-    def get(self, key: Key) -> tuple[Answered, bool] | None:
-        """What was answered, and whether random numbers were drawn; None if it was never asked."""
-        if key not in self._answers:
-            try:
-                random, answer = json.loads(self._lines.pop(_text_of(key)))
-                self._answers[key] = _record(answer), bool(random)
-            except (KeyError, ValueError, TypeError):
-                return None
-        return self._answers[key]
-
-    def put(self, key: Key, answer: Answered, random: bool) -> None:
-        """Remembers an answer, which is kept at the latest when the table is let go."""
-        self._answers[key] = answer, random
-        line = json.dumps([random, _plain(answer)]).encode()
-        self._new.append(_text_of(key) + b"\t" + line + b"\t\n")
-        if len(self._new) >= _AT_ONCE:
-            self._append()
-
-    def _opened(self, stack: contextlib.ExitStack) -> IO[bytes] | None:
-        """The file, read to its end, if nobody else has it now; without it nothing is kept."""
-        if self._path is None:
-            return None
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            file = stack.enter_context(self._path.open("a+b", buffering=0))
-            if not self._read_to:
-                _clear(self._path)
-            locked = _locked(file, self._patience)
-            self._patience = _WAITED if locked else 0.0  # who does not let go is waited for once
-            self._read(file)
-        except OSError:
-            self._path = None
-            return None
-        return file if locked else None
-
-    def _read(self, file: IO[bytes]) -> None:
-        """Takes the lines that were not read yet; the last one may still be written."""
-        size = os.fstat(file.fileno()).st_size
-        if not self._read_to < size <= _MOST_BYTES:
-            return
-        data = os.pread(file.fileno(), size - self._read_to, self._read_to)
-        whole, _, rest = data.rpartition(b"\n")
-        for line in whole.split(b"\n"):
-            key, *answer = line.split(b"\t")
-            if len(answer) == 2:  # else it has no end: its writer was killed
-                self._lines[key] = answer[0]
-        self._read_to = size - len(rest)
-
-    def _append(self) -> None:
-        if self._file is None or not self._new or not self._holds():
-            return
-        data = b"".join(self._new)
-        self._new = []
-        try:  # the line end is for one that a writer before may have left without
-            self._file.write(b"\n" + data)
-            self._read_to = os.fstat(self._file.fileno()).st_size
-        except OSError:
-            self._path = self._file = None
+def _is_writable(folder: Path) -> bool:
+    """Whether files can be made there; git has nothing to do with them."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        ignored = folder / ".gitignore"
+        if not ignored.is_file():
+            ignored.write_text("*\n", encoding="utf-8")
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK)
 
 
-def _locked(file: IO[bytes], seconds: float) -> bool:
-    """Whether nobody else has the file, or lets it go in time."""
-    end = time.monotonic() + seconds
-    while True:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > end:
-                return False
-            time.sleep(_PAUSE)
-        else:
-            return True
+@contextlib.contextmanager
+def _alone(folder: Path | None, name: str) -> Iterator[None]:
+    """One process at a time is here for a question; each is where there is no folder."""
+    with contextlib.ExitStack() as stack:
+        if folder is not None:
+            with contextlib.suppress(OSError):
+                file = stack.enter_context((folder / f".{name.rpartition('-')[0]}.lock").open("a"))
+                fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _replace(path: Path, data: bytes) -> None:
+    own = path.with_name(f"{path.name}.{os.getpid()}")
+    own.write_bytes(data)
+    own.replace(path)
 
 
 def _clear(path: Path) -> None:
-    """Marks a table as used; removes those that are not, and all but the last of its question."""
+    """Removes tables that nobody uses, and all but the last ones of this question."""
     question = path.name.rpartition("-")[0]
     with contextlib.suppress(OSError):  # another process may do the same
-        os.utime(path)
-        tables = {other: other.stat().st_mtime for other in path.parent.glob("*.tsv")}
+        tables = {other: other.stat().st_mtime for other in path.parent.glob("*.json.gz")}
         mine = [other for other in tables if other.name.rpartition("-")[0] == question]
         mine.sort(key=lambda other: tables[other], reverse=True)
         unused = {other for other, at in tables.items() if at < time.time() - _DAYS * _DAY}
@@ -158,29 +278,16 @@ def _clear(path: Path) -> None:
             other.unlink(missing_ok=True)
 
 
-def _text_of(key: Key) -> bytes:
-    return json.dumps(key).encode()
-
-
-def _plain(answer: Answered) -> list[Any]:
-    calls = [
-        [
-            *(call.operation, call.raised, call.form),
-            *(_short(call.figures, 10), _short(call.bounds, 3), _short(call.shares, 6)),
-        ]
-        for call in answer.calls
+def _plain(call: Call) -> list[Any]:
+    return [
+        *(call.operation, call.raised, call.form),
+        *(_short(call.figures, 10), _short(call.bounds, 3), _short(call.shares, 6)),
     ]
-    return [answer.words, calls]
 
 
 def _short(figures: Sequence[float], digits: int) -> list[float]:
     """More digits than rounding leaves would make a large file."""
     return [float(f"{figure:.{digits}g}") for figure in figures]
-
-
-def _record(plain: Any) -> Answered:
-    words, calls = plain
-    return Answered(tuple(map(_call, calls)), str(words))
 
 
 def _call(plain: Any) -> Call:
@@ -189,3 +296,12 @@ def _call(plain: Any) -> Call:
     if len(figures) != len(bounds):
         raise ValueError("each figure has a bound")
     return Call(str(operation), str(raised), str(form), figures, bounds, shares)
+
+
+def _whole(answered: Answered) -> list[Any]:
+    return [answered.words, [_plain(call) for call in answered.calls]]
+
+
+def _answered(plain: Any) -> Answered:
+    words, calls = plain
+    return Answered(tuple(map(_call, calls)), str(words))

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...course import Course
+from ...sandbox.batch import Batch
 from ..judging.suites import collect_suites
 from ..naming.diagnosis import Diagnosis
 from .cases import Case
@@ -34,11 +35,15 @@ def groups_alike(course: Course, not_named: Iterable[Case]) -> tuple[Group, ...]
         return ()
     runner = collect_suites(course.root, suites)
     diagnoses = {
-        case.exercise.hidden_suite: Diagnosis(runner, course, case.exercise)
+        case.exercise.hidden_suite: Diagnosis(runner, course, case.exercise, _not_asked)
         for case in cases.values()
     }
     groups = (_group(diagnoses[case.exercise.hidden_suite], case) for case in cases.values())
     return tuple(dict.fromkeys(group for group in groups if len(group.names) > 1))
+
+
+def _not_asked(text: str, batch: Batch) -> None:
+    """Nothing is asked: what is wrong has been graded, so there are tables."""
 
 
 def _group(diagnosis: Diagnosis, case: Case) -> Group:

@@ -17,10 +17,11 @@ from typing import Any
 from ...course import Course
 from ...errors import ContentError
 from ...records import Exercise, QuestionResult
+from ...sandbox.batch import Batch
 from ...suite.local import LocalImplementation
 from ..judging.suites import SuiteRunner
 from ..naming.diagnosis import Diagnosis
-from ..naming.probe import replies_of
+from ..naming.probe import Replies, replies_of
 from .validate import SEED
 
 #: of the lists, one in that many is kept apart: read only after the families were changed
@@ -64,26 +65,34 @@ def _changed(path: Path, text: str, changes: list[list[str]]) -> str:
     return text
 
 
+def ask_here(text: str, batch: Batch) -> Replies:
+    """What a module of our own replies to a batch, in this process."""
+    own: dict[str, Any] = {"__name__": "unseen"}
+    exec(compile(text, "<entry>", "exec"), own)
+    return replies_of(own, batch)
+
+
 class Namer:
     """Names answers to one exercise in this process: they are our own, and no student's."""
 
     def __init__(self, runner: SuiteRunner, course: Course, exercise: Exercise) -> None:
         self._runner = runner
         self._exercise = exercise
-        self._diagnosis = Diagnosis(runner, course, exercise)
+        self.diagnosis = Diagnosis(runner, course, exercise, ask_here)
 
     def named(self, answer: Unseen) -> QuestionResult:
         """The result of an answer, with its name where it has one."""
-        own = self._executed(answer)
-        return self._diagnosis.explain(
+        own = self.executed(answer)
+        return self.diagnosis.explain(
             self._judged(answer, own), lambda question, batch: replies_of(own, batch), answer.text
         )
 
     def judged(self, answer: Unseen) -> QuestionResult:
         """The same without a name, which costs less."""
-        return self._judged(answer, self._executed(answer))
+        return self._judged(answer, self.executed(answer))
 
-    def _executed(self, answer: Unseen) -> dict[str, Any]:
+    def executed(self, answer: Unseen) -> dict[str, Any]:
+        """What its module holds."""
         own: dict[str, Any] = {"__name__": "unseen"}
         for path, text in (
             ("<solution>", self._exercise.solution.read_text(encoding="utf-8")),

@@ -88,9 +88,10 @@ def validate(
     `names` are `ASSIGNMENT` or `ASSIGNMENT/EXERCISE`; of their cases those are graded that are
     `wanted`, all with the inputs of one `seed`: what a known mistake answers is then found out
     once. `starts` is called with the number of cases, `judged` after each, `on_question` with each
-    question's result; `start_sandbox` gives the fork server. Raises `IsolationUnavailable` without
-    a tier, `UserError` for a name that the course does not have, `ContentError` for content that
-    can't be judged.
+    question's result; `start_sandbox` gives the fork server. What known mistakes answer is kept
+    with the course, for all who grade with it. Raises `IsolationUnavailable` without a tier,
+    `UserError` for a name that the course does not have, `ContentError` for content that can't be
+    judged.
     """
     chosen = chosen_of(course, names)
     cases = [case for a in chosen for e in a.exercises for case in cases_of(course, e, forms)]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from autograder.course import Course
 from autograder.errors import AnswerMemory
 from autograder.grading import patience, submissions
 from autograder.grading.judging.planned import PlannedImplementation
@@ -113,7 +114,7 @@ def test_memory_that_a_reply_takes_to_be_judged_is_the_answers() -> None:
 
 def test_each_stage_has_the_time_of_its_places(monkeypatch: pytest.MonkeyPatch) -> None:
     """Times are those that the next place, or the end, is entered at."""
-    times = iter([10.0, 11.0, 13.0, 20.0, 24.0, 30.0])
+    times = iter([10.0, 11.0, 13.0, 20.0, 24.0, 30.0, 32.0])
     monkeypatch.setattr(time, "thread_time", lambda: next(times))
     watch = Watch()
     watch.enter(Place("softmax"))
@@ -122,5 +123,31 @@ def test_each_stage_has_the_time_of_its_places(monkeypatch: pytest.MonkeyPatch) 
     watch.enter(Place("softmax", "exponentiate"))
     watch.leave()
     watch.enter(Place("scores"))
-    assert watch.costs == {"read": 1.0, "judge": 2.0 + 4.0, "name": 7.0}
+    watch.enter_tables()
+    assert watch.costs == {"read": 1.0 + 2.0, "judge": 2.0 + 4.0, "name": 7.0, "tables": 0.0}
     assert watch.place() == Place("scores")
+
+
+def test_what_a_lost_job_did_last_is_booked(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([1.0, 3.0])
+    monkeypatch.setattr(time, "thread_time", lambda: next(times))
+    watch = Watch()
+    watch.enter(Place("softmax"))
+    watch.enter(Place("softmax", "normalize", is_naming=True))
+    watch.book_end(33.0)
+    watch.book_end(34.0)
+    assert watch.costs == {"read": 2.0, "judge": 0.0, "name": 30.0, "tables": 0.0}
+
+
+def test_a_table_of_known_mistakes_has_more_time(
+    monkeypatch: pytest.MonkeyPatch, course: Course
+) -> None:
+    watch, now = Watch(), [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    waits = patience.Patience(watch, pid=0)
+    waits.begin(course.assignment(ASSIGNMENT))
+    watch.enter_tables()
+    for now[0] in (5.0, 1000.0, 1800.0):
+        assert not waits.is_out()
+    now[0] = 1900.0
+    assert waits.is_out()

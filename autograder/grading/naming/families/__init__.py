@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,8 @@ from .things import Things
 
 _LONGEST_NAME = 60
 #: ranks: of known steps 0, of what any step may get, of arguments, of small changes, of steps
-#: in another place; ranks of a solution's members are below the last one
-_ANY_STEP, _ARGUMENT, _SMALL, _MOVED, _OF_ANOTHER = 1, 100, 200, 300, 1000
+#: in another place
+_ANY_STEP, _ARGUMENT, _SMALL, _MOVED = 1, 100, 200, 300
 #: small changes that parallel steps may have in common
 _OF_GROUPS = ("call removed", "operand left out")
 _DEFINES = ast.FunctionDef | ast.ClassDef
@@ -51,6 +51,7 @@ class Member:
     detail: Callable[[], str]
     change: Change
     rank: int
+    in_check: bool
 
 
 def members(solution: Path, question: str, namespace: Mapping[str, Any]) -> Iterator[Member]:
@@ -59,22 +60,6 @@ def members(solution: Path, question: str, namespace: Mapping[str, Any]) -> Iter
     for definition in ast.parse(text).body:
         if isinstance(definition, _DEFINES) and definition.name == question:
             yield from _members(definition, solution_lines(text), namespace)
-
-
-def members_of_another(
-    alternative: Path, name: str, question: str, namespace: Mapping[str, Any]
-) -> Iterator[Member]:
-    """Changes of known steps of an alternative, all of it; told where no other is.
-
-    A change that any code may have says too little of an answer that was written in another way.
-    """
-    for definition in ast.parse(alternative.read_text(encoding="utf-8")).body:
-        if isinstance(definition, _DEFINES) and definition.name == name:
-            lines = range(definition.lineno, (definition.end_lineno or 0) + 1)
-            definition.decorator_list, definition.name = [], question
-            for member in _members(definition, frozenset(lines), namespace):
-                if member.rank < _SMALL or member.name == OF_SIZES:
-                    yield replace(member, rank=_OF_ANOTHER + member.rank)
 
 
 def _members(
@@ -86,7 +71,9 @@ def _members(
     for nodes, parts, words, rank in _changes(definition, inside):
         others = [other for _, other in parts]
         detail = partial(detail_of, things, words, list(zip(nodes, others, strict=True)))
-        yield Member(name_of(words), words, detail, Change(definition, parts, namespace), rank)
+        change = Change(definition, parts, namespace)
+        in_check = any(map(things.is_in_a_check, nodes))
+        yield Member(name_of(words), words, detail, change, rank, in_check)
 
 
 def name_of(words: str) -> str:
@@ -94,19 +81,14 @@ def name_of(words: str) -> str:
     return _NO_NAME.sub("_", f"{words.lower()} ")[:_LONGEST_NAME].rpartition("_")[0].strip("_")
 
 
-def is_of_arguments(rank: int) -> bool:
-    """Whether it is the rank of an argument that counts as another one, whatever is drawn."""
-    return _ARGUMENT <= rank < _SMALL
-
-
 def is_small(rank: int) -> bool:
     """Whether it is the rank of a change that any code may have, which says little of its cause."""
-    return rank % _OF_ANOTHER >= _SMALL
+    return rank >= _SMALL
 
 
 def is_plain(rank: int) -> bool:
     """Whether it is a change of a known step, or leaves one out: such come two at a time."""
-    return rank % _OF_ANOTHER in (0, _SMALL)
+    return rank in (0, _SMALL)
 
 
 #: the family of what fits some inputs only: errors alone may say it

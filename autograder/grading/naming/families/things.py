@@ -125,12 +125,18 @@ class Things:
         return " and ".join(f"`{name}`" for name in dict.fromkeys(parts) if name in self.arguments)
 
     def is_in_a_check(self, node: ast.AST) -> bool:
-        """Whether it is part of a condition on which an error is raised."""
+        """Whether it is a check, or part of a condition on which an error is raised."""
+        if _is_check(node):
+            return True
         while node in self.around:
             inner, node = node, self.around[node]
-            if isinstance(node, ast.If) and isinstance(node.body[0], ast.Raise):
-                return inner is node.test
+            if _is_check(node):
+                return isinstance(node, ast.If) and inner is node.test
         return False
+
+
+def _is_check(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.body[0], ast.Raise)
 
 
 def _class_of(node: ast.AST) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from autograder.grading.naming.answered import in_words
 from autograder.grading.naming.findings import found_by_statistics
+from autograder.grading.naming.record import in_words
 from autograder.suite.chance import (
     causal_dropout_problem,
     factor_problem,

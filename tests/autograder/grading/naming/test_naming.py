@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
-import time
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,15 +12,11 @@ import pytest
 import torch
 
 from autograder.course import Course
-from autograder.grading.judging.suites import collect_suites
-from autograder.grading.naming import table as table_module
-from autograder.grading.naming.answered import Answered, answered, behaviour_of
+from autograder.grading.judging.suites import SuiteRunner, collect_suites
+from autograder.grading.naming import known as known_module
 from autograder.grading.naming.diagnosis import Diagnosis
-from autograder.grading.naming.events import UNCHANGED, Event, events_of
-from autograder.grading.naming.explained import Explained, explained
 from autograder.grading.naming.families import Member, members
 from autograder.grading.naming.figures import figures_of
-from autograder.grading.naming.fingerprint import Fingerprint
 from autograder.grading.naming.parameters import (
     MISSING,
     OTHER_LAYERS,
@@ -33,9 +26,19 @@ from autograder.grading.naming.parameters import (
     parameters_told,
 )
 from autograder.grading.naming.probe import Replies, replies_of
+from autograder.grading.naming.record import (
+    UNCHANGED,
+    Answered,
+    Event,
+    answered,
+    behaviour_of,
+    events_of,
+)
 from autograder.grading.naming.returned import kind_returned, writes_into_arguments
-from autograder.grading.naming.table import Table
-from autograder.records import QuestionResult
+from autograder.grading.naming.search import Explained, explained
+from autograder.grading.naming.table import Store
+from autograder.grading.validation.unseen import ask_here
+from autograder.records import Exercise, QuestionResult
 from autograder.sandbox.batch import Batch
 from autograder.submission.bounded import memory_limited
 from autograder.suite.local import LocalImplementation
@@ -67,6 +70,13 @@ def test_shape_dtype_and_what_is_not_finite_count() -> None:
     assert not any(_answered(X).equals(_answered(other)) for other in others)
 
 
+def _explained(answer: Answered, mistake: Answered, right: Answered) -> Explained:
+    whole = Explained()
+    for own, came, asked in zip(mistake.calls, answer.calls, right.calls, strict=True):
+        whole += explained(own, came, asked)
+    return whole
+
+
 def _of(value: Any, gradient: Any, raised: str = "") -> Answered:
     return answered(
         [Event("call", value), Event("gradients", gradient), Event("call", raised=raised)]
@@ -75,34 +85,34 @@ def _of(value: Any, gradient: Any, raised: str = "") -> Answered:
 
 def test_a_mistake_explains_values_and_leaves_errors_and_gradients() -> None:
     right, mistake = _of(X, X), _of(X * 2, X * 2)
-    assert explained(_of(X * 2, X * 3, "RuntimeError"), mistake, right) == Explained(1, 2, 0, 1)
+    assert _explained(_of(X * 2, X * 3, "RuntimeError"), mistake, right) == Explained(1, 2, 0, 1)
     # a mistake that is wrong where the answer is right is none of it
-    assert explained(_of(X, X * 3), mistake, right).against > 100
-    assert not (explained(_of(X, X * 3), mistake, right) + Explained(50)).is_most
-    assert explained(_of(X * 3, X * 2), mistake, right) == Explained(0, 0, 1)
+    assert _explained(_of(X, X * 3), mistake, right).against > 100
+    assert not (_explained(_of(X, X * 3), mistake, right) + Explained(50)).is_most
+    assert _explained(_of(X * 3, X * 2), mistake, right) == Explained(0, 0, 1)
 
 
 def test_it_explains_all_where_numbers_of_gradients_alone_differ() -> None:
     right, mistake = _of(X, X), _of(X * 2, X * 2)
-    assert explained(_of(X * 2, X * 3), mistake, right).is_all
-    assert not explained(_of(X * 2, None), mistake, right).is_all
-    assert not explained(_of(X * 2, X * 2, "RuntimeError"), mistake, right).is_all
+    assert _explained(_of(X * 2, X * 3), mistake, right).is_all
+    assert not _explained(_of(X * 2, None), mistake, right).is_all
+    assert not _explained(_of(X * 2, X * 2, "RuntimeError"), mistake, right).is_all
 
 
 def test_a_mistake_that_fails_itself_contradicts_nothing() -> None:
     right, fails = answered([Event("call", X)]), answered([Event("call", raised="RuntimeError")])
-    assert explained(answered([Event("call", X * 2)]), fails, right) == Explained(0, 1, 0)
-    assert explained(right, fails, right) == Explained()
+    assert _explained(answered([Event("call", X * 2)]), fails, right) == Explained(0, 1, 0)
+    assert _explained(right, fails, right) == Explained()
 
 
 def test_another_dtype_hides_no_mistake_and_is_none_by_itself() -> None:
     right, mistake = answered([Event("call", X.double())]), answered([Event("call", X * 2)])
     twice = answered([Event("call", X.double() * 2)])
-    assert explained(mistake, twice, right) == Explained(1, 0, 0)
+    assert _explained(mistake, twice, right) == Explained(1, 0, 0)
     infinite = answered([Event("call", X.double() * torch.inf)])
-    assert explained(mistake, infinite, right) == Explained(0, 0, 1)
+    assert _explained(mistake, infinite, right) == Explained(0, 0, 1)
     half = answered([Event("call", X.half())])
-    assert explained(answered([Event("call", X)]), half, right) == Explained(0, 0, 1)
+    assert _explained(answered([Event("call", X)]), half, right) == Explained(0, 0, 1)
 
 
 def _layer(names: Sequence[str], size: int = 3, raised: str = "LookupError: none") -> Answered:
@@ -213,7 +223,15 @@ def test_a_sample_of_another_mistake_is_not(other: dict[str, Any]) -> None:
 def test_what_few_draws_say_is_nothing() -> None:
     torch.manual_seed(3)
     (answer, *samples) = _dropped(5)
-    assert not answer.is_among(samples)
+    others = [_answered(sample.calls) for sample in samples]
+    assert not answer.is_among([*samples, *others])
+
+
+def test_of_a_test_that_was_drawn_twice_the_kind_counts() -> None:
+    torch.manual_seed(3)
+    (answer, *samples) = _dropped(3, p=0.5)
+    assert answer.is_among(samples)
+    assert not _answered(X.double()).is_among(samples)
 
 
 def test_all_or_nothing_is_two_values_and_none_between() -> None:
@@ -227,88 +245,6 @@ def test_a_sample_of_another_size_is_one_of_the_same_mistake() -> None:
     samples = [_answered(X[torch.rand_like(X) >= 0.3] / 0.7) for _ in range(40)]
     cut, as_it_was = X[torch.rand_like(X) >= 0.3] / 0.7, X[torch.rand_like(X) >= 0.3]
     assert _answered(cut).is_among(samples) and not _answered(as_it_was).is_among(samples)
-
-
-def _put(table: Table, *keys: tuple[str, str, int]) -> None:
-    with table.held():
-        for key in keys:
-            table.put(key, _answered(X), False)
-
-
-def _get(table: Table, key: tuple[str, str, int]) -> tuple[Answered, bool] | None:
-    with table.held():
-        return table.get(key)
-
-
-def test_a_table_is_read_again_whatever_else_stands_in_its_file(tmp_path: Path) -> None:
-    path, key, other = tmp_path / "folder" / "table.tsv", ("mistake", "test", 0), ("a", "b", 0)
-    _put(Table(path), key)
-    whole = path.read_bytes()
-    bad = json.dumps(other).encode() + b"\t" + json.dumps([False, ["", [[1]]]]).encode()
-    path.write_bytes(b'\xff{"\n[1]\n' + bad + b"\n" + whole + whole[:100])
-    table = Table(path)
-    found = _get(table, key)
-    assert found is not None and found[0].equals(_answered(X))
-    assert _get(table, other) is None
-    _put(table, other)
-    assert _get(Table(path), other) is not None
-
-
-def test_what_one_process_found_out_another_one_knows(tmp_path: Path) -> None:
-    one, two = Table(tmp_path / "table.tsv"), Table(tmp_path / "table.tsv")
-    keys = [("mistake", "test", time) for time in range(3)]
-    for table, key in ((one, keys[0]), (two, keys[1]), (one, keys[2])):
-        _put(table, key)
-    assert all(_get(table, key) for table in (one, two) for key in keys)
-
-
-def test_a_table_that_cannot_be_written_costs_nothing_else(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    table = Table(tmp_path / "file" / "table.tsv")
-    _put(table, ("mistake", "test", 0))
-    assert _get(table, ("mistake", "test", 0)) is not None
-
-
-def test_a_table_that_another_process_holds_is_read_and_left_as_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, key, other = tmp_path / "table.tsv", ("mistake", "test", 0), ("a", "b", 0)
-    monkeypatch.setattr(table_module, "_WAITED", 0.0)
-    one, two = Table(path), Table(path)
-    _put(one, key)
-    with one.held():
-        before = path.read_bytes()
-        assert _get(two, key) is not None
-        _put(two, other)
-        assert path.read_bytes() == before
-    _put(two)
-    assert _get(Table(path), other) is not None
-
-
-def test_nothing_is_kept_that_rests_on_what_has_changed(tmp_path: Path) -> None:
-    suite, path, key = tmp_path / "suite.py", tmp_path / "table.tsv", ("mistake", "test", 0)
-    suite.write_text("before")
-    found = Fingerprint.of([suite])
-    table = Table(path, found.holds)
-    suite.write_text("after")
-    _put(table, key)
-    assert _get(table, key) is not None and _get(Table(path), key) is None
-    assert Fingerprint.of([suite]).digest != found.digest
-
-
-def test_tables_that_are_not_used_are_removed(tmp_path: Path) -> None:
-    week = 7 * 24 * 3600
-    for number in range(5):
-        for name in ("mine-softmax", "other-softmax"):
-            path = tmp_path / f"{name}-{number}.tsv"
-            path.write_text("")
-            os.utime(path, (0, time.time() - number * week))
-    _put(Table(tmp_path / "mine-softmax-new.tsv"), ("mistake", "test", 0))
-    left = {path.stem.removesuffix("-softmax") for path in tmp_path.iterdir()}
-    assert left == {
-        *("mine-softmax-new", "mine-softmax-0", "mine-softmax-1"),
-        *(f"other-softmax-{number}" for number in range(5)),
-    }
 
 
 def _replies(names: dict[str, Any], *requests: tuple[Any, ...]) -> Replies:
@@ -611,15 +547,6 @@ def test_a_mask_may_be_a_parameter(tmp_path: Path) -> None:
     assert (["mask"], True) in found
 
 
-def test_an_error_for_a_value_is_no_mistake_that_both_share() -> None:
-    right = answered([Event("call", X), Event("call", X)])
-    fails = answered([Event("call", X), Event("call", raised="ValueError")])
-    both_fail = answered([Event("call", 2 * X), Event("call", raised="ValueError")])
-    assert not both_fail.shares_a_mistake_with(fails, right)
-    assert both_fail.shares_a_mistake_with(both_fail, right)
-    assert not fails.shares_a_mistake_with(fails, right)
-
-
 def test_of_huge_numbers_nothing_is_warned() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -653,7 +580,7 @@ def diagnosis(course: Course, tmp_path_factory: pytest.TempPathFactory) -> Any:
     runner = collect_suites(course.root, [exercise.hidden_suite])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        found = Diagnosis(runner, course, exercise)
+        found = Diagnosis(runner, course, exercise, ask_here)
 
     def name(function: Any, text: str = "") -> QuestionResult:
         answers = {"query_scores": function}
@@ -671,6 +598,41 @@ def test_a_known_mistake_has_its_name_and_a_behaviour(diagnosis: Any) -> None:
     assert one.misconception is not None and one.misconception.startswith("scores.")
     assert one.misconception == other.misconception
     assert one.behaviour == other.behaviour
+
+
+WRONG = (
+    lambda inputs, query: (inputs @ query).abs(),
+    lambda inputs, query: torch.round(inputs @ query, decimals=2),
+    lambda inputs, query: (inputs - query).square().sum(-1).float(),
+    lambda inputs, query: (inputs @ query).sin() * 3 + 1,
+    lambda inputs, query: (inputs @ query) * (1 + 4 * torch.finfo(inputs.dtype).eps),
+)
+
+
+def test_names_are_the_same_with_and_without_a_table_in_any_order(
+    course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exercise = course.assignment("simplified_attention").exercise("scores")
+    runner = collect_suites(course.root, [exercise.hidden_suite])
+    told = []
+    for folder in ("one", "one", "two"):
+        monkeypatch.setattr(known_module, "Store", lambda root, own=folder: Store(tmp_path / own))
+        for order in (WRONG, WRONG[::-1]):
+            diagnosis = Diagnosis(runner, course, exercise, ask_here)
+            names = [_explained_by(diagnosis, runner, exercise, function) for function in order]
+            told.append(names if order is WRONG else names[::-1])
+    assert all(names == told[0] for names in told)
+    assert [bool(name) for name in told[0]] == [True, True, True, False, False]
+
+
+def _explained_by(
+    diagnosis: Diagnosis, runner: SuiteRunner, exercise: Exercise, function: Any
+) -> tuple[str, str] | None:
+    answers = {"query_scores": function}
+    suite, own = exercise.hidden_suite, LocalImplementation(answers, "")
+    (result,) = runner.judge(suite, own, 3, only="query_scores")
+    found = diagnosis.explain(result, lambda _, batch: replies_of(answers, batch), "")
+    return (found.misconception, found.hint or "") if found.misconception else None
 
 
 def test_a_family_names_what_the_catalogue_does_not_hold(diagnosis: Any) -> None:

@@ -1,0 +1,490 @@
+"""Which rows of a table explain an answer: all of it, two at once, or most of it.
+
+The answer is held against each different answer that a table holds to a request, once. What a table
+leaves open is asked, within a budget of calls that is the same everywhere: what is not found out
+within it has no name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, combinations
+from operator import itemgetter
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .families import OF_SIZES, is_plain, is_small
+from .record import OF_GRADIENTS, Answered, Call
+from .rows import Row
+from .table import UNKNOWN, Table
+
+#: calls that members are asked for one answer, and pairs of them for another such number
+MOST_CALLS = 1500
+#: requests whose answers say which pairs are likely; pairs that are tried
+_REQUESTS, _PAIRS = 40, 100
+#: rows that explain the most, of which it is found out how much
+_LIKELY = 8
+#: of a mistake that does not explain every value
+NOTE = " Something else may be wrong as well."
+#: wrong values that a mistake explains, for each that it contradicts
+_MORE = 2
+#: what it contradicts, where the answer is right: a mistake that is told does not come and go
+_RIGHT = 1000
+
+Cells = NDArray[np.bool_]
+Numbers = NDArray[np.int64]
+#: says something of an answer to one request: a row's, the one that is to be named, the right one
+Compare = Callable[[Call, Call, Call], bool]
+#: what a member answers in one test; None where it can't be executed
+AskMember = Callable[[int, str], Answered | None]
+#: the same of two members at once
+AskPair = Callable[[int, int, str], Answered | None]
+
+
+class Answers(Protocol):
+    """What was answered in each test; `judged` with what is compared of stochastic answers."""
+
+    def answered(self, test: str) -> Answered:
+        """The record of one test."""
+
+    def judged(self, test: str) -> Answered:
+        """The same with what the test says, and shares."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfRow:
+    """What an entry of a table answers; `tests` are the columns of each test."""
+
+    table: Table
+    tests: Mapping[str, slice]
+    row: int
+
+    def answered(self, test: str) -> Answered:
+        """See `Answers`."""
+        numbers = self.table.cells[self.row, self.tests[test]]
+        known = zip(self.table.answers[self.tests[test]], numbers, strict=True)
+        return Answered(tuple(answers[number] for answers, number in known))
+
+    def judged(self, test: str) -> Answered:
+        """See `Answers`."""
+        samples = self.table.samples.get((self.row, test))
+        if samples:
+            return samples.judged[0]
+        words = self.table.said.get((self.row, test), "")
+        return Answered(self.answered(test).calls, words)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The rows that explain an answer, whatever its code says; `note` says what they leave."""
+
+    entries: Sequence[Row] = ()
+    members: Sequence[Row] = ()
+    note: str = ""
+
+
+@dataclass(slots=True)
+class Budget:
+    """Calls that may still be made."""
+
+    left: int
+
+    def spend(self, calls: int) -> bool:
+        """Whether there are so many left, which then are not."""
+        self.left -= calls
+        return self.left >= 0
+
+
+class Search:
+    """One answer and the table of its question; `tests` are the columns of each test."""
+
+    def __init__(
+        self, table: Table, tests: Mapping[str, slice], answers: Answers, ask_member: AskMember
+    ) -> None:
+        self.table = table
+        self.tests = tests
+        self.answers = answers
+        self._ask_member = ask_member
+        self._budget = Budget(MOST_CALLS)
+        self._came = [call for test in tests for call in answers.answered(test).calls]
+        numbered = zip(table.answers, table.right, strict=True)
+        self._right = [known[number] for known, number in numbered]
+        pairs = zip(self._came, self._right, strict=True)
+        is_right = [came.equals(right) for came, right in pairs]
+        self._right_tests = {test for test, columns in tests.items() if all(is_right[columns])}
+        self._wrong_first = sorted(tests, key=lambda test: test in self._right_tests)
+        self._entries = np.array([row.is_entry for row in table.rows], bool)
+        self._plain = np.array([not r.is_entry and is_plain(r.rank) for r in table.rows], bool)
+        self._known = table.cells != UNKNOWN
+        self._equal = self._cells(_equal)
+        self._starts = [columns.start for columns in tests.values()]
+        self._learnt: dict[tuple[int, str], Sequence[Call]] = {}
+
+    # what is asked of cells, rows and tests
+
+    def _cells(self, compare: Compare) -> Cells:
+        """Which cells something holds of; of those that are unknown it may."""
+        found = np.zeros(self.table.cells.shape, bool)
+        for at, known in enumerate(self.table.answers):
+            values = [compare(own, self._came[at], self._right[at]) for own in known]
+            found[:, at] = np.array([*values, True])[self.table.cells[:, at]]
+        return found
+
+    def _learn(self, row: int, test: str) -> bool:
+        """Finds out what a member answers in a test; False where it can't be, or not any more."""
+        columns = self.tests[test]
+        if self._known[row, columns].all():
+            return True
+        if not self._budget.spend(columns.stop - columns.start):
+            return False
+        own = self._ask_member(self.table.rows[row].member, test)
+        if own is None:
+            return False
+        self._learnt[row, test] = own.calls
+        here = zip(own.calls, self._came[columns], self._right[columns], strict=True)
+        self._equal[row, columns] = [_equal(*calls) for calls in here]
+        self._known[row, columns] = True
+        return True
+
+    def _own(self, row: int, test: str) -> Sequence[Call]:
+        """What a row answers in a test that is known of it."""
+        if (row, test) in self._learnt:
+            return self._learnt[row, test]
+        columns = self.tests[test]
+        cells = self.table.cells[row, columns]
+        return [known[n] for known, n in zip(self.table.answers[columns], cells, strict=True)]
+
+    def _triples(self, row: int, test: str) -> Iterator[tuple[Call, Call, Call]]:
+        columns = self.tests[test]
+        yield from zip(self._own(row, test), self._came[columns], self._right[columns], strict=True)
+
+    def _all(self, row: int, holds: Callable[[int, str], bool]) -> bool:
+        """Whether something holds of a row in all tests, the wrong ones first."""
+        return all(self._learn(row, test) and holds(row, test) for test in self._wrong_first)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether nothing is wrong here: tests find it by what they look at besides."""
+        return len(self._right_tests) == len(self.tests)
+
+    # all of an answer
+
+    def entries(self) -> list[Row]:
+        """The entries that answer alike; where none does, by chance, or but for edges."""
+        rows = np.flatnonzero(self._entries).tolist()
+        by_chance = sorted({row for row, _ in self.table.samples})
+        found = [row for row in rows if self._equal[row].all()] or [
+            row for row in by_chance if self._all(row, lambda r, t: self._fits(r, t, _equal))
+        ]
+        found = found or self._closest(rows)
+        if self.is_right:
+            found = [row for row in found if self._fails_alike(row)]
+        return [self.table.rows[row] for row in found]
+
+    def members(self) -> list[Row]:
+        """Members that answer alike, or but for edges; at least one value, or a check, is wrong."""
+        rows = self._by_rank(~self._entries)
+        found = self._first_of(rows, self._equal, lambda row, test: self._is(row, test, _equal))
+        return [self.table.rows[row] for row in found or self._closest(rows)]
+
+    def of_sizes(self) -> list[Row]:
+        """Sizes that explain errors alone, where nothing else does and some calls are right."""
+        pairs = zip(self._came, self._right, strict=True)
+        if not any(c.equals(r) and not c.raised and c.figures for c, r in pairs):
+            return []
+        rows = [row for row in self._by_rank(~self._entries) if self._equal[row].all()]
+        found = [r for r in rows if self._all(r, lambda row, test: self._is(row, test, _equal))]
+        sizes = [row for row in found if self.table.rows[row].name == OF_SIZES]
+        is_plausible = all(is_small(self.table.rows[row].rank) for row in found)
+        return [self.table.rows[row] for row in sizes] if is_plausible else []
+
+    def _by_rank(self, chosen: Cells) -> list[int]:
+        return sorted(np.flatnonzero(chosen).tolist(), key=lambda row: self.table.rows[row].rank)
+
+    def _first_of(
+        self, rows: Iterable[int], may: Cells, holds: Callable[[int, str], bool]
+    ) -> list[int]:
+        """Rows of the lowest rank of which something holds in all tests, and that carry it."""
+        found: list[int] = []
+        for row in rows:
+            rank = self.table.rows[row].rank
+            if found and rank > self.table.rows[found[0]].rank:
+                break
+            if may[row].all() and self._all(row, holds) and self._is_carried(row):
+                found.append(row)
+        return found
+
+    def _is_carried(self, row: int) -> bool:
+        """Whether a wrong value is the row's too; refusals alone tell of what is refused."""
+        return self.table.rows[row].in_check or any(
+            not own.raised and own.equals(came) and not own.equals(right)
+            for test in self.tests
+            for own, came, right in self._triples(row, test)
+        )
+
+    def _is(self, row: int, test: str, compare: Compare) -> bool:
+        return all(compare(*calls) for calls in self._triples(row, test))
+
+    def _fits(self, row: int, test: str, compare: Compare) -> bool:
+        """Whether a row answers so, or may, where it answers by chance."""
+        return self._is(row, test, compare) or self._may_be_a_sample(row, test)
+
+    def _may_be_a_sample(self, row: int, test: str) -> bool:
+        """Whether an entry that answers by chance may have given this answer."""
+        samples = self.table.samples.get((row, test))
+        if samples is None:
+            return False
+        columns = self.tests[test]
+        calls = zip(self._came[columns], self._right[columns], samples.may_be_right, strict=True)
+        if any(came.equals(right) and not may_be for came, right, may_be in calls):
+            return False  # what never is right differs
+        return self.answers.judged(test).is_among(samples.judged)
+
+    def _fails_alike(self, row: int) -> bool:
+        """Whether tests say the same of an entry and of an answer that is hardly wrong."""
+        return all(
+            self.table.said.get((row, test)) == self.answers.judged(test).words
+            for test in self.tests
+        )
+
+    def _closest(self, rows: Sequence[int]) -> list[int]:
+        """Of the rows that answer alike but for edges, those that do so in the most calls."""
+        may = self._cells(_but_for_edges)
+        chance = {row for row, _ in self.table.samples}
+        likely = [row for row in rows if row in chance or may[row].all()]
+        alike = {
+            row: self._alike_calls(row)
+            for row in likely
+            if self._all(row, lambda r, t: self._fits(r, t, _but_for_edges))
+        }
+        most = max(alike.values(), default=0)
+        return [row for row, calls in alike.items() if 0 < calls == most]
+
+    def _alike_calls(self, row: int) -> int:
+        """In how many calls a row answers alike; 0 where that is not most of them.
+
+        And where no wrong value says that it does.
+        """
+        calls = [triple for test in self.tests for triple in self._triples(row, test)]
+        has_samples = any((row, test) in self.table.samples for test in self.tests)
+        if not has_samples and not any(
+            own.is_wrong(right) and own.equals(came) for own, came, right in calls
+        ):
+            return 0
+        alike = sum(_equal(*triple) for triple in calls)
+        return alike if 2 * alike > len(calls) else 0
+
+    # most of an answer
+
+    def most(self) -> Found:
+        """The rows that explain most of what is wrong."""
+        hopes = self._hopes()
+        likely = sorted((r for r in hopes if hopes[r].is_most), key=lambda r: -hopes[r].margin)
+        exact = {row: self._explained(row) for row in likely[:_LIKELY]}
+        best = max((e.margin for e in exact.values() if e.is_most), default=0)
+        most = [row for row, e in exact.items() if e.is_most and e.margin == best]
+        rows = [self.table.rows[row] for row in most]
+        note = "" if all(exact[row].is_all for row in most) else NOTE
+        return Found(
+            [row for row in rows if row.is_entry], [r for r in rows if not r.is_entry], note
+        )
+
+    def _hopes(self) -> dict[int, Explained]:
+        """How far each row explains what is wrong, at best."""
+        found = np.zeros((*self.table.cells.shape, 3), np.int64)
+        wrong = np.zeros(len(self._came), np.int64)
+        for at, known in enumerate(self.table.answers):
+            came, right = self._came[at], self._right[at]
+            wrong[at] = came.is_wrong(right)
+            values = [explained(own, came, right).numbers for own in known]
+            found[:, at] = np.array([*values, (wrong[at], 0, 0)])[self.table.cells[:, at]]
+        by_test = np.add.reduceat(found, self._starts, 1)
+        wrong_in = np.add.reduceat(wrong, self._starts)
+        numbers = {test: at for at, test in enumerate(self.tests)}
+        for row, test in self.table.samples:  # they are compared later
+            if by_test[row, numbers[test], 2]:
+                by_test[row, numbers[test]] = (wrong_in[numbers[test]], 0, 0)
+        sums = by_test.sum(1).tolist()
+        chosen = np.flatnonzero(self._entries | self._plain).tolist()
+        return {row: Explained(*sums[row]) for row in chosen}
+
+    def _explained(self, row: int) -> Explained:
+        """How far a row explains what is wrong; nothing where that can't be found out."""
+        whole = Explained()
+        for test in self.tests:
+            if not self._learn(row, test):
+                return Explained()
+            found = Explained()
+            for own, came, right in self._triples(row, test):
+                found += explained(own, came, right)
+            if found.against and self._may_be_a_sample(row, test):
+                columns = self.tests[test]
+                pairs = zip(self._came[columns], self._right[columns], strict=True)
+                found = Explained(sum(came.is_wrong(right) for came, right in pairs))
+            whole += found
+        return whole
+
+    # two at once
+
+    def pair(self, ask: AskPair) -> list[Row]:
+        """Two members that explain all together.
+
+        Where one of two changes nothing, both together answer as the other does, but for few
+        calls. So a pair is likely if the answer equals each of them where the other one is right.
+        """
+        chosen = self._short_wrong_columns()
+        if not chosen:
+            return []
+        budget = Budget(MOST_CALLS)
+        for one, other in self._likely_pairs(np.array(chosen))[:_PAIRS]:
+            rows = self.table.rows[one], self.table.rows[other]
+            for test in sorted(self._wrong_first, key=self._cost):
+                columns = self.tests[test]
+                if not budget.spend(columns.stop - columns.start):
+                    return []
+                both = ask(rows[0].member, rows[1].member, test)
+                calls = both.calls if both else ()
+                if len(calls) != columns.stop - columns.start or not all(
+                    map(Call.equals, calls, self._came[columns])
+                ):
+                    break
+            else:
+                return [Row.of_both(*rows)]
+        return []
+
+    def _cost(self, test: str) -> tuple[bool, int]:
+        columns = self.tests[test]
+        return test in self._right_tests, columns.stop - columns.start
+
+    def _short_wrong_columns(self) -> list[int]:
+        """Requests of wrong tests that every member was asked: the shortest, and not too many."""
+        members = ~self._entries
+        wrong = [
+            range(columns.start, columns.stop)
+            for columns in sorted(self.tests.values(), key=lambda c: c.stop - c.start)
+            if self._known[members][:, columns].all()
+            and any(self._came[at].is_wrong(self._right[at]) for at in range(*_ends(columns)))
+        ]
+        ends = accumulate(map(len, wrong))
+        return [at for c, end in zip(wrong, ends, strict=True) if end <= _REQUESTS for at in c]
+
+    def _likely_pairs(self, columns: Numbers) -> list[tuple[int, int]]:
+        """Two rows each, the likeliest first; of equal ones that of the lowest rank."""
+        came = [self._came[at] for at in columns]
+        is_right = self._cells(lambda own, came, right: own.equals(right))[:, columns]
+        equal = self._equal[:, columns]
+        tells = [not self._says_nothing(at) for at in columns]
+        raised = self._cells(lambda own, came, right: bool(own.raised))[:, columns]
+        counts = np.array(tells) & ~raised
+        right, alike = _bits(is_right & counts), _bits(equal & counts)
+        pairs = zip(came, (self._right[at] for at in columns), strict=True)
+        wrong = sum(c.is_wrong(r) << at for at, (c, r) in enumerate(pairs))
+        different: dict[object, int] = {}
+        for row in self._by_rank(self._plain):
+            different.setdefault(tuple(self.table.cells[row, columns].tolist()), row)
+        found = []
+        for one, other in combinations(different.values(), 2):
+            own, its = right[other] & alike[one] & wrong, right[one] & alike[other] & wrong
+            missed = right[one] & ~alike[other] | right[other] & ~alike[one]
+            explains = (own | its).bit_count() - missed.bit_count()
+            if explains > 0:
+                found.append(((bool(own and its), explains), one, other))
+        found.sort(key=itemgetter(0), reverse=True)
+        return [(one, other) for _, one, other in found]
+
+    def _says_nothing(self, at: int) -> bool:
+        came, right = self._came[at], self._right[at]
+        return bool(came.raised or right.raised) or came.operation in OF_GRADIENTS
+
+
+def _ends(columns: slice) -> tuple[int, int]:
+    return columns.start, columns.stop
+
+
+def _bits(cells: Cells) -> list[int]:
+    """Each row as a number."""
+    return [sum(1 << at for at in np.flatnonzero(row).tolist()) for row in cells]
+
+
+def _equal(own: Call, came: Call, right: Call) -> bool:
+    return own.equals(came)
+
+
+def _but_for_edges(own: Call, came: Call, right: Call) -> bool:
+    """Whether both answer alike, or where that is right a row raises an error.
+
+    What comes in the place of an error that is asked for says nothing but that none came.
+    """
+    return (
+        own.equals(came)
+        or (own.raised != came.raised and came.equals(right))
+        or bool(right.raised and not own.raised and not came.raised)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """How many calls a mistake explains, leaves open, and contradicts.
+
+    Of those that are left open, `slopes` are gradients that differ in their numbers alone.
+    """
+
+    wrong: int = 0
+    left: int = 0
+    against: int = 0
+    slopes: int = 0
+
+    def __add__(self, other: Explained) -> Explained:
+        return Explained(
+            self.wrong + other.wrong,
+            self.left + other.left,
+            self.against + other.against,
+            self.slopes + other.slopes,
+        )
+
+    @property
+    def numbers(self) -> tuple[int, int, int]:
+        """All but the slopes."""
+        return self.wrong, self.left, self.against
+
+    @property
+    def is_most(self) -> bool:
+        """Whether it explains more than it leaves open, and far more than it contradicts."""
+        return self.wrong > self.left and self.wrong >= _MORE * self.against
+
+    @property
+    def is_all(self) -> bool:
+        """Whether nothing else is wrong: rounding may take a gradient to the other side of a bend.
+
+        As with a ReLU of nearly zero in sums of thousands.
+        """
+        return not self.against and self.left == self.slopes
+
+    @property
+    def margin(self) -> int:
+        """How many calls more are explained than contradicted."""
+        return self.wrong - self.against
+
+
+_NONE, _EXPLAINS = Explained(), Explained(wrong=1)
+
+
+def explained(own: Call, came: Call, right: Call) -> Explained:
+    """Whether a row's call explains one that came, leaves it open, or contradicts it.
+
+    It need not explain where one of both fails by itself, as on a device that it does not know,
+    nor a dtype, nor gradients: where two are equal, they depend on how the larger one is found.
+    """
+    if came.equals(own):
+        return _EXPLAINS if came.is_wrong(right) else _NONE
+    if came.has_equal_numbers(own) and not own.has_equal_numbers(right):
+        return _EXPLAINS
+    if own.raised and came.equals(right):
+        return _NONE
+    of_gradients = came.operation in OF_GRADIENTS
+    if came.is_failing(right) or own.is_failing(right) or right.raised or of_gradients:
+        return Explained(left=1, slopes=int(of_gradients and came.form == own.form))
+    return Explained(against=_RIGHT if came.equals(right) else 1)

@@ -1,0 +1,194 @@
+"""Tables of what known mistakes answer: made once, kept, read again, and searched."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from autograder.course import TABLES, graded_files, load_course
+from autograder.grading.naming import search as search_module
+from autograder.grading.naming.record import Answered, Event, answered
+from autograder.grading.naming.rows import Row
+from autograder.grading.naming.search import Search
+from autograder.grading.naming.table import UNKNOWN, Maker, Samples, Store, Table
+
+X = torch.linspace(0.5, 2.0, 60).reshape(6, 10)
+REQUESTS = {"short": (("call",),) * 2, "long": (("call",),) * 80}
+COLUMNS = {"short": slice(0, 2), "long": slice(2, 82)}
+
+
+def _answers(short: float, long: float) -> dict[str, Answered]:
+    return {
+        "short": answered([Event("call", short * X)] * 2),
+        "long": answered([Event("call", long * X)] * 80),
+    }
+
+
+RIGHT = _answers(1, 1)
+#: what each member is wrong by, in the short test and in the long one
+MEMBERS = {"twice": (2, 2), "twice, then thrice": (2, 3), "right": (1, 1), "late": (1, 4)}
+
+
+def _table() -> Table:
+    maker = Maker(REQUESTS, RIGHT)
+    entry = _answers(5, 5)
+    samples = {"long": Samples((replace(entry["long"], words="said"),) * 2, (False,) * 80)}
+    maker.add_entry(Row("entry", "an entry", code=("word",)), entry, samples, {"short": "passed"})
+    for number, (name, wrong) in enumerate(MEMBERS.items()):
+        of_member = _answers(*wrong)
+        row = Row(name, f"as if {name}", 5, words=name, member=number)
+        maker.add_member(row, lambda tests, own=of_member: {test: own[test] for test in tests})  # type: ignore[misc]
+    maker.add_member(Row("none", "", member=9), lambda tests: None)
+    return maker.table()
+
+
+class _Given:
+    """An answer that is known."""
+
+    def __init__(self, short: float, long: float) -> None:
+        self._answers = _answers(short, long)
+
+    def answered(self, test: str) -> Answered:
+        return self._answers[test]
+
+    def judged(self, test: str) -> Answered:
+        return self._answers[test]
+
+
+def _search(table: Table, short: float, long: float) -> Search:
+    def ask(number: int, test: str) -> Answered:
+        return _answers(*list(MEMBERS.values())[number])[test]
+
+    return Search(table, COLUMNS, _Given(short, long), ask)
+
+
+def test_a_table_holds_what_is_wrong_and_asks_the_rest_only_where_it_has_to() -> None:
+    table = _table()
+    assert [row.name for row in table.rows] == ["entry", "twice", "twice, then thrice", "late"]
+    is_known = (table.cells != UNKNOWN).all(axis=1).tolist()
+    assert is_known == [True, False, False, True]
+
+
+def test_a_table_is_the_same_after_it_was_read_again() -> None:
+    table = _table()
+    again = Table.from_bytes(table.to_bytes())
+    assert np.array_equal(again.cells, table.cells)
+    assert (again.rows, again.right, again.said) == (table.rows, table.right, table.said)
+    assert again.to_bytes() == table.to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "name"), [((2, 2), "twice"), ((2, 3), "twice, then thrice"), ((1, 4), "late")]
+)
+def test_what_a_table_leaves_open_is_asked(wrong: tuple[float, float], name: str) -> None:
+    assert [row.name for row in _search(_table(), *wrong).members()] == [name]
+    assert [row.name for row in _search(_table(), 5, 5).entries()] == ["entry"]
+
+
+def test_beyond_the_budget_nothing_is_asked_and_nothing_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table = _table()
+    monkeypatch.setattr(search_module, "MOST_CALLS", 79)
+    assert _search(table, 2, 2).members() == []
+    assert [row.name for row in _search(table, 1, 4).members()] == ["late"]
+
+
+def test_refusals_that_both_share_name_no_member_but_a_check() -> None:
+    fails = {"short": answered([Event("call", X)] * 2)}
+    fails["long"] = answered([Event("call", raised="ValueError")] * 80)
+    for in_check in (False, True):
+        maker = Maker(REQUESTS, RIGHT)
+        row = Row("refuses", "as if refused", words="refused", member=0, in_check=in_check)
+        maker.add_member(row, lambda tests: {test: fails[test] for test in tests})
+        given = _Given(1, 1)
+        given._answers = fails
+        found = Search(maker.table(), COLUMNS, given, lambda number, test: fails[test]).members()
+        assert [row.name for row in found] == ["refuses"] * in_check
+
+
+def _counted(made: list[int]) -> Callable[[], Table]:
+    def make() -> Table:
+        made.append(1)
+        time.sleep(0.05)
+        return _table()
+
+    return make
+
+
+NAME = "a-b-1.json.gz"
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def test_a_table_is_made_once_whoever_asks(tmp_path: Path) -> None:
+    made: list[int] = []
+    threads = [
+        threading.Thread(target=Store(tmp_path).get, args=(NAME, _counted(made))) for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 1
+
+
+def test_a_file_that_is_no_table_is_made_again(tmp_path: Path) -> None:
+    made: list[int] = []
+    Store(tmp_path).get(NAME, _counted(made))
+    path = tmp_path / TABLES / NAME
+    for broken in (b"", path.read_bytes()[:100], b"[]"):
+        path.write_bytes(broken)
+        Store(tmp_path).get(NAME, _counted(made))
+    assert len(made) == 4
+
+
+def test_a_course_that_cannot_be_written_has_its_tables_in_the_cache(tmp_path: Path) -> None:
+    made: list[int] = []
+    (tmp_path / "course").write_text("")
+    for _ in range(2):
+        Store(tmp_path / "course").get(NAME, _counted(made))
+    assert len(made) == 1
+    assert (tmp_path / "cache" / "autograder" / "mistakes" / NAME).is_file()
+    (tmp_path / "other").write_text("")
+    with pytest.MonkeyPatch.context() as patch:  # nothing can be written anywhere
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
+        assert Store(tmp_path / "course").get(NAME, _counted(made)).rows == _table().rows
+
+
+def test_a_table_travels_with_its_course(tmp_path: Path) -> None:
+    course = load_course(Path(__file__).resolve().parents[4])
+    assignment = course.assignment("simplified_attention")
+    Store(tmp_path).get("softmax-naive_softmax-1.json.gz", _table)
+    files = [
+        path.relative_to(tmp_path)
+        for path in graded_files(replace(course, root=tmp_path), assignment)
+    ]
+    assert files == [Path(TABLES, "softmax-naive_softmax-1.json.gz")]
+
+
+def test_tables_that_are_not_used_are_removed(tmp_path: Path) -> None:
+    folder, week = tmp_path / TABLES, 7 * 24 * 3600
+    folder.mkdir()
+    for number in range(5):
+        for name in ("mine-softmax", "other-softmax"):
+            path = folder / f"{name}-{number}.json.gz"
+            path.write_text("")
+            os.utime(path, (0, time.time() - number * week))
+    Store(tmp_path).get("mine-softmax-new.json.gz", _table)
+    left = {p.name.partition(".")[0].removesuffix("-softmax") for p in folder.glob("*.gz")}
+    assert left == {
+        *("mine-softmax-new", "mine-softmax-0", "mine-softmax-1"),
+        *(f"other-softmax-{number}" for number in range(5)),
+    }

@@ -1,0 +1,187 @@
+"""Switches each stage of the search for a mistake's name off, and prints what it is worth.
+
+    python tools/naming_stages.py [ASSIGNMENT[/EXERCISE] ...]
+
+Names the wrong answers of tests/unseen as they are named, then once more without each stage. A
+stage is worth the names that are lost without it; a name that is another one then is printed too.
+What is worth less than one name in a hundred should go. Tables are made first, where they are not
+there: then nothing is measured but the search.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import torch
+
+from autograder.course import find_root, load_course
+from autograder.grading.judging.suites import collect_suites
+from autograder.grading.naming import by_itself, diagnosis
+from autograder.grading.naming.diagnosis import Diagnosis
+from autograder.grading.naming.known import KnownMistakes
+from autograder.grading.naming.probe import Replies, replies_of
+from autograder.grading.naming.rows import Row
+from autograder.grading.naming.search import Found, Search
+from autograder.grading.naming.table import Table
+from autograder.grading.validation.cases import chosen_of
+from autograder.grading.validation.unseen import Namer, Unseen, unseen_of
+from autograder.records import QuestionResult
+from autograder.sandbox.batch import Batch
+
+#: what a stage gives when it is off
+Off = Callable[[], AbstractContextManager[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A wrong answer with its result, and what it replied to the probe."""
+
+    answer: Unseen
+    diagnosis: Diagnosis
+    result: QuestionResult
+    replies: Replies | None
+
+
+def main(names: Sequence[str]) -> int:
+    """The exit code."""
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    answers = list(_answers(names))
+    whole, seconds = _named(answers)
+    named = sum(map(bool, whole))
+    print(
+        f"{len(answers)} wrong answers, {named} named, {1000 * seconds / len(answers):.1f} ms each"
+    )
+    for stage, off in _stages().items():
+        with off():
+            found, least = _named(answers)
+        lost = [
+            a for a, name, other in zip(answers, whole, found, strict=True) if name and not other
+        ]
+        others = sum(bool(n and o and n != o) for n, o in zip(whole, found, strict=True))
+        share, cost = 100 * len(lost) / len(answers), 1000 * (seconds - least) / len(answers)
+        print(f"{stage:32} {len(lost):4} lost ({share:4.1f}%), {others:3} others, {cost:6.1f} ms")
+    return 0
+
+
+def _answers(names: Sequence[str]) -> Iterator[Wrong]:
+    root = find_root(Path.cwd())
+    course = load_course(root)
+    exercises = [e for a in chosen_of(course, names) for e in a.exercises]
+    runner = collect_suites(root, [exercise.hidden_suite for exercise in exercises])
+    for exercise in exercises:
+        namer = Namer(runner, course, exercise)
+        for answer in unseen_of(exercise, root / "tests" / "unseen"):
+            if answer.means:
+                own = namer.executed(answer)
+                result = namer.judged(answer)
+                namer.diagnosis.prepare(result)
+                replies = _replies(namer.diagnosis, result, own, answer)
+                yield Wrong(answer, namer.diagnosis, result, replies)
+
+
+def _replies(
+    diagnosis: Diagnosis, result: QuestionResult, own: Mapping[str, Any], answer: Unseen
+) -> Replies | None:
+    """What an answer replies to the probe, which is asked where it is to be named."""
+    asked: list[Replies] = []
+
+    def ask(question: str, batch: Batch) -> Replies:
+        asked.append(replies_of(own, batch))
+        return asked[0]
+
+    diagnosis.explain(result, ask, answer.text)
+    return asked[0] if asked else None
+
+
+def _named(answers: Sequence[Wrong]) -> tuple[list[str], float]:
+    """The name of each, and the CPU seconds that all took."""
+    names, start = [], time.process_time()
+    for wrong in answers:
+        wrong.diagnosis._diagnosed.clear()
+        found = wrong.diagnosis.explain(
+            wrong.result, partial(_known_replies, wrong), wrong.answer.text
+        )
+        names.append(found.misconception or "")
+    return names, time.process_time() - start
+
+
+def _known_replies(wrong: Wrong, question: str, batch: Batch) -> Replies | None:
+    return wrong.replies
+
+
+def _in_ranks(chosen: range) -> Off:
+    return lambda: _without(lambda row: not row.is_entry and row.rank in chosen)
+
+
+def _off(name: str) -> Off:
+    return lambda: mock.patch.object(by_itself, name, lambda *given: [])
+
+
+def _stages() -> Mapping[str, Off]:
+    ranks = {
+        "known steps": range(1),
+        "what any step may get": range(1, 100),
+        "arguments": range(100, 200),
+        "small changes": range(200, 300),
+        "steps in another place": range(300, 400),
+    }
+    return {
+        "nothing (noise)": nullcontext,
+        "catalogue": lambda: _without(lambda row: row.is_entry),
+        "all families": lambda: _without(lambda row: not row.is_entry),
+        **{f"families: {what}": _in_ranks(chosen) for what, chosen in ranks.items()},
+        "answers by chance": lambda: mock.patch.object(
+            Search, "_may_be_a_sample", lambda self, row, test: False
+        ),
+        "alike but for edges": lambda: mock.patch.object(Search, "_closest", lambda self, rows: []),
+        "what a table leaves open": lambda: mock.patch(
+            "autograder.grading.naming.search.MOST_CALLS", 0
+        ),
+        "sizes": lambda: mock.patch.object(Search, "of_sizes", lambda self: []),
+        "two at once": lambda: mock.patch.object(Search, "pair", lambda self, ask: []),
+        "most of it": lambda: mock.patch.object(Search, "most", lambda self: Found()),
+        "by itself": lambda: mock.patch.object(diagnosis, "by_itself", lambda *given: []),
+        **{
+            f"by itself: {what}": _off(name)
+            for what, name in (
+                ("parameters", "of_parameters"),
+                ("what comes back", "_of_results"),
+                ("dropout's findings", "_of_chance"),
+                ("where it is right, errors", "_of_calls"),
+            )
+        },
+    }
+
+
+def _without(is_off: Callable[[Row], bool]) -> AbstractContextManager[Any]:
+    """Tables without some rows."""
+    whole = KnownMistakes.table
+
+    def table(self: KnownMistakes, question: str) -> Table:
+        found = whole(self, question)
+        kept = [at for at, row in enumerate(found.rows) if not is_off(row)]
+        numbers = {at: number for number, at in enumerate(kept)}
+        return replace(
+            found,
+            rows=tuple(found.rows[at] for at in kept),
+            cells=found.cells[np.array(kept, int)],
+            samples={(numbers[r], t): s for (r, t), s in found.samples.items() if r in numbers},
+            said={(numbers[r], t): words for (r, t), words in found.said.items() if r in numbers},
+        )
+
+    return mock.patch.object(KnownMistakes, "table", table)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
