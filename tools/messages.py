@@ -2,11 +2,11 @@
 
     python tools/messages.py [--check] [ASSIGNMENT[/EXERCISE] ...]
 
-The sample is the same in every run: some answers of each question, of all lists of tests/unseen.
-tests/unseen/messages.toml holds the message that was read, and what it does: it `states` the
-fault, `leads` to it, is `general`, or `misleads`. Prints each message with that; `--check` prints
-only those that have changed since they were read, or that nobody has read, and ends with 1 where
-there are such, or one that misleads. The answers run in this process: they are our own.
+The sample are those answers of tests/unseen that tests/unseen/messages.toml has, with the message
+that was read, and what it does: it `states` the fault, `leads` to it, is `general`, or `misleads`.
+Prints each message with that; `--check` prints only those that have changed since they were read,
+and ends with 1 where there are such, or one that misleads. The answers run in this process: they
+are our own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import argparse
 import sys
 import tomllib
 import warnings
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,12 +25,9 @@ import torch
 from autograder.course import find_root, load_course
 from autograder.grading.judging.suites import collect_suites
 from autograder.grading.validation.cases import chosen_of
-from autograder.grading.validation.unseen import Namer, Unseen, unseen_of
 from autograder.records import Exercise
+from tools.unseen import Namer, Unseen, unseen_of
 
-LISTS = ("", "later", "third")
-#: of each question
-MOST = 4
 JUDGEMENTS = ("states", "leads", "general", "misleads")
 _ADVICE = ("likely:", "remember:", "next step:")
 #: of a message that was read: by question and intent, what it does and its beginning
@@ -79,40 +75,20 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _messages(namer: Namer, exercise: Exercise, folder: Path, read: Read) -> Iterator[Message]:
-    for question, answers in _sample(exercise, folder).items():
-        for answer, name in answers:
+    for answer in unseen_of(exercise, folder):
+        noted = read.get(answer.question, {}).get(answer.means)
+        if noted:
             result = namer.judged(answer)
             text = next((test.message for test in result.tests if not test.passed), "")
-            noted = read.get(question, {}).get(answer.means, {})
             judgement = noted.get("does", "")
             as_read = judgement in JUDGEMENTS and told_in(text) == noted.get("read")
-            yield Message(answer, name, text, judgement, as_read)
+            yield Message(answer, answer.name, text, judgement, as_read)
 
 
 def told_in(message: str) -> str:
     """What a message says without its numbers: the first line, and those that say what to do."""
     first, *others = message.split("\n")
     return "\n".join([first, *(line for line in others if line.startswith(_ADVICE))])
-
-
-def _sample(exercise: Exercise, folder: Path) -> Mapping[str, Sequence[tuple[Unseen, str]]]:
-    """Some wrong answers of each question, with the names that were read of them."""
-    found: dict[str, dict[str, tuple[Unseen, str]]] = {}
-    for part in LISTS:
-        names = tomllib.loads((folder / part / "read.toml").read_text(encoding="utf-8"))
-        for answer in unseen_of(exercise, folder / part):
-            if answer.means:
-                name = names.get(answer.question, {}).get(answer.means, "")
-                found.setdefault(answer.question, {}).setdefault(answer.means, (answer, name))
-    return {
-        question: [answers[means] for means in sorted(answers, key=_order)[:MOST]]
-        for question, answers in found.items()
-    }
-
-
-def _order(means: str) -> int:
-    """The same in every run, and no matter of the lists' order."""
-    return zlib.crc32(means.encode())
 
 
 def _shown(message: Message) -> str:

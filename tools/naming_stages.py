@@ -34,9 +34,9 @@ from autograder.grading.naming.rows import Row
 from autograder.grading.naming.search import Found, Search
 from autograder.grading.naming.table import Table
 from autograder.grading.validation.cases import chosen_of
-from autograder.grading.validation.unseen import Namer, Unseen, unseen_of
 from autograder.records import QuestionResult
 from autograder.sandbox.batch import Batch
+from tools.unseen import Namer, Unseen, unseen_of
 
 #: what a stage gives when it is off
 Off = Callable[[], AbstractContextManager[Any]]

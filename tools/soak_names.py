@@ -24,8 +24,8 @@ import torch
 from autograder.course import Course, find_root, load_course
 from autograder.grading.judging.suites import collect_suites
 from autograder.grading.naming.diagnosis import Diagnosis
-from autograder.grading.validation.unseen import ask_here
 from autograder.records import Exercise
+from tools.unseen import ask_here
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,10 +28,10 @@ import torch
 from autograder.course import Course, find_root, load_course
 from autograder.grading.judging.suites import SuiteRunner, collect_suites
 from autograder.grading.validation.cases import chosen_of
-from autograder.grading.validation.unseen import unseen_of
 from autograder.records import Exercise
 from autograder.suite.local import LocalImplementation
 from autograder.suite.traits import declarations
+from tools.unseen import unseen_of
 
 from .behaviours import behaviours, restore
 from .equivalent import Equivalent, read_equivalents

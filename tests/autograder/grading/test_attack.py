@@ -8,8 +8,8 @@ import pytest
 
 from autograder.course import Course
 from autograder.grading.judging.suites import collect_suites
-from autograder.grading.validation.unseen import unseen_of
 from autograder.suite.local import LocalImplementation
+from tools.unseen import unseen_of
 
 #: cheap ones
 EXERCISES = (("simplified_attention", "scores"), ("causal_attention", "masking"))

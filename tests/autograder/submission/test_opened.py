@@ -39,7 +39,6 @@ _OTHERS = {
     "grading/secret.py": "the class's secret",
     "grading/validation/cases.py": "solutions",
     "grading/validation/part_texts.py": "solutions",
-    "grading/validation/unseen.py": "answers of the course",
     "nbgrader/class_source.py": "the release",
     "nbgrader/exporter.py": "notebooks of ours",
     "nbgrader/gradebook/released.py": "the release",

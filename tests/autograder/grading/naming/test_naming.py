@@ -37,12 +37,12 @@ from autograder.grading.naming.record import (
 from autograder.grading.naming.returned import kind_returned, writes_into_arguments
 from autograder.grading.naming.search import Explained, explained
 from autograder.grading.naming.table import Store
-from autograder.grading.validation.unseen import ask_here
 from autograder.records import Exercise, QuestionResult
 from autograder.sandbox.batch import Batch
 from autograder.submission.bounded import memory_limited
 from autograder.suite.local import LocalImplementation
 from autograder.suite.raised import kind_of
+from tools.unseen import ask_here
 
 X = torch.linspace(0.5, 2.0, 600).reshape(20, 30)
 

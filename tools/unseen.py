@@ -1,63 +1,58 @@
-"""Wrong answers that were written from the questions alone: which names they get, all in one go.
+"""Wrong answers that were written from the questions alone, and what names them in this process.
 
-A list (`tests/unseen/*.toml`) holds right answers in a student's style, and mistakes as changes of
-their text. What was read and found to be a fitting name stands in `read.toml`; a name that nobody
-has read is a question to the author.
+The list (`tests/unseen/*.toml`) holds right answers in a student's style, and mistakes as changes
+of their text, each with what it means to do and the name that a person found fitting. A name that
+nobody has read is a question to the author.
 """
 
 from __future__ import annotations
 
 import tomllib
-import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...course import Course
-from ...errors import ContentError
-from ...records import Exercise, QuestionResult
-from ...sandbox.batch import Batch
-from ...suite.local import LocalImplementation
-from ..judging.suites import SuiteRunner
-from ..naming.diagnosis import Diagnosis
-from ..naming.probe import Replies, replies_of
-from .validate import SEED
-
-#: of the lists, one in that many is kept apart: read only after the families were changed
-FRESH_SHARE = 4
+from autograder.course import Course
+from autograder.errors import ContentError
+from autograder.grading.judging.suites import SuiteRunner
+from autograder.grading.naming.diagnosis import Diagnosis
+from autograder.grading.naming.probe import Replies, replies_of
+from autograder.grading.validation.validate import SEED
+from autograder.records import Exercise, QuestionResult
+from autograder.sandbox.batch import Batch
+from autograder.suite.local import LocalImplementation
 
 
 @dataclass(frozen=True, slots=True)
 class Unseen:
-    """One wrong answer: what it means to do, in words, and the text that does it."""
+    """One answer: what it means to do, the text that does it, and the name that was read.
+
+    The right ones mean nothing.
+    """
 
     question: str
     means: str
     text: str
-
-    @property
-    def is_fresh(self) -> bool:
-        """Whether it belongs to those that are kept apart."""
-        return zlib.crc32(f"{self.question} {self.means}".encode()) % FRESH_SHARE == 0
+    name: str = ""
 
 
 def unseen_of(exercise: Exercise, folder: Path) -> Iterator[Unseen]:
-    """The wrong answers to an exercise's questions, and the right one of each (`means` is empty).
+    """The answers to an exercise's questions: right ones, each with changes that make it wrong.
 
-    A wrong one is a whole text, or a list of replacements in the right one. Raises `ContentError`
-    for a change of what a text does not hold.
+    Raises `ContentError` for a change of what a text does not hold.
     """
     path = folder / f"{exercise.assignment}.toml"
     questions = tomllib.loads(path.read_text(encoding="utf-8")).get(exercise.name, {})
-    for question, entry in questions.items():
-        yield Unseen(question, "", entry["right"])
-        for means, wrong in entry["wrong"].items():
-            text = wrong if isinstance(wrong, str) else _changed(path, entry["right"], wrong)
-            yield Unseen(question, means, text)
+    for question, entries in questions.items():
+        for entry in entries:
+            yield Unseen(question, "", entry["right"])
+            for means, wrong in entry["wrong"].items():
+                text = _changed(path, entry["right"], wrong["change"])
+                yield Unseen(question, means, text, wrong["name"])
 
 
-def _changed(path: Path, text: str, changes: list[list[str]]) -> str:
+def _changed(path: Path, text: str, changes: Sequence[tuple[str, str]]) -> str:
     for old, new in changes:
         if old not in text:
             raise ContentError(path, None, f"{old!r} does not stand in the answer", "compare them")
@@ -67,7 +62,7 @@ def _changed(path: Path, text: str, changes: list[list[str]]) -> str:
 
 def ask_here(text: str, batch: Batch) -> Replies:
     """What a module of our own replies to a batch, in this process."""
-    own: dict[str, Any] = {"__name__": "unseen"}
+    own: dict[str, Any] = {"__name__": "entry"}
     exec(compile(text, "<entry>", "exec"), own)
     return replies_of(own, batch)
 
