@@ -22,7 +22,8 @@ from .known import AskText, KnownMistakes
 from .probe import Asked, Replies
 from .record import Answered, behaviour_of
 from .rows import Row, name_and_hint
-from .search import Answers, Found, OfRow, Search
+from .search import Answers, Found, Search
+from .table import OfRow
 
 #: asks a question's worker all of a batch; None where that ends it
 Ask = Callable[[str, Batch], Replies | None]

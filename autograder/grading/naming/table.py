@@ -106,6 +106,29 @@ class Table:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class OfRow:
+    """What an entry of a table answers; `tests` are the columns of each test."""
+
+    table: Table
+    tests: Mapping[str, slice]
+    row: int
+
+    def answered(self, test: str) -> Answered:
+        """The record of one test."""
+        numbers = self.table.cells[self.row, self.tests[test]]
+        known = zip(self.table.answers[self.tests[test]], numbers, strict=True)
+        return Answered(tuple(answers[number] for answers, number in known))
+
+    def judged(self, test: str) -> Answered:
+        """The same with what the test says, and shares."""
+        samples = self.table.samples.get((self.row, test))
+        if samples:
+            return samples.judged[0]
+        words = self.table.said.get((self.row, test), "")
+        return Answered(self.answered(test).calls, words)
+
+
 #: what a row answers to some tests; None where it can't be asked
 Ask = Callable[[Sequence[str]], Mapping[str, Answered] | None]
 

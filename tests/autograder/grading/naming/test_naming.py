@@ -15,6 +15,7 @@ from autograder.course import Course
 from autograder.grading.judging.suites import SuiteRunner, collect_suites
 from autograder.grading.naming import known as known_module
 from autograder.grading.naming.diagnosis import Diagnosis
+from autograder.grading.naming.explained import Explained, explained
 from autograder.grading.naming.families import Member, members
 from autograder.grading.naming.figures import figures_of
 from autograder.grading.naming.parameters import (
@@ -35,7 +36,6 @@ from autograder.grading.naming.record import (
     events_of,
 )
 from autograder.grading.naming.returned import kind_returned, writes_into_arguments
-from autograder.grading.naming.search import Explained, explained
 from autograder.grading.naming.table import Store
 from autograder.records import Exercise, QuestionResult
 from autograder.sandbox.batch import Batch

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,10 @@ RIGHT = _answers(1, 1)
 MEMBERS = {"twice": (2, 2), "twice, then thrice": (2, 3), "right": (1, 1), "late": (1, 4)}
 
 
+def _chosen(answers: dict[str, Answered], tests: Sequence[str]) -> dict[str, Answered]:
+    return {test: answers[test] for test in tests}
+
+
 def _table() -> Table:
     maker = Maker(REQUESTS, RIGHT)
     entry = _answers(5, 5)
@@ -45,7 +50,7 @@ def _table() -> Table:
     for number, (name, wrong) in enumerate(MEMBERS.items()):
         of_member = _answers(*wrong)
         row = Row(name, f"as if {name}", 5, words=name, member=number)
-        maker.add_member(row, lambda tests, own=of_member: {test: own[test] for test in tests})  # type: ignore[misc]
+        maker.add_member(row, partial(_chosen, of_member))
     maker.add_member(Row("none", "", member=9), lambda tests: None)
     return maker.table()
 
