@@ -27,6 +27,14 @@ from pathlib import Path
 from .records import Verdict
 
 
+def install_with(extra: str) -> str:
+    """How the packages of an extra are installed; no index has ours, whose name is free there."""
+    return (
+        f"pip install 'WHEEL[{extra}]', where WHEEL is the wheel, or the folder, that this package "
+        "was installed from"
+    )
+
+
 class AutograderError(Exception):
     """The root of the tree."""
 

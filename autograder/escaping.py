@@ -28,6 +28,8 @@ _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef"
     f"{_NO_CHARACTERS}]"
 )
+#: what steers a terminal that shows a file as it is; ends of lines and tabs are a table's own
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 #: what a spreadsheet takes for the beginning of a formula
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -55,7 +57,10 @@ def printable(text: str) -> str:
 
 
 def for_csv(rows: Iterable[Sequence[Value]], line_end: str = "\r\n") -> str:
-    """A table as CSV, in which no cell is a formula; `from_csv` takes back what was put before."""
+    """A table as CSV, in which no cell is a formula; `from_csv` takes back what was put before.
+
+    Control characters, which a terminal would obey, are replaced.
+    """
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator=line_end)
     writer.writerows([_no_formula(value) for value in row] for row in rows)
@@ -68,7 +73,10 @@ def from_csv(cell: str) -> str:
 
 
 def _no_formula(value: Value) -> Value:
-    return f"'{value}" if isinstance(value, str) and _is_formula(value) else value
+    if not isinstance(value, str):
+        return value
+    text = _CONTROL.sub(_REPLACEMENT, value)
+    return f"'{text}" if _is_formula(text) else text
 
 
 def _is_formula(text: str) -> bool:

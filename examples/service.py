@@ -4,7 +4,7 @@
     curl --data-binary @scores.py http://127.0.0.1:8080/simplified_attention/scores.py
 
 What stands after the port goes to `autograder grade -`. Whoever may call it is for a proxy in
-front to decide: it listens on this machine only.
+front to decide: it listens on this machine only, and answers no page in a browser.
 """
 
 import json
@@ -19,7 +19,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 LARGEST = 10_000_000
-NAME = re.compile(r"/(\w+)/(\w+\.(?:py|ipynb))")
+#: connections at a time, and seconds that one may say nothing
+MOST, PATIENCE = 64, 20
+NAME = re.compile(r"/(\w{1,100})/(\w{1,100}\.(?:py|ipynb))", re.ASCII)
 
 
 class Grader:
@@ -27,8 +29,7 @@ class Grader:
 
     def __init__(self, options):
         command = [sys.executable, "-m", "autograder", "grade", "-", *options]
-        pipe = subprocess.PIPE
-        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._lock, self._waiting = threading.Lock(), {}
         threading.Thread(target=self._hand_out, daemon=True).start()
 
@@ -40,7 +41,7 @@ class Grader:
             (folder / name).write_bytes(data)
             answer = self._waiting[Path(student).name] = queue.SimpleQueue()
             with self._lock:
-                self._process.stdin.write(f"{folder}\n")
+                self._process.stdin.write(os.fsencode(folder) + b"\n")
                 self._process.stdin.flush()
             return answer.get()
 
@@ -53,20 +54,47 @@ class Grader:
 
 
 class Handler(BaseHTTPRequestHandler):
+    timeout = PATIENCE
+
     def do_POST(self):
-        size, found = int(self.headers.get("Content-Length", 0)), NAME.fullmatch(self.path)
-        if not found or not 0 < size <= LARGEST:
+        length, found = self.headers.get("Content-Length", ""), NAME.fullmatch(self.path)
+        if "Origin" in self.headers:
+            return self.send_error(403, "Pages in a browser are not answered")
+        if not found or not re.fullmatch("[0-9]{1,9}", length) or not 0 < int(length) <= LARGEST:
             return self.send_error(400, "POST a file to /<assignment>/<exercise>.py or .ipynb")
-        answer = self.server.grader.grade(*found.groups(), self.rfile.read(size))
+        data = self.rfile.read(int(length))
+        if len(data) < int(length):
+            return self.send_error(400, "The file ended before its Content-Length")
+        answer = self.server.grader.grade(*found.groups(), data)
         self.send_response(400 if "path" in answer else 200)
         self.send_header("Content-Type", "application/json")
         self.end_headers()
         self.wfile.write(json.dumps(answer).encode())
 
 
+class Server(ThreadingHTTPServer):
+    daemon_threads, request_queue_size = True, MOST
+    _free = threading.BoundedSemaphore(MOST)
+
+    def process_request(self, request, client_address):
+        self._free.acquire()  # others wait in the kernel's queue until one of these is done
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request, client_address):
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
+
+    def handle_error(self, request, client_address):
+        """A caller who hangs up, or says nothing for too long, is no error of the service."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
 if __name__ == "__main__":
     try:
-        server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
+        server = Server(("127.0.0.1", int(sys.argv[1])), Handler)
     except (IndexError, ValueError, OverflowError, OSError) as problem:
         sys.exit(f"say a port that is free, such as 8080: {problem}")
     server.grader = Grader(sys.argv[2:])

@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..errors import GraderError
+from ..errors import GraderError, install_with
 
 #: 2020-01-01, for everything that wants a date
 _EPOCH = "1577836800"
@@ -44,7 +44,7 @@ def build_wheel(root: Path, out: Path) -> Path:
     wheels = sorted(out.glob("*.whl"))
     if result.returncode != 0 or len(wheels) != 1:
         raise GraderError(
-            f"the wheel of {root} can't be built (pip install 'attention-autograder[instructor]'"
+            f"the wheel of {root} can't be built ({install_with('instructor')}"
             f" brings what it needs):\n{result.stdout[-2000:]}{result.stderr[-2000:]}"
         )
     return wheels[0]

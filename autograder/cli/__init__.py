@@ -16,7 +16,7 @@ import traceback
 
 import click
 
-from ..errors import AutograderError, GraderError, UserError
+from ..errors import AutograderError, GraderError, UserError, install_with
 from ..inherited import forget_callers_settings
 from .loading import QuickEnd
 from .machine import open_streams, refusal
@@ -103,7 +103,7 @@ class _Commands(click.Group):
             if (error.name or "autograder").startswith("autograder"):
                 raise
             raise UserError(
-                f"this command needs {error.name}: pip install 'attention-autograder[instructor]'"
+                f"this command needs {error.name}: {install_with('instructor')}"
             ) from error
 
 

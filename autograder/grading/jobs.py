@@ -19,6 +19,7 @@ from .costs import Costs, Stage, together
 from .engine import OnResult, Ready, Scope
 from .job import Grader, Job, JobTask, Lost
 from .sources import Source
+from .watch import Watch
 
 _TRIES = 2
 #: a lost fork server is replaced; a submission that was being graded so often then is given up
@@ -45,6 +46,7 @@ class Jobs:
 
     def grade(self, scope: Scope, source: Source, on_result: OnResult, ready: Ready) -> Costs:
         """See `engine.Backend`."""
+        Watch.require()
         assignments = list(scope.assignments.values())
         workers = source.workers()
         with scope.engine.start_sandbox(self.tier, assignments, workers) as fork_server:

@@ -15,7 +15,9 @@ from ..submission import Submission, is_submitted
 
 Task = tuple[Submission, Assignment]
 
-_PART = 1 << 16
+#: no path and no line of JSON with one is longer
+LONGEST_LINE = 1 << 16
+_PART, _PARTS = 1 << 16, 16
 
 
 class Source(Protocol):
@@ -93,7 +95,8 @@ class Streamed:
         self._descriptor = descriptor
         self._task_of = task_of
         self._planned = planned
-        self._buffer = b""
+        self._buffer = bytearray()
+        self._looked = 0
         self._is_open = True
 
     def take(self) -> Task | None:
@@ -121,11 +124,27 @@ class Streamed:
         return None
 
     def _line(self) -> bytes | None:
-        while b"\n" not in self._buffer and self._is_open and wait([self._descriptor], 0):
+        """The next line that is there, without its end; each byte is looked at once.
+
+        Of a line that is longer than a path can be, the beginning is kept. No more than some parts
+        are read in a row, so that a line without an end keeps nobody else waiting.
+        """
+        for _ in range(_PARTS):
+            end = self._buffer.find(b"\n", self._looked)
+            if end >= 0:
+                line = bytes(self._buffer[:end])
+                del self._buffer[: end + 1]
+                self._looked = 0
+                return line
+            del self._buffer[LONGEST_LINE + 1 :]
+            self._looked = len(self._buffer)
+            if not self._is_open or not wait([self._descriptor], 0):
+                break
             part = os.read(self._descriptor, _PART)
             self._is_open = bool(part)
             self._buffer += part
-        if b"\n" not in self._buffer and (self._is_open or not self._buffer):
+        if self._is_open or not self._buffer:
             return None
-        line, _, self._buffer = self._buffer.partition(b"\n")
+        line, self._looked = bytes(self._buffer), 0
+        self._buffer.clear()
         return line

@@ -18,8 +18,10 @@ from .engine import Engine, Ready, Scope
 from .jobs import Jobs
 from .run import Ledger, refuse_weaker_tier
 from .secret import class_secret
-from .sources import Streamed, Task
+from .sources import LONGEST_LINE, Streamed, Task
 
+#: characters of a line that is far too long
+_SHOWN = 200
 ERROR_SCHEMA = "autograder/refused/v1"
 
 
@@ -108,6 +110,9 @@ class _Desk:
         text = os.fsdecode(line.strip(b"\r\n"))
         if not text:
             return None
+        if len(line) > LONGEST_LINE:
+            self._refuse(text[:_SHOWN], f"a line of more than {LONGEST_LINE} bytes")
+            return None
         try:
             path, attempt = _parsed(text)
             submission = submission_at(Path(path), list(self.scope.assignments), self.only)
@@ -116,9 +121,12 @@ class _Desk:
                 return self.ledger.numbered(self.scope, task)
             return replace(submission, attempt=attempt), task[1]
         except (UserError, OSError, ValueError) as error:
-            self.refused += 1
-            self.answer(Refused(self._line, text, str(error)))
+            self._refuse(text, str(error))
             return None
+
+    def _refuse(self, text: str, reason: str) -> None:
+        self.refused += 1
+        self.answer(Refused(self._line, text, reason))
 
 
 def _parsed(text: str) -> tuple[str, int | None]:

@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 
-from ..submission.bounded import lift_cpu_limit, limit_cpu, limit_memory
+from ..submission.bounded import lift_cpu_limit, limit_cpu, limit_memory, require_memory
 from .costs import OF_A_JOB, Costs, Stage
 
 #: CPU seconds of the grader for one place; some tenths are usual
@@ -59,6 +59,11 @@ class Watch:
         self._memory = mmap.mmap(-1, _SIZE)
         self._is_job = False
         self._write_stage(None, 0.0)
+
+    @staticmethod
+    def require() -> None:
+        """Called before jobs are started: raises `UserError` if they can't have their memory."""
+        require_memory(_MEMORY)
 
     def begin(self) -> None:
         """Called once in the job: its memory is limited from here on."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..classroom import lateness_lines, read_allowances
-from ..errors import ContentError, UserError
+from ..errors import ContentError, UserError, install_with
 from ..grading.costs import Costs, Stage
 from ..grading.engine import Backend, Engine
 from ..grading.options import RunEvents, RunOptions, SilentEvents
@@ -186,9 +186,7 @@ def _cluster(courses: Courses, scheduler: str, options: RunOptions) -> Backend:
     try:
         from ..grading.cluster.run import Cluster
     except ModuleNotFoundError as error:
-        raise UserError(
-            f"--scheduler needs {error.name}: pip install 'attention-autograder[cluster]'"
-        ) from error
+        raise UserError(f"--scheduler needs {error.name}: {install_with('cluster')}") from error
     secret = options.secret or options.results.with_name(FILE_NAME)
     return Cluster(courses.own, scheduler, secret, options.tier)
 

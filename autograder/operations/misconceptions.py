@@ -61,10 +61,9 @@ def add_misconception(
     `tests/`, so `approve` gets its code first: a person should have read it. Nothing is graded
     again.
 
-        def approve(code): return input(f"{code}Add this code? ") == "yes"
+        ok = lambda code: input(f"{code}Add this code? ") == "yes"
         add = autograder.add_misconception
-        add("course", "ada", "masking", "causal_mask", name="shifted", confuses="...", hint="...",
-            approve=approve)
+        add("course", "ada", "masking", "causal_mask", name="n", confuses="c", hint="h", approve=ok)
 
     Raises `UserError`, and changes nothing, where one of these is not so.
     """

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 from itertools import groupby
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
+
+from jsonschema import Draft202012Validator
 
 from ..errors import UserError
 from ..files import replacing
 from ..records import SubmissionResult, SubmissionStatus
 from .lines import lines_of, parsed
+
+#: nobody submits so often, and sums of points are rounded
+_MOST_ATTEMPTS, _ROUNDING = 1_000_000, 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +59,7 @@ def merge_results(paths: Sequence[Path], to: Path) -> MergeReport:
 
     The order of the files does not matter. Raises `UserError` where two files have different
     results of one submission, where a file is damaged or being written, and where `to` is there
-    and not one of them.
+    and not one of them. A line must have the form of a result: it is another machine's.
     """
     _check(paths, to)
     with contextlib.ExitStack() as stack:
@@ -92,13 +101,43 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
 
 def _entries(source: int, path: Path) -> Iterator[_Entry]:
     for line in lines_of(path):
-        result = parsed(path, line, SubmissionResult.from_json)
+        result = parsed(path, line, _in_form)
         yield _Entry(
             *(*result.key, result.attempt, source, line.number, line.start),
             is_failed=result.status is SubmissionStatus.FAILED,
             said=_said(result),
             score=result.score,
         )
+
+
+def _in_form(document: Any) -> SubmissionResult:
+    """The record of a document from another machine; raises `ValueError` if it is of another form.
+
+    The schema says most of it. It can't say that a number is finite, that nobody has more points
+    than there are, and that no name of a student or an assignment leads out of its folder.
+    """
+    errors = (f"{e.json_path}: {e.message[:120]}" for e in _schema().iter_errors(document))
+    if problem := next(errors, None):
+        raise ValueError(problem)
+    result = SubmissionResult.from_json(document)
+    for name in result.key:
+        if {"/", "\0"} & set(name) or name in ("", ".", ".."):
+            raise ValueError(f"{name[:80]!r} is no name of a student or an assignment")
+    if result.attempt > _MOST_ATTEMPTS:
+        raise ValueError(f"attempt: more than {_MOST_ATTEMPTS}")
+    points = [(result.score, result.max_score)]
+    points += [(part.score, part.max_score) for part in result.exercises]
+    points += [(part.score, part.max_score) for _, part in result.questions()]
+    for score, most in points:
+        if not (math.isfinite(most) and score <= most + _ROUNDING):
+            raise ValueError(f"score: {score} of {most} points")
+    return result
+
+
+@cache
+def _schema() -> Draft202012Validator:
+    text = resources.files(__package__).joinpath("result.schema.json").read_text(encoding="utf-8")
+    return Draft202012Validator(json.loads(text))
 
 
 def _said(result: SubmissionResult) -> str:

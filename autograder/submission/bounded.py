@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from ..errors import GraderError, SubmissionError
+from ..errors import GraderError, SubmissionError, UserError
 
 _fork = multiprocessing.get_context("fork")
 #: of one call: CPU and wall seconds, and bytes of memory beyond what the process has at its start
@@ -69,6 +69,7 @@ class BoundedReader:
         self.close()
 
     def _start(self) -> Connection:
+        require_memory(_MEMORY)
         self._pipe, far = _fork.Pipe()
         self._process = _fork.Process(
             target=_serve, args=(self._function, far, self._pipe), daemon=True
@@ -78,12 +79,29 @@ class BoundedReader:
         return self._pipe
 
 
+def require_memory(size: int) -> None:
+    """Raises `UserError` if the caller's limit leaves a child less than it may need."""
+    needed, (_, hard) = _in_use() + size, resource.getrlimit(resource.RLIMIT_AS)
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        raise UserError(
+            f"a process that reads or judges what students wrote needs {needed >> 10} kB of memory "
+            f"(ulimit -v); the grader was started with {hard >> 10} kB\n  fix: start it without "
+            "this limit, or raise it in the shell, batch system or service that starts the grader"
+        )
+
+
 def limit_memory(size: int) -> None:
-    """From here on the process may have that many more bytes than it has now."""
-    with open("/proc/self/statm", "rb") as file:
-        used = int(file.read().split()[0]) * resource.getpagesize()
+    """From here on the process may have that many more bytes than it has now, if it may at all."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (used + size, hard))
+    most = _in_use() + size
+    soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def _in_use() -> int:
+    """Bytes of address space that this process has."""
+    with open("/proc/self/statm", "rb") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
 
 
 @contextlib.contextmanager

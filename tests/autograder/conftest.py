@@ -207,8 +207,8 @@ def result(
     return SubmissionResult(
         student=student,
         assignment=assignment,
-        submission_digest="sha256:0",
-        suite_digest="sha256:1",
+        submission_digest="sha256:" + "0" * 64,
+        suite_digest="sha256:" + "1" * 64,
         isolation=Tier.A,
         status=status,
         score=0.0 if failed else sum(scores),

@@ -68,7 +68,10 @@ MANY = settings(max_examples=150, deadline=None, derandomize=True)  # the same i
 @given(st.lists(st.lists(TEXTS, min_size=2, max_size=3), min_size=1, max_size=3))
 def test_a_table_is_read_back_and_holds_no_formula(rows: list[list[str]]) -> None:
     read = list(csv.reader(io.StringIO(escaping.for_csv(rows), newline="")))
-    assert [[escaping.from_csv(cell) for cell in row] for row in read] == rows
+    told = [
+        [re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", "\ufffd", c) for c in row] for row in rows
+    ]
+    assert [[escaping.from_csv(cell) for cell in row] for row in read] == told
     starts = [cell.lstrip(" \xa0\u200b\ufeff")[:1] for row in read for cell in row if cell != "-"]
     assert not [c for c in starts if unicodedata.normalize("NFKC", c) in set("=+-@\t\r\n") - {""}]
 

@@ -8,15 +8,12 @@ from contextlib import contextmanager
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
-from ...errors import UserError
+from ...errors import UserError, install_with
 
 _ANEW = "move the file away and run this again: it is made anew from results.jsonl"
 _ROOM = "make room on the disk, then run `autograder record` on the class folder"
 _PLACE = "make sure that its folder is there and may be written to"
-_DRIVER = (
-    "pip install 'attention-autograder[postgresql]', and write the address as "
-    "postgresql+psycopg://USER@HOST/NAME"
-)
+_DRIVER = f"{install_with('postgresql')}; write the address as postgresql+psycopg://USER@HOST/NAME"
 
 #: what a database says, in lower case, and what to do about it; the first that fits counts
 _REMEDIES = {

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 import urllib.error
+import urllib.parse
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,6 +22,25 @@ def _post(url: str, data: bytes) -> tuple[int, dict[str, Any]]:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as error:
         return error.code, json.load(error) if "json" in error.headers["Content-Type"] else {}
+
+
+#: heads of requests with 20 bytes behind them
+STRANGE = (
+    "POST /simplified_attention/scores.py HTTP/1.0\r\nContent-Length: 21",
+    "POST /simplified_attention/scores.py HTTP/1.0\r\nContent-Length: abc",
+    "POST /simplified_attention/scores.py HTTP/1.0\r\nContent-Length: -1",
+    f"POST /simplified_attention/{'s' * 300}.py HTTP/1.0\r\nContent-Length: 20",
+    "POST /simplified_attention/scores.py HTTP/1.0\r\nOrigin: http://x\r\nContent-Length: 20",
+)
+
+
+def _raw(url: str, head: str, data: bytes) -> bytes:
+    """The status that a request written by hand is answered with."""
+    address = urllib.parse.urlsplit(url)
+    with socket.create_connection((address.hostname, address.port or 0), timeout=60) as there:
+        there.sendall(head.encode() + b"\r\n\r\n" + data)
+        there.shutdown(socket.SHUT_WR)
+        return there.makefile("rb").readline().split()[1]
 
 
 def test_the_example_of_a_service_grades_what_is_sent_and_ends_with_its_grader(
@@ -39,6 +60,7 @@ def test_the_example_of_a_service_grades_what_is_sent_and_ends_with_its_grader(
         right = (ROOT / "solutions" / "simplified_attention" / "scores.py").read_bytes()
         with ThreadPoolExecutor() as threads:
             answers = list(threads.map(_post, [url] * 3, [right, b"1 +", right]))
+        strange = [_raw(url, head, right[:20]) for head in STRANGE]
         elsewhere, _ = _post(url.replace("simplified_attention", "..%2f"), right)
         service.terminate()
         # the pipe has its end when the grader, which writes to it too, has ended
@@ -49,4 +71,5 @@ def test_the_example_of_a_service_grades_what_is_sent_and_ends_with_its_grader(
     assert exercise["score"] == exercise["max_score"] and second["score"] == 0
     assert first["exercises"] == third["exercises"]
     assert elsewhere == 400
+    assert strange == [b"400", b"400", b"400", b"400", b"403"]
     assert "Traceback" not in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -102,3 +103,34 @@ def test_a_file_that_is_there_already_or_being_written_is_left_alone(
         with pytest.raises(UserError, match="a grader is writing"):
             autograder.merge([one, two], tmp_path / "all.jsonl")
     assert len(read_results(two)) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"score": 1e9}, "score: 1000000000.0 of"),
+        ({"max_score": -1}, r"\$.max_score"),
+        ({"score": float("nan")}, "score: nan of"),
+        ({"max_score": float("inf")}, "of inf points"),
+        ({"student": "../../../../x"}, "no name of a student"),
+        ({"student": "a\0b"}, "no name of a student"),
+        ({"assignment": ".."}, "no name of a student or an assignment"),
+        ({"attempt": 10**30}, "attempt: more than"),
+        ({"attempt": 0}, r"\$.attempt"),
+        ({"score": "3"}, r"\$.score"),
+        ({"exercises": [{}]}, r"\$.exercises\[0\]"),
+        ({"isolation": "none"}, r"\$.isolation"),
+        ({"more": 1}, "more"),
+    ],
+)
+def test_a_line_of_another_form_is_not_merged(
+    tmp_path: Path,
+    make_result: Callable[..., SubmissionResult],
+    changes: dict[str, object],
+    said: str,
+) -> None:
+    path = tmp_path / "shard.jsonl"
+    path.write_text(json.dumps({**make_result("ada").to_json(), **changes}) + "\n")
+    with pytest.raises(UserError, match=f"shard.jsonl:1 is not a line of results .*{said}"):
+        autograder.merge([path], tmp_path / "all.jsonl")
+    assert not (tmp_path / "all.jsonl").exists()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -108,3 +110,24 @@ def test_a_module_of_a_megabyte_is_within_the_bounds(tmp_path: Path) -> None:
     assert 1_000_000 < len(text) < MAX_CODE
     (tmp_path / "e.py").write_text(text)
     assert "f" in read_code(tmp_path, "e.py").definitions
+
+
+@pytest.mark.parametrize("kind", ["reader", "jobs"])
+def test_a_limit_of_memory_that_is_too_low_is_told_with_its_remedy(kind: str) -> None:
+    start = {
+        "reader": "BoundedReader(str)('x')",
+        "jobs": "Watch.require()",
+    }[kind]
+    code = (
+        "import resource\n"
+        "from autograder.errors import UserError\n"
+        "from autograder.grading.watch import Watch\n"
+        "from autograder.submission.bounded import BoundedReader\n"
+        "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 30),) * 2)\n"
+        f"try:\n    {start}\nexcept UserError as error:\n    print(error)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "kB of memory (ulimit -v); the grader was started with" in run.stdout
+    assert "fix: start it without this limit" in run.stdout
+    assert "Traceback" not in run.stderr
