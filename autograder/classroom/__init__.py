@@ -13,16 +13,29 @@ from .arrivals import (
     utc_text,
 )
 from .decisions import (
+    EVERYTHING,
     Decision,
+    Withdrawals,
     grant_extension,
     read_extensions,
     read_withdrawals,
     withdraw,
 )
 from .looks import keep_looks, read_looks
-from .matching import Identity, Index, canvas_number, normal, number_in, only, squashed
+from .matching import (
+    Identity,
+    Index,
+    canvas_number,
+    is_number,
+    moodle_number,
+    normal,
+    number_in,
+    only,
+    squashed,
+)
 from .origins import Origin, forget_origins, late_mark, read_origins, write_origins
-from .people import Person, Roster, RosterChange, person_of, read_roster, write_roster
+from .people import Person, Roster, RosterChange, read_roster, write_roster
+from .roles import Columns, Role, Said
 from .selection import Selection, anonymous, pseudonyms, select
 from .tables import read_csv, write_table
 from .times import TIMESTAMP_FILE, Arrival, NoZone, arrival, read_stamp, read_time
@@ -30,9 +43,11 @@ from .uploads import Upload, digest_of, forget_uploads, read_uploads, write_uplo
 from .worksheets import in_english
 
 __all__ = [
+    "EVERYTHING",
     "TIMESTAMP_FILE",
     "Allowances",
     "Arrival",
+    "Columns",
     "Decision",
     "Identity",
     "Index",
@@ -40,10 +55,13 @@ __all__ = [
     "NoZone",
     "Origin",
     "Person",
+    "Role",
     "Roster",
     "RosterChange",
+    "Said",
     "Selection",
     "Upload",
+    "Withdrawals",
     "anonymous",
     "arrival",
     "canvas_number",
@@ -52,15 +70,16 @@ __all__ = [
     "forget_uploads",
     "grant_extension",
     "in_english",
+    "is_number",
     "keep_looks",
     "late_mark",
     "lateness",
     "lateness_lines",
     "marked_late",
+    "moodle_number",
     "normal",
     "number_in",
     "only",
-    "person_of",
     "pseudonyms",
     "read_allowances",
     "read_csv",

@@ -19,6 +19,8 @@ from .tables import change_table, read_table
 EXTENSIONS_FILE = "extensions.csv"
 WITHDRAWALS_FILE = "withdrawals.csv"
 WITHDRAWN, BACK = "withdrawn", "back"
+#: in the place of an assignment: all of them, now and later
+EVERYTHING = "*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +64,37 @@ def withdraw(class_folder: Path, key: Key, why: str, *, is_back: bool = False) -
     return _decide(class_folder / WITHDRAWALS_FILE, key, BACK if is_back else WITHDRAWN, why)
 
 
-def read_withdrawals(class_folder: Path) -> Mapping[Key, str]:
-    """Why each submission that is withdrawn was; raises `UserError`."""
-    rows = _latest(class_folder / WITHDRAWALS_FILE)
-    return {row.key: row.why for row in rows if row.decision != BACK}
+class Withdrawals:
+    """The submissions that do not count; of who left the course, all."""
+
+    def __init__(self, rows: Iterable[Decision] = ()) -> None:
+        self._rows = {row.key: (number, row) for number, row in enumerate(rows)}
+
+    def __contains__(self, key: Key) -> bool:
+        return bool(self.why(key))
+
+    def why(self, key: Key) -> str:
+        """Why a submission is withdrawn; empty where it counts. The newer decision counts."""
+        rows = (self._rows.get(key), self._rows.get((key[0], EVERYTHING)))
+        _, last = max((row for row in rows if row), default=(0, None), key=lambda row: row[0])
+        return last.why if last and last.decision != BACK else ""
+
+    def has_left(self, student: str) -> bool:
+        """Whether all of somebody's work is withdrawn."""
+        return (student, EVERYTHING) in self
+
+
+def read_withdrawals(class_folder: Path) -> Withdrawals:
+    """The submissions that are withdrawn; raises `UserError`."""
+    return Withdrawals(_rows(class_folder / WITHDRAWALS_FILE))
 
 
 def _latest(path: Path) -> Iterable[Decision]:
-    rows = [Decision(**row) for row in read_table(path, _COLUMNS)]
-    return {row.key: row for row in rows}.values()
+    return {row.key: row for row in _rows(path)}.values()
+
+
+def _rows(path: Path) -> list[Decision]:
+    return [Decision(**row) for row in read_table(path, _COLUMNS)]
 
 
 def _decide(path: Path, key: Key, decision: str, why: str) -> Decision:

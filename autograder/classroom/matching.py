@@ -55,6 +55,16 @@ def canvas_number(number: str) -> str:
     return f"Canvas {number}"
 
 
+def moodle_number(number: str) -> str:
+    """Moodle's number as an identifier: it is one person's in one assignment."""
+    return f"Moodle participant {number}"
+
+
+def is_number(name: str) -> bool:
+    """Whether a name is a platform's number as an identifier, which no name beats."""
+    return name.startswith((canvas_number(""), moodle_number("")))
+
+
 def normal(text: str) -> str:
     """A name or identifier without what differs by accident: case, accents' form, spaces around."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

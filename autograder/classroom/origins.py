@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from ..records import Key
-from .matching import canvas_number
+from .matching import canvas_number, moodle_number
 from .tables import change_rows, read_table
 
 COLLECTED_FILE = "collected.csv"
-_LATE, _CANVAS = "late", "Canvas"
+_LATE, _CANVAS, _MOODLE = "late", "Canvas", "Moodle"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,9 @@ class Origin:
     def names(self) -> tuple[str, ...]:
         """What the platform calls the person whose number it gives, the surest first."""
         own = f"{self.name}_{self.number}"
-        return (own, canvas_number(self.number)) if self.is_canvas else (own,)
+        numbers = {_CANVAS: canvas_number, _MOODLE: moodle_number}
+        of_platform = numbers.get(self.platform)
+        return (of_platform(self.number), own) if of_platform else (own,)
 
     @property
     def is_canvas(self) -> bool:

@@ -1,39 +1,26 @@
-"""Who is in the class: `roster.csv` of the class folder, made from any platform's list."""
+"""Who is in the class: `roster.csv` of the class folder, made from any platforms' lists.
+
+A list is matched with who is there: it adds people and fills in what it knows of them. It takes
+nobody away and empties no column.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import timedelta
 from pathlib import Path
 
 from ..deadlines import parse_duration
 from ..errors import UserError
-from .matching import Identity, Index, number_in, only, squashed
+from .matching import Identity, Index, normal, number_in, only, squashed
 from .origins import read_origins
+from .roles import Columns, Role, Said, parts_of
 from .tables import Row, change_table, read_csv, read_table
 from .worksheets import in_english
 
 ROSTER_FILE = "roster.csv"
-
-#: what platforms and people call the columns, by ours; the first that is there counts
-_NAMES: Mapping[str, tuple[str, ...]] = {
-    "student": (
-        *("student", "SIS Login ID", "SIS User ID", "identifier", "roster_identifier", "Username"),
-        *("ID number", "SID", "login", "username", "Email address", "Email", "github_username"),
-        *("ID", "Identifier"),
-    ),
-    "name": ("name", "Student", "Full name", "Name", "full_name"),
-    "email": ("email", "Email address", "Email", "e-mail", "E-mail", "SIS Login ID"),
-    "section": ("section", "Section", "Sections", "Group", "Groups", "group"),
-    "extra_time": ("extra_time", "extra time", "Extra time"),
-    "number": ("number", "ID", "Identifier"),
-    "grader": ("grader", "TA", "ta", "tutor", "Tutor", "marker"),
-}
-#: what was known stays where a newer list has no column for it
-_KEPT = ("name", "email", "section", "extra_time", "number", "grader")
-#: rows of Canvas's gradebook that are nobody's
-_NOBODY = ("Points Possible", "Manual Posting", "Student, Test")
+_SEVERAL = "; "
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +28,8 @@ class Person:
     """Somebody of the class; what is not known is empty. `extra_time` is added to every due date.
 
     `grader` is who looks after this person's work: a teaching assistant, a tutor.
-    `student` is the name below `submitted/`, or an identifier of the platform.
+    `student` is the name below `submitted/`, or an identifier of the platform. Of several sections
+    or groups each stands behind a semicolon. `number` is Canvas's, or Moodle's with its word.
     """
 
     student: str
@@ -51,11 +39,26 @@ class Person:
     extra_time: str = ""
     number: str = ""
     grader: str = ""
+    login: str = ""
+    sis_id: str = ""
+    group: str = ""
 
     @property
     def identity(self) -> Identity:
         """How other places may call this person."""
-        return Identity((self.student, self.email), self.number, (self.name, self.student))
+        ids = (self.student, self.email, self.login, self.sis_id)
+        names = (self.name, self.student)
+        return Identity(tuple(filter(None, ids)), number_in(self.number), names)
+
+    @property
+    def sections(self) -> tuple[str, ...]:
+        """All sections and groups of this person."""
+        return tuple(
+            part
+            for text in (self.section, self.group)
+            for part in dict.fromkeys((text, *(p.strip() for p in text.split(";"))))
+            if part
+        )
 
     @property
     def extra(self) -> timedelta:
@@ -94,11 +97,17 @@ class Roster:
 
 @dataclass(frozen=True, slots=True)
 class RosterChange:
-    """What a new list of the class changed."""
+    """What a list changed in the class: who is new, and who is not in the list and stays.
+
+    `staff` are people of the list who teach, and are no students; `doubts` are sentences on people
+    of whom nobody can say whether they are one.
+    """
 
     people: tuple[Person, ...]
     added: tuple[str, ...]
-    removed: tuple[str, ...]
+    not_in_list: tuple[str, ...]
+    staff: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
 
 
 def read_roster(class_folder: Path) -> Roster:
@@ -119,51 +128,137 @@ def _called_now(class_folder: Path) -> Mapping[str, Sequence[str]]:
 
 
 def write_roster(class_folder: Path, source: Path) -> RosterChange:
-    """Makes a list of people the class's roster.
+    """Brings a list of people into the class's roster.
 
-    The list is Canvas's gradebook, Moodle's worksheet, GitHub Classroom's roster, Gradescope's, or
-    any CSV file with the columns student, name, email, section, extra_time, grader. What was
-    known of people stays where the list has no such column. Raises `UserError`.
+    The list is Canvas's gradebook, Moodle's worksheet or participants, GitHub Classroom's roster,
+    Gradescope's, or any CSV file whose columns say who people are, such as student, name, email,
+    section, extra_time, grader. Raises `UserError`.
     """
     columns, rows = in_english(*read_csv(source))
-    if not set(columns) & set(_NAMES["student"]):
+    roles = Columns(columns, rows)
+    said = [one for row in rows if (one := roles.said(row)) and one.key]
+    staff = tuple(one.name or one.key for one in said if one.is_staff)
+    if not said:
         raise UserError(
             f"{source}: no list of people: expected a column such as 'student', 'SIS Login ID', "
             f"'Email address' or 'identifier'; got: {', '.join(columns)[:200] or 'none'}"
         )
-    people = _checked([person for row in rows if (person := person_of(row))], source)
-    before: dict[str, Person] = {}
+    new = _checked(people_of([one for one in said if not one.is_staff]), source)
+    changes: list[_Merge] = []
 
     def change(old: list[dict[str, str]]) -> list[Row]:
-        before.update({row["student"]: Person(**row) for row in old})
-        kept = [name for name in _KEPT if not set(columns) & set(_NAMES[name])]
-        return [_row(person, before.get(person.student), kept) for person in people]
+        merge = _Merge([Person(**row) for row in old], new)
+        changes.append(merge)
+        return [asdict(person) for person in _checked(merge.people, source)]
 
     change_table(class_folder / ROSTER_FILE, _COLUMNS, change)
-    now = {person.student for person in people}
-    return RosterChange(
-        tuple(read_roster(class_folder).people),
-        added=tuple(person.student for person in people if person.student not in before),
-        removed=tuple(student for student in before if student not in now),
+    (merge,) = changes
+    people = read_roster(class_folder).people
+    return RosterChange(people, merge.added, merge.not_in_list, staff, tuple(merge.doubts))
+
+
+def people_of(said: Sequence[Said]) -> list[Person]:
+    """The people of a list; several sections in one cell are told apart by all of the list."""
+    sections = {one.get(Role.SECTION) for one in said}
+    return [_person(one, sections) for one in said]
+
+
+def _person(said: Said, sections: Iterable[str] = ()) -> Person:
+    groups = parts_of(said.get(Role.GROUP).replace(",", ";"), ())
+    number = said.get(Role.NUMBER)
+    return Person(
+        student=said.key,
+        name=said.name,
+        email=said.get(Role.EMAIL),
+        section=_SEVERAL.join(parts_of(said.get(Role.SECTION), sections)),
+        extra_time=said.get(Role.EXTRA_TIME),
+        number=number if number.isdigit() or not number else f"Participant {number_in(number)}",
+        grader=said.get(Role.GRADER),
+        login=said.get(Role.LOGIN),
+        sis_id=said.get(Role.SIS),
+        group=_SEVERAL.join(groups),
     )
 
 
-def _row(person: Person, before: Person | None, kept: Iterable[str]) -> Row:
-    row = {column: str(getattr(person, column)) for column in _COLUMNS}
-    return row | {column: str(getattr(before, column)) for column in kept if before}
+class _Merge:
+    """A list of people brought into another one."""
+
+    def __init__(self, old: Sequence[Person], new: Sequence[Person]) -> None:
+        self._index = Index([person.identity for person in old])
+        self._names = _names(old), _names(new)
+        self.people = list(old)
+        self.doubts: list[str] = []
+        added: list[Person] = []
+        met: set[int] = set()
+        for person in new:
+            number = self._find(person)
+            if number is None or number in met:
+                added.append(person)
+            else:
+                met.add(number)
+                self.people[number] = _filled(self.people[number], person)
+        self.people += added
+        self.added = tuple(person.student for person in added)
+        self.not_in_list = tuple(p.student for n, p in enumerate(old) if n not in met)
+
+    def _find(self, person: Person) -> int | None:
+        """Who of those that are there a new one is; None where nobody is for certain."""
+        ids = (person.student, person.login, person.email, person.sis_id)
+        accounts = (name.partition("@")[0] for name in ids if "@" in name)
+        for name in filter(None, (*ids, *accounts)):
+            if (number := only(self._index.find(name))) is not None and self._agrees(
+                person, number, name
+            ):
+                return number
+        if person.number and person.name:
+            numbered = f"{squashed(person.name)}_{number_in(person.number)}"
+            if (number := only(self._index.find(numbered))) is not None:
+                return number
+        return self._by_name(person)
+
+    def _agrees(self, person: Person, number: int, name: str) -> bool:
+        """Whether what is found by an identifier is one, or a mere number that others have too."""
+        there = self.people[number]
+        ids = [*map(normal, (there.student, there.login, there.email, there.sis_id))]
+        if normal(name) in ids:
+            return True
+        accounts = [text.partition("@")[0] for text in ids]
+        has_other_address = there.email and person.email and there.email != person.email
+        return normal(name) in accounts and not has_other_address
+
+    def _by_name(self, person: Person) -> int | None:
+        """By the name, where neither list has two of it, and no address says otherwise."""
+        name = _sorted(person.name)
+        if not name or any(len(names.get(name, ())) != 1 for names in self._names):
+            return None
+        number = self._names[0][name][0]
+        there = self.people[number]
+        if there.email and person.email and normal(there.email) != normal(person.email):
+            self.doubts.append(
+                f"{person.name!r} has the address {person.email} here and {there.email} in the "
+                "class's roster: if it is one person, leave one of the two rows of roster.csv"
+            )
+            return None
+        return number
 
 
-def person_of(row: Row) -> Person | None:
-    """The person of a row of any platform's table; None for rows of nobody."""
-    said = {
-        ours: next(filter(None, (row.get(name, "").strip() for name in names)), "")
-        for ours, names in _NAMES.items()
-    }
-    if row.get("Student", "").strip() in _NOBODY or not said["student"]:
-        return None
-    mail = said["email"] if "@" in said["email"] else ""
-    number = number_in(said["number"])
-    return Person(**{**said, "email": mail, "number": number})
+def _names(people: Sequence[Person]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for number, person in enumerate(people):
+        if name := _sorted(person.name):
+            found.setdefault(name, []).append(number)
+    return found
+
+
+def _sorted(name: str) -> str:
+    """A name whatever the order of its parts: `Lovelace, Ada` and `Ada Lovelace` are one."""
+    return " ".join(sorted(normal(name.replace(",", " ")).split()))
+
+
+def _filled(there: Person, new: Person) -> Person:
+    """What was known with what a newer list says; nothing is emptied, and the name here stays."""
+    said = {name: text for name, text in asdict(new).items() if text and name != "student"}
+    return replace(there, **said)
 
 
 def _checked(people: Sequence[Person], path: Path) -> tuple[Person, ...]:

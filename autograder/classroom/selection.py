@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import UserError
 from ..records import Key, SubmissionResult
 from ..results.last import LastResults, keys_of, those_of
+from .decisions import Withdrawals
 from .people import Person, Roster
 
 
@@ -30,13 +31,14 @@ class Selection:
         """Whether somebody of the roster belongs to it; whoever is not on it belongs to none."""
         if person is None:
             return not self.is_of_people
-        return self.section in (None, person.section) and self.grader in (None, person.grader)
+        in_section = self.section is None or self.section in person.sections
+        return in_section and self.grader in (None, person.grader)
 
 
 def select(
     results: Sequence[SubmissionResult],
     roster: Roster,
-    withdrawn: Collection[Key],
+    withdrawn: Withdrawals,
     selection: Selection,
 ) -> Sequence[SubmissionResult]:
     """The results that were asked for, without withdrawn submissions.
@@ -65,8 +67,12 @@ def select(
 
 
 def _must_be_there(roster: Roster, selection: Selection) -> None:
+    of_all = {
+        "section": {section for person in roster.people for section in person.sections},
+        "grader": {person.grader for person in roster.people} - {""},
+    }
     for name, wanted in (("section", selection.section), ("grader", selection.grader)):
-        known = {str(getattr(person, name)) for person in roster.people} - {""}
+        known = of_all[name]
         if wanted is not None and wanted not in known:
             there = ", ".join(sorted(known)) or f"none, give the roster a column {name!r}"
             raise UserError(f"no {name} is called {wanted!r}; the class's roster has: {there}")

@@ -12,7 +12,7 @@ from ..deadlines import duration_text, moment_text
 from ..escaping import for_terminal
 from .once import command
 from .options import CLASS, in_course
-from .output import as_json, console, emit
+from .output import WAITS, as_json, console, emit
 
 if TYPE_CHECKING:
     from ..operations.classes import Attendance, Extended
@@ -28,8 +28,10 @@ _MOST_NAMES = 20
 def roster(class_folder: Path, file: Path | None, course_folder: Path, as_json: bool) -> int:
     """Say who is in the class, by a platform's list or your own; or show who has submitted.
 
-    FILE is Canvas's gradebook, Moodle's worksheet, GitHub Classroom's roster, Gradescope's, or a
-    CSV file with the columns student, name, email, section, extra_time, grader.
+    FILE is Canvas's gradebook, Moodle's worksheet or participants, GitHub Classroom's roster,
+    Gradescope's, or any CSV file that says who people are: student, name (or its parts), email,
+    login, number, section, group, extra_time, grader. It is matched with who is there: it adds and
+    fills in, takes nobody away and empties nothing. Who teaches is left out.
 
     \b
     Example: autograder roster course students.csv
@@ -44,7 +46,9 @@ def roster(class_folder: Path, file: Path | None, course_folder: Path, as_json: 
             {
                 "people": [dataclasses.asdict(person) for person in found.roster.people],
                 "added": list(change.added) if change else [],
-                "removed": list(change.removed) if change else [],
+                "not_in_list": list(change.not_in_list) if change else [],
+                "staff": list(change.staff) if change else [],
+                "doubts": list(change.doubts) if change else [],
                 "not_submitted": {
                     name: [person.student for person in people]
                     for name, people in found.missing.items()
@@ -52,12 +56,15 @@ def roster(class_folder: Path, file: Path | None, course_folder: Path, as_json: 
                 "not_on_the_roster": list(found.strangers),
             }
         )
-        return 0
+        return WAITS if change and change.doubts else 0
     if change:
         _names(f"{len(change.added)} new", change.added)
-        _names(f"{len(change.removed)} not in the list any more", change.removed)
+        _names(f"{len(change.not_in_list)} are not in this list, and stay", change.not_in_list)
+        _names(f"{len(change.staff)} teach, and are no students", change.staff)
+        for doubt in change.doubts:
+            console.print(f"note: {for_terminal(doubt)}", soft_wrap=True)
     _print(found)
-    return 0
+    return WAITS if change and change.doubts else 0
 
 
 @command()
@@ -119,7 +126,7 @@ def _extension_text(made: Extended, assignment: str) -> str:
 @command()
 @CLASS
 @click.argument("student")
-@click.argument("assignment")
+@click.argument("assignment", required=False)
 @click.option("--why", required=True, help="The reason, kept with the withdrawal.")
 @click.option("--back", is_flag=True, help="Take the withdrawal back.")
 @in_course
@@ -127,7 +134,7 @@ def _extension_text(made: Extended, assignment: str) -> str:
 def withdraw(
     class_folder: Path,
     student: str,
-    assignment: str,
+    assignment: str | None,
     why: str,
     back: bool,
     course_folder: Path,
@@ -135,16 +142,19 @@ def withdraw(
 ) -> int:
     """Take a submission out of reports, exports and feedback. Its files and results stay.
 
+    Without ASSIGNMENT it is all work of somebody who left, now and later.
+
     \b
-    Example: autograder withdraw course ada causal_attention --why "left the course"
+    Example: autograder withdraw course ada causal_attention --why "submitted by mistake"
+             autograder withdraw course ada --why "left the course"
     """
     from ..operations.classes import withdraw as take_out
 
     made = take_out(class_folder, student, assignment, why, is_back=back, course=course_folder)
     if as_json:
-        emit({"student": made.student, "assignment": assignment, "state": made.decision})
+        emit({"student": made.student, "assignment": made.assignment, "state": made.decision})
         return 0
-    who = f"{for_terminal(made.student)}/{for_terminal(assignment)}"
+    who = for_terminal(f"{made.student}/{made.assignment}" if assignment else made.student)
     console.print(f"{who}: {'counts again' if back else 'does not count any more'}")
     return 0
 
@@ -154,7 +164,7 @@ COMMANDS = (roster, extend, withdraw)
 
 def _print(found: Attendance) -> None:
     people = found.roster.people
-    sections = sorted({person.section for person in people} - {""})
+    sections = sorted({name for p in people for name in p.section.split("; ")} - {""})
     in_sections = f" in the sections {', '.join(sections)}" if sections else ""
     console.print(f"{len(people)} people{for_terminal(in_sections)}", soft_wrap=True)
     for assignment, missing in found.missing.items():

@@ -159,6 +159,7 @@ class _Format(click.ParamType[str]):
     type=click.Path(path_type=Path),
     help="The CSV that Canvas (gradebook) or Moodle (grading worksheet) gives: for their ids.",
 )
+@in_course
 @as_json
 def export(
     format_name: str,
@@ -168,6 +169,7 @@ def export(
     anonymous: bool,
     missing: str,
     roster: Path | None,
+    course_folder: Path,
     as_json: bool,
 ) -> int:
     """Export grades: as a table, or as a learning platform reads them.
@@ -180,7 +182,9 @@ def export(
     from ..operations.grades import Showing
 
     showing = Showing(selection, Missing(missing), anonymous)
-    written = operations.export(format_name, class_folder, to=path, showing=showing, roster=roster)
+    written = operations.export(
+        format_name, class_folder, to=path, showing=showing, roster=roster, course=course_folder
+    )
     if as_json:
         emit({"file": str(written.path), "notes": written.notes})
         return 0

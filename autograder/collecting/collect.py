@@ -29,7 +29,7 @@ from .downloaded import Account, Entry, Refused, Unsafe
 from .entries import entries_of
 from .gradescope import Submitters, read_submitters
 from .lookalikes import lookalikes
-from .owners import Layout, Names, Place, metadata_path
+from .owners import READ, Layout, Names, Place, metadata_path
 from .placing import Collected, Outcome, Places, waiting_folders
 from .platforms import CLASSROOM, Owner
 from .sorting import Pile, Sorting
@@ -170,7 +170,7 @@ class _Collection:
                 if isinstance(place, Place):
                     self._sorting.take(entry, place, name)
                 else:
-                    self._sorting.refuse("/".join(entry.path), place)
+                    self._sorting.refuse("/".join(entry.path), place, _somebody(entry, place))
         if together := self._sorting.fallen_together():
             raise UserError(
                 f"{source}: {len(together)} files would fall on one student, such as "
@@ -224,6 +224,12 @@ def _strangers(roster: Roster, students: Sequence[str]) -> Iterator[str]:
     if unknown:
         more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
         yield f"not on the class's roster: {', '.join(map(repr, unknown[:5]))}{more}"
+
+
+def _somebody(entry: Entry, reason: str) -> Owner | None:
+    """Whose a file may be of which nobody knows whose it is; its outermost name is all there is."""
+    name = entry.path[0]
+    return None if reason == READ else Owner(name, name)
 
 
 def _misses(layout: Layout, refused: Refused) -> Owner | None:

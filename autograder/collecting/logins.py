@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 
+from ..classroom import read_csv
 from ..errors import UserError
 
 #: GitHub Classroom's own names of the columns
@@ -17,12 +16,7 @@ def read_logins(path: Path) -> dict[str, str]:
 
     Raises `UserError` for another kind of table.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{path}: can't be read as a CSV file in UTF-8: {error}") from error
-    columns = list(rows[0]) if rows else []
+    columns, rows = read_csv(path)
     if not {LOGIN, STUDENT} <= set(columns):
         raise UserError(
             f"{path}: no roster of GitHub Classroom: expected the columns {STUDENT!r} and "
@@ -31,7 +25,7 @@ def read_logins(path: Path) -> dict[str, str]:
         )
     logins: dict[str, str] = {}
     for row in rows:
-        login, student = (row[LOGIN] or "").strip().casefold(), (row[STUDENT] or "").strip()
+        login, student = row[LOGIN].strip().casefold(), row[STUDENT].strip()
         if not login or not student:
             continue  # somebody who has not accepted an assignment yet
         if logins.setdefault(login, student) != student:

@@ -17,7 +17,7 @@ _AROUND = frozenset({"submitted", "submissions", "abgaben", "download", "downloa
 _DEEPEST = 3
 
 NOBODY = "no student's name in its path"
-_READ = "it was read: it says whose each submission is, and its time"
+READ = "it was read: it says whose each submission is, and its time"
 UNCLEAR = "of which assignment is it? say --assignment"
 
 
@@ -114,7 +114,7 @@ class Layout:
             del raw[0]
         parts = [unicodedata.normalize("NFC", part).strip() for part in raw]
         if METADATA in parts[:1]:
-            return _READ if self._metadata else NOBODY
+            return READ if self._metadata else NOBODY
         if not parts:
             return NOBODY
         if self._metadata:

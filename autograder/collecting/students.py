@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -134,8 +135,15 @@ class Students:
         if owner.platform == MOODLE:
             email = self._table.email_of(owner)
             by_address = self._roster.person(email) if email else None
-            return by_address or self._by_name(owner)
+            return by_address or self._by_name(owner) or self._without_group(owner)
         return None
+
+    def _without_group(self, owner: Owner) -> Person | None:
+        """By the name without Moodle's group, as in `Blue Team-Orla Vell`, where it is certain."""
+        names = owner.student.split("-")
+        tails = ("-".join(names[start:]).strip() for start in range(1, len(names)))
+        found = [p for tail in tails if (p := self._by_name(replace(owner, student=tail)))]
+        return found[0] if found else None
 
     def _by_identifier(self, text: str) -> Person | None:
         person = self._roster.person(text) if text else None

@@ -8,16 +8,18 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 
 from ..classroom import (
+    Columns,
     Identity,
     Index,
     NoZone,
     Person,
+    Role,
     in_english,
     number_in,
     only,
-    person_of,
     read_csv,
     read_time,
+    squashed,
 )
 from ..errors import UserError
 from .platforms import MOODLE, Owner
@@ -51,7 +53,8 @@ class Times:
         """
         keys = _keys(owner)
         keys += [person.student, person.email, person.name] if person else []
-        row = self._row(keys)
+        row = self._row_of(owner)
+        row = self._row(keys) if row is None else row
         return None if row is None or self._is_anothers(row, owner) else self.times[row]
 
     def about(self, owners: Iterable[Owner]) -> Iterator[str]:
@@ -72,8 +75,16 @@ class Times:
 
     def email_of(self, owner: Owner) -> str:
         """The address that the table has of an owner; empty where that is not certain."""
-        row = self._row(_keys(owner))
+        row = self._row_of(owner)
         return "" if row is None else self.emails[row]
+
+    def _row_of(self, owner: Owner) -> int | None:
+        """The row of an owner: by Moodle's number, which counts before any name, or by names."""
+        if owner.platform == MOODLE and owner.number and self.numbers:
+            rows = [row for row, number in enumerate(self.numbers) if number == owner.number]
+            if (row := only(rows)) is not None:
+                return row
+        return self._row(_keys(owner))
 
     def _row(self, keys: Iterable[str]) -> int | None:
         rows = (only(self.index.find(key)) for key in keys if key)
@@ -93,8 +104,10 @@ def read_times(path: Path, zone: tzinfo | None) -> Times:
     or times, or with times that need a zone where none is given.
     """
     columns, rows = in_english(*read_csv(path))
-    column = next((name for name in _COLUMNS if name in columns), None)
-    people = [person_of(row) for row in rows]
+    headings = {squashed(name): name for name in reversed(columns)}
+    column = next((headings[name] for name in map(squashed, _COLUMNS) if name in headings), None)
+    of_people = Columns(columns, rows)
+    people = [of_people.said(row) for row in rows]
     if column is None or not any(people):
         raise UserError(
             f"{path}: no table of times: expected one of the columns {', '.join(_COLUMNS)} and one "
@@ -110,7 +123,7 @@ def read_times(path: Path, zone: tzinfo | None) -> Times:
         else ()
     )
     identities = [person.identity if person else Identity() for person in people]
-    emails = tuple(person.email if person else "" for person in people)
+    emails = tuple(person.get(Role.EMAIL) if person else "" for person in people)
     is_moodles = column == _COLUMNS[0] and _MOODLES_NUMBER in columns
     numbers = tuple(number_in(row.get(_MOODLES_NUMBER, "")) for row in rows) if is_moodles else ()
     source = f"{column} of {path.name}"

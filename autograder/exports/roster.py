@@ -7,7 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..classroom import Identity, Index, canvas_number, in_english, normal, number_in, read_csv
+from ..classroom import (
+    Identity,
+    Index,
+    canvas_number,
+    in_english,
+    is_number,
+    moodle_number,
+    normal,
+    number_in,
+    read_csv,
+)
 from ..errors import UserError
 from ..results.last import keys_of
 from .grades import Grades
@@ -131,13 +141,18 @@ def match(
     claims: dict[int, list[str]] = {}
     notes: list[str] = []
     for student in names:
-        found = _found(index, (student, *(known_as or {}).get(student, ())))
+        others = (known_as or {}).get(student, ())
+        numbers = [name for name in others if is_number(name)]
+        found = _found(index, (*numbers, student, *others))
         members = groups.get(normal(student)) or groups.get(normal(student.rpartition("_")[0]), ())
         if len(found) == 1 or (not found and members):
             for number in found or members:
                 claims.setdefault(number, []).append(student)
         elif found:
-            notes.append(f"{student!r} may be any of {len(found)} people of {file}")
+            notes.append(
+                f"{student!r} may be any of {len(found)} people of {file}: write the number or "
+                "login that the platform has for this one into the class's roster.csv"
+            )
         else:
             notes.append(f"{student!r} is not in {file}")
     for number, rivals in claims.items():
@@ -185,5 +200,7 @@ def _identity(person: Row) -> Identity:
     ids = [person.get(column, "") for column in _IDENTIFIERS]
     if person.get("ID") and "Student" in person:
         ids.append(canvas_number(person["ID"]))
+    if person.get("Identifier"):
+        ids.append(moodle_number(number_in(person["Identifier"])))
     names = (person.get("Student", ""), person.get("Full name", ""))
     return Identity(tuple(filter(None, ids)), number_of(person), tuple(filter(None, names)))

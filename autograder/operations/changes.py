@@ -138,7 +138,7 @@ def _found(
     work = human_work(folder)
     by_hand = {(student, assignment) for student, assignment, *_ in work.grades}
     roster, withdrawn = read_roster(folder), read_withdrawals(folder)
-    chosen = select(last_class_results(folder), roster, withdrawn.keys(), selection)
+    chosen = select(last_class_results(folder), roster, withdrawn, selection)
     # in all others nothing can have changed: their lines are not kept in memory
     keys = {key for key in keys_of(chosen) if lines[key] > 1 or key in by_hand}
     found = attempts(iterate_results(results_file(folder)), seen, keys)

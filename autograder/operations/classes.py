@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from ..classroom import (
+    EVERYTHING,
     Decision,
     Person,
     Roster,
@@ -81,7 +82,10 @@ def attendance(class_folder: Path | str, *, course: Path | str = HERE) -> Attend
     students = dict.fromkeys(student for student, _ in keys)
     return Attendance(
         roster,
-        {name: roster.without(own) for name, own in by_assignment.items()},
+        {
+            name: tuple(p for p in roster.without(own) if not withdrawn.has_left(p.student))
+            for name, own in by_assignment.items()
+        },
         tuple(s for s in students if roster.people and roster.person(s) is None),
     )
 
@@ -122,7 +126,7 @@ def extend(
 def withdraw(
     class_folder: Path | str,
     student: str,
-    assignment: str,
+    assignment: str | None,
     why: str,
     *,
     is_back: bool = False,
@@ -130,15 +134,27 @@ def withdraw(
 ) -> Decision:
     """Takes a submission out of reports, exports and feedback, or back in; nothing is deleted.
 
-    autograder.withdraw("course", "ada", "causal_attention", "left the course")
+    Without an assignment it is all work of somebody who left, now and later.
+
+        autograder.withdraw("course", "ada", "causal_attention", "submitted by mistake")
+        autograder.withdraw("course", "ben", None, "left the course")
+
+    Raises `UserError` for a student nobody knows, or where nothing was submitted.
     """
     folder = existing_class(class_folder)
     of_class = class_course(Path(course), folder)
-    of_class.assignment(assignment)
     name = _known_student(folder, of_class, student)
-    if is_back and (name, assignment) not in read_withdrawals(folder):
-        raise UserError(f"{name}/{assignment} is not withdrawn: it counts already")
-    return keep_withdrawal(folder, (name, assignment), why, is_back=is_back)
+    key = name, EVERYTHING
+    if assignment is not None:
+        key = name, assignment
+        if key not in (submitted := _submitted(folder, of_class)):
+            of_class.assignment(assignment)
+            own = ", ".join(a for who, a in submitted if who == name) or "nothing"
+            raise UserError(f"{name} has not submitted {assignment}, but: {own}")
+    shown = name if assignment is None else f"{name}/{assignment}"
+    if is_back and key not in read_withdrawals(folder):
+        raise UserError(f"{shown} is not withdrawn: it counts already")
+    return keep_withdrawal(folder, key, why, is_back=is_back)
 
 
 def _course_or_none(course: Path, folder: Path) -> Course:

@@ -11,6 +11,7 @@ from ..classroom import (
     Person,
     Selection,
     anonymous,
+    canvas_number,
     pseudonyms,
     read_allowances,
     read_extensions,
@@ -43,7 +44,7 @@ def selected(
     A results file in the place of a class folder has neither.
     """
     roster, withdrawn = read_roster(class_folder), read_withdrawals(class_folder)
-    return select(results, roster, withdrawn.keys(), selection)
+    return select(results, roster, withdrawn, selection)
 
 
 def class_grades(
@@ -114,8 +115,9 @@ def _known_as(
             found.setdefault(key[0], {}).update(dict.fromkeys(origin.names))
     for student, _ in (*keys, *waiting):
         if person := roster.person(student):
-            names = filter(None, (person.email, person.name))
-            found.setdefault(student, {}).update(dict.fromkeys(names))
+            number = canvas_number(person.number) if person.number.isdigit() else ""
+            names = (number, person.login, person.sis_id, person.email, person.name)
+            found.setdefault(student, {}).update(dict.fromkeys(filter(None, names)))
     return {student: tuple(names) for student, names in found.items()}
 
 
@@ -137,6 +139,7 @@ def missing_people(
 ) -> dict[str, tuple[str, ...]]:
     """Who of the roster has no result, by assignment; empty texts where names are left out."""
     roster, selection = read_roster(class_folder), wanted.selection
+    withdrawn = read_withdrawals(class_folder)
     by_assignment: dict[str, list[str]] = {}
     is_asked = roster.people and selection.student is None
     for student, assignment in keys_of(results) if is_asked else ():
@@ -146,7 +149,7 @@ def missing_people(
         name: tuple(
             "" if wanted.is_anonymous else _called(person)
             for person in roster.without(students)
-            if selection.fits(person)
+            if selection.fits(person) and not withdrawn.has_left(person.student)
         )
         for name, students in by_assignment.items()
     }
@@ -165,4 +168,9 @@ def _absent(
     if wanted.missing is Missing.KEEP or wanted.selection.student is not None:
         return ()
     missing = read_roster(class_folder).without(student for student, _ in keys_of(results))
-    return tuple(person.student for person in missing if wanted.selection.fits(person))
+    withdrawn = read_withdrawals(class_folder)
+    return tuple(
+        person.student
+        for person in missing
+        if wanted.selection.fits(person) and not withdrawn.has_left(person.student)
+    )

@@ -133,11 +133,13 @@ def export(
     to: Path | str | None = None,
     showing: Showing | None = None,
     roster: Path | str | None = None,
+    course: Path | str = HERE,
 ) -> Exported:
     """Writes grades in a format of `export_formats()`, by default into the class folder.
 
-    `showing` says of whom, and what stands where nothing was submitted. `roster` is
-    the file in which Canvas or Moodle gives its own ids of the students.
+    `course` has due dates, besides those of the class. `showing` says of whom, and what stands
+    where nothing was submitted. `roster` is the file in which Canvas or Moodle gives its own ids
+    of the students.
 
         autograder.export("csv", "course", to="grades.csv")
 

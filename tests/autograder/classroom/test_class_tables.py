@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from autograder.classroom import (
+    EVERYTHING,
     Allowances,
     Origin,
     Person,
@@ -32,12 +33,16 @@ LISTS = {
         ",,,,,Manual Posting\n    Points Possible,,,,,6\n"
         '"Lovelace, Ada",101,S-1,ada@uni.example,"Section, one",\n'
         '"Student, Test",9,,x,,\n',
-        Person("ada@uni.example", "Lovelace, Ada", "ada@uni.example", "Section, one", "", "101"),
+        Person(
+            *("ada@uni.example", "Lovelace, Ada", "ada@uni.example", "Section, one", "", "101"),
+            login="ada@uni.example",
+            sis_id="S-1",
+        ),
     ),
     "moodle": (
         "\ufeffIdentifier;Full name;Email address;Status;Grade\n"
         "Participant 70001;Ada Lovelace;ada@uni.example;-;\n",
-        Person("ada@uni.example", "Ada Lovelace", "ada@uni.example", "", "", "70001"),
+        Person("ada@uni.example", "Ada Lovelace", "ada@uni.example", number="Participant 70001"),
     ),
     "github": (
         '"identifier","github_username","github_id","name"\n"ada","octo","1","Ada L"\n',
@@ -66,8 +71,9 @@ def test_a_new_list_keeps_extra_time_and_says_who_came_and_went(tmp_path: Path) 
     write_roster(tmp_path, path)
     path.write_text("student,section\nada,B\nchiara,A\n")
     change = write_roster(tmp_path, path)
-    assert (change.added, change.removed) == (("chiara",), ("ben",))
-    assert read_roster(tmp_path).people[0].extra == timedelta(days=2)
+    assert (change.added, change.not_in_list) == (("chiara",), ("ben",))
+    assert [person.student for person in change.people] == ["ada", "ben", "chiara"]
+    assert change.people[0].extra == timedelta(days=2)
 
 
 def test_a_list_without_names_takes_nobodys_name_away(tmp_path: Path) -> None:
@@ -78,10 +84,7 @@ def test_a_list_without_names_takes_nobodys_name_away(tmp_path: Path) -> None:
     write_roster(tmp_path, path)
     ada, ben = read_roster(tmp_path).people
     assert (ada.name, ada.email, ada.section) == ("Ada L", "a@b.example", "C")
-    assert (ben.name, ben.section) == (
-        "Ben B",
-        "",
-    )  # what a list has, counts, also where it is empty
+    assert (ben.name, ben.section) == ("Ben B", "A")  # nothing is emptied by another list
 
 
 @pytest.mark.parametrize(
@@ -136,9 +139,22 @@ def test_a_withdrawal_wants_a_reason_and_can_be_taken_back(tmp_path: Path) -> No
     with pytest.raises(UserError, match="why"):
         withdraw(tmp_path, ("ada", "masks"), "  ")
     withdraw(tmp_path, ("ada", "masks"), "left the course")
-    assert read_withdrawals(tmp_path) == {("ada", "masks"): "left the course"}
+    assert read_withdrawals(tmp_path).why(("ada", "masks")) == "left the course"
     withdraw(tmp_path, ("ada", "masks"), "came back", is_back=True)
-    assert read_withdrawals(tmp_path) == {}
+    assert ("ada", "masks") not in read_withdrawals(tmp_path)
+
+
+def test_one_withdrawal_takes_all_work_of_a_leaver_out_and_a_newer_decision_counts(
+    tmp_path: Path,
+) -> None:
+    withdraw(tmp_path, ("ada", EVERYTHING), "left the course")
+    found = read_withdrawals(tmp_path)
+    assert ("ada", "masks") in found
+    assert found.has_left("ada")
+    assert ("ben", "masks") not in found
+    withdraw(tmp_path, ("ada", "masks"), "this one counts", is_back=True)
+    assert ("ada", "masks") not in read_withdrawals(tmp_path)
+    assert ("ada", "other") in read_withdrawals(tmp_path)
 
 
 def test_a_newer_origin_takes_the_place_of_the_earlier_one(tmp_path: Path) -> None:

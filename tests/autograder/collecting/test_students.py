@@ -11,6 +11,8 @@ import pytest
 from autograder.classroom import read_origins, read_roster, write_roster
 from autograder.collecting import CollectOptions, CollectReport, collect, read_times
 from autograder.deadlines import zone_of
+from autograder.exports.roster import match
+from autograder.exports.roster import read_roster as read_platforms_roster
 
 COURSE = {"masks": ("masking",), "heads": ("splitting",)}
 PEOPLE = """\
@@ -190,3 +192,40 @@ def test_gradescopes_name_counts_where_only_one_has_it_and_the_roster_has_no_add
     who = {f"submission_{n}": (name, f"s{n}@u.example") for n, name in enumerate(names)}
     bring(folder, gradescope(**who))
     assert students(folder) == folders
+
+
+def test_moodles_number_counts_before_any_name_and_a_group_is_no_part_of_one(
+    tmp_path: Path,
+) -> None:
+    course = tmp_path / "course"
+    course.mkdir()
+    (course / "roster.csv").write_text("student,name\norla,Orla Vell\n")
+    archive = tmp_path / "moodle.zip"
+    with zipfile.ZipFile(archive, "w") as made:
+        made.writestr("Blue Team-Orla Vell_12001_assignsubmission_file_/softmax.py", "1")
+        made.writestr("Red Team-Jo Nix_12002_assignsubmission_file_/softmax.py", "2")
+        made.writestr("Default group_assignsubmission_file_/softmax.py", "3")
+    report = collect([archive], course / "submitted", {"simple": ("softmax",)})
+    assert [made.student for made in report.collected] == ["Red Team-Jo Nix", "orla"]
+    assert report.missing == ("Default group_assignsubmission_file_",)  # nobody knows whose it is
+    origin = read_origins(course)["Red Team-Jo Nix", "simple"]
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text(
+        "Identifier,Full name,Grade\nParticipant 12001,Orla Vell,\nParticipant 12002,Jo Nix,\n"
+    )
+    names = {origin.student: origin.names}
+    matching = match(read_platforms_roster(sheet), ["orla", "Red Team-Jo Nix"], names)
+    assert matching.student_of == {1: "Red Team-Jo Nix"}
+    assert matching.left_over == ("orla",)
+
+
+def test_anonymous_late_work_of_canvas_is_taken_and_marked(tmp_path: Path) -> None:
+    archive = tmp_path / "canvas.zip"
+    with zipfile.ZipFile(archive, "w") as made:
+        made.writestr("anon_LATE_9xQ2b_67001_softmax.py", "1")
+        made.writestr("anon_3kF9a_67002_softmax.py", "2")
+    report = collect([archive], tmp_path / "course" / "submitted", {"simple": ("softmax",)})
+    assert {made.student: made.is_late for made in report.collected} == {
+        "anon_9xQ2b": True,
+        "anon_3kF9a": False,
+    }

@@ -1,0 +1,159 @@
+"""What the columns of a list of people mean, whichever platform or person wrote it.
+
+A column is known by its heading in any case, in English or German; what a heading leaves open is
+decided by what stands below it. One reader for rosters, tables of times and exports.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .matching import Identity, number_in, squashed
+from .tables import Row
+
+
+class Role(enum.StrEnum):
+    """What a column says of a person."""
+
+    STUDENT = "student"
+    NAME = "name"
+    FIRST = "first"
+    LAST = "last"
+    EMAIL = "email"
+    LOGIN = "login"
+    SIS = "sis_id"
+    REPOSITORY = "repository"
+    NUMBER = "number"
+    SECTION = "section"
+    GROUP = "group"
+    ROLE = "role"
+    EXTRA_TIME = "extra_time"
+    GRADER = "grader"
+
+
+#: headings of each role, without case and signs; the first that says something counts
+_HEADINGS: Mapping[Role, tuple[str, ...]] = {
+    Role.STUDENT: ("student", "studentin", "studierende"),
+    Role.NAME: ("name", "fullname", "vollständigername", "displayname", "anzeigename"),
+    Role.FIRST: ("firstname", "givenname", "forename", "vorname"),
+    Role.LAST: ("lastname", "surname", "familyname", "nachname", "familienname"),
+    Role.EMAIL: ("email", "emailaddress", "mail", "emailadresse", "mailadresse"),
+    Role.LOGIN: ("sisloginid", "login", "loginid", "username", "benutzername", "anmeldename"),
+    Role.SIS: (
+        *("sisuserid", "sisid", "idnumber", "idnummer", "sid", "studentid", "integrationid"),
+        *("matrikelnummer", "matriculationnumber", "matrikelnr"),
+    ),
+    Role.REPOSITORY: ("githubusername", "gitlabusername", "gitlogin"),
+    Role.NUMBER: ("number", "nummer", "id", "identifier", "rosteridentifier", "id_"),
+    Role.SECTION: ("section", "sections", "sektion", "sectionname"),
+    Role.GROUP: ("group", "groups", "gruppe", "gruppen", "team"),
+    Role.ROLE: ("role", "roles", "rolle", "rollen"),
+    Role.EXTRA_TIME: ("extratime", "zusatzzeit", "verlängerung"),
+    Role.GRADER: ("grader", "ta", "tutor", "tutorin", "marker"),
+}
+_ROLE_OF = {heading: role for role, headings in _HEADINGS.items() for heading in headings}
+#: Canvas's gradebook calls a person's name "Student"; it always has one of these as well
+_CANVAS = frozenset(("sisuserid", "sisloginid"))
+#: rows of Canvas's gradebook that are nobody's
+_NOBODY = ("Points Possible", "Manual Posting", "Student, Test")
+_PARTICIPANT = re.compile(r"\D+\s?\d+")
+_STAFF = re.compile(
+    r"\b(teacher|instructor|lecturer|professor|ta|teaching ?assistant|tutor|manager|grader|"
+    r"trainer|dozent|lehrend|lehrer|observer|reader|editingteacher|non-editing)",
+    re.IGNORECASE,
+)
+_SEPARATORS = re.compile(r"\s*[;,]\s*(?:and\s+)?|\s+and\s+|\s+und\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a row says of a person, by role; what it does not say is empty."""
+
+    roles: Mapping[Role, str] = field(default_factory=dict)
+
+    def get(self, role: Role) -> str:
+        """What it says in one role."""
+        return self.roles.get(role, "")
+
+    @property
+    def name(self) -> str:
+        """The name, put together from its parts where the list has these."""
+        parts = f"{self.get(Role.FIRST)} {self.get(Role.LAST)}".strip()
+        return self.get(Role.NAME) or parts
+
+    @property
+    def key(self) -> str:
+        """What a person of this row is called below `submitted/`, where nothing is there yet."""
+        roles = (Role.STUDENT, Role.LOGIN, Role.SIS, Role.EMAIL, Role.REPOSITORY)
+        found = (self.get(role) for role in roles)
+        return next(filter(None, found), "") or number_in(self.get(Role.NUMBER))
+
+    @property
+    def is_staff(self) -> bool:
+        """Whether it is somebody who teaches."""
+        return bool(_STAFF.search(self.get(Role.ROLE)))
+
+    @property
+    def identity(self) -> Identity:
+        """How other places may call this person."""
+        ids = (self.get(r) for r in (Role.STUDENT, Role.EMAIL, Role.LOGIN, Role.SIS))
+        names = tuple(filter(None, (self.name, self.get(Role.STUDENT))))
+        return Identity(tuple(filter(None, ids)), number_in(self.get(Role.NUMBER)), names)
+
+
+class Columns:
+    """The columns of one table, by their roles."""
+
+    def __init__(self, columns: Sequence[str], rows: Sequence[Row]) -> None:
+        self._columns: list[tuple[str, Role]] = []
+        headings = {column: squashed(column) for column in columns}
+        self.is_canvas = bool(_CANVAS.intersection(headings.values()))
+        for column, heading in headings.items():
+            role = _ROLE_OF.get(heading)
+            if role is Role.STUDENT and self.is_canvas:
+                role = Role.NAME
+            if role is Role.NUMBER and not _are_numbers(column, rows):
+                role = Role.STUDENT
+            if role is not None:
+                self._columns.append((column, role))
+        order = {name: n for names in _HEADINGS.values() for n, name in enumerate(names)}
+        self._columns.sort(key=lambda found: order[headings[found[0]]])
+
+    @property
+    def roles(self) -> frozenset[Role]:
+        """The roles that the table has a column for."""
+        return frozenset(role for _, role in self._columns)
+
+    def said(self, row: Row) -> Said | None:
+        """What a row says; None for rows that are nobody's."""
+        roles: dict[Role, str] = {}
+        for column, role in self._columns:
+            if text := row.get(column, "").strip():
+                roles.setdefault(role, text)
+        if self.is_canvas and roles.get(Role.NAME) in _NOBODY:
+            return None
+        if "@" in roles.get(Role.STUDENT, "") + roles.get(Role.LOGIN, ""):
+            address = next(t for r in (Role.STUDENT, Role.LOGIN) if "@" in (t := roles.get(r, "")))
+            roles.setdefault(Role.EMAIL, address)
+        if "@" not in roles.get(Role.EMAIL, "@"):
+            del roles[Role.EMAIL]
+        said = Said(roles)
+        return said if said.key or said.name else None
+
+
+def _are_numbers(column: str, rows: Iterable[Row]) -> bool:
+    """Whether a column holds a platform's numbers, such as `101` or `Participant 17`."""
+    texts = [text for row in rows if (text := row.get(column, "").strip())]
+    return all(text.isdigit() or _PARTICIPANT.fullmatch(text) for text in texts)
+
+
+def parts_of(text: str, known: Iterable[str]) -> tuple[str, ...]:
+    """Several sections in one cell, such as `Tutorial A and Tutorial B`, where each is known."""
+    whole = text.strip()
+    parts = tuple(filter(None, _SEPARATORS.split(whole)))
+    if len(parts) > 1 and (";" in whole or set(parts) <= set(known) - {whole}):
+        return parts
+    return (whole,) if whole else ()

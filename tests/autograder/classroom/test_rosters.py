@@ -1,0 +1,115 @@
+"""Lists of any platform are matched with who is in the class, and lose nobody and nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autograder.classroom import Person, RosterChange, Selection, read_roster
+from autograder.classroom.people import write_roster
+from autograder.errors import UserError
+
+CANVAS = (
+    "Student,ID,SIS User ID,SIS Login ID,Section\n"
+    "    Points Possible,,,,\n"
+    '"Lovelace, Ada",101,S-1,ada1,Tutorial A\n'
+    '"Müller, Anna",102,S-2,amueller,Tutorial A and Tutorial B\n'
+    '"Müller, Anna",103,S-3,amuller2,Tutorial B\n'
+)
+
+
+def bring(folder: Path, text: str, encoding: str = "utf-8") -> RosterChange:
+    source = folder / "list.csv"
+    source.write_bytes(text.encode(encoding))
+    return write_roster(folder / "course", source)
+
+
+def people(folder: Path) -> dict[str, Person]:
+    return {person.student: person for person in read_roster(folder / "course").people}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "First name,Last name,Email address,Groups\nAda,Lovelace,ada@uni.example,Red; Blue\n",
+        "Vorname;Nachname;E-Mail-Adresse;Gruppen\nAda;Lovelace;ada@uni.example;Red, Blue\n",
+        "STUDENT,Name,E-Mail,Group\nada@uni.example,Ada Lovelace,ada@uni.example,Red;Blue\n",
+    ],
+    ids=["moodle", "german", "by hand"],
+)
+def test_columns_are_known_in_any_case_in_parts_and_in_german(text: str, tmp_path: Path) -> None:
+    bring(tmp_path, text)
+    assert people(tmp_path) == {
+        "ada@uni.example": Person(
+            "ada@uni.example", "Ada Lovelace", "ada@uni.example", group="Red; Blue"
+        )
+    }
+
+
+def test_another_platforms_list_fills_in_and_takes_nothing_away(tmp_path: Path) -> None:
+    bring(tmp_path, CANVAS)
+    bring(tmp_path, "student,extra_time,grader\nada1,1d,tom\n")
+    change = bring(
+        tmp_path,
+        "identifier,github_username,github_id,name\n"
+        "ada1@uni.example,ada-l,1,Ada Lovelace\namuller2@uni.example,am2,2,Anna Müller\n",
+    )
+    assert change.added == ()
+    assert change.not_in_list == ("amueller",)
+    found = people(tmp_path)
+    ada = found["ada1"]
+    assert (ada.name, ada.email, ada.number, ada.sis_id) == (
+        *("Ada Lovelace", "ada1@uni.example", "101", "S-1"),
+    )
+    assert (ada.section, ada.extra_time, ada.grader) == ("Tutorial A", "1d", "tom")
+    assert found["amueller"].email == ""
+    assert found["amuller2"].email == "amuller2@uni.example"
+
+
+def test_two_people_of_one_name_stay_two(tmp_path: Path) -> None:
+    bring(tmp_path, CANVAS)
+    change = bring(tmp_path, "name,email\nAnna Müller,anna@uni.example\n")
+    assert change.added == ("anna@uni.example",)
+    assert len(change.people) == 4
+
+
+def test_one_name_with_two_addresses_is_told_and_not_decided(tmp_path: Path) -> None:
+    bring(tmp_path, "name,email\nAda Lovelace,ada@uni.example\n")
+    change = bring(tmp_path, "name,email\nAda Lovelace,ada@home.example\n")
+    assert change.added == ("ada@home.example",)
+    (doubt,) = change.doubts
+    assert "ada@uni.example" in doubt
+
+
+def test_who_teaches_is_no_student(tmp_path: Path) -> None:
+    change = bring(
+        tmp_path,
+        "First Name,Last Name,SID,Email,Role\n"
+        "Ada,Lovelace,1,ada@x.example,Student\nTom,Tutor,,tom@x.example,TA\n"
+        "Ina,Structor,,ina@x.example,Instructor\n",
+    )
+    assert [person.name for person in change.people] == ["Ada Lovelace"]
+    assert change.staff == ("Tom Tutor", "Ina Structor")
+
+
+def test_somebody_in_two_sections_belongs_to_both(tmp_path: Path) -> None:
+    bring(tmp_path, CANVAS)
+    anna = people(tmp_path)["amueller"]
+    assert anna.section == "Tutorial A; Tutorial B"
+    for section, fits in (("Tutorial A", True), ("Tutorial B", True), ("Tutorial", False)):
+        assert Selection(section=section).fits(anna) is fits
+
+
+def test_a_group_is_no_section_and_can_be_selected(tmp_path: Path) -> None:
+    bring(tmp_path, "student,section,group\nada,Monday,Red\n")
+    ada = people(tmp_path)["ada"]
+    assert (ada.section, ada.group) == ("Monday", "Red")
+    assert Selection(section="Red").fits(ada)
+
+
+def test_a_list_in_another_encoding_says_what_to_do(tmp_path: Path) -> None:
+    bring(tmp_path, CANVAS, "utf-16")
+    assert len(people(tmp_path)) == 3
+    with pytest.raises(UserError, match="not in UTF-8"):
+        bring(tmp_path, CANVAS, "cp1252")
