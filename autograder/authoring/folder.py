@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import io
+import json
+import logging
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,19 +13,23 @@ from importlib import resources
 from pathlib import Path
 from string import Template
 
-from ..course import Course
+import jupytext
+from nbgrader.converters import GenerateAssignment
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config import Config
+
+from ..course import BEGIN_SOLUTION, END_SOLUTION, Course
 from ..course.manifest import AFTERWARDS, HINTS, MANIFEST, MISTAKES, manifest_text, texts_text
 from ..course.points import points_of
 from ..course.rules import CALLS, RULES
 from ..deadlines import duedate_text
-from ..errors import ContentError
+from ..errors import ContentError, GraderError
 from ..records import Assignment, Exercise
+from .claims import without_claims
 from .course_map import CourseMap, course_map, map_cell, map_table
-from .extras import extras_of
 from .hints import afterwards_of, hints_of, mistakes_of
-from .ipynb import notebook_json
+from .ipynb import code_cell, markdown_cell, notebook_json, notebook_of
 from .map_picture import map_picture
-from .nbgrader_release import generate_assignment
 from .notebook import source_notebook
 from .parts import STUB, module_text, split_module, strip_solutions
 
@@ -261,3 +268,82 @@ def _way(way: CourseMap, assignment: Assignment) -> str:
         "use. Whatever you skip costs its points and nothing else.\n\n"
         "![A transformer; orange is what this assignment builds](map.svg)\n\n"
     )
+
+
+EXTRAS = "extras"
+
+
+def extras_of(root: Path, assignment: Assignment) -> dict[str, str]:
+    """The files of `source/<assignment>/extras/` by their path in the released assignment.
+
+    A `.md` is a notebook without questions, everything else goes out as it is. Raises
+    `ContentError` for a name that an exercise has, and for a file that is not text.
+    """
+    taken = {exercise.name for exercise in assignment.exercises}
+    found: dict[str, str] = {}
+    for path in sorted((root / "source" / assignment.name / EXTRAS).glob("*")):
+        if path.stem in taken:
+            raise ContentError(path, None, "an exercise has this name", "choose another one")
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise ContentError(path, None, "not UTF-8", "save it as UTF-8") from error
+        is_notebook = path.suffix == ".md"
+        name = f"{path.stem}.ipynb" if is_notebook else path.name
+        found[f"{EXTRAS}/{name}"] = _notebook(path, text) if is_notebook else text
+    return found
+
+
+def _notebook(path: Path, text: str) -> str:
+    try:
+        cells = jupytext.reads(text, fmt="md:myst").cells
+    except Exception as error:  # jupytext's parsers raise what they like
+        raise ContentError(
+            path, None, f"not a MyST notebook: {error}", "see docs/authoring.md"
+        ) from error
+    made = [
+        (code_cell if cell["cell_type"] == "code" else markdown_cell)(
+            f"{path.stem}-{number}", without_claims(cell["source"])
+        )
+        for number, cell in enumerate(cells, start=1)
+    ]
+    return notebook_json(notebook_of(made))
+
+
+def generate_assignment(root: Path, assignment: str, sources: Mapping[str, str]) -> dict[str, str]:
+    """Released notebooks from nbgrader source notebooks, by exercise.
+
+    `root` is a temporary folder. Raises `GraderError` with nbgrader's log.
+    """
+    folder = root / "source" / assignment
+    folder.mkdir(parents=True)
+    for name, text in sources.items():
+        (folder / f"{name}.ipynb").write_text(text, encoding="utf-8")
+    _convert(root, assignment)
+    release = root / "release" / assignment
+    return {
+        name: notebook_json(json.loads((release / f"{name}.ipynb").read_text(encoding="utf-8")))
+        for name in sources
+    }
+
+
+def _convert(root: Path, assignment: str) -> None:
+    log = io.StringIO()
+    logger = logging.Logger("nbgrader", logging.WARNING)
+    logger.addHandler(logging.StreamHandler(log))
+    config = Config()
+    config.CourseDirectory.root = str(root)
+    config.CourseDirectory.assignment_id = assignment
+    config.ClearSolutions.code_stub = {"python": STUB}
+    config.ClearSolutions.begin_solution_delimeter = BEGIN_SOLUTION
+    config.ClearSolutions.end_solution_delimeter = END_SOLUTION
+    # what `nbgrader generate_assignment --no-db` says: the class's gradebook is made elsewhere
+    config.GenerateAssignment.no_database = True
+    config.SaveCells.enabled = False
+    try:
+        directory = CourseDirectory(config=config, log=logger)
+        GenerateAssignment(coursedir=directory, config=config, log=logger).start()
+    except Exception as error:  # nbgrader raises what it likes; its log says why
+        raise GraderError(
+            f"nbgrader can't release {assignment}: {error}\n{log.getvalue()}"
+        ) from error

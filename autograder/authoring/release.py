@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
+from string import Template
 
 from ..course import Course
 from ..errors import UserError
 from ..records import Assignment
 from .bundle import bundle_bytes
-from .course_map import course_map
+from .course_map import CourseMap, course_map, map_table
 from .folder import ReleasedAssignment, released_assignment
 from .leaks import Leak, LeakFinder, refuse_leaks
+from .map_picture import map_picture
 from .package_wheel import package_wheel
-from .requirements import requirements_text
 from .staging import replace_all, write_tree
 from .student_wheel import student_wheel
-from .whole_course import WHOLE_COURSE, whole_course
 
 #: what running the released notebooks leaves behind; git ignores it too
 _LITTER = {"__pycache__", ".ipynb_checkpoints"}
@@ -206,3 +208,52 @@ def _report(
         ),
         tuple(path.name for path in gone),
     )
+
+
+_PIN = re.compile(r"^torch==[\w.]+", re.MULTILINE)
+_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+_SMALL_TORCH = f"""\
+# PyTorch for the processor alone: some 200 MB to download, 800 MB on the disk. The default build
+# for Linux holds what graphics cards need: several GB. The exercises need none of it.
+--extra-index-url {_CPU_INDEX}
+"""
+
+
+def requirements_text(root: Path, wheel: str) -> str:
+    """What `pip install -r` installs: the course's version of PyTorch, the wheel next to it."""
+    constraints = root / "constraints.txt"
+    text = constraints.read_text(encoding="utf-8") if constraints.is_file() else ""
+    pin = _PIN.search(text)
+    small = f"{_SMALL_TORCH}{pin.group(0)}\n" if pin else ""
+    return f"{small}./{wheel}\n"
+
+
+WHOLE_COURSE = "all_assignments"
+_ONCE = "requirements.txt"
+
+
+def whole_course(
+    titles: Mapping[str, str], folders: Mapping[str, Mapping[str, bytes]], way: CourseMap
+) -> dict[str, bytes]:
+    """The files of the whole course: a folder for each assignment, and what they share on top.
+
+    `titles` by name; `folders` are the files of each single bundle. The README lists the
+    assignments in the order of the map, if there is one.
+    """
+    files: dict[str, bytes] = {}
+    rows: list[str] = []
+    for name, title in titles.items():
+        rows.append(f"| `{name}` | {title} |")
+        for path, content in folders[name].items():
+            if path.endswith(".whl") or path == _ONCE:
+                files[path] = content
+            elif not path.startswith("."):
+                files[f"{name}/{path}"] = content
+    template = resources.files(__package__).joinpath("templates", "COURSE.md")
+    text = Template(template.read_text(encoding="utf-8"))
+    table = "\n".join(["| folder | title |", "|---|---|", *rows])
+    if way.stages:
+        table = f"{way.before}\n\n{map_table(way)}\n\n![A transformer](map.svg)"
+        order = tuple(stage.name for stage in way.stages)
+        files["map.svg"] = map_picture(order).encode("utf-8")
+    return {**files, "README.md": text.substitute(table=table).encode("utf-8")}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,6 @@ from pathlib import Path
 from ..errors import SandboxError
 from ..records import Tier
 from .environment import WORKER, WorkerEnvironment
-from .links import Links
 
 _PLACE = Path("/worker")
 
@@ -112,3 +112,39 @@ def _bubblewrap(environment: WorkerEnvironment) -> list[str]:
         command += ["--ro-bind", str(package), f"{_PLACE}/{package.name}"]
     command += ["--ro-bind", str(WORKER), f"{_PLACE}/{WORKER.name}"]
     return [*command, "--proc", "/proc", "--dev", "/dev", "--remount-ro", "/"]
+
+
+class Links:
+    """Such a folder, and where a worker finds the standard library. Close it.
+
+    Root's worker changes its user and may then not pass through folders like /root, so its links
+    go through `descriptors` of folders that were opened before; a worker keeps these.
+    """
+
+    def __init__(self, environment: WorkerEnvironment) -> None:
+        self._opened: dict[Path, int] = {}
+        self._temporary = tempfile.TemporaryDirectory(prefix="autograder-")
+        self.folder = Path(self._temporary.name)
+        self.folder.chmod(0o755)
+        for path in (*environment.packages, WORKER):
+            (self.folder / path.name).symlink_to(self._reached(path))
+        self.library = self._reached(environment.standard_library)
+
+    @property
+    def descriptors(self) -> list[int]:
+        """What a fork server and its workers inherit."""
+        return list(self._opened.values())
+
+    def close(self) -> None:
+        """Removes the folder and closes the descriptors."""
+        self._temporary.cleanup()
+        for descriptor in self._opened.values():
+            os.close(descriptor)
+        self._opened = {}
+
+    def _reached(self, path: Path) -> Path:
+        if os.getuid() != 0:
+            return path
+        if path.parent not in self._opened:
+            self._opened[path.parent] = os.open(path.parent, os.O_PATH)
+        return Path(f"/proc/self/fd/{self._opened[path.parent]}/{path.name}")

@@ -18,7 +18,6 @@ from ..records import Limits
 from ..worker import wire
 from .batch import Batch, RawReplies, RawReply
 from .clock import Budget, Clock, pid_of, threads_of
-from .output import Output
 from .replies import fault_of, report_in, value_of
 
 T = TypeVar("T")
@@ -245,3 +244,36 @@ class Session:
         code, cpu, _ = self._exit = report_in(self._status)
         self.kill()
         raise fault_of(int(code), float(cpu), self._limits)
+
+
+_END_BYTES = 2000
+_PART_BYTES = 1 << 16
+
+
+class Output:
+    """The reading end of a worker's output. Close it."""
+
+    def __init__(self, descriptor: int, limit: int) -> None:
+        """`limit` is the number of bytes after which no more is read."""
+        os.set_blocking(descriptor, False)
+        self.descriptor = descriptor
+        self.size = 0
+        self.end = b""
+        self._limit = limit
+
+    def drain(self) -> bool:
+        """Reads what is there, until it is too much; False where the other end is closed."""
+        while self.size <= self._limit:
+            try:
+                part = os.read(self.descriptor, _PART_BYTES)
+            except BlockingIOError:
+                return True
+            if not part:
+                return False
+            self.size += len(part)
+            self.end = (self.end + part)[-_END_BYTES:]
+        return True
+
+    def close(self) -> None:
+        """Closes the descriptor."""
+        os.close(self.descriptor)

@@ -14,13 +14,15 @@ from pathlib import Path
 from ...course import Course
 from ...records import Assignment, Exercise, QuestionResult, SubmissionResult, Tier, Verdict
 from ...sandbox import ForkServer, start_fork_server
+from ...sandbox.batch import Batch
 from ...suite.traits import traits_of
 from ..engine import Scope
 from ..jobs import Jobs
+from ..judging.suites import collect_suites
+from ..naming.diagnosis import Diagnosis
 from ..sources import Listed
 from ..suite_engine import SuiteEngine
 from .cases import FORMS, Case, cases_of, chosen_of, write_submissions
-from .indistinguishable import groups_alike
 from .rules import rule_problems
 
 #: of the inputs that all cases get; a class has another for each attempt, `make soak` draws many
@@ -235,3 +237,40 @@ def _is_named(item: Judged) -> bool:
     if item.verdict is Verdict.FORBIDDEN:
         return True
     return item.misconception == f"{item.case.exercise.name}.{item.case.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Misconceptions of one question that answer alike on every call of its suite."""
+
+    place: str
+    names: tuple[str, ...]
+    share_a_hint: bool
+
+    def __str__(self) -> str:
+        return f"{self.place}: {', '.join(self.names)}"
+
+
+def groups_alike(course: Course, not_named: Iterable[Case]) -> tuple[Group, ...]:
+    """The groups of misconceptions to which cases belong that were not named."""
+    cases = {(case.exercise.hidden_suite, case.question, case.name): case for case in not_named}
+    suites = sorted({suite for suite, _, _ in cases})
+    if not cases:
+        return ()
+    runner = collect_suites(course.root, suites)
+    diagnoses = {
+        case.exercise.hidden_suite: Diagnosis(runner, course, case.exercise, _not_asked)
+        for case in cases.values()
+    }
+    groups = (_group(diagnoses[case.exercise.hidden_suite], case) for case in cases.values())
+    return tuple(dict.fromkeys(group for group in groups if len(group.names) > 1))
+
+
+def _not_asked(text: str, batch: Batch) -> None:
+    """Nothing is asked: what is wrong has been graded, so there are tables."""
+
+
+def _group(diagnosis: Diagnosis, case: Case) -> Group:
+    names, share_a_hint = diagnosis.alike(case.question, case.name)
+    place = f"{case.exercise.assignment}/{case.exercise.name}/{case.question}"
+    return Group(place, names, share_a_hint)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +17,14 @@ from sqlalchemy import Connection
 from ...classroom import TIMESTAMP_FILE, Allowances, Arrival, arrival, read_allowances
 from ...course import Course
 from ...files import replace_bytes, replace_file
-from ...records import SubmissionResult, SubmissionStatus
+from ...records import (
+    ExerciseResult,
+    ExerciseStatus,
+    QuestionResult,
+    SubmissionResult,
+    SubmissionStatus,
+    Verdict,
+)
 from ...results.last import last_of, those
 from ...submission.names import nbgrader_problem
 from ...submission.opened import read_bytes
@@ -24,9 +32,9 @@ from ..settings import Settings, load_settings, prepare_class_folder
 from .autograded import NotebookMaker
 from .database import opened, writing
 from .database_errors import without_password
-from .entries import entry_of
 from .lateness import late_penalty
-from .released import ReleasedAssignment, read_release
+from .messages import comment
+from .released import CHECK, ReleasedAssignment, read_release
 from .rows import Entry, write_entries
 from .structure import AssignmentRows, update_structure
 
@@ -213,3 +221,38 @@ def _copy_stamps(submitted: Path, folder: Path, arrived: Arrival) -> None:
 
 def _is_small(path: Path) -> bool:
     return path.is_file() and not path.is_symlink() and path.stat().st_size < _LONGEST_SECRET
+
+
+def entry_of(
+    structure: AssignmentRows,
+    result: SubmissionResult,
+    arrived: Arrival,
+    allowance: timedelta | None = None,
+) -> Entry:
+    """A score for each check and a comment for each answer that the gradebook knows."""
+    judged = {
+        (exercise.exercise, question.question): (exercise, question)
+        for exercise, question in result.questions()
+    }
+    asked = [
+        (name, cell.removeprefix(CHECK))
+        for name, notebook in structure.notebooks.items()
+        for cell in notebook.grade_cells.keys() - notebook.solution_cells.keys()
+    ]
+    return Entry(
+        student=result.student,
+        assignment=result.assignment,
+        arrival=arrived,
+        allowance=allowance,
+        scores={(b, CHECK + q): judged[b, q][1].score for b, q in asked if (b, q) in judged},
+        comments={(b, q): comment(*judged.get((b, q), (None, None))) for b, q in asked},
+        to_look_at=frozenset(
+            (b, CHECK + q) for b, q in asked if (b, q) in judged and _wants_a_look(*judged[b, q])
+        ),
+    )
+
+
+def _wants_a_look(exercise: ExerciseResult, question: QuestionResult) -> bool:
+    """Where a human grader may find what automatic grading could not."""
+    is_unreadable = exercise.status is ExerciseStatus.UNREADABLE
+    return is_unreadable or question.verdict is Verdict.PROTOCOL

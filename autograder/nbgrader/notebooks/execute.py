@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,12 @@ from ...errors import AnswerTimeout, AutograderError, SandboxError
 from ...records import Limits, Tier
 from ...sandbox import ForkServer, start_fork_server
 from ...submission.code import source_of
+from ...submission.opened import read_bytes
 from ..sanitize import make_safe
-from .data_files import read_data_files
 from .libraries import advice_on, libraries_for
 from .outputs import error_output
 from .runner import Cell, CellRun, NotebookRunner, Surroundings
+from .submitted_files import is_regular
 
 #: the time limit where nbgrader has none
 _A_DAY = 86_400
@@ -173,3 +175,41 @@ def _make_gradable(cell: NotebookNode) -> None:
     except (KeyError, ValueError) as error:
         cell.outputs.append(error_output("NotAScore", f"the cell's value is not a score: {error}"))
         cell.outputs = [output for output in cell.outputs if output.output_type != "execute_result"]
+
+
+_MOST_BYTES = 64 << 20
+_MOST_FILES = 1_000
+
+
+def read_data_files(folder: Path, submitted: Path) -> tuple[dict[str, bytes], list[str]]:
+    """Regular files by their path from the folder, no notebooks; and the names of what is too much.
+
+    Links are not followed, nor what nbgrader has copied through a link in the submitted folder.
+    """
+    files: dict[str, bytes] = {}
+    left_out = []
+    room = _MOST_BYTES
+    for path in _regular(folder):
+        name = path.relative_to(folder).as_posix()
+        if not _is_own(submitted, name):
+            continue
+        size = path.stat().st_size
+        if size > room or len(files) >= _MOST_FILES:
+            left_out.append(name)
+            continue
+        files[name] = read_bytes(path, size)
+        room -= len(files[name])
+    return files, left_out
+
+
+def _is_own(submitted: Path, name: str) -> bool:
+    return (submitted / name).resolve().is_relative_to(submitted.resolve())
+
+
+def _regular(folder: Path) -> Iterator[Path]:
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(place, name)
+            if path.suffix != ".ipynb" and is_regular(path):
+                yield path

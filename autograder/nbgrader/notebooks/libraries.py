@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
+import json
 import sys
 from collections.abc import Iterable, Sequence
 from importlib import metadata
 from pathlib import Path
 
-from ...errors import UserError
+from ...errors import ContentError, UserError
 from ...sandbox import ALLOWED, Libraries
 from ...submission.magic import python_of
 from ...submission.text import NOT_PYTHON, parsed
-from .code_cells import code_cells
 
 #: what runs the cells itself, and shows plots
 _SHELL = ("ipython", "matplotlib-inline", "matplotlib")
@@ -71,3 +71,14 @@ def _check_installed(name: str) -> None:
             f"c.SandboxedExecute.packages names {name!r}, which is not installed in the Python "
             f"that grades ({sys.prefix})\n  fix: install it there, or correct the name"
         ) from None
+
+
+def code_cells(path: Path) -> list[str]:
+    """The sources of a notebook's code cells; raises `ContentError` for what is not a notebook."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        cells = [cell for cell in document["cells"] if cell["cell_type"] == "code"]
+        return ["".join(cell["source"]) for cell in cells]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        problem = f"not a notebook that can be read: {error!r}"
+        raise ContentError(path, None, problem, "open and save it in Jupyter") from error

@@ -21,8 +21,8 @@ import pytest
 from autograder import authoring
 from autograder.authoring import release, verify_fresh
 from autograder.authoring.course_map import CourseMap
+from autograder.authoring.release import whole_course
 from autograder.authoring.student_wheel import student_wheel, wheel_bytes
-from autograder.authoring.whole_course import whole_course
 from autograder.course import Course, load_course
 from autograder.errors import ContentError, GraderError, UserError
 
@@ -350,7 +350,7 @@ def test_missing_words_are_named(course: Course, wheel: Path) -> None:
 
 
 def test_nbgraders_complaint_reaches_the_author(course: Course, tmp_path: Path) -> None:
-    from autograder.authoring.nbgrader_release import generate_assignment
+    from autograder.authoring.folder import generate_assignment
 
     broken = '{"cells": [], "metadata": {}, "nbformat": 4'
     with pytest.raises(GraderError, match="nbgrader can't release basics"):

@@ -17,7 +17,7 @@ import autograder
 from autograder.classroom import lateness
 from autograder.escaping import for_json
 from autograder.feedback import Background, class_report, drill_down, write_report
-from autograder.feedback.statistics import discrimination, histogram, quartiles
+from autograder.feedback.report import discrimination, histogram, quartiles
 from autograder.operations.grades import Showing
 from autograder.records import ExerciseStatus, SubmissionStatus, Verdict
 from autograder.results.last import LastResults

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from autograder.cli import cli
-from autograder.cli.keys import Keys
 from autograder.cli.showing import Screen
+from autograder.cli.watching import Keys
 from autograder.errors import UserError
 from autograder.student import saved_exercises
 
