@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .course import Course
     from .errors import AutograderError, ContentError, GraderError, UserError
     from .operations.changes import class_changes, write_changes
-    from .operations.classes import extend, set_roster, withdraw
+    from .operations.classes import extend, extend_all, set_roster, withdraw
     from .operations.collect import collect, undo_collect
     from .operations.content import load_course, new, release, validate
     from .operations.grade import GradeReport, grade
@@ -58,6 +58,7 @@ _HOMES = {
     "deliver_feedback": "operations.results",
     "export": "operations.results",
     "extend": "operations.classes",
+    "extend_all": "operations.classes",
     "export_formats": "operations.results",
     "final_results": "operations.results",
     "grade": "operations.grade",
@@ -97,6 +98,7 @@ __all__ = [
     "export",
     "export_formats",
     "extend",
+    "extend_all",
     "final_results",
     "grade",
     "grade_stream",

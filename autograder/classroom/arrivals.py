@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..deadlines import duedate_text, duration_text, late_by
 from ..records import Assignment, DueDate, Key
+from .dates import ClassDates, read_dates, read_late_days
 from .decisions import read_extensions
 from .origins import read_origins
 from .people import Roster, read_roster
@@ -22,13 +23,14 @@ class Lateness:
     """One submission against its due date. Times are in UTC, without a zone, as nbgrader's are.
 
     `late` is None where the time or the due date is unknown; `is_marked` is a platform's word that
-    it was late, which says nothing about how much.
+    it was late, which says nothing about how much. `late_days` of the student's budget were taken.
     """
 
     submitted: datetime | None = None
     due: datetime | None = None
     late: timedelta | None = None
     is_marked: bool = False
+    late_days: int = 0
 
     @property
     def is_late(self) -> bool:
@@ -53,12 +55,24 @@ def lateness(submitted: datetime | None, due: datetime | None, is_marked: bool =
 class Allowances:
     """How much later than the due date each student may submit, in one class."""
 
-    def __init__(self, roster: Roster, extensions: Mapping[Key, timedelta]) -> None:
+    def __init__(
+        self,
+        roster: Roster,
+        extensions: Mapping[Key, timedelta],
+        dates: ClassDates | None = None,
+        late_days: Mapping[Key, int] | None = None,
+    ) -> None:
         self._roster = roster
         self._extensions = extensions
+        self._dates = dates or ClassDates()
+        self._late_days = late_days or {}
+
+    def late_days(self, key: Key) -> int:
+        """How many days of the budget a submission has taken."""
+        return self._late_days.get(key, 0)
 
     def of(self, student: str, assignment: str, due: DueDate | None) -> timedelta | None:
-        """Grace, the student's extra time and extension together.
+        """The section's date, grace, extra time, extension and late days together.
 
         None where the class says nothing, so that what nbgrader's gradebook holds stays.
         """
@@ -67,15 +81,20 @@ class Allowances:
         given = self._extensions.get((student, assignment))
         if given is None and person is not None:
             given = self._extensions.get((person.student, assignment))
-        grace = due.grace if due else timedelta()
-        if given is None and not extra and not grace:
-            return None
-        return grace + extra + (given or timedelta())
+        more = due.grace if due else timedelta()
+        more += extra + self._dates.shift(person, assignment, due)
+        more += timedelta(days=self.late_days((student, assignment)))
+        return None if given is None and not more else more + (given or timedelta())
 
 
 def read_allowances(class_folder: Path) -> Allowances:
-    """The allowances of a class, from its roster and extensions; raises `UserError`."""
-    return Allowances(read_roster(class_folder), read_extensions(class_folder))
+    """The allowances of a class, from its own tables; raises `UserError`."""
+    return Allowances(
+        read_roster(class_folder),
+        read_extensions(class_folder),
+        read_dates(class_folder),
+        read_late_days(class_folder),
+    )
 
 
 def marked_late(class_folder: Path) -> frozenset[Key]:

@@ -69,18 +69,25 @@ def roster(class_folder: Path, file: Path | None, course_folder: Path, as_json: 
 
 @command()
 @CLASS
-@click.argument("student")
-@click.argument("assignment")
-@click.argument("duration")
-@click.option("--why", required=True, help="The reason, kept with the extension.")
+@click.argument("student", required=False)
+@click.argument("assignment", required=False)
+@click.argument("duration", required=False)
+@click.option("--why", help="The reason, kept with the extension.")
+@click.option(
+    "--from",
+    "table",
+    type=click.Path(path_type=Path),
+    help="A CSV file with many: student, assignment (empty: all), extension, why.",
+)
 @in_course
 @as_json
 def extend(
     class_folder: Path,
-    student: str,
-    assignment: str,
-    duration: str,
-    why: str,
+    student: str | None,
+    assignment: str | None,
+    duration: str | None,
+    why: str | None,
+    table: Path | None,
     course_folder: Path,
     as_json: bool,
 ) -> int:
@@ -91,23 +98,37 @@ def extend(
 
     \b
     Example: autograder extend course ada causal_attention 2d --why "ill, certificate seen"
+             autograder extend course --from accommodations.csv
     """
     from ..operations.classes import extend as give
+    from ..operations.classes import extend_all
 
-    made = give(class_folder, student, assignment, duration, why, course=course_folder)
-    if as_json:
-        emit(
-            {
-                "student": made.decision.student,
-                "assignment": assignment,
-                "extension": made.decision.decision,
-                "until": moment_text(made.until, None) if made.until else None,
-                "in_gradebook": made.is_recorded,
-            }
-        )
+    if table is not None:
+        if student or why:
+            raise click.UsageError("--from has all rows in its file: leave the others out")
+        every = extend_all(class_folder, table, course=course_folder)
+        emit([_extension(made) for made in every]) if as_json else _print_extensions(every)
         return 0
-    console.print(_extension_text(made, assignment), soft_wrap=True)
+    if not (student and assignment and duration and why):
+        raise click.UsageError("name STUDENT, ASSIGNMENT, DURATION and --why, or give --from FILE")
+    made = give(class_folder, student, assignment, duration, why, course=course_folder)
+    emit(_extension(made)) if as_json else _print_extensions([made])
     return 0
+
+
+def _extension(made: Extended) -> dict[str, object]:
+    return {
+        "student": made.decision.student,
+        "assignment": made.decision.assignment,
+        "extension": made.decision.decision,
+        "until": moment_text(made.until, None) if made.until else None,
+        "in_gradebook": made.is_recorded,
+    }
+
+
+def _print_extensions(every: list[Extended]) -> None:
+    for made in every:
+        console.print(_extension_text(made, made.decision.assignment), soft_wrap=True)
 
 
 def _extension_text(made: Extended, assignment: str) -> str:

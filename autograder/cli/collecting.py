@@ -177,6 +177,8 @@ def _about(item: Collected) -> str:
     """What an instructor should know of one submission; empty where all is as usual."""
     if item.is_older:
         return f"older than what is there, so it does not count; kept in {item.earlier}"
+    if item.outcome is Outcome.LATE:
+        return f"late, and the last one in time counts; kept in {item.earlier}"
     if item.outcome is Outcome.EDITED:
         return f"the same upload as before; {item.folder} was edited by hand since, and stays"
     if item.earlier is None:

@@ -3,7 +3,7 @@
 from .collect import CollectOptions, CollectReport, collect
 from .downloaded import Refused
 from .logins import read_logins
-from .placing import EARLIER, Collected, Outcome
+from .placing import EARLIER, Collected, Ends, Outcome
 from .times import Times, read_times
 from .transaction import Undone, undo
 
@@ -12,6 +12,7 @@ __all__ = [
     "CollectOptions",
     "CollectReport",
     "Collected",
+    "Ends",
     "Outcome",
     "Refused",
     "Times",

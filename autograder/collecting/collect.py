@@ -30,7 +30,7 @@ from .entries import entries_of
 from .gradescope import Submitters, read_submitters
 from .lookalikes import lookalikes
 from .owners import READ, Layout, Names, Place, metadata_path
-from .placing import Collected, Outcome, Places, waiting_folders
+from .placing import Collected, Ends, Outcome, Places, waiting_folders
 from .platforms import CLASSROOM, Owner
 from .sorting import Pile, Sorting
 from .students import Students
@@ -64,12 +64,14 @@ class CollectOptions:
     """What people say about a download that its names do not.
 
     `assignment` is that of all files, `logins` the student of each login of a code classroom, in
-    lower case, `times` a platform's own table of times.
+    lower case, `times` a platform's own table of times, `ends` until when a submission is in time,
+    where the last one in time counts.
     """
 
     assignment: str | None = None
     logins: Mapping[str, str] = field(default_factory=dict)
     times: Times = field(default_factory=Times)
+    ends: Ends = lambda _: None
 
 
 def collect(
@@ -94,7 +96,7 @@ def collect(
     try:
         with collecting_alone(submitted.parent) as staging:
             names = Names(exercises, said.assignment)
-            collection = _Collection(names, submitted, staging, said.times)
+            collection = _Collection(names, submitted, staging, said.times, said.ends)
             notes = [note for source in sources for note in collection.sort(source, said.logins)]
             return collection.place([*notes, *collection.taken_apart()])
     except OSError as error:
@@ -114,7 +116,10 @@ def _check_source(source: Path) -> None:
 class _Collection:
     """Sorts downloads one after the other, then puts what came of it in its place."""
 
-    def __init__(self, names: Names, submitted: Path, staging: Path, times: Times) -> None:
+    def __init__(
+        self, names: Names, submitted: Path, staging: Path, times: Times, ends: Ends
+    ) -> None:
+        self._ends = ends
         self._names = names
         self._submitted = submitted
         self._class_folder = submitted.parent
@@ -189,7 +194,7 @@ class _Collection:
 
     def place(self, notes: Sequence[str]) -> CollectReport:
         """Puts every pile in its place; raises `OSError`."""
-        places, roster, times = Places(self._submitted), self._roster, self._times
+        places, roster, times = Places(self._submitted, self._ends), self._roster, self._times
         before = places.students
         collected: list[Collected] = []
         origins: list[Origin] = []
@@ -204,7 +209,7 @@ class _Collection:
             collected.append(made)
             if made.outcome in (Outcome.NEW, Outcome.WAITING):
                 looked += [f"{made.student}/{made.assignment}: {look}" for look in looks]
-            if made.outcome not in (Outcome.OLDER, Outcome.WAITING):
+            if made.outcome in (Outcome.NEW, Outcome.SAME, Outcome.EDITED):
                 source = times.source if stated else TIMESTAMP_FILE if pile.time else ""
                 origins.append(_origin(pile, made, source))
         write_origins(self._class_folder, origins)

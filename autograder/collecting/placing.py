@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import enum
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +24,7 @@ from ..classroom import (
     read_uploads,
     utc_text,
 )
+from ..deadlines import late_by
 from ..errors import SubmissionError
 from ..escaping import for_file_name
 from ..files import replace_file
@@ -32,6 +33,9 @@ from ..submission.opened import read_bytes
 from .platforms import CLASSROOM
 from .sorting import Pile
 from .transaction import Record
+
+#: until when a submission is in time, in UTC without a zone, in a class where that decides
+Ends = Callable[[Key], datetime | None]
 
 EARLIER = "earlier"
 #: new submissions of students whose folder in `submitted/` was edited by hand
@@ -49,6 +53,8 @@ class Outcome(enum.StrEnum):
     WAITING = "waiting"
     #: one with a later time is there and stays
     OLDER = "older"
+    #: one that is late where one in time is there, in a class in which the last in time counts
+    LATE = "late"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +90,8 @@ class Collected:
 class Places:
     """The folder of submissions, who is in it, and what `collect` wrote there."""
 
-    def __init__(self, submitted: Path) -> None:
+    def __init__(self, submitted: Path, ends: Ends) -> None:
+        self._ends = ends
         self._submitted = submitted
         self._class_folder = submitted.parent
         self._there = {path.name.casefold(): path.name for path in submitted.glob("*")}
@@ -137,12 +144,23 @@ class Places:
         if _is_older(pile, time, target):
             place = self._keep(pile, key, EARLIER, upload)
             return made.collected(Outcome.OLDER, place, earlier=place)
+        if self._comes_late(key, target, time):
+            place = self._keep(pile, key, EARLIER, upload)
+            return made.collected(Outcome.LATE, place, earlier=place)
         if is_edited:
             place = self._keep(pile, key, WAITING, upload)
             self._new[key] = Upload(*key, upload, known.placed)
             return made.collected(Outcome.WAITING, place)
         self._new[key] = Upload(*key, upload, upload)
         return self._replace(made, key, upload)
+
+    def _comes_late(self, key: Key, target: Path, time: datetime | None) -> bool:
+        """Whether a submission is late and takes the place of none that is in time."""
+        end, there = self._ends(key), _stamped(target)
+        if end is None or time is None or there is None or time < there:
+            return False
+        naive = [moment.astimezone(UTC).replace(tzinfo=None) for moment in (time, there)]
+        return bool(late_by(naive[0], end)) and not late_by(naive[1], end)
 
     def _moved_by_hand(self, known: Upload) -> Path | None:
         """The folder of another student to which somebody moved what was collected, if any."""

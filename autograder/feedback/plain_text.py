@@ -37,6 +37,9 @@ def arrival_sentence(late: Lateness, due: DueDate | None = None) -> str:
     if late.submitted is None:
         return f"Submitted late, {late.text}." if late.is_late else ""
     when = f"Submitted {moment_text(late.submitted, due)}"
+    if late.late_days:
+        days = f"{late.late_days} late day{'s' if late.late_days > 1 else ''}"
+        when += f", with {days} of your budget"
     if not late.is_late:
         return f"{when}."
     until = f"; your time ended {moment_text(late.due, due)}" if late.due else ""

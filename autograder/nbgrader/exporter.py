@@ -20,6 +20,7 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters.base import NbGraderException
 from traitlets import Integer, Unicode
 
+from ..classroom import with_class_dates
 from ..course import Course, find_root, load_course
 from ..errors import AutograderError, UserError
 from ..grading.options import RunOptions
@@ -118,7 +119,8 @@ class SandboxedExporter(BehindTheWall):
     def _course(self) -> Course:
         root = self._settings.directories.root
         try:
-            return load_course(Path(root, self.course) if self.course else find_root(Path(root)))
+            found = load_course(Path(root, self.course) if self.course else find_root(Path(root)))
+            return with_class_dates(found, Path(root))
         except AutograderError as error:
             raise NbGraderException(str(error)) from error
 

@@ -15,6 +15,7 @@ from ..classroom import (
     RosterChange,
     grant_extension,
     read_allowances,
+    read_csv,
     read_roster,
     read_withdrawals,
     write_roster,
@@ -121,6 +122,38 @@ def extend(
     if until is None and is_recorded:
         until = class_lateness(folder, [(name, assignment)])[name, assignment].due
     return Extended(decision, allowance, until, is_recorded, found.duedate)
+
+
+def extend_all(
+    class_folder: Path | str, table: Path | str, *, course: Path | str = HERE
+) -> list[Extended]:
+    """Gives the extensions of a table: a row for each, with student, assignment, extension, why.
+
+    An empty assignment is every assignment of the course. All rows are read before the first is
+    kept; raises `UserError` for one that can't be used.
+
+        autograder.extend_all("course", "accommodations.csv")
+    """
+    folder, path = existing_class(class_folder), Path(table)
+    of_class = class_course(Path(course), folder)
+    columns, rows = read_csv(path)
+    if missing := [name for name in ("student", "extension", "why") if name not in columns]:
+        raise UserError(
+            f"{path}: no column {missing[0]!r}: expected student, assignment, extension, why"
+        )
+    wanted: list[tuple[str, str, timedelta, str]] = []
+    for number, row in enumerate(rows, start=2):
+        try:
+            name = _known_student(folder, of_class, row["student"].strip())
+            one, why = row.get("assignment", "").strip(), row["why"].strip()
+            every = of_class.assignments
+            names = [of_class.assignment(one).name] if one else [a.name for a in every]
+            if not why:
+                raise UserError("say why: whoever looks at the grades later will ask")
+            wanted += [(name, a, _duration(row["extension"]), why) for a in names]
+        except UserError as error:
+            raise UserError(f"{path}:{number}: {error}; nothing was granted") from error
+    return [extend(folder, *row, course=course) for row in wanted]
 
 
 def withdraw(

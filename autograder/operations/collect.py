@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import tzinfo
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..classroom import Counts, read_allowances, read_rules, with_class_dates
 from ..course import Course
 from ..deadlines import zone_of
 from ..errors import UserError
+from ..records import Key
 from .class_folder import existing_class, submissions_of
 from .courses import HERE, course_at
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
-    from ..collecting import CollectReport, Undone
+    from ..collecting import CollectReport, Ends, Undone
 
 
 def collect(
@@ -42,7 +44,8 @@ def collect(
     from ..collecting import CollectOptions, Times, read_logins, read_times
     from ..collecting import collect as bring
 
-    of_course = course_at(Path(course))
+    folder = submissions_of(into)
+    of_course = with_class_dates(course_at(Path(course)), folder.parent)
     if assignment is not None:
         of_course.assignment(assignment)
     exercises = {a.name: [exercise.name for exercise in a.exercises] for a in of_course.assignments}
@@ -50,8 +53,9 @@ def collect(
         assignment,
         read_logins(Path(roster)) if roster else {},
         read_times(Path(times), _zone(zone, of_course, assignment)) if times else Times(),
+        _ends(of_course, folder.parent),
     )
-    report = bring([Path(source) for source in sources], submissions_of(into), exercises, options)
+    report = bring([Path(source) for source in sources], folder, exercises, options)
     broken = [f"nothing is collected for {name}: {why}" for name, why in of_course.broken.items()]
     return replace(report, notes=(*report.notes, *broken))
 
@@ -67,6 +71,21 @@ def undo_collect(class_folder: Path | str = "course") -> Undone:
     from ..collecting import undo
 
     return undo(existing_class(class_folder))
+
+
+def _ends(course: Course, class_folder: Path) -> Ends:
+    """Until when each submission is in time, in a class in which the last one in time counts."""
+    if read_rules(class_folder).counts is not Counts.IN_TIME:
+        return lambda _: None
+    dates = {assignment.name: assignment.duedate for assignment in course.assignments}
+    allowances = read_allowances(class_folder)
+
+    def end(key: Key) -> datetime | None:
+        due = dates.get(key[1])
+        more = allowances.of(*key, due) or timedelta()
+        return due.naive_utc + more if due else None
+
+    return end
 
 
 def _zone(name: str | None, course: Course, assignment: str | None) -> tzinfo | None:

@@ -7,12 +7,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..classroom import with_class_dates
 from ..course import Course, find_root, load_course
 from ..errors import UserError
 from ..grading.options import Wanted, wanted_question
 from ..records import Assignment, Limits
 from ..submission.find import Found, find_submissions
-from .class_folder import SUBMITTED
+from .class_folder import SUBMITTED, class_home
 
 CONFIG_FILE = "nbgrader_config.py"
 #: where a course is looked for, and above, if it is not named
@@ -68,6 +69,8 @@ def find_courses(
     own = _own_course(course_folder, class_folder)
     if own is None and not names:
         own = course_at(course_folder)  # says what is missing
+    if own is not None:
+        own = with_class_dates(own, class_home(submitted))
     others = names - _names(own)
     known = sorted(_names(own) | others)
     if own is not None and assignment is not None and assignment in own.broken:
@@ -96,7 +99,8 @@ def _wanted(own: Course | None, assignment: str | None, question: str) -> Wanted
 
 def course_of_class(course_folder: Path, class_folder: Path) -> Course:
     """The course that is named, else that of the class; raises `UserError` where there is none."""
-    return _own_course(course_folder, class_folder) or course_at(course_folder)
+    found = _own_course(course_folder, class_folder) or course_at(course_folder)
+    return with_class_dates(found, class_folder)
 
 
 def class_course(course_folder: Path, class_folder: Path) -> Course:
@@ -109,6 +113,8 @@ def class_course(course_folder: Path, class_folder: Path) -> Course:
     own = _own_course(course_folder, class_folder)
     if own is None and not names:
         own = course_at(course_folder)  # says what is missing
+    if own is not None:
+        own = with_class_dates(own, class_folder)
     others = [Assignment(name, name, (), Limits()) for name in sorted(names - _names(own))]
     assignments = own.assignments if own else ()
     broken = own.broken if own else {}

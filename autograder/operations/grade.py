@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 
-from ..classroom import lateness_lines, read_allowances
+from ..classroom import count_late_days, lateness_lines, read_allowances, read_rules
 from ..errors import ContentError, UserError, install_with
 from ..grading.costs import Costs, Stage
 from ..grading.engine import Backend, Engine
@@ -104,11 +105,13 @@ def grade(
     )
     wanted = whole.name == SUBMITTED if gradebook is None else gradebook
     if wanted:
+        read_rules(class_folder)
         read_allowances(class_folder)  # a table that can't be read is told before hours of grading
     courses, run = _run_what_can_be(courses, submitted, options, scheduler, events)
     stopped = _stopped(courses, submitted, assignment)
     last = _last_results(run, options.results)
-    lateness = _lateness(courses, class_folder, last) if wanted else ()
+    days = _late_days(courses, class_folder) if wanted else ()
+    lateness = (*days, *_lateness(courses, class_folder, last)) if wanted else ()
     tell_lateness(lateness)
     begin = time.process_time()
     recorded = _record(courses, class_folder, last, wanted) if last else None
@@ -194,6 +197,24 @@ def _cluster(courses: Courses, scheduler: str, options: RunOptions) -> Backend:
 def _last_results(run: RunReport, path: Path) -> LastResults:
     """The last result of each submission of this run, graded now or before."""
     return LastResults(path, {(s.student, s.assignment) for s in run.found.submissions})
+
+
+def _late_days(courses: Courses, class_folder: Path) -> tuple[str, ...]:
+    """Counts the late days of all submissions of the class, where it gives a budget of them."""
+    budget = read_rules(class_folder).late_days
+    own = [a for a in courses.own.assignments if a.duedate] if courses.own else []
+    if not budget or not own:
+        return ()
+    from ..nbgrader import class_lateness
+
+    names = [assignment.name for assignment in own]
+    found = find_submissions(class_folder / SUBMITTED, names).submissions
+    arrived = class_lateness(class_folder, [(s.student, s.assignment) for s in found], own)
+    ends = {
+        key: (one.submitted, one.due - timedelta(days=one.late_days) if one.due else None)
+        for key, one in arrived.items()
+    }
+    return count_late_days(class_folder, budget, ends)
 
 
 def _lateness(

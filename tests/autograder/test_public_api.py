@@ -52,7 +52,7 @@ PROMISED = {
 FACE = {
     *("AutograderError", "ContentError", "Course", "GradeReport", "GraderError"),
     *("SubmissionResult", "UserError", "Verdict", "__version__", "class_results", "collect"),
-    "undo_collect",
+    *("undo_collect", "extend_all"),
     *("deliver_feedback", "export", "extend", "set_roster", "withdraw"),
     *("export_formats", "final_results", "grade", "grade_stream", "load_course", "new", "record"),
     *("release", "report", "class_changes", "similar", "validate", "write_changes"),

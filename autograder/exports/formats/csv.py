@@ -41,7 +41,9 @@ def _columns(grades: Grades) -> list[str]:
     for result in grades.results:
         columns = by_assignment.setdefault(result.assignment, {})
         columns.update(dict.fromkeys(_questions(result)))
-    arrival = ("submitted", "late", "penalty") if grades.arrivals else ()
+    arrival = ["submitted", "late", "penalty"] if grades.arrivals else []
+    if any(late.late_days for late in grades.arrivals.values()):
+        arrival.append("late_days")
     return [
         column
         for assignment, columns in by_assignment.items()
@@ -70,6 +72,7 @@ def _values(grades: Grades, result: SubmissionResult) -> dict[str, Value]:
     said: dict[str, Value] = {
         f"{name}/submitted": utc_text(arrived.submitted),
         f"{name}/late": arrived.text,
+        f"{name}/late_days": arrived.late_days or "",
         f"{name}/total": "",
     }
     if result.status is SubmissionStatus.FAILED:

@@ -7,14 +7,14 @@ class's own tables say, else what nbgrader's gradebook holds.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from nbgrader.api import Gradebook, MissingEntry
 from sqlalchemy import select
 
-from ...classroom import Lateness, arrival, lateness, marked_late, read_allowances
+from ...classroom import Lateness, arrival, lateness, marked_late, read_allowances, read_late_days
 from ...records import Assignment, Key
 from ..settings import load_settings
 from .database import is_there, opened, reading, table
@@ -42,6 +42,7 @@ def class_lateness(
     held, marks = _held(settings.db_url), marked_late(class_folder)
     dates = {assignment.name: assignment.duedate for assignment in assignments or ()}
     allowances = None if assignments is None else read_allowances(class_folder)
+    taken = read_late_days(class_folder)
     found: dict[Key, Lateness] = {}
     for key in keys:
         student, name = key
@@ -52,7 +53,8 @@ def class_lateness(
             allowed = held.extensions.get(key, timedelta())
         stamped = arrival(settings.submitted(student, name)).stamped
         last = until + allowed if until else None
-        found[key] = lateness(stamped, last, key in marks)
+        arrived = lateness(stamped, last, key in marks)
+        found[key] = replace(arrived, late_days=taken.get(key, 0))
     return found
 
 

@@ -16,7 +16,10 @@ from autograder.cli import cli
 from autograder.course import Course, load_course
 from autograder.errors import ContentError
 from autograder.nbgrader import class_lateness, prepare_class_folder, record
+from autograder.operations.courses import Courses, class_course
+from autograder.operations.grade import _late_days
 from autograder.records import SubmissionResult
+from autograder.submission import find_submissions
 
 DUE = "2026-05-01 12:00 Europe/Berlin"
 #: what each student's platform says; nothing of zoe
@@ -161,6 +164,36 @@ def test_before_grading_the_due_date_is_said_as_it_was_understood(term: Term) ->
         "unknown, and unknown is not late",
         "late for masks: ben by 1 h 30 min",
     )
+
+
+def test_extensions_of_a_table_are_all_granted_or_none(term: Term, tmp_path: Path) -> None:
+    table = tmp_path / "accommodations.csv"
+    table.write_text("student,assignment,extension,why\nben,masks,2h,ill\nada,,1d,abroad\n")
+    assert term.call("extend", "--from", str(table)).return_value == 0
+    assert term.grades()["ben"]["masks/late"] == ""
+    kept = (term.folder / "extensions.csv").read_text()
+    assert "ada,masks,1 day,abroad" in kept
+    table.write_text("student,assignment,extension,why\nzoe,masks,2h,ill\nzoe,masks,soon,ill\n")
+    said = term.call("extend", "--from", str(table))
+    assert "accommodations.csv:3: 'soon' is not a duration" in str(said.exception)
+    assert (term.folder / "extensions.csv").read_text() == kept
+
+
+def test_the_classs_own_date_and_late_days_reach_csv_and_gradebook(term: Term) -> None:
+    (term.folder / "due.csv").write_text(
+        "assignment,section,date\nmasks,,2026-05-01 11:00 Europe/Berlin\n"
+    )
+    record(class_course(term.course.root, term.folder), term.folder, term.results)
+    assert term.grades()["ben"]["masks/late"] == "2 h 30 min"
+    (term.folder / "class.toml").write_text("late_days = 1\n")
+    of_class = class_course(term.course.root, term.folder)
+    found = find_submissions(term.folder / "submitted", ["masks"])
+    told = _late_days(Courses(of_class, None, found), term.folder)
+    assert told == ("ben takes 1 of 1 late days for masks",)
+    record(of_class, term.folder, term.results)
+    row = term.grades()["ben"]
+    assert (row["masks/late"], row["masks/late_days"]) == ("", "1")
+    assert term.scores()["ben"] > 0
 
 
 def test_one_assignments_bad_due_date_stops_that_one_only(term: Term, tmp_path: Path) -> None:

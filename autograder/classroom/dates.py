@@ -1,0 +1,177 @@
+"""Due dates and rules of one class, over those of the content: `due.csv` and `class.toml`.
+
+So two classes, or two sections, share one content. A row of `due.csv` names an assignment, a
+section (empty: everybody) and a date; `class.toml` has the budget of late days and which submission
+counts.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from ..course import Course
+from ..deadlines import HOW_TO_WRITE, late_by, parse_duedate
+from ..errors import ContentError, UserError
+from ..records import Assignment, DueDate, Key
+from .people import Person
+from .tables import read_csv, read_table, write_table
+
+DUE_FILE, RULES_FILE = "due.csv", "class.toml"
+LATE_DAYS_FILE = "late_days.csv"
+_COLUMNS = ("assignment", "section", "date")
+_LATE_COLUMNS = ("student", "assignment", "days", "left")
+_DAY = timedelta(days=1)
+
+
+class Counts(enum.StrEnum):
+    """Which of several submissions counts."""
+
+    LAST = "last"
+    #: the last one that is in time, else the last one
+    IN_TIME = "last in time"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What holds for a class as a whole."""
+
+    late_days: int = 0
+    counts: Counts = Counts.LAST
+
+
+@dataclass(frozen=True, slots=True)
+class ClassDates:
+    """The dates of `due.csv` by assignment and section, and what is wrong with some of them."""
+
+    dates: Mapping[tuple[str, str], DueDate] = field(default_factory=dict)
+    wrong: Mapping[str, ContentError] = field(default_factory=dict)
+
+    def of_all(self, assignment: Assignment) -> DueDate | None:
+        """The date of everybody who has no other one: the class's, the content's, the latest."""
+        if (found := self.dates.get((assignment.name, ""))) or (found := assignment.duedate):
+            return found
+        sections = [due for (name, _), due in self.dates.items() if name == assignment.name]
+        return max(sections, key=lambda due: due.at, default=None)
+
+    def shift(self, person: Person | None, assignment: str, due: DueDate | None) -> timedelta:
+        """How much later (or earlier) than all a person's section is due; of several the latest."""
+        sections = person.sections if person else ()
+        found = [d for s in sections if (d := self.dates.get((assignment, s)))]
+        last = max(found, key=lambda due: due.at, default=None)
+        return last.at - due.at if last and due else timedelta()
+
+
+def read_dates(class_folder: Path) -> ClassDates:
+    """The due dates of a class; raises `UserError` for a table of something else."""
+    path = class_folder / DUE_FILE
+    if not path.exists():
+        return ClassDates()
+    columns, rows = read_csv(path)
+    if missing := [name for name in ("assignment", "date") if name not in columns]:
+        raise UserError(
+            f"{path}: no column {missing[0]!r}; expected the columns {', '.join(_COLUMNS)}"
+        )
+    dates: dict[tuple[str, str], DueDate] = {}
+    wrong: dict[str, ContentError] = {}
+    for number, row in enumerate(rows, start=2):
+        name, section = row["assignment"].strip(), row.get("section", "").strip()
+        try:
+            if (name, section) in dates:
+                raise ValueError(f"{name} has two dates here: leave one of the rows")
+            dates[name, section] = parse_duedate(row["date"])
+        except ValueError as error:
+            fix = HOW_TO_WRITE.replace("duedate = ", "").replace('"', "")
+            wrong[name] = ContentError(path, number, f"due date: {error}", fix)
+    return ClassDates(dates, wrong)
+
+
+def with_class_dates(course: Course, class_folder: Path) -> Course:
+    """The course with the due dates of a class; an assignment with a bad one is a broken one."""
+    found = read_dates(class_folder)
+    if not found.dates and not found.wrong:
+        return course
+    for name, error in found.wrong.items():
+        course = course.without(name, error)
+    dated = (_dated(assignment, found) for assignment in course.assignments)
+    return replace(course, assignments=tuple(dated))
+
+
+def _dated(assignment: Assignment, dates: ClassDates) -> Assignment:
+    due = dates.of_all(assignment)
+    if due is None:
+        return assignment
+    grace = assignment.duedate.grace if assignment.duedate else timedelta()
+    return replace(assignment, duedate=replace(due, grace=due.grace or grace))
+
+
+def read_rules(class_folder: Path) -> Rules:
+    """The rules of a class; raises `UserError` for a setting that nobody knows."""
+    path = class_folder / RULES_FILE
+    if not path.exists():
+        return Rules()
+    try:
+        said = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise UserError(f"{path}: can't be read: {error}") from error
+    if unknown := sorted(said.keys() - {"late_days", "counts"}):
+        raise UserError(f"{path}: unknown setting {unknown[0]!r}; there are late_days and counts")
+    days, counts = said.get("late_days", 0), said.get("counts", Counts.LAST)
+    if isinstance(days, bool) or not isinstance(days, int) or days < 0:
+        raise UserError(f"{path}: late_days = {days!r}: write a number of days, such as 3")
+    if counts not in list(Counts):
+        known = " or ".join(f'"{one}"' for one in Counts)
+        raise UserError(f"{path}: counts = {counts!r}: write {known}")
+    return Rules(days, Counts(counts))
+
+
+def read_late_days(class_folder: Path) -> Mapping[Key, int]:
+    """How many days of the budget each submission has taken, as it was counted last."""
+    path = class_folder / LATE_DAYS_FILE
+    rows = read_table(path, _LATE_COLUMNS)
+    try:
+        return {(row["student"], row["assignment"]): int(row["days"]) for row in rows}
+    except ValueError as error:
+        raise UserError(
+            f"{path}: {error}; delete the file and grade again with --resume"
+        ) from error
+
+
+def count_late_days(
+    class_folder: Path, budget: int, ends: Mapping[Key, tuple[datetime | None, datetime | None]]
+) -> tuple[str, ...]:
+    """Counts the days that late submissions take from the budget, and keeps them in a table.
+
+    `ends` are when each arrived and until when it might, without such days. In the order of these
+    dates each takes as many days as it is late, where so many are left. Gives sentences.
+    """
+    rows: list[dict[str, str]] = []
+    lines: list[str] = []
+    left: dict[str, int] = {}
+    for (student, assignment), (arrived, end) in sorted(ends.items(), key=_by_end):
+        if arrived is None or end is None or not (late := late_by(arrived, end)):
+            continue
+        days, has = math.ceil(late / _DAY), left.setdefault(student, budget)
+        if days > has:
+            said = f"{days} late days for {assignment} are more than the {has} that are left"
+            lines.append(f"{student}: {said}, so none is taken")
+            continue
+        left[student] = has - days
+        rows.append(_row(student, assignment, days, has - days))
+        lines.append(f"{student} takes {days} of {has} late days for {assignment}")
+    write_table(class_folder / LATE_DAYS_FILE, _LATE_COLUMNS, rows)
+    return tuple(lines)
+
+
+def _by_end(item: tuple[Key, tuple[datetime | None, datetime | None]]) -> tuple[datetime, Key]:
+    return item[1][1] or datetime.max, item[0]
+
+
+def _row(student: str, assignment: str, days: int, left: int) -> dict[str, str]:
+    values: Iterable[str] = (student, assignment, str(days), str(left))
+    return dict(zip(_LATE_COLUMNS, values, strict=True))

@@ -1,0 +1,153 @@
+"""Due dates, late days and which submission counts are the class's, over the content's."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from autograder.classroom import (
+    Counts,
+    Rules,
+    count_late_days,
+    read_allowances,
+    read_dates,
+    read_late_days,
+    read_rules,
+    with_class_dates,
+)
+from autograder.collecting import CollectOptions, Outcome, collect
+from autograder.course import Course
+from autograder.errors import ContentError, UserError
+from autograder.records import Assignment, Limits
+
+DUE = """\
+assignment,section,date
+masks,,2026-05-01 12:00 UTC
+masks,Tuesday,2026-05-03 12:00 UTC
+heads,Monday,2026-05-10 12:00 UTC
+heads,Tuesday,2026-05-12 12:00 UTC
+"""
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Course:
+    names = ("masks", "heads", "other")
+    return Course(tmp_path, tuple(Assignment(n, n, (), Limits()) for n in names))
+
+
+def test_the_classs_dates_count_over_the_contents_and_by_section(
+    course: Course, tmp_path: Path
+) -> None:
+    (tmp_path / "due.csv").write_text(DUE)
+    (tmp_path / "roster.csv").write_text(
+        "student,section,extra_time\nada,Monday,\nben,Tuesday,1d\ncy,Monday; Tuesday,\n"
+    )
+    dated = with_class_dates(course, tmp_path)
+    allowed = read_allowances(tmp_path)
+    ends = {}
+    for name in ("masks", "heads"):
+        due = dated.assignment(name).duedate
+        assert due is not None
+        for student in ("ada", "ben", "cy", "nobody"):
+            more = allowed.of(student, name, due) or timedelta()
+            ends[student, name] = f"{due.naive_utc + more:%m-%d}"
+    assert ends == {
+        ("ada", "masks"): "05-01",
+        ("ben", "masks"): "05-04",
+        ("cy", "masks"): "05-03",
+        ("nobody", "masks"): "05-01",
+        ("ada", "heads"): "05-10",
+        ("ben", "heads"): "05-13",
+        ("cy", "heads"): "05-12",
+        ("nobody", "heads"): "05-12",
+    }
+    assert dated.assignment("other").duedate is None
+
+
+@pytest.mark.parametrize(
+    "row", ["heads,,01.02.2027", "heads,,2026-05-10 12:00", "heads,Monday,2026-05-11 12:00 UTC"]
+)
+def test_a_bad_date_stops_its_assignment_and_no_other(
+    row: str, course: Course, tmp_path: Path
+) -> None:
+    (tmp_path / "due.csv").write_text(f"{DUE}{row}\n")
+    dated = with_class_dates(course, tmp_path)
+    with pytest.raises(ContentError, match=r"due\.csv:6: due date"):
+        dated.assignment("heads")
+    assert [a.name for a in dated.assignments] == ["masks", "other"]
+
+
+def test_a_table_of_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "due.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(UserError, match="no column 'assignment'"):
+        read_dates(tmp_path)
+
+
+def test_late_days_are_taken_in_the_order_of_due_dates_where_enough_are_left(
+    tmp_path: Path,
+) -> None:
+    first, second, third = (datetime(2026, 5, day, 12) for day in (1, 8, 15))
+    ends = {
+        ("ada", "c"): (third + timedelta(hours=1), third),
+        ("ada", "a"): (first + timedelta(hours=30), first),
+        ("ada", "b"): (second + timedelta(days=2), second),
+        ("ben", "a"): (first, first),
+        ("cy", "a"): (None, first),
+    }
+    for _ in range(2):  # counted anew each time
+        told = count_late_days(tmp_path, 3, ends)
+        assert read_late_days(tmp_path) == {("ada", "a"): 2, ("ada", "c"): 1}
+    assert told == (
+        "ada takes 2 of 3 late days for a",
+        "ada: 2 late days for b are more than the 1 that are left, so none is taken",
+        "ada takes 1 of 1 late days for c",
+    )
+    allowed = read_allowances(tmp_path)
+    assert allowed.of("ada", "a", None) == timedelta(days=2)
+    assert allowed.of("ada", "b", None) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        ("", Rules()),
+        ('late_days = 3\ncounts = "last in time"\n', Rules(3, Counts.IN_TIME)),
+        ("late_days = -1", "late_days = -1"),
+        ('counts = "first"', "counts = 'first'"),
+        ("late_dais = 3", "unknown setting 'late_dais'"),
+        ("late_days = ", "can't be read"),
+    ],
+)
+def test_rules_are_read_or_refused(text: str, rules: Rules | str, tmp_path: Path) -> None:
+    (tmp_path / "class.toml").write_text(text)
+    if isinstance(rules, Rules):
+        assert read_rules(tmp_path) == rules
+        return
+    with pytest.raises(UserError, match=rules):
+        read_rules(tmp_path)
+
+
+def test_a_late_second_upload_takes_no_place_where_the_last_in_time_counts(
+    tmp_path: Path,
+) -> None:
+    due = datetime(2026, 5, 1, 12)
+    options = CollectOptions(ends=lambda _: due)
+    target = tmp_path / "course" / "submitted"
+
+    def hand_in(text: str, stamp: str) -> Outcome:
+        source = tmp_path / stamp[:10] / "submitted"
+        place = source / "ada" / "masks"
+        place.mkdir(parents=True)
+        (place / "masking.py").write_text(text)
+        (place / "timestamp.txt").write_text(stamp)
+        (made,) = collect([source], target, {"masks": ("masking",)}, options).collected
+        return made.outcome
+
+    assert hand_in("1", "2026-04-29 10:00:00 UTC") is Outcome.NEW
+    assert hand_in("2", "2026-04-30 10:00:00 UTC") is Outcome.NEW
+    assert hand_in("late", "2026-05-02 10:00:00 UTC") is Outcome.LATE
+    assert (target / "ada" / "masks" / "masking.py").read_text() == "2"
+    kept = [path.read_text() for path in (tmp_path / "course" / "earlier").rglob("*.py")]
+    assert sorted(kept) == ["1", "late"]
