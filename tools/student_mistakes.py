@@ -3,10 +3,10 @@
     python tools/student_mistakes.py [--check] [ASSIGNMENT ...]
 
 Release puts it into the bundle, so that `check` says of an answer what it seems to confuse. Each
-mistake of the catalogue is asked what the checks ask; what it answers is the key to its sentence.
-It is left out where it passes the checks, where chance is part of it, where no check shows a value
-that is wrong, and where another mistake with another sentence answers the same. `--check` ends
-with 1 where a file was not written for what its checks, catalogue and solutions are now.
+mistake of the catalogue is asked as `check` asks a student's answer; what it answers in the checks
+that it fails is the key to its sentence. A mistake is left out where it passes all checks, and if
+another one with another sentence answers the same. A file that was written for the checks, the
+catalogue and the solutions as they are is left alone; `--check` ends with 1 where one was not.
 """
 
 from __future__ import annotations
@@ -18,25 +18,23 @@ import sys
 import warnings
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 import torch
 
 from autograder.course import Course, find_root, load_course
 from autograder.course.manifest import MISTAKES
-from autograder.grading.judging.suites import SuiteRunner, collect_suites
 from autograder.grading.naming.rows import hint_of
 from autograder.records import Assignment, Exercise
 from autograder.student import known_mistakes, recording
-from autograder.student.known_mistakes import RAISED, sealed
-from autograder.student.recording import Recorder
+from autograder.student.known_mistakes import Answers, sealed
+from autograder.student.runner import answers_in
 from autograder.suite import LocalImplementation
-from autograder.suite.variants import variants_in
+from autograder.suite.variants import Variant, variants_in
 
-_SEED = 0  # the one that students' checks are drawn from
-
-#: all that came in the checks of a question
-Said = tuple[str, ...]
+#: what came in each check that fails, as a key
+Key = tuple[tuple[str, Sequence[str]], ...]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -54,7 +52,8 @@ def main(arguments: Sequence[str]) -> int:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     for assignment in chosen:
-        _write(course, assignment)
+        if not is_current(course, assignment):
+            _write(course, assignment)
     return 0
 
 
@@ -67,44 +66,43 @@ def is_current(course: Course, assignment: Assignment) -> bool:
         return False
 
 
-def sentences(course: Course, runner: SuiteRunner, exercise: Exercise) -> dict[str, dict[str, str]]:
+def sentences(course: Course, exercise: Exercise) -> dict[str, dict[str, str]]:
     """Sealed sentences of the mistakes of an exercise, by question."""
-    right = LocalImplementation.from_file(exercise.solution)
-    found: defaultdict[str, defaultdict[Said, set[str]]] = defaultdict(lambda: defaultdict(set))
-    expected = {q.name: _said(runner, exercise, q.name, right) for q in exercise.questions}
-    for variant in variants_in(course.variants("misconceptions", exercise)):
-        names = {**right.namespace, variant.question: variant.implementation}
-        own = LocalImplementation(names)
-        said = _said(runner, exercise, variant.question, own)
-        if said == _said(runner, exercise, variant.question, own):  # else it is by chance
-            found[variant.question][said].add(hint_of(variant))
+    found: defaultdict[str, dict[Key, set[str]]] = defaultdict(lambda: defaultdict(set))
+    variants = variants_in(course.variants("misconceptions", exercise))
+    for variant, answers in answers_of(exercise, variants).items():
+        if answers:
+            found[variant.question][tuple(sorted(answers.items()))].add(hint_of(variant))
     return {
         question: dict(
-            sealed(min(hints), said)
-            for said, hints in of_question.items()
-            if len(hints) == 1 and _has_a_wrong_value(said, expected[question])
+            sealed(min(hints), dict(key)) for key, hints in of_question.items() if len(hints) == 1
         )
         for question, of_question in found.items()
     }
 
 
-def _said(runner: SuiteRunner, exercise: Exercise, question: str, own: LocalImplementation) -> Said:
-    recorder = Recorder(own)
-    runner.judge(exercise.public_suite, recorder, _SEED, only=question)
-    return tuple(recorder.said)
+def answers_of(exercise: Exercise, variants: Sequence[Variant]) -> dict[Variant, Answers]:
+    """What each mistake of an exercise answers in the checks that it fails.
 
-
-def _has_a_wrong_value(said: Said, right: Said) -> bool:
-    """Whether one of the first things that differ is a value: an error alone says little."""
-    pairs = zip(said, right, strict=False)
-    return any(one != other and not one.startswith(RAISED) for one, other in pairs)
+    One mistake of each question is asked at a time, in a module whose other answers are right.
+    """
+    right = LocalImplementation.from_file(exercise.solution).namespace
+    by_question: defaultdict[str, list[Variant]] = defaultdict(list)
+    for variant in variants:
+        by_question[variant.question].append(variant)
+    answers: dict[Variant, Answers] = {}
+    for together in zip_longest(*by_question.values()):
+        wrong = {v.question: v for v in together if v is not None}
+        own = {name: variant.implementation for name, variant in wrong.items()}
+        found = answers_in(exercise.public_suite, LocalImplementation({**right, **own}))
+        answers |= {variant: found[name] for name, variant in wrong.items()}
+    return answers
 
 
 def _write(course: Course, assignment: Assignment) -> None:
-    runner = collect_suites(course.root, [e.public_suite for e in assignment.exercises])
     questions: dict[str, Mapping[str, str]] = {}
     for exercise in assignment.exercises:
-        questions |= sentences(course, runner, exercise)
+        questions |= sentences(course, exercise)
     known = sum(map(len, questions.values()))
     print(f"{assignment.name}: {known} sentences")
     document = {"of": _digest(course, assignment), "questions": questions}

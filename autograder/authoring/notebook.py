@@ -26,9 +26,11 @@ WAY = "way"
 BRING_CHECKS = "bring_checks"
 _IMPORT_CHECK = """\
 try:
-    from autograder.student import check, hint, trace
+    from autograder.student import check, hint, retry, trace
 except ModuleNotFoundError as error:
     raise ImportError(f"{error}: run the cell above, it says what to do") from None"""
+#: a kernel that was started again knows no name
+_AFTER_A_RESTART = "# NameError? Run > Run All Above Selected Cell"
 _KEPT_METADATA = ("tags",)
 #: the tag of a cell that only draws: its code is folded away
 _HIDDEN = "hide-input"
@@ -114,7 +116,7 @@ def _question_cells(question: str, definition: str, points: float) -> list[Cell]
         code_cell(question, definition, _nbgrader(question, solution=True)),
         code_cell(
             check,
-            f'check("{question}")',
+            f'check("{question}")  {_AFTER_A_RESTART}',
             _nbgrader(check, grade=True, locked=True, points=worth),
         ),
     ]

@@ -25,6 +25,7 @@ from .machine import open_streams, refusal
 _SECTIONS = {
     "Students": {
         "check": ("student", "Run the public checks on the answers in this folder."),
+        "retry": ("student", "Make the call at which a check fails once more."),
         "watch": ("student", "Run the checks again after every save."),
         "hint": ("student", "Show the next hint, one at a time."),
         "status": ("student", "Show progress and points, and what to submit."),

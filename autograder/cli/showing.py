@@ -48,7 +48,7 @@ class Screen:
             fits = not self.console.is_terminal or len(line) <= width
             self.say(line if fits else textwrap.fill(line, width), style, indent)
 
-    def exercise(self, result: CheckedExercise) -> None:
+    def exercise(self, result: CheckedExercise, everything: bool = False) -> None:
         """One exercise: its file, what is wrong with it, and its questions."""
         file = f" ({result.file})" if result.file else ""
         self.say(f"{result.exercise}{file}", "bold")
@@ -60,13 +60,13 @@ class Screen:
             self.say(f"{result.file} printed:", "dim", 2)
             self.say(result.printed.rstrip(), indent=6)
         for question in result.questions:
-            self.question(question)
+            self.question(question, everything)
 
-    def question(self, result: CheckedQuestion, only_first: bool = False) -> None:
+    def question(self, result: CheckedQuestion, everything: bool = False) -> None:
         """One question, its failing checks, and what helps."""
         from ..student import LOOKS, as_text
 
-        head, *rest = as_text(result, only_first).split("\n")
+        head, *rest = as_text(result, everything).split("\n")
         self.prose(head, LOOKS[result.standing].style, 2)
         for line in rest:
             text = line.strip()

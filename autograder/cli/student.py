@@ -1,4 +1,4 @@
-"""Commands of a student: check, watch, hint, status."""
+"""Commands of a student: check, retry, watch, hint, status."""
 
 from __future__ import annotations
 
@@ -50,17 +50,26 @@ def _document_alone(is_asked: bool) -> Iterator[None]:
 @command()
 @click.argument("names", nargs=-1, metavar="[EXERCISE or QUESTION]...")
 @click.option("--trace", is_flag=True, help="Show the shapes in each line of a failing call.")
+@click.option("--all", "everything", is_flag=True, help="Show every check, not the first failure.")
 @_plain
 @_in_folder
 @as_json
 def check(
-    names: tuple[str, ...], trace: bool, plain: bool, folder: Path | None, as_json: bool
+    names: tuple[str, ...],
+    trace: bool,
+    everything: bool,
+    plain: bool,
+    folder: Path | None,
+    as_json: bool,
 ) -> int:
     """Run the public checks on the answers in this folder.
+
+    Of each question the first failure is shown.
 
     \b
     Example: autograder check scores
              autograder check query_scores --trace
+             autograder check query_scores --all
     """
     folder = _place(folder, names)
     with loading():
@@ -73,7 +82,7 @@ def check(
         return _code(results)
     screen = Screen(console, plain)
     for result in results:
-        screen.exercise(result)
+        screen.exercise(result, everything)
         for question in result.questions:
             if question.standing.value == "passed" and question.question in names:
                 screen.prose(afterwards(folder, question.question), indent=4)
@@ -84,6 +93,25 @@ def check(
 
 def _code(results: tuple[Any, ...]) -> int:
     return 0 if all(result.passed == len(result.questions) for result in results) else 1
+
+
+@command()
+@click.argument("question", metavar="QUESTION")
+@_in_folder
+def retry(question: str, folder: Path | None) -> int:
+    """Make the call at which a question's check fails, with the same numbers and weights.
+
+    Shows what your code prints, and what it returns or raises. A `breakpoint()` stops there.
+
+    \b
+    Example: autograder retry query_scores
+    """
+    with loading():
+        from ..student import retry_folder
+
+    said, passed = retry_folder(_place(folder, ()), question)
+    Screen(console).say(said)
+    return 0 if passed else 1
 
 
 @command()
@@ -163,4 +191,4 @@ def status(plain: bool, folder: Path | None, as_json: bool) -> int:
     return 0
 
 
-COMMANDS = (check, watch, hint, status)
+COMMANDS = (check, retry, watch, hint, status)

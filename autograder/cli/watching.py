@@ -128,7 +128,7 @@ class Watch:
                 screen.prose(f"{result.exercise}: {result.problem}", "red")
         shown = self._shown()
         if shown is not None:
-            screen.question(shown, only_first=True)
+            screen.question(shown)
             rest = [item.question for item in self._open() if item is not shown]
             screen.prose(f"then: {', '.join(rest)}" if rest else "the last one", "dim")
         bar = screen.bar(len(passed), len(questions))

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..suite.message import Place
     from .display import LOOKS, as_text, body_of, headline, readable
-    from .folder import check_folder, status, trace_folder
+    from .folder import check_folder, retry_folder, status, trace_folder
     from .hints import Hint, afterwards, next_hint
-    from .notebook import check, hint, trace
+    from .notebook import check, hint, retry, trace
     from .results import CheckedExercise, CheckedQuestion, CheckedTest, Progress, Standing
     from .submitting import what_to_submit
     from .watch import saved_exercises
@@ -37,6 +37,8 @@ __all__ = [
     "hint",
     "next_hint",
     "readable",
+    "retry",
+    "retry_folder",
     "saved_exercises",
     "status",
     "trace",
@@ -46,9 +48,9 @@ __all__ = [
 
 _MODULES = {
     "display": "LOOKS as_text body_of headline readable",
-    "folder": "check_folder status trace_folder",
+    "folder": "check_folder retry_folder status trace_folder",
     "hints": "Hint afterwards next_hint",
-    "notebook": "check hint trace",
+    "notebook": "check hint retry trace",
     "results": "CheckedExercise CheckedQuestion CheckedTest Place Progress Standing",
     "submitting": "what_to_submit",
     "watch": "saved_exercises",

@@ -42,6 +42,10 @@ _STOPPED_HINT = "Is there a loop that never ends?"
 _SHOWN = (Standing.PASSED, Standing.FIX, Standing.STALE, Standing.TOO_SLOW)
 _LABEL = "to try it:"
 _PRINTED = "your code printed:"
+#: lines of one failing check, and of what was printed: one cause fits on one screen
+_MOST_LINES, _MOST_PRINTED = 14, 6
+#: names of checks in one line
+_MOST_NAMES = 4
 
 
 def readable(name: str) -> str:
@@ -54,7 +58,11 @@ def readable(name: str) -> str:
 def headline(question: CheckedQuestion) -> str:
     """One line: sign, question, standing, and how many checks pass where some do not."""
     look = LOOKS[question.standing]
-    return f"{look.sign} {question.question}: {look.text}{_count(question)}"
+    return f"{look.sign} {question.question}: {look.text}{_count(question)}{_ran(question)}"
+
+
+def _ran(question: CheckedQuestion) -> str:
+    return f", as it ran in {question.ran}" if question.ran else ""
 
 
 def remarks(question: CheckedQuestion) -> list[str]:
@@ -63,32 +71,54 @@ def remarks(question: CheckedQuestion) -> list[str]:
     return [*stopped, *question.note.splitlines(), *question.mistake.splitlines()]
 
 
-def as_text(question: CheckedQuestion, only_first: bool = False) -> str:
-    """The question's result for a terminal; `only_first` leaves out all failures but one."""
+def as_text(question: CheckedQuestion, everything: bool = False) -> str:
+    """The question's result for a terminal: the first failure, and how many more there are.
+
+    With `everything`, all failures and the checks that pass.
+    """
     lines = [headline(question), *(f"  {line}" for line in remarks(question))]
-    failed = 0
-    for test, same in _to_show(question):
-        failed += not test.passed
-        if only_first and (test.passed or failed > 1):
-            continue
-        lines.append(f"  {'✓' if test.passed else '✗'} {readable(test.name)}")
+    failed, passed = _to_show(question)
+    opened = failed if everything else failed[:1]
+    for test, same in opened:
+        lines.append(f"  ✗ {readable(test.name)}")
         lines += [f"      {line}" for line in body_of(test, same)]
-    if only_first and failed > 1:
-        lines.append(f"  and {failed - 1} more to fix after this one")
+    if left := failed[len(opened) :]:
+        lines.append(f"  {_more(left)}: {_names([test.name for test, _ in left])}")
+    if everything or not failed:
+        lines += [f"  ✓ {readable(name)}" for name in passed]
     if question.printed:
-        lines += [f"  {_PRINTED}", *(f"      {s}" for s in question.printed.splitlines())]
+        printed = _cut(question.printed.splitlines(), _MOST_PRINTED)
+        lines += [f"  {_PRINTED}", *(f"      {line}" for line in printed)]
     return "\n".join(lines)
 
 
 def body_of(test: CheckedTest, same: Sequence[str]) -> list[str]:
     """The lines below a failing check: what differs, the call to try, where else it is the same."""
-    lines = test.message.splitlines()
+    lines = _cut(test.message.splitlines(), _MOST_LINES)
     if test.call:
         first, *rest = test.call.splitlines()
         lines += [f"{_LABEL} {first}", *(" " * (len(_LABEL) + 1) + line for line in rest)]
     if same:
-        lines.append(f"the same in {len(same)} more: {', '.join(map(readable, same))}")
+        lines.append(_same(same))
     return lines
+
+
+def _cut(lines: list[str], most: int) -> list[str]:
+    """Without what is in the middle of very many lines: the last one says what to do."""
+    return lines if len(lines) <= most else [*lines[: most - 2], "...", lines[-1]]
+
+
+def _more(left: Sequence[object]) -> str:
+    return f"and {len(left)} more to fix after this one"
+
+
+def _same(names: Sequence[str]) -> str:
+    return f"the same in {len(names)} more: {_names(names)}"
+
+
+def _names(names: Sequence[str]) -> str:
+    more = [f"and {len(names) - _MOST_NAMES} more"] * (len(names) > _MOST_NAMES)
+    return ", ".join([*map(readable, names[:_MOST_NAMES]), *more])
 
 
 def as_html(question: CheckedQuestion, below: Sequence[str] = ()) -> str:
@@ -96,10 +126,16 @@ def as_html(question: CheckedQuestion, below: Sequence[str] = ()) -> str:
     look = LOOKS[question.standing]
     parts = [
         f"<div><b>{look.sign} <code>{for_html(question.question)}</code></b> "
-        f"{for_html(look.text + _count(question))}</div>"
+        f"{for_html(look.text + _count(question) + _ran(question))}</div>"
     ]
     parts += [f"<div>{for_html(line)}</div>" for line in remarks(question)]
-    parts += [_test_html(test, same) for test, same in _to_show(question)]
+    failed, passed = _to_show(question)
+    parts += [_test_html(test, same) for test, same in failed[:1]]
+    if left := failed[1:]:
+        parts.append(_unfolding(_more(left), [_test_html(test, same) for test, same in left]))
+    lines = [_line_html("✓", _GREEN, name) for name in passed]
+    is_short = not failed or not lines
+    parts += lines if is_short else [_unfolding(_count_passed(passed), lines)]
     if question.printed:
         opened = "" if question.standing is Standing.PASSED else " open"
         parts.append(
@@ -111,9 +147,13 @@ def as_html(question: CheckedQuestion, below: Sequence[str] = ()) -> str:
 
 def folded(summary: str, text: str) -> str:
     """HTML that shows its text after a click."""
+    return _unfolding(summary, [for_html(text)])
+
+
+def _unfolding(summary: str, parts: Sequence[str]) -> str:
     return (
         f'<details style="margin-top:.35em"><summary>{for_html(summary)}</summary>'
-        f'<div style="margin:.3em 0 .3em 1.2em">{for_html(text)}</div></details>'
+        f'<div style="margin:.3em 0 .3em 1.2em">{"".join(parts)}</div></details>'
     )
 
 
@@ -144,23 +184,33 @@ def _count(question: CheckedQuestion) -> str:
     return f" ({passed} of {len(question.tests)} checks passed)"
 
 
-def _to_show(question: CheckedQuestion) -> Sequence[tuple[CheckedTest, tuple[str, ...]]]:
-    """The checks that say something: those to fix first; none for a stub."""
+def _count_passed(passed: Sequence[str]) -> str:
+    return f"{len(passed)} {'check passes' if len(passed) == 1 else 'checks pass'}"
+
+
+def _to_show(
+    question: CheckedQuestion,
+) -> tuple[list[tuple[CheckedTest, tuple[str, ...]]], list[str]]:
+    """What fails, the failures whose cause is known first, and what passes; none for a stub."""
     if question.standing not in _SHOWN:
-        return ()
-    return grouped(sorted(question.tests, key=lambda test: test.passed))
+        return [], []
+    failed = [test for test in question.tests if not test.passed]
+    passed = [test.name for test in question.tests if test.passed]
+    return grouped(sorted(failed, key=lambda test: not test.cause)), passed
+
+
+def _line_html(sign: str, colour: str, name: str, body: str = "") -> str:
+    line = f'<span style="color:{colour}">{sign}</span> {for_html(readable(name))}'
+    return f'<div style="margin-top:.35em">{line}{body}</div>'
 
 
 def _test_html(test: CheckedTest, same: Sequence[str]) -> str:
-    sign, colour = ("✓", _GREEN) if test.passed else ("✗", _ORANGE)
-    line = f'<span style="color:{colour}">{sign}</span> {for_html(readable(test.name))}'
     body = preformatted(test.message) if test.message else ""
     if test.call:
         body += f'<div style="margin-left:1.2em">{_LABEL}</div>{preformatted(test.call)}'
     if same:
-        others = for_html(", ".join(map(readable, same)))
-        body += f'<div style="margin-left:1.2em">the same in {len(same)} more: {others}</div>'
-    return f'<div style="margin-top:.35em">{line}{body}</div>'
+        body += f'<div style="margin-left:1.2em">{for_html(_same(same))}</div>'
+    return _line_html("✗", _ORANGE, test.name, body)
 
 
 def preformatted(text: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from ..errors import AnswerFault, AnswerNotImplemented, AnswerRaised
+from ..errors import AnswerFault, AnswerForbidden, AnswerNotImplemented, AnswerRaised
 from ..suite import raised
 from ..suite.calls import call_text
 from ..suite.compare import difference
@@ -89,7 +89,7 @@ def explained(
     """
     told = _message(failure, step, around, by_chance)
     call = ""
-    if step is not None:
+    if step is not None and not isinstance(failure, AnswerForbidden):
         call = pasteable(step, around.namespace) or around.retry.format(step.question)
     return CheckedTest(name, False, str(told), call, told.places, told.cause)
 
@@ -130,7 +130,7 @@ def _strange(step: Asked, by_chance: bool) -> Message | None:
 
 def _itself(step: Asked, by_chance: bool) -> Message | None:
     """Two equal calls, if they differ where chance has no part: nothing else can be said then."""
-    if by_chance or step.again is None:
+    if by_chance or step.again is None or not tensors_in(step.value):
         return None
     try:
         one, other = (_with_numbers(step.again()) for _ in range(2))
@@ -156,7 +156,7 @@ def _no_numbers(step: Asked, by_chance: bool) -> Message | None:
     if any(bool(tensor.isnan().any()) for tensor in tensors_in(step.args) if not tensor.is_meta):
         return None
     try:
-        check_numbers(_called(step), step.value)
+        check_numbers(called(step), step.value)
     except WrongAnswer as wrong:
         return wrong.message
     return None
@@ -224,10 +224,11 @@ def _of(
     """The message of a step; what came is its cause, where there is no other."""
     step_to_take = f"{LIKELY}{hint}" if hint else ""
     differs = got_expected(got, expected)
-    return Message(_called(step), differs, step_to_take, places=places, cause=cause or got)
+    return Message(called(step), differs, step_to_take, places=places, cause=cause or got)
 
 
-def _called(step: Asked | None) -> str:
+def called(step: Asked | None) -> str:
+    """The call of a step, with shapes for tensors."""
     if step is None:
         return ""
     built = step.question if step.built is None else call_text(step.question, step.built)

@@ -10,11 +10,14 @@ from ..course.manifest import Manifest, read_manifest
 from ..course.points import points_of
 from ..errors import SubmissionError, UserError
 from ..suite import LocalImplementation
+from ..suite.message import place_lines
+from .advice import said_by
 from .answers import Answer, Executed, answer_of, execute
-from .explaining import Surroundings
+from .explaining import Surroundings, called
 from .misnamed import answered_in, nearly_named
 from .other_files import leans_on_another_file
 from .questions import questions_of, unknown
+from .recording import NO_CALL, Asked, again
 from .results import (
     CheckedExercise,
     CheckedQuestion,
@@ -140,6 +143,7 @@ def _ready(
         locator(answer.path, answer.text),
         manifest.signatures,
         manifest.exercises,
+        "autograder retry {}",
     )
     return LocalImplementation(executed.namespace, answer.text), around
 
@@ -151,6 +155,27 @@ def trace_folder(folder: Path, question: str) -> str:
     """
     from .tracing import traced
 
+    step, around = _failing(folder, question)
+    return traced(step, around.namespace, around.locate) if step else NO_CALL
+
+
+def retry_folder(folder: Path, question: str) -> tuple[str, bool]:
+    """Makes a question's failing call again, loudly: what came or was raised, and whether it came.
+
+    Raises `UserError` as `trace_folder` does.
+    """
+    step, around = _failing(folder, question)
+    if step is None:
+        return NO_CALL, False
+    try:
+        return f"{called(step)}:\n{again(step)!r}", True
+    except Exception as error:
+        places = place_lines(around.places(error))
+        return "\n".join([f"{called(step)}:", said_by(error), *places]), False
+
+
+def _failing(folder: Path, question: str) -> tuple[Asked | None, Surroundings]:
+    """The call at which a question fails, and where its answer comes from."""
     manifest = read_manifest(folder)
     ((exercise, _),) = _chosen(folder, manifest, [question]).items()
     suite = folder / "checks" / f"test_{exercise}.py"
@@ -159,8 +184,7 @@ def trace_folder(folder: Path, question: str) -> str:
     if answer is None or executed is None or executed.problem:
         raise UserError(executed.problem if executed else f"no file of {exercise} is here")
     implementation, around = _ready(manifest, answer, executed)
-    step = step_to_trace(suite, implementation, around, question)
-    return traced(step, executed.namespace, around.locate) if step else "no call was made"
+    return step_to_trace(suite, implementation, around, question), around
 
 
 def _with_reason(

@@ -1,4 +1,4 @@
-"""`check`, `hint` and `trace` in a notebook, for the answers defined there."""
+"""`check`, `hint`, `retry` and `trace` in a notebook, for the answers defined there."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from .display import Shown, as_html, as_text, folded, notice, preformatted
 from .explaining import Surroundings
 from .hints import next_hint
 from .other_files import leans_on_another_file
+from .recording import NO_CALL, Asked, again
 from .results import CheckedQuestion, Standing, with_graded
 from .runner import run_checks, step_to_trace
 from .similar_names import other_name
-from .stale import FAILED, stale
+from .stale import FAILED, run_of, stale
 from .tracing import traced
 from .unfinished import unfinished
 
@@ -57,7 +58,7 @@ def check(question: object) -> None:
         _show(notice("✗", str(error)))
         return
     if mode and result.standing is not Standing.PASSED:
-        raise AssertionError(as_text(result))
+        raise AssertionError(as_text(result, everything=True))
     _show(_with_next_step(result, afterwards))
 
 
@@ -85,18 +86,39 @@ def trace(question: object) -> None:
 
     The first line whose shape is not what the docstring, or your comment on it, says is marked.
     """
-    namespace, name = sys._getframe(1).f_globals, _name_of(question)
+    name = _name_of(question)
     try:
-        folder = _here(name)
-        suite, (answers, around) = find_suite(name, folder), _ready(namespace, folder)
-        if name not in namespace:
-            raise UserError(f"{name} is not defined: {_RUN_FIRST}")
-        step = step_to_trace(suite, answers, around, name)
-        text = traced(step, namespace, around.locate) if step is not None else "no call was made"
+        step, around = _failing(name, sys._getframe(1).f_globals)
+        text = traced(step, around.namespace, around.locate) if step is not None else NO_CALL
     except AutograderError as error:
         _show(notice("✗", str(error)))
         return
     _show(Shown(text, preformatted(text)))
+
+
+def retry(question: object) -> Any:
+    """Makes the call at which a check fails once more, with the same numbers and weights.
+
+    Returns what your answer returns, and raises what it raises; a `breakpoint()` stops there.
+    """
+    name = _name_of(question)
+    try:
+        step, _ = _failing(name, sys._getframe(1).f_globals)
+        if step is None:
+            raise UserError(NO_CALL)
+        return again(step)
+    except AutograderError as error:
+        _show(notice("✗", str(error)))
+        return None
+
+
+def _failing(name: str, namespace: Mapping[str, Any]) -> tuple[Asked | None, Surroundings]:
+    """The call at which a question fails, and where its answer comes from."""
+    folder = _here(name)
+    suite, (answers, around) = find_suite(name, folder), _ready(namespace, folder)
+    if name not in namespace:
+        raise UserError(f"{name} is not defined: {_RUN_FIRST}")
+    return step_to_trace(suite, answers, around, name), around
 
 
 def check_namespace(question: str, namespace: Mapping[str, Any], folder: Path) -> CheckedQuestion:
@@ -132,6 +154,7 @@ def _honest(result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path)
     if result.standing is Standing.NOT_IMPLEMENTED:
         cells = _defining(result.question, namespace)
         return replace(result, note=unfinished(result.question, cells[-1]) if cells else "")
+    result = replace(result, ran=run_of(result.question, namespace))
     note = stale(result.question, namespace, folder)
     passes = result.standing is Standing.PASSED
     found = replace(

@@ -10,12 +10,12 @@ import torch
 
 from .recording import Asked
 
-#: tensors of more numbers are called by a name of the notebook's, or made up in their shape
+#: tensors of more numbers are called by a name of the notebook's, if it has one
 _MOST_NUMBERS = 32
 #: a tensor of that many numbers is easier read than looked up
 _FEW_NUMBERS = 6
 #: drawn numbers have many digits, and nobody reads them
-_LONGEST_NUMBER = 10
+_LONGEST_NUMBER = 12
 _PLAIN = (torch.float32, torch.int64, torch.bool)
 _DIGITS = (4, 6, 7, 8, 9)
 
@@ -23,23 +23,21 @@ Names = Mapping[str, Any]
 
 
 def pasteable(step: Asked, names: Names) -> str:
-    """The lines that make a step again; `names` are the notebook's or the module's own."""
+    """The lines that make a step again; empty where they would give other numbers than the check.
+
+    `names` are the notebook's or the module's own.
+    """
     code = _Code(names)
     if step.built is None:
         lines = [f"{step.question}({code.all(step.args)})"]
     else:
         lines = [f"layer = {step.question}({code.all(step.built)})"]
-        lines += ["layer.eval()"] * step.is_eval
-        lines += [f"layer({code.all(step.args)})"] * bool(step.args)
-    if step.weights and step.args:
-        lines[0] += "  # the check also sets its weights"
-    elif code.made_up:
-        lines[-1] += "  # the check has other numbers of these shapes"
-    return "\n".join(lines)
+    has_weights = step.built is not None and bool(step.args)
+    return "" if has_weights or code.made_up else "\n".join(lines)
 
 
 class _Code:
-    """Writes values as code; `made_up` tells whether a large tensor stands for another one."""
+    """Writes values as code; `made_up` tells whether a tensor is too large for that."""
 
     def __init__(self, names: Names) -> None:
         self._tensors = {
@@ -76,11 +74,7 @@ class _Code:
             if len(text) <= _LONGEST_NUMBER * value.numel() + len("torch.tensor()"):
                 return text
         self.made_up = True
-        shape = ", ".join(map(str, value.shape))
-        if not value.is_floating_point():
-            return f"torch.ones({shape}, dtype={value.dtype})"
-        dtype = "" if value.dtype == torch.float32 else f", dtype={value.dtype}"
-        return f"torch.randn({shape}{dtype})"
+        return ""
 
     def _name_of(self, value: torch.Tensor) -> str | None:
         for name, known in self._tensors.items():

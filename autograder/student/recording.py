@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from ..errors import AnswerFault, AnswerRaised
+from ..errors import AnswerFault, AnswerRaised, UserError
 from ..suite import Gradients, Implementation, Layer, Outcome, Step, Watched
 from ..suite.implementation import PLAIN, Pull
 from ..worker.execution import COPY
@@ -36,6 +36,21 @@ class Asked:
     value: Any = None
     returned: bool = False
     again: Callable[[], Any] | None = None
+
+
+#: where a question's checks made no call
+NO_CALL = "no call was made"
+
+
+def again(step: Asked) -> Any:
+    """Makes a step's call once more, with the same numbers and weights; raises what it raises."""
+    if step.again is None:
+        raise UserError(f"{step.question}: this check makes several calls; run `trace` instead")
+    try:
+        value = step.again()
+    except AnswerFault as fault:
+        raise (fault.__cause__ or fault) from None
+    return getattr(value, "module", value)
 
 
 class Recorder:
@@ -90,7 +105,8 @@ class Recorder:
 
     def build(self, name: str, args: Sequence[Any]) -> Layer:
         """See `Implementation.build`."""
-        self.last = Asked(name, (), built=tuple(args))
+        again = partial(self._inner.build, name, args)
+        self.last = Asked(name, (), built=tuple(args), again=again)
         with self.faults():
             layer = self._inner.build(name, args)
             shapes = {weight: tuple(found.shape) for weight, found in layer.weights().items()}
@@ -103,8 +119,8 @@ class Recorder:
         try:
             yield
         except AnswerFault as fault:
-            name = fault.type_name if isinstance(fault, AnswerRaised) else type(fault).__name__
-            self.said.append(RAISED + name)
+            text = str(fault) if isinstance(fault, AnswerRaised) else type(fault).__name__
+            self.said.append(RAISED + text)
             raise
 
     def returned(self, value: Any) -> None:

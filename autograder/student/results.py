@@ -45,7 +45,8 @@ class CheckedQuestion:
     """One question, its public checks, and the first lines that the answer printed.
 
     `note` says what else the student should know: another name, a cell that was changed since;
-    `mistake` what the answer seems to confuse, if a known mistake answers the same.
+    `mistake` what the answer seems to confuse, if a known mistake answers the same; `ran` the run
+    of a notebook's cell that was checked, as Jupyter names it: `In[7]`.
     """
 
     question: str
@@ -54,6 +55,7 @@ class CheckedQuestion:
     printed: str = ""
     note: str = ""
     mistake: str = ""
+    ran: str = ""
 
 
 @dataclass(frozen=True, slots=True)

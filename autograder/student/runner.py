@@ -9,18 +9,19 @@ from __future__ import annotations
 import contextlib
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+import torch
 
 from ..errors import AnswerFault, GraderError
 from ..inherited import without_pytests_settings
 from ..suite import LocalImplementation
 from ..suite.plugin import ANSWERS
 from .explaining import Surroundings, explained, is_stub
-from .known_mistakes import sentence_of
+from .known_mistakes import Answers, sentence_of
 from .output import Printed, quiet
 from .recording import Asked, Recorder
 from .results import CheckedQuestion, CheckedTest, Standing, standing_of
@@ -59,6 +60,13 @@ def run_checks(
     return _run(suite, _Run(suite, implementation, around, questions, on_question)).results()
 
 
+def answers_in(suite: Path, implementation: LocalImplementation) -> Mapping[str, Answers]:
+    """What an implementation answers in each check that it fails, by question."""
+    around = Surroundings(implementation.namespace)
+    run = _run(suite, _Run(suite, implementation, around, None, lambda question: None))
+    return {question: found.said for question, found in run.answers.items()}
+
+
 def step_to_trace(
     suite: Path, implementation: LocalImplementation, around: Surroundings, question: str
 ) -> Asked | None:
@@ -82,6 +90,8 @@ def _run(suite: Path, run: _Run) -> _Run:
             ],
             plugins=[run],
         )
+    if code == pytest.ExitCode.INTERNAL_ERROR:
+        raise GraderError(f"{suite}: the checks ended before their end. Please tell your course.")
     if code == pytest.ExitCode.INTERRUPTED and not run.stopped and run.problem is None:
         raise KeyboardInterrupt
     if run.problem is not None:
@@ -100,7 +110,8 @@ class _Found:
     faults: list[str] = field(default_factory=list)
     printed: str = ""
     is_too_slow: bool = False
-    said: list[str] = field(default_factory=list)
+    #: what came in each check that failed
+    said: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class _Run:
@@ -119,6 +130,7 @@ class _Run:
         self.problem: str | None = None
         self._failed_at: Asked | None = None
         self._answers = Recorder(implementation)
+        self._text = implementation.text
         self._around = around
         self._wanted = questions
         self._on_question = on_question
@@ -151,7 +163,8 @@ class _Run:
         self._running = _question(item)
         self.output.start()
         self._answers.start()
-        with limited(SECONDS):
+        with limited(SECONDS), torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
             yield
         self._running = None
 
@@ -184,6 +197,11 @@ class _Run:
         """The call of the first check that failed, or the last call."""
         return self._failed_at or self._answers.last
 
+    @property
+    def answers(self) -> Mapping[str, _Found]:
+        """What was found of each question, as it was recorded."""
+        return self._found
+
     def results(self) -> tuple[CheckedQuestion, ...]:
         """What was found of each question, in the order of the suite."""
         return tuple(self._result(question, found) for question, found in self._found.items())
@@ -191,7 +209,6 @@ class _Run:
     def _record(self, item: pytest.Item, failure: BaseException | None) -> None:
         found = self._found[_question(item)]
         self._running = None
-        found.said += self._answers.said
         # what the first check that fails printed says most
         is_first = failure is not None and all(test.passed for test in found.tests)
         before, now = found.printed, self.output.text
@@ -199,6 +216,7 @@ class _Run:
         if failure is None:
             found.tests.append(CheckedTest(item.name, True))
             return
+        found.said[item.name] = tuple(self._answers.said)
         self._failed_at = self._failed_at or self._answers.last
         found.is_too_slow = isinstance(failure, TooSlow)
         by_chance = item.get_closest_marker("by_chance") is not None
@@ -217,7 +235,7 @@ class _Run:
         else:
             standing = standing_of(tests, found.faults)
         known = standing is Standing.FIX
-        mistake = sentence_of(self._checks, question, found.said) if known else ""
+        mistake = sentence_of(self._checks, question, found.said, self._text) if known else ""
         return CheckedQuestion(question, standing, tests, found.printed, mistake=mistake)
 
 

@@ -38,6 +38,13 @@ def stale(question: str, namespace: Mapping[str, Any], folder: Path) -> str:
     return CHANGED if changed else ""
 
 
+def run_of(question: str, namespace: Mapping[str, Any]) -> str:
+    """The run of the cell that defined a question, as Jupyter names it: `In[7]`; else empty."""
+    cells = [cell if isinstance(cell, str) else "" for cell in namespace.get("In", ())]
+    ran = _ran_at(namespace.get(question), cells)
+    return f"In[{ran}]" if ran is not None else ""
+
+
 def _ran_at(value: Any, cells: Sequence[str]) -> int | None:
     """Which cell defined a function or class, the last of equal ones."""
     for code in _codes(value):

@@ -240,7 +240,7 @@ class Expect:
     def layer(self, question: str, *args: Any, scale: float = 0.5) -> ExpectLayer:
         """The class built by answer and solution with the same random weights, biases not zero.
 
-        In a public suite the answer alone, with the weights it was born with: `load` others.
+        In a public suite the answer alone, with weights that depend on their names: `load` others.
         """
         return ExpectLayer(
             self.implementation, self._solution, self.draw, question, args, scale, self.failures

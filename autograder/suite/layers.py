@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any
 
@@ -48,7 +48,8 @@ class ExpectLayer:
     """One class of an exercise, built by the answer and by the solution.
 
     Both get the same random weights, distinct for each parameter. Raises `AssertionError` where
-    the answer lacks a weight. A public suite has no solution: `load` weights, compare with values.
+    the answer lacks a weight. A public suite has no solution: the answer's weights depend on their
+    names and shapes; `load` others, compare with values.
     """
 
     def __init__(
@@ -68,11 +69,13 @@ class ExpectLayer:
         self._built = self._call = call_text(question, args)
         self._draw = draw
         self._reference = solution.build(question, args) if solution is not None else None
-        with self._explained():
+        with self._explained(), _born_alike(solution is None):
             self.answer: Layer = implementation.build(question, args)
         self._scale = scale
         if self._reference is not None:
             self.fill(lambda name, shape: draw.normal(*shape, scale=scale))
+        else:
+            self.answer.load(_weights_by_name(self.answer.weights(), scale))
 
     @property
     def reference(self) -> Layer:
@@ -287,3 +290,23 @@ class ExpectLayer:
 
     def _explained(self) -> AbstractContextManager[None]:
         return explained(self._call, self._question, self._signature)
+
+
+@contextmanager
+def _born_alike(is_public: bool) -> Iterator[None]:
+    """In a public suite what an answer draws while it is built is the same each time."""
+    if not is_public:
+        yield
+        return
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        yield
+
+
+def _weights_by_name(weights: Mapping[str, torch.Tensor], scale: float) -> dict[str, torch.Tensor]:
+    """Weights that do not depend on the order in which an answer makes its layers."""
+    drawn = {name: Draw(0, f"{name} {tuple(found.shape)}") for name, found in weights.items()}
+    return {
+        name: drawn[name].normal(*found.shape, scale=scale).to(found.dtype)
+        for name, found in weights.items()
+    }

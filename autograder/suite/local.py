@@ -58,7 +58,7 @@ class LocalImplementation:
 
     def __init__(self, namespace: Mapping[str, Any], source: str = "") -> None:
         self.namespace = namespace
-        self._source = source
+        self.text = source
 
     @classmethod
     def from_file(cls, path: Path) -> LocalImplementation:
@@ -98,7 +98,7 @@ class LocalImplementation:
 
     def names_used(self, name: str) -> frozenset[str]:
         """See `Implementation.names_used`."""
-        return names_used(self._source, name)
+        return names_used(self.text, name)
 
     def build(self, name: str, args: Sequence[Any]) -> LocalLayer:
         """See `Implementation.build`."""
@@ -119,50 +119,50 @@ class LocalLayer:
 
     def __init__(self, name: str, layer: nn.Module, build: Callable[[], nn.Module]) -> None:
         self._name = name
-        self._layer = layer
+        self.module = layer
         self._build = build
 
     def forward(self, args: Sequence[Any], no_grad: bool = False) -> Outcome:
         """See `Layer.forward`."""
         with _faults(self._name):
-            value, after = execution.call(self._layer, args, no_grad)
+            value, after = execution.call(self.module, args, no_grad)
         return Outcome(value, tuple(after))
 
     def gradients(self, args: Sequence[Any], cotangent: Any, pull: Pull = PLAIN) -> Gradients:
         """See `Layer.gradients`."""
         with _faults(self._name):
-            return _pulled(self._layer, args, cotangent, pull)
+            return _pulled(self.module, args, cotangent, pull)
 
     def steps(self, steps: Sequence[Step]) -> tuple[Any, ...]:
         """See `Layer.steps`."""
         calls = [(step.args, step.after) for step in steps]
         with _faults(self._name):
-            return tuple(stepping.steps(self._layer, calls))
+            return tuple(stepping.steps(self.module, calls))
 
     def weights(self) -> dict[str, torch.Tensor]:
         """See `Layer.weights`."""
         with _faults(self._name):
-            return execution.weights(self._layer)
+            return execution.weights(self.module)
 
     def load(self, weights: Mapping[str, torch.Tensor], way: str = COPY) -> None:
         """See `Layer.load`."""
         with _faults(self._name):
-            execution.load(self._layer, weights, way)
+            execution.load(self.module, weights, way)
 
     def train(self, mode: bool) -> None:
         """See `Layer.train`."""
         with _faults(self._name):
-            execution.set_mode(self._layer, mode)
+            execution.set_mode(self.module, mode)
 
     def move(self, *, dtype: torch.dtype | None = None, device: str | None = None) -> None:
         """See `Layer.move`."""
         with _faults(self._name):
-            execution.move(self._layer, dtype, device)
+            execution.move(self.module, dtype, device)
 
     def restored(self) -> LocalLayer:
         """See `Layer.restored`."""
         with _faults(self._name):
-            layer = execution.restored(self._layer, self._build)
+            layer = execution.restored(self.module, self._build)
         return LocalLayer(self._name, layer, self._build)
 
 

@@ -16,8 +16,11 @@ SCORES = torch.tensor([0.9544, 1.4950, 1.4754, 0.8434, 0.7070, 1.0865])
 SHARES = torch.tensor([0.1455, 0.2278, 0.2249, 0.1285, 0.1077, 0.1656])
 WEIGHTS = torch.tensor([0.1385, 0.2379, 0.2333, 0.1240, 0.1082, 0.1581])
 
-#: exp(LOG_3) is 3, so that quarters come out
-LOG_3 = 1.0986123
+#: exp(LOG_3) is 3 and exp(LOG_4) is 4: the exponentials are 1, 3, 4 and 3, 1, 1
+LOG_3, LOG_4 = 1.0986123, 1.3862944
+TABLE = torch.tensor([[0.0, LOG_3, LOG_4], [LOG_3, 0.0, 0.0]])
+ROWS = torch.tensor([[0.125, 0.375, 0.5], [0.6, 0.2, 0.2]])
+COLUMNS = torch.tensor([[0.25, 0.75, 0.8], [0.75, 0.25, 0.2]])
 
 RULES = rules_of(__file__)
 
@@ -26,9 +29,9 @@ RULES = rules_of(__file__)
 def test_shares_of_two_rows_by_hand(expect: Expect) -> None:
     expect.value(
         "normalize_by_sum",
-        (torch.tensor([[1.0, 3.0], [4.0, 1.0]]),),
-        torch.tensor([[0.25, 0.75], [0.8, 0.2]]),
-        likely="the first row sums to 4, the second to 5: each is divided by its own number",
+        (torch.tensor([[1.0, 3.0, 4.0], [2.0, 1.0, 1.0]]),),
+        torch.tensor([[0.125, 0.375, 0.5], [0.5, 0.25, 0.25]]),
+        likely="the first row sums to 8, the second to 4: each is divided by its own number",
     )
 
 
@@ -60,9 +63,9 @@ def test_shares_of_a_batch(expect: Expect) -> None:
 def test_exponentials_of_two_rows_by_hand(expect: Expect) -> None:
     expect.value(
         "naive_softmax",
-        (torch.tensor([[0.0, LOG_3], [LOG_3, LOG_3]]),),
-        torch.tensor([[0.25, 0.75], [0.5, 0.5]]),
-        likely="the exponentials of the first row are 1 and 3, those of the second 3 and 3",
+        (TABLE,),
+        ROWS,
+        likely="the exponentials of the first row are 1, 3 and 4, those of the second 3, 1 and 1",
     )
 
 
@@ -99,8 +102,8 @@ def test_negative_scores_get_positive_weights(expect: Expect) -> None:
 def test_rows_of_a_table_by_hand(expect: Expect) -> None:
     expect.value(
         "softmax",
-        (torch.tensor([[0.0, LOG_3], [LOG_3, LOG_3]]),),
-        torch.tensor([[0.25, 0.75], [0.5, 0.5]]),
+        (TABLE,),
+        ROWS,
         likely="when `dim` is not given, each row is normalized",
     )
 
@@ -109,8 +112,8 @@ def test_rows_of_a_table_by_hand(expect: Expect) -> None:
 def test_columns_of_a_table_by_hand(expect: Expect) -> None:
     expect.value(
         "softmax",
-        (torch.tensor([[0.0, LOG_3], [LOG_3, LOG_3]]), 0),
-        torch.tensor([[0.25, 0.5], [0.75, 0.5]]),
+        (TABLE, 0),
+        COLUMNS,
         likely="with `dim=0` each column is normalized: look at every place where a dimension "
         "is named",
     )

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -14,9 +17,10 @@ import torch
 
 from autograder.course import Course, load_course, mistake_sentences
 from autograder.course.manifest import MISTAKES
+from autograder.grading.naming.rows import hint_of
 from autograder.student import as_text, check_folder
 from autograder.student.known_mistakes import sealed, sentence_of, told
-from autograder.suite.variants import variants_in
+from autograder.suite.variants import module_texts, variants_in
 
 ROOT = Path(__file__).resolve().parents[3]
 ANSWER = """
@@ -70,13 +74,45 @@ def test_a_bundle_without_sentences_checks_all_the_same(folder: Path, damage: st
 
 
 def test_a_sentence_is_read_with_the_same_answers_only(tmp_path: Path) -> None:
-    said = [told(torch.tensor([1.0, -0.0])), "raised ValueError"]
-    place, text = sealed("Which sum is it?", said)
+    right, error = told(torch.tensor([1.0, -0.0])), "raised ValueError: no"
+    place, text = sealed("Which sum is it?", {"one": [right], "other": [error]})
     (tmp_path / MISTAKES).write_text(json.dumps({"question": {place: text}}))
-    again = [told(torch.tensor([1.0 + 1e-7, 0.0])), "raised ValueError"]
+    again = {"other": [error], "one": [told(torch.tensor([1.0 + 1e-7, 0.0]))]}
     assert sentence_of(tmp_path, "question", again) == "Which sum is it?"
-    assert sentence_of(tmp_path, "question", [told(torch.tensor([1.0, 2.0])), again[1]]) == ""
+    assert sentence_of(tmp_path, "question", {**again, "one": [told(torch.ones(2))]}) == ""
+    assert sentence_of(tmp_path, "question", {"one": [right]}) == ""
     assert sentence_of(tmp_path, "another", again) == ""
+
+
+def test_a_sentence_of_code_is_told_of_answers_that_have_it(tmp_path: Path) -> None:
+    answers = {"one": ["1"]}
+    place, text = sealed("`math.sqrt` gives a number. And?", answers)
+    (tmp_path / MISTAKES).write_text(json.dumps({"question": {place: text}}))
+    assert sentence_of(tmp_path, "question", answers, "scores / math.sqrt(d)")
+    assert not sentence_of(tmp_path, "question", answers, "scores / d ** 0.5")
+
+
+def test_nearly_every_mistake_is_named_while_a_student_works(
+    course: Course, tmp_path: Path
+) -> None:
+    """Written into a student's folder and checked in a process of its own, as `check` does it."""
+    entries = [
+        (assignment.name, exercise.name, variant.question, hint_of(variant), text)
+        for assignment in course.assignments
+        for exercise in assignment.exercises
+        for variant, text in module_texts(
+            exercise.solution, course.variants("misconceptions", exercise)
+        )
+    ]
+    every = 1 if "EVERY_MISTAKE" in os.environ else 12
+    (tmp_path / "entries.json").write_text(json.dumps(entries[::every]))
+    script = Path(__file__).parent / "named_entries.py"
+    subprocess.run([sys.executable, script, ROOT, tmp_path], check=True, cwd=tmp_path)
+    named: dict[bool, list[bool]] = {True: [], False: []}
+    for question, is_named in json.loads((tmp_path / "named.json").read_text()):
+        named[question[0].isupper()].append(is_named)
+    shares = {is_class: sum(found) / len(found) for is_class, found in named.items()}
+    assert min(shares.values()) >= 0.9, shares
 
 
 def test_the_bundle_holds_no_sentence_no_name_and_no_code(course: Course) -> None:
