@@ -14,6 +14,7 @@ from string import Template
 from ..course import Course
 from ..errors import UserError
 from ..records import Assignment
+from ..sandbox.temporary import temporary_folder
 from .bundle import bundle_bytes
 from .course_map import CourseMap, course_map, map_table
 from .folder import ReleasedAssignment, released_assignment
@@ -102,9 +103,9 @@ def _for_students(wheel: Path) -> Path:
 def verify_fresh(course: Course, names: Sequence[str] = ()) -> tuple[Difference, ...]:
     """Compares `assignments/` with what release would write now; empty where it is fresh."""
     differences: list[Difference] = []
-    with tempfile.TemporaryDirectory(prefix="autograder-") as scratch:
+    with temporary_folder() as scratch:
         for item in _chosen(course, names):
-            made = released_assignment(course, item, Path(scratch) / item.name)
+            made = released_assignment(course, item, scratch / item.name)
             differences += _differences(course, made)
     if not names:
         differences += [Difference(f"{path.name}/", _EXTRA) for path in _gone(course)]

@@ -144,7 +144,9 @@ class ExerciseGrader:
         return lambda: self._open(task), task.answers, task.assignment.limits, task.seed
 
     def _open(self, task: _Task) -> Session:
-        return self._fork_server.open(task.assignment.limits, len(task.exercise.questions))
+        batch = self._plans.of(task.exercise.hidden_suite, task.seed).batch
+        limits, questions = task.assignment.limits, len(task.exercise.questions)
+        return self._fork_server.open(limits, questions, [batch.digest])
 
     def _given_to(self, task: _Task) -> tuple[str, ...]:
         """The parts that the exercise may import."""

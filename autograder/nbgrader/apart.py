@@ -27,7 +27,7 @@ def grade_apart(course: Path, options: RunOptions) -> str:
         "assignment": options.assignment,
     }
     done = subprocess.run(
-        [sys.executable, "-m", __name__, json.dumps(request)],
+        [sys.executable, "-P", "-m", __name__, json.dumps(request)],
         stdin=subprocess.DEVNULL,
         capture_output=True,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from ..errors import UserError
 from ..files import replace_file
 from ..records import SubmissionResult
+from ..sandbox.temporary import temporary_folder
 from .courses import HERE, course_at
 from .grade import grade
 
@@ -29,8 +29,8 @@ def write_expected(*, course: Path | str = HERE, jobs: int = 2) -> tuple[str, ..
     if not examples.is_dir():
         raise UserError(f"{examples} is not there: put <student>/<assignment>/ into it")
     before: Scores = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    with tempfile.TemporaryDirectory(prefix="autograder-") as folder:
-        submitted = Path(shutil.copytree(examples, Path(folder) / "submitted"))
+    with temporary_folder() as folder:
+        submitted = shutil.copytree(examples, folder / "submitted")
         after = scores(grade(submitted, course=root, jobs=jobs, gradebook=False).results)
     replace_file(path, expected_text(after))
     return tuple(differences(before, after))

@@ -8,6 +8,7 @@ from .clock import Budget
 from .doctor import Finding, examine, fork_server_ahead, start_fork_server
 from .environment import ALLOWED, Ahead, Libraries
 from .fork_server import ForkServer
+from .temporary import temporary_folder
 
 __all__ = [
     "ALLOWED",
@@ -19,4 +20,5 @@ __all__ = [
     "examine",
     "fork_server_ahead",
     "start_fork_server",
+    "temporary_folder",
 ]

@@ -8,7 +8,7 @@ import os
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -103,11 +103,14 @@ class ForkServer:
         self._launch: Launch | None = None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - kept open
         self._control, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        # in a file, which is closed before a worker is forked: arguments stay in its memory
+        settings = os.memfd_create("settings")
         try:
-            command = self._command(worker_environment(self._libraries.distributions), far.fileno())
+            environment = worker_environment(self._libraries.distributions)
+            command = self._command(environment, far.fileno(), settings)
             self._process = subprocess.Popen(
                 command,
-                pass_fds=[far.fileno(), *(self._launch.kept if self._launch else ())],
+                pass_fds=[far.fileno(), settings, *(self._launch.kept if self._launch else ())],
                 start_new_session=True,  # an interrupt at the terminal is the grader's business
                 env=_ENVIRONMENT,
                 cwd="/",
@@ -119,6 +122,7 @@ class ForkServer:
             raise SandboxError(f"the fork server can't be started: {error}") from error
         finally:
             far.close()
+            os.close(settings)
         self._ready = False
 
     @property
@@ -169,17 +173,21 @@ class ForkServer:
         """CPU seconds of the fork server, and of all its workers so far."""
         return cpu_of_tree(self.pid)
 
-    def open(self, limits: Limits, questions: int) -> Session:
-        """Asks for a worker. It is forked while the caller goes on; its first call waits for it."""
+    def open(self, limits: Limits, questions: int, batches: Collection[str] = ()) -> Session:
+        """Asks for a worker. It is forked while the caller goes on; its first call waits for it.
+
+        Of the batches that are held the worker keeps these, by digest, and sees no other.
+        """
         from .session import Session
 
         self.wait_until_ready()
         request = {
             **asdict(limits),
             "cpu_seconds_in_all": max(2, math.ceil(limits.cpu_seconds * (questions + 2))),
+            "batches": [digest for digest in batches if digest in self._held],
         }
         session, descriptors = Session.pair(limits)
-        session.held = self._held.keys()
+        session.held = frozenset(request["batches"])
         try:
             socket.send_fds(self._control, [json.dumps(request).encode()], descriptors)
         except OSError as error:
@@ -222,7 +230,8 @@ class ForkServer:
         self._errors.seek(0)
         return self._errors.read()[-2000:].decode(errors="replace").strip()
 
-    def _command(self, environment: WorkerEnvironment, control: int) -> list[str]:
+    def _command(self, environment: WorkerEnvironment, control: int, file: int) -> list[str]:
+        """The command of the fork server, whose settings are written to the file."""
         settings: dict[str, object] = {
             "control": control,
             "own_namespaces": LEVELS[self.tier].own_namespaces,
@@ -234,7 +243,8 @@ class ForkServer:
         launch = self._launch = LEVELS[self.tier].launch(environment)
         settings["kept"] = launch.kept
         settings["readable"] = [*environment.readable(), str(launch.place)]
-        return [*launch.command, *_python(environment, settings, launch)]
+        os.write(file, json.dumps(settings).encode())
+        return [*launch.command, *_python(environment, settings, launch), str(file)]
 
 
 def _before_torch(settings: Mapping[str, object]) -> Iterator[str]:
@@ -248,11 +258,11 @@ def _before_torch(settings: Mapping[str, object]) -> Iterator[str]:
 def _python(
     environment: WorkerEnvironment, settings: dict[str, object], launch: Launch
 ) -> list[str]:
-    """The fork server's own command."""
+    """The fork server's own command, without its last argument."""
     boot = _BOOT.format(
         library=str(environment.standard_library),
         reached=str(launch.library),
         place=str(launch.place),
         first="\n".join(_before_torch(settings)),
     )
-    return [str(environment.python), "-P", "-s", "-S", "-B", "-c", boot, json.dumps(settings)]
+    return [str(environment.python), "-P", "-s", "-S", "-B", "-c", boot]

@@ -5,9 +5,9 @@ Another level is one more row of `LEVELS`, and a member of `records.Tier`.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from pathlib import Path
 from ..errors import SandboxError
 from ..records import Tier
 from .environment import WORKER, WorkerEnvironment
+from .temporary import temporary_folder
 
 _PLACE = Path("/worker")
 
@@ -123,8 +124,8 @@ class Links:
 
     def __init__(self, environment: WorkerEnvironment) -> None:
         self._opened: dict[Path, int] = {}
-        self._temporary = tempfile.TemporaryDirectory(prefix="autograder-")
-        self.folder = Path(self._temporary.name)
+        self._temporary = contextlib.ExitStack()
+        self.folder = self._temporary.enter_context(temporary_folder())
         self.folder.chmod(0o755)
         for path in (*environment.packages, WORKER):
             (self.folder / path.name).symlink_to(self._reached(path))
@@ -137,7 +138,7 @@ class Links:
 
     def close(self) -> None:
         """Removes the folder and closes the descriptors."""
-        self._temporary.cleanup()
+        self._temporary.close()
         for descriptor in self._opened.values():
             os.close(descriptor)
         self._opened = {}

@@ -26,8 +26,19 @@ _FIRST_PID = 1
 
 
 def main() -> None:
-    """Reads the settings from argv, warms torch, and forks workers until the grader hangs up."""
-    settings = json.loads(sys.argv.pop())
+    """Warms torch, and forks workers until the grader hangs up.
+
+    Its one argument is the descriptor of a file with the settings. Workers have the frames that are
+    left here, so nothing of the settings stands in them.
+    """
+    _prepared(int(sys.argv.pop())).run()
+
+
+def _prepared(descriptor: int) -> Forking:
+    """What forks workers, when all that they need is there."""
+    with open(descriptor, "rb") as file:
+        file.seek(0)
+        settings = json.load(file)
     sys.orig_argv.clear()  # paths of this machine are no worker's business
     control = socket.socket(fileno=settings["control"])
     torch.set_num_threads(1)
@@ -55,7 +66,7 @@ def main() -> None:
     if len(os.listdir("/proc/self/task")) != 1:
         raise RuntimeError("the fork server must have one thread: forks of more may hang")
     control.send(b"R")
-    Forking(control, namespaces, rules, settings["kept"], others).run()
+    return Forking(control, namespaces, rules, settings["kept"], others)
 
 
 class _Pipe(io.FileIO):

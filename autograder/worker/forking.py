@@ -32,6 +32,11 @@ _exit = os._exit
 #: one thread (`benchmarks/tricks.py` prints what that costs). `random` goes on alike in each.
 _fork = getattr(ctypes.PyDLL(None, use_errno=True), "_Fork", os.fork)
 
+#: an object that nothing refers to any more stays where it is
+_keep = ctypes.pythonapi.Py_IncRef
+_keep.argtypes = (ctypes.py_object,)
+_keep.restype = None
+
 Operations = Mapping[str, Callable[..., Any]]
 
 
@@ -89,6 +94,7 @@ class Forking:
             if pid < 0:
                 raise OSError(ctypes.get_errno(), "no process can be forked")
             if pid == 0:
+                self._keep_batches(asked.pop("batches"))
                 self._become_worker(channel, output, asked)
             pidfd = os.pidfd_open(pid)
             self._workers[pidfd] = pid, status
@@ -114,6 +120,14 @@ class Forking:
             file.seek(0)
             self._batches[digest] = heap.side_by_side(answering.requests_in(file.read()))
         self._is_ready = False
+
+    def _keep_batches(self, digests: Sequence[str]) -> None:
+        """In a worker: what it is asked stays, and nothing leads to what others are asked.
+
+        The others are not freed: that would copy the pages that they are in.
+        """
+        _keep(self._batches)
+        self._batches = {digest: self._batches[digest] for digest in digests}
 
     def _ready_memory(self) -> None:
         """Before the first fork, and the first one after something was kept."""

@@ -32,6 +32,11 @@ _THREAD_FLAGS, _CLONE_THREAD = 0x7D0F00, 0x10000
 _FUTEX_PRIVATE, _FUTEX_COMMAND = 0x80, 0x7F
 #: WAIT, WAIT_BITSET
 _WAITS = (0, 9)
+#: flags of messages
+_PEEK, _DONTWAIT, _WAITALL, _NOSIGNAL = 0x2, 0x40, 0x100, 0x4000
+#: NORMAL, RANDOM, SEQUENTIAL, WILLNEED, DONTNEED, FREE, HUGEPAGE, NOHUGEPAGE, DONTDUMP, DODUMP, and
+#: GUARD_INSTALL, GUARD_REMOVE, with which newer C libraries make the stacks of threads
+_ADVICES = (0, 1, 2, 3, 4, 8, 14, 15, 16, 17, 102, 103)
 _ACCESS_MODE, _TRUNCATE = 0x3, 0x200
 
 
@@ -89,7 +94,11 @@ def _decisions() -> dict[str, list[bytes]]:
         "open": _no_truncation(_ARGUMENT[1]),
         "openat": _no_truncation(_ARGUMENT[2]),
         # to the other end of the channel, to no address
-        "sendto": [*_is_zero(4), _step(_RETURN, 0, 0, _ALLOW)],
+        "sendto": [*_is_zero(4), *_only(3, (0, _NOSIGNAL))],
+        # no bytes out of band, no errors of others
+        "recvfrom": _only(3, (0, _PEEK, _DONTWAIT, _WAITALL, _NOSIGNAL)),
+        # no pages that are merged with those of other workers, none given back to the machine
+        "madvise": _only(2, _ADVICES),
         # waking, which needs no right to write, would reach who waits at a library that all map;
         # waiting is how the C library joins a thread
         "futex": [

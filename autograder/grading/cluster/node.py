@@ -33,7 +33,7 @@ class WarmGrader:
         self._lock = threading.Lock()
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - kept open
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "autograder", "grade", "-", *options],
+            [sys.executable, "-P", "-m", "autograder", "grade", "-", *options],
             cwd=folder,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

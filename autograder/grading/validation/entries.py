@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-import tempfile
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from ...course import Course
 from ...records import Exercise, QuestionResult, SubmissionResult
+from ...sandbox import temporary_folder
 from ...suite.variants import submissions_of
 from ..engine import Scope
 from ..jobs import Jobs
@@ -68,9 +67,9 @@ def graded_entry(
     case = Case("misconception", exercise, texts[entry.name], "module", entry.question, entry.name)
     assignment = replace(course.assignment(exercise.assignment), exercises=(exercise,))
     results: list[SubmissionResult] = []
-    with tempfile.TemporaryDirectory(prefix="autograder-") as folder:
+    with temporary_folder() as folder:
         scope = Scope.of(SuiteEngine(course, seed=1), [assignment])
-        source = Listed(write_submissions(Path(folder), [case], [assignment]))
+        source = Listed(write_submissions(folder, [case], [assignment]))
         Jobs().grade(scope, source, results.append, ready=lambda tier: None)
     found = (q for result in results for _, q in result.questions() if q.question == entry.question)
     return next(found, None)

@@ -5,15 +5,13 @@ Each is submitted like a student's work, as module and as notebook, and judged l
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from ...course import Course
 from ...records import Assignment, Exercise, QuestionResult, SubmissionResult, Tier, Verdict
-from ...sandbox import ForkServer, start_fork_server
+from ...sandbox import ForkServer, start_fork_server, temporary_folder
 from ...sandbox.batch import Batch
 from ...suite.traits import traits_of
 from ..engine import Scope
@@ -109,9 +107,9 @@ def validate(
         judged()
 
     tiers: list[Tier | None] = []
-    with tempfile.TemporaryDirectory(prefix="autograder-") as folder:
+    with temporary_folder() as folder:
         engine = SuiteEngine(course, lambda tier: start_sandbox(), seed)
-        source = Listed(write_submissions(Path(folder), cases, chosen))
+        source = Listed(write_submissions(folder, cases, chosen))
         Jobs(jobs=jobs).grade(Scope.of(engine, chosen), source, on_result, tiers.append)
     verdicts = [item for case, result in results for item in _judgements(case, result)]
     report = _report(chosen, verdicts, tiers[0] or Tier.NONE, len(cases))

@@ -107,7 +107,7 @@ def test_what_the_fork_server_holds_is_answered_as_what_is_sent(parent: ForkServ
     text = f"{MODULE}def twice(x):\n    x *= 2\n    return x\n"
     replies: list[list[RawReply]] = []
     for _ in range(3):  # sent; then held: for one worker, and the next, which finds it untouched
-        session = parent.open(LIMITS, questions=1)
+        session = parent.open(LIMITS, questions=1, batches=[batch.digest])
         try:
             session.ask(Budget.of(LIMITS), "load", "module", text, 7)
             assert len(batch.asked(0, session.held)) < 200 or not replies
@@ -118,12 +118,35 @@ def test_what_the_fork_server_holds_is_answered_as_what_is_sent(parent: ForkServ
     assert replies[0] == replies[1] == replies[2]
 
 
+def test_a_worker_keeps_the_batches_that_it_is_asked_and_no_other(parent: ForkServer) -> None:
+    own, other = Batch.of([("call", "seen", [])]), Batch.of([("call", "theirs", [])])
+    for batch in (own, other):
+        parent.hold(batch)
+    session = parent.open(LIMITS, questions=1, batches=[own.digest, "not held"])
+    text = (
+        "import sys, torch\n"
+        "def seen():\n"
+        "    frame, found = sys._getframe(), set()\n"
+        "    while frame is not None:\n"
+        "        for value in frame.f_locals.values():\n"
+        "            found |= {*getattr(value, '_batches', ()), *getattr(value, '_held', ())}\n"
+        "        frame = frame.f_back\n"
+        "    return torch.tensor(len(found))\n"
+    )
+    try:
+        session.ask(Budget.of(LIMITS), "load", "module", text, 7)
+        ((header, data),) = session.ask_several(Budget.of(LIMITS), own)
+    finally:
+        session.close()
+    assert value_of(wire.decode(header, bytearray(data)))[0].tolist() == 1
+
+
 def test_a_fork_server_that_is_started_again_holds_what_it_held() -> None:
     batch = Batch.of([("call", "count", [])])
     with start_fork_server() as server:
         server.hold(batch)
         server.restart()
-        session = server.open(LIMITS, questions=1)
+        session = server.open(LIMITS, questions=1, batches=[batch.digest])
         session.ask(Budget.of(LIMITS), "load", "module", MODULE, 7)
         assert batch.digest in session.held
         ((header, data),) = session.ask_several(Budget.of(LIMITS), batch)

@@ -90,6 +90,18 @@ ARGUMENTS: list[tuple[str, Sequence[int], bool]] = [
     ("openat", (0, 0, 0o1001), True),  # Landlock says what may be written
     ("sendto", (3, 1, 1, 0, 0, 0), True),
     ("sendto", (3, 1, 1, 0, 1 << 32, 16), False),
+    ("sendto", (3, 1, 1, 0x4000, 0, 0), True),  # NOSIGNAL
+    ("sendto", (3, 1, 1, 0x1, 0, 0), False),  # OOB
+    ("sendto", (3, 1, 1, 0x4001, 0, 0), False),
+    ("recvfrom", (3, 1, 1, 0, 0, 0), True),
+    ("recvfrom", (3, 1, 1, 0x100, 0, 0), True),  # WAITALL
+    ("recvfrom", (3, 1, 1, 0x1, 0, 0), False),  # OOB
+    ("recvfrom", (3, 1, 1, 0x2000, 0, 0), False),  # ERRQUEUE
+    ("madvise", (0, 4096, 4), True),  # DONTNEED: how the C library gives memory back
+    ("madvise", (0, 4096, 102), True),  # GUARD_INSTALL: how newer ones make stacks of threads
+    ("madvise", (0, 4096, 12), False),  # MERGEABLE
+    ("madvise", (0, 4096, 21), False),  # PAGEOUT
+    ("madvise", (0, 4096, 100), False),  # HWPOISON
     ("futex", (1, 128), True),  # WAIT, private
     ("futex", (1, 129), True),  # WAKE, private
     ("futex", (1, 0), True),

@@ -1,0 +1,46 @@
+"""Temporary folders that a later run removes where the one that made them was killed."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+_PREFIX = "autograder-"
+#: a folder that was made just now may not be locked yet
+_YOUNG_SECONDS = 60.0
+
+
+@contextlib.contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A new folder in the system's temporary one, locked by this process while it is there.
+
+    Folders of this user whose process is gone are removed first.
+    """
+    for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        _remove_if_left(left)
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as name:
+        lock = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            yield Path(name)
+        finally:
+            os.close(lock)
+
+
+def _remove_if_left(path: Path) -> None:
+    with contextlib.suppress(OSError):  # another user's, no folder, locked, or gone meanwhile
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            state = os.fstat(folder)
+            if state.st_uid != os.getuid() or time.time() - state.st_mtime < _YOUNG_SECONDS:
+                return
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(path, ignore_errors=True)
+        finally:
+            os.close(folder)

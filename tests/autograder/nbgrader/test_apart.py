@@ -1,0 +1,22 @@
+"""A grading run in a process of its own imports nothing from the folder that it is called in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autograder.grading.options import RunOptions
+from autograder.nbgrader.apart import grade_apart
+
+
+def test_no_module_of_the_current_folder_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("json", "subprocess", "torch", "click"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\n")
+    monkeypatch.chdir(tmp_path)
+    options = RunOptions(tmp_path / "submitted", tmp_path / "results.jsonl")
+    said = grade_apart(tmp_path / "no-course", options)
+    assert "no-course" in said
+    assert not (tmp_path / "ran").exists()

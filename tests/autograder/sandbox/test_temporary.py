@@ -1,0 +1,70 @@
+"""Folders of a run that was killed are removed by the next run; those in use stay."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autograder.sandbox import temporary_folder
+
+OLD = 1_000_000_000
+_HOLDS = (
+    "import os, sys\n"
+    "from autograder.sandbox.temporary import temporary_folder\n"
+    "with temporary_folder() as folder:\n"
+    f"    (folder / 'file').touch(); os.utime(folder, ({OLD}, {OLD}))\n"
+    "    print(folder, flush=True); sys.stdin.read()\n"
+)
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def holder() -> Iterator[tuple[subprocess.Popen[str], Path]]:
+    command = [sys.executable, "-c", _HOLDS]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdout is not None
+        yield process, Path(process.stdout.readline().strip())
+        process.kill()
+
+
+def test_a_folder_of_a_killed_run_is_removed_by_the_next(
+    holder: tuple[subprocess.Popen[str], Path],
+) -> None:
+    process, folder = holder
+    with temporary_folder():
+        assert (folder / "file").exists(), "a run that goes on keeps its folder"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert (folder / "file").exists()
+    with temporary_folder() as own:
+        assert own.is_dir() and not folder.exists()
+    assert not own.exists()
+
+
+def test_what_is_young_or_no_folder_stays(place: Path) -> None:
+    (place / "autograder-young").mkdir()
+    (place / "elsewhere").mkdir()
+    (place / "elsewhere" / "file").touch()
+    (place / "autograder-link").symlink_to("elsewhere")
+    (place / "autograder-file").touch()
+    for name in ("elsewhere", "autograder-file"):
+        os.utime(place / name, (OLD, OLD))
+    with temporary_folder():
+        pass
+    left = {path.name for path in place.iterdir()}
+    assert left == {"autograder-young", "autograder-link", "autograder-file", "elsewhere"}
+    assert (place / "elsewhere" / "file").exists()
