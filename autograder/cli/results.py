@@ -159,6 +159,9 @@ class _Format(click.ParamType[str]):
     type=click.Path(path_type=Path),
     help="The CSV that Canvas (gradebook) or Moodle (grading worksheet) gives: for their ids.",
 )
+@click.option(
+    "--bom", is_flag=True, help="Begin the CSV so that Excel on Windows reads names right."
+)
 @in_course
 @as_json
 def export(
@@ -169,6 +172,7 @@ def export(
     anonymous: bool,
     missing: str,
     roster: Path | None,
+    bom: bool,
     course_folder: Path,
     as_json: bool,
 ) -> int:
@@ -183,7 +187,13 @@ def export(
 
     showing = Showing(selection, Missing(missing), anonymous)
     written = operations.export(
-        format_name, class_folder, to=path, showing=showing, roster=roster, course=course_folder
+        format_name,
+        class_folder,
+        to=path,
+        showing=showing,
+        roster=roster,
+        course=course_folder,
+        has_mark=bom,
     )
     if as_json:
         emit({"file": str(written.path), "notes": written.notes})

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..classroom import Lateness
+from ..classroom import Lateness, Person
 from ..records import Key, SubmissionResult
 from ..results.last import keys_of, last_of
 
@@ -23,9 +23,10 @@ class Missing(enum.StrEnum):
 class Grades:
     """The last result of each student and assignment, and what else is known of the class.
 
-    `absent` are people without any result, by name, and what their identifier is. `zero_for` are
-    the assignments in which a missing submission may count as zero; `not_due` those in which it
-    may not yet.
+    `absent` are people without any result, by name, and what their identifier is; `people` are who
+    students are on the roster. `has_mark` wants a byte order mark, by which Excel knows UTF-8.
+    `zero_for` are the assignments in which a missing submission may count as zero; `not_due` those
+    in which it may not yet.
     """
 
     results: Sequence[SubmissionResult]
@@ -37,6 +38,8 @@ class Grades:
     not_due: tuple[str, ...] = ()
     waiting_for: frozenset[Key] = frozenset()
     known_as: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    people: Mapping[str, Person] = field(default_factory=dict)
+    has_mark: bool = False
 
     @property
     def assignments(self) -> tuple[str, ...]:

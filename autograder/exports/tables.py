@@ -18,9 +18,12 @@ class Exported:
     notes: tuple[str, ...] = ()
 
 
-def write_csv(rows: Iterable[Sequence[Value]], path: Path) -> Path:
-    """Writes a table as CSV; raises `UserError` where the file can't be written."""
-    return replace_file(path, for_csv(rows))
+def write_csv(rows: Iterable[Sequence[Value]], path: Path, *, has_mark: bool = False) -> Path:
+    """Writes a table as CSV; raises `UserError` where the file can't be written.
+
+    `has_mark` begins it with the mark by which Excel on Windows knows UTF-8.
+    """
+    return replace_file(path, "\ufeff" * has_mark + for_csv(rows))
 
 
 def number(points: float) -> str:

@@ -120,6 +120,11 @@ def _mail(class_folder: Path, pages: Sequence[SubmissionResult], to: Recipients)
     folder = class_folder / "feedback.mail"
     notes: list[str] = []
     rows = list(_letters(class_folder, pages, to, notes))
+    if not rows:
+        raise UserError(
+            f"{class_folder}: nobody who submitted has an e-mail address, so there is nothing to "
+            "send\n  fix: autograder roster CLASS FILE, with a list that has addresses"
+        )
     write_table(folder / "mail.csv", _MAIL_COLUMNS, rows)
     return Delivered((folder / "mail.csv",), len(rows), tuple(notes))
 

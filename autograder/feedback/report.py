@@ -10,7 +10,14 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from ..classroom import Lateness
-from ..records import Key, QuestionResult, SubmissionResult, SubmissionStatus, Verdict
+from ..records import (
+    ExerciseStatus,
+    Key,
+    QuestionResult,
+    SubmissionResult,
+    SubmissionStatus,
+    Verdict,
+)
 from ..results.last import last_of
 from ..results.review import reasons_to_look
 from .arriving import ArrivalGroup, ArrivalSpot, arrival_groups, arrival_spots
@@ -40,7 +47,9 @@ def discrimination(question: Sequence[float], rest: Sequence[float]) -> float | 
 
 
 def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
-    """The values below which a quarter, half and three quarters lie; of at least one value."""
+    """The values below which a quarter, half and three quarters lie; zeros where there is none."""
+    if not values:
+        return 0.0, 0.0, 0.0
     if len(values) == 1:
         return (values[0],) * 3
     lower, middle, upper = statistics.quantiles(values, n=4, method="inclusive")
@@ -86,7 +95,8 @@ class AssignmentReport:
     """How the points of an assignment lie, in which attempt, and when it arrived.
 
     `quartiles` are shares of the points; `histogram` counts submissions by tenths of them; `spots`
-    are times against points, to be drawn.
+    are times against points, to be drawn. `never_ran` are submissions without a file that could be
+    read, which are in none of these numbers.
     """
 
     assignment: str
@@ -95,6 +105,7 @@ class AssignmentReport:
     quartiles: tuple[float, float, float]
     histogram: tuple[int, ...]
     attempts: tuple[tuple[int, int], ...]
+    never_ran: int
     arrivals: tuple[ArrivalGroup, ...] = ()
     spots: tuple[ArrivalSpot, ...] = ()
 
@@ -115,7 +126,8 @@ class StudentReport:
 class Report:
     """What `autograder report` says of a class.
 
-    `missing` are the people of its roster without a submission, by assignment.
+    `missing` are the people of its roster without a submission, by assignment, and `names` what the
+    roster calls each student.
     """
 
     submissions: int
@@ -125,6 +137,7 @@ class Report:
     missing: tuple[tuple[str, tuple[str, ...]], ...] = ()
     mistakes: tuple[SharedMistake, ...] = ()
     assignments: tuple[AssignmentReport, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +145,14 @@ class Background:
     """What is known of a class next to its results.
 
     `arrivals` say who was late, `missing` who has submitted nothing, by assignment; `codes` are
-    wrong answers, and `sentences` what known mistakes confuse.
+    wrong answers, `sentences` what known mistakes confuse, and `names` those of the roster.
     """
 
     arrivals: Mapping[Key, Lateness] = field(default_factory=dict)
     missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
     codes: Codes = field(default_factory=dict)
     sentences: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 _Key = tuple[str, str, str]
@@ -155,6 +169,7 @@ def class_report(
     assignments: defaultdict[str, _Assignment] = defaultdict(_Assignment)
     questions: defaultdict[_Key, _Question] = defaultdict(_Question)
     shared, students, count = SharedMistakes(known.codes), list[StudentReport](), 0
+    failed = 0
     for student, submitted in groupby(last_of(results), lambda result: result.student):
         own = _Student(student)
         for result in submitted:
@@ -165,12 +180,15 @@ def class_report(
                 assignments[result.assignment].add(result, arrived)
                 shared.add(student, result)
                 for exercise, question in result.questions():
+                    if exercise.status is not ExerciseStatus.GRADED:
+                        continue
                     key = (result.assignment, exercise.exercise, question.question)
                     questions[key].add(question, result.score - question.score)
+            failed += result.status is SubmissionStatus.FAILED
         students.append(own.report())
     return Report(
         submissions=count,
-        failed=count - sum(len(own.shares) for own in assignments.values()),
+        failed=failed,
         questions=tuple(
             question.report(key)
             for name in assignments
@@ -181,6 +199,7 @@ def class_report(
         missing=tuple((name, tuple(people)) for name, people in known.missing.items()),
         mistakes=shared.found(known.sentences),
         assignments=tuple(own.report(name) for name, own in assignments.items()),
+        names=known.names,
     )
 
 
@@ -192,13 +211,17 @@ class _Assignment:
     arrivals: list[Lateness | None] = field(default_factory=list)
     attempts: Counter[int] = field(default_factory=Counter)
     max_score: float = 0.0
+    never_ran: int = 0
 
     def add(self, result: SubmissionResult, arrived: Lateness | None) -> None:
-        """Takes one graded result."""
+        """Takes one graded result; one of which nothing could be run tells nothing of the class."""
+        self.max_score = max(self.max_score, result.max_score)
+        if all(e.status is not ExerciseStatus.GRADED for e in result.exercises):
+            self.never_ran += 1
+            return
         self.shares.append(result.score / result.max_score if result.max_score else 0.0)
         self.arrivals.append(arrived)
         self.attempts[result.attempt] += 1
-        self.max_score = max(self.max_score, result.max_score)
 
     def report(self, name: str) -> AssignmentReport:
         """What came of it."""
@@ -209,6 +232,7 @@ class _Assignment:
             quartiles=quartiles(self.shares),
             histogram=histogram(self.shares),
             attempts=tuple(sorted(self.attempts.items())),
+            never_ran=self.never_ran,
             arrivals=arrival_groups(zip(self.arrivals, self.shares, strict=True)),
             spots=arrival_spots(zip(self.arrivals, self.shares, strict=True)),
         )
@@ -268,7 +292,8 @@ class _Student:
         name = result.assignment
         if result.status is SubmissionStatus.GRADED:
             self.points.append((name, result.score, result.max_score))
-        self.look += [f"{name}: {reason}" for reason in reasons_to_look(result)]
+        if reasons := reasons_to_look(result):
+            self.look.append(f"{name}: {'; '.join(reasons)}")
         if arrived and arrived.is_late:
             self.late.append(f"{name}: {arrived.text}")
 

@@ -79,6 +79,7 @@ def class_grades(
         not_due=not_due,
         waiting_for=waiting,
         known_as=_known_as(class_folder, keys, waiting),
+        people=_people(class_folder, keys),
     )
 
 
@@ -100,6 +101,13 @@ def _waiting_for(class_folder: Path, due: Mapping[str, datetime], now: datetime)
         for name, at in due.items()
         if not late_by(now, at + (allowances.of(student, name, None) or timedelta()))
     )
+
+
+def _people(class_folder: Path, keys: Iterable[Key]) -> Mapping[str, Person]:
+    """Who of the roster each student is, and everybody else of it by their identifier."""
+    roster = read_roster(class_folder)
+    found = {person.student: person for person in roster.people}
+    return found | {s: person for s, _ in keys if (person := roster.person(s))}
 
 
 def _known_as(
@@ -147,7 +155,7 @@ def missing_people(
             by_assignment.setdefault(assignment, []).append(student)
     missing = {
         name: tuple(
-            "" if wanted.is_anonymous else _called(person)
+            "" if wanted.is_anonymous else called(person)
             for person in roster.without(students)
             if selection.fits(person) and not withdrawn.has_left(person.student)
         )
@@ -156,7 +164,7 @@ def missing_people(
     return {name: people for name, people in missing.items() if people}
 
 
-def _called(person: Person) -> str:
+def called(person: Person) -> str:
     """The name, and what tells this person from others of that name."""
     return f"{person.name} ({person.student})" if person.name else person.student
 
@@ -164,8 +172,8 @@ def _called(person: Person) -> str:
 def _absent(
     class_folder: Path, results: Sequence[SubmissionResult], wanted: Showing
 ) -> tuple[str, ...]:
-    """The people of the roster without any result, where what is missing is shown at all."""
-    if wanted.missing is Missing.KEEP or wanted.selection.student is not None:
+    """The people of the roster without any result."""
+    if wanted.selection.student is not None:
         return ()
     missing = read_roster(class_folder).without(student for student, _ in keys_of(results))
     withdrawn = read_withdrawals(class_folder)

@@ -12,7 +12,7 @@ from ..errors import UserError
 from ..records import SubmissionResult
 from ..results.last import keys_of
 from .courses import HERE, course_of_class
-from .grades import Showing, class_grades, missing_people, selected
+from .grades import Showing, called, class_grades, missing_people, selected
 from .reading import class_folder_at, counted_results
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
@@ -60,6 +60,7 @@ def _found(folder: Path, showing: Showing, course: Path) -> tuple[Grades, Backgr
         missing=missing_people(folder, counted, showing),
         codes=_codes(folder, counted, showing),
         sentences=_sentences(folder, course),
+        names={student: called(person) for student, person in grades.people.items()},
     )
     return grades, background
 

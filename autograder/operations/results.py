@@ -134,12 +134,13 @@ def export(
     showing: Showing | None = None,
     roster: Path | str | None = None,
     course: Path | str = HERE,
+    has_mark: bool = False,
 ) -> Exported:
     """Writes grades in a format of `export_formats()`, by default into the class folder.
 
     `course` has due dates, besides those of the class. `showing` says of whom, and what stands
     where nothing was submitted. `roster` is the file in which Canvas or Moodle gives its own ids
-    of the students.
+    of the students, `has_mark` begins a CSV so that Excel on Windows reads its names right.
 
         autograder.export("csv", "course", to="grades.csv")
 
@@ -153,6 +154,7 @@ def export(
     home = folder if folder.is_dir() else folder.parent
     target = Path(to) if to else home / exports.default_name(format_name)
     grades = class_grades(folder, counted_results(folder), showing)
+    grades = replace(grades, has_mark=has_mark)
     written = exports.export(format_name, grades, target, Path(roster) if roster else None)
     notes = [note for note in (unseen_note(folder), not_due_note(grades)) if note]
     return replace(written, notes=(*notes, *written.notes))

@@ -15,7 +15,7 @@ from ...errors import UserError
 from ...records import Key, SubmissionResult, SubmissionStatus
 from ...results.last import keys_of
 from ...results.wording import readable
-from ..grades import Grades
+from ..grades import Grades, Missing
 from ..roster import POINTS_POSSIBLE, Platform, Roster, Row, match_grades
 from ..tables import Exported, number, same_number, write_csv
 
@@ -38,7 +38,8 @@ def write(grades: Grades, path: Path) -> Exported:
         (*_ID_COLUMNS, *map(readable, maxima)),
         (_POINTS_ROW, "", "", "", "", *map(number, maxima.values())),
     ]
-    for student in (*_students(grades.results), *grades.absent):
+    absent = grades.absent if grades.missing is not Missing.KEEP else ()
+    for student in (*_students(grades.results), *absent):
         cells = (_cell(grades, scores, student, assignment) for assignment in maxima)
         rows.append((student, "", "", student, "", *cells))
     return Exported(write_csv(rows, path))

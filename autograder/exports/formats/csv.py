@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 from pathlib import Path
 
@@ -18,21 +18,43 @@ DEFAULT = "grades.csv"
 
 def write(grades: Grades, path: Path) -> Exported:
     """The format's entry point; a question that was not graded stays empty."""
-    return Exported(write_csv(_table(grades), path))
+    return Exported(write_csv(_table(grades), path, has_mark=grades.has_mark))
 
 
 def _table(grades: Grades) -> Iterable[list[Value]]:
     columns, names = _columns(grades), grades.assignments
-    yield ["student", *columns, "needs_review"]
+    of_people = ("name", "email", "section") if grades.people else ()
+    yield ["student", *of_people, *columns, "points", "maximum", "needs_review"]
     for student, results in groupby(grades.results, lambda result: result.student):
         values, reasons = _nothing(grades, names, student), []
         for result in results:
             values |= _values(grades, result)
             reasons += [f"{result.assignment}: {reason}" for reason in reasons_to_look(result)]
-        yield [student, *(values.get(column, "") for column in columns), "; ".join(reasons)]
+        cells = [values.get(column, "") for column in columns]
+        said = _of_person(grades, student)
+        yield [student, *said, *cells, *_sum(values, names), "; ".join(reasons)]
     for student in grades.absent:
         nothing = _nothing(grades, names, student)
-        yield [student, *(nothing.get(column, "") for column in columns), "nothing was submitted"]
+        cells = [nothing.get(column, "") for column in columns]
+        said = _of_person(grades, student)
+        yield [student, *said, *cells, *_sum(nothing, names), "nothing was submitted"]
+
+
+def _of_person(grades: Grades, student: str) -> tuple[str, ...]:
+    """Name, address and section of the roster; nothing where there is no roster."""
+    if not grades.people:
+        return ()
+    person = grades.people.get(student)
+    return (person.name, person.email, person.section) if person else ("", "", "")
+
+
+def _sum(values: Mapping[str, Value], names: Iterable[str]) -> tuple[Value, Value]:
+    """The points of all assignments, and of how many; empty where nothing was submitted."""
+    found = [(values.get(f"{n}/total", ""), values.get(f"{n}/maximum", "")) for n in names]
+    graded = [(total, most) for total, most in found if isinstance(total, float) and most]
+    if not graded:
+        return "", ""
+    return sum(total for total, _ in graded), sum(float(most) for _, most in graded)
 
 
 def _columns(grades: Grades) -> list[str]:

@@ -85,7 +85,7 @@ def term(
 def test_who_is_late_by_how_much_is_a_column(term: Term) -> None:
     rows = term.grades()
     assert {name: row["masks/late"] for name, row in rows.items()} == {
-        "ada": "", "ben": "1 h 30 min", "zoe": "",
+        "ada": "", "ben": "1 h 30 min", "zoe": "", "emil": "",
     }  # fmt: skip
     assert rows["ben"]["masks/submitted"] == "2026-05-01 11:30:00 UTC"
     assert (rows["ben"]["masks/total"], rows["ben"]["masks/penalty"]) == ("0.0", "4.0")
@@ -166,6 +166,22 @@ def test_before_grading_the_due_date_is_said_as_it_was_understood(term: Term) ->
     )
 
 
+def test_the_csv_has_everybody_with_name_address_section_and_a_sum(term: Term) -> None:
+    (term.folder / "roster.csv").write_text(
+        "student,name,email,section\nada,Ada Lovelace,ada@uni.example,A\n"
+        "yan,Yan Ö,yan@uni.example,B\n"
+    )
+    rows = term.grades()
+    ada, ben, yan = rows["ada"], rows["ben"], rows["yan"]
+    assert (ada["name"], ada["email"], ada["section"]) == ("Ada Lovelace", "ada@uni.example", "A")
+    assert (ada["points"], ada["maximum"]) == (ada["masks/total"], ada["masks/maximum"])
+    assert (ben["name"], ben["points"]) == ("", "0.0")  # late work earns nothing here
+    assert (yan["points"], yan["needs_review"]) == ("", "nothing was submitted")
+    assert not (term.folder / "grades.csv").read_bytes().startswith(b"\xef\xbb\xbf")
+    term.call("export", "--bom")
+    assert (term.folder / "grades.csv").read_bytes().startswith(b"\xef\xbb\xbfstudent,")
+
+
 def test_extensions_of_a_table_are_all_granted_or_none(term: Term, tmp_path: Path) -> None:
     table = tmp_path / "accommodations.csv"
     table.write_text("student,assignment,extension,why\nben,masks,2h,ill\nada,,1d,abroad\n")
@@ -224,7 +240,7 @@ def test_a_due_date_with_two_readings_stops_with_the_way_to_write_it(
 
 def test_who_has_not_submitted_is_shown_and_exported_as_chosen(term: Term) -> None:
     assert "masks: 1 of 4 have not submitted: emil" in term.call("roster").output
-    assert "emil" not in term.grades()
+    assert term.grades()["emil"]["needs_review"] == "nothing was submitted"
     assert term.grades("--missing", "blank")["emil"]["masks/total"] == ""
     assert term.grades("--missing", "zero")["emil"]["masks/total"] == "0"
 

@@ -30,10 +30,12 @@ def test_a_row_for_each_student_and_a_column_for_each_question(
         "masks/dropout/dropout",
         "masks/total",
         "masks/maximum",
+        "points",
+        "maximum",
         "needs_review",
     ]
     assert [row["student"] for row in rows] == ["ada", "ben"]
-    assert list(rows[1].values()) == ["ben", "0.0", "0.5", "2.0", "2.5", "6.0", ""]
+    assert list(rows[1].values()) == ["ben", "0.0", "0.5", "2.0", "2.5", "6.0", "2.5", "6.0", ""]
 
 
 def test_what_was_not_graded_stays_empty_and_asks_for_review(
@@ -69,7 +71,7 @@ def test_any_name_comes_back_as_it_was(
 def test_formats_are_found_by_their_modules_and_an_unknown_one_is_named(tmp_path: Path) -> None:
     assert "csv" in export_formats()
     written = export("csv", [], tmp_path / "empty.csv")
-    assert written.path.read_bytes() == b"student,needs_review\r\n"
+    assert written.path.read_bytes() == b"student,points,maximum,needs_review\r\n"
     with pytest.raises(UserError, match="no export format 'xls'; there are: canvas, csv"):
         export("xls", [], tmp_path / "x")
 

@@ -223,3 +223,20 @@ def test_a_report_keeps_of_each_submission_no_more_than_its_numbers(
 
     peak(few)  # what is made once
     assert peak(many) - peak(few) < 1_500 * (many - few)
+
+
+def test_numbers_leave_out_what_never_ran_and_a_submission_has_one_line_to_look_at(
+    make_result: Callable[..., autograder.SubmissionResult],
+) -> None:
+    unread = (ExerciseStatus.UNREADABLE, ExerciseStatus.UNREADABLE)
+    results = [make_result("ada"), make_result("ben"), make_result("cy", statuses=unread)]
+    found = class_report(results)
+    (masks,) = found.assignments
+    assert (masks.submissions, masks.never_ran) == (2, 1)
+    assert {question.submissions for question in found.questions} == {2}
+    look = {student.student: student.look for student in found.students}
+    assert len(look["cy"]) == 1
+    assert "masking.py" in look["cy"][0]
+    assert "dropout.py" in look["cy"][0]
+    alone = class_report([make_result("cy", statuses=unread)])
+    assert alone.assignments[0].quartiles == (0.0, 0.0, 0.0)
