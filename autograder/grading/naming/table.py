@@ -38,6 +38,8 @@ SAMPLES = 8
 #: members of one family that the screen can't tell apart; more would cost time and say the same
 _ALIKE = 3
 UNKNOWN = -1
+#: what a layer has says something, even where it can't be called
+_WEIGHTS = "weights"
 #: what a file raises that is not there, or is no table
 _NO_TABLE = (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError)
 #: tables of one question that are kept in a cache, and for how long those that are not used are
@@ -205,7 +207,7 @@ class Maker:
 
     def _gives_a_value(self, answers: Mapping[str, Answered]) -> bool:
         return any(
-            own.figures and not own.raised and not asked.raised
+            (own.figures or own.operation == _WEIGHTS) and not own.raised and not asked.raised
             for test, answered in answers.items()
             for own, asked in zip(answered.calls, self.right[test].calls, strict=True)
         )
