@@ -1,6 +1,6 @@
 """Switches each stage of the search for a mistake's name off, and prints what it is worth.
 
-    python tools/naming_stages.py [ASSIGNMENT[/EXERCISE] ...]
+    python tools/naming_stages.py [--share N] [ASSIGNMENT[/EXERCISE] ...]
 
 Names the wrong answers of tests/unseen as they are named, then once more without each stage. A
 stage is worth the names that are lost without it; a name that is another one then is printed too.
@@ -10,13 +10,13 @@ there: then nothing is measured but the search.
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -29,13 +29,11 @@ from autograder.grading.judging.suites import collect_suites
 from autograder.grading.naming import by_itself, diagnosis
 from autograder.grading.naming.diagnosis import Diagnosis
 from autograder.grading.naming.known import KnownMistakes
-from autograder.grading.naming.probe import Replies, replies_of
+from autograder.grading.naming.probe import Asked, Probe, Replies, replies_of
 from autograder.grading.naming.rows import Row
 from autograder.grading.naming.search import Found, Search
 from autograder.grading.naming.table import Table
 from autograder.grading.validation.cases import chosen_of
-from autograder.records import QuestionResult
-from autograder.sandbox.batch import Batch
 from tools.unseen import Namer, Unseen, unseen_of
 
 #: what a stage gives when it is off
@@ -44,19 +42,20 @@ Off = Callable[[], AbstractContextManager[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """A wrong answer with its result, and what it replied to the probe."""
+    """A wrong answer, and what it replied to the probe."""
 
     answer: Unseen
     diagnosis: Diagnosis
-    result: QuestionResult
-    replies: Replies | None
+    asked: Asked
 
 
-def main(names: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """The exit code."""
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    answers = list(_answers(names))
+    options = _options(arguments)
+    answers = list(_answers(options.names, options.share))
+    _named(answers)  # once to have read all replies
     whole, seconds = _named(answers)
     named = sum(map(bool, whole))
     print(
@@ -74,34 +73,39 @@ def main(names: Sequence[str]) -> int:
     return 0
 
 
-def _answers(names: Sequence[str]) -> Iterator[Wrong]:
+def _options(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="ASSIGNMENT[/EXERCISE]")
+    parser.add_argument("--share", type=int, default=1, help="take one answer in so many")
+    return parser.parse_args(arguments)
+
+
+def _answers(names: Sequence[str], share: int) -> Iterator[Wrong]:
     root = find_root(Path.cwd())
     course = load_course(root)
     exercises = [e for a in chosen_of(course, names) for e in a.exercises]
     runner = collect_suites(root, [exercise.hidden_suite for exercise in exercises])
     for exercise in exercises:
         namer = Namer(runner, course, exercise)
-        for answer in unseen_of(exercise, root / "tests" / "unseen"):
-            if answer.means:
-                own = namer.executed(answer)
-                result = namer.judged(answer)
-                namer.diagnosis.prepare(result)
-                replies = _replies(namer.diagnosis, result, own, answer)
-                yield Wrong(answer, namer.diagnosis, result, replies)
+        answers = [a for a in unseen_of(exercise, root / "tests" / "unseen") if a.means]
+        for answer in answers[::share]:
+            if asked := _asked(namer, answer):
+                yield Wrong(answer, namer.diagnosis, asked)
 
 
-def _replies(
-    diagnosis: Diagnosis, result: QuestionResult, own: Mapping[str, Any], answer: Unseen
-) -> Replies | None:
-    """What an answer replies to the probe, which is asked where it is to be named."""
-    asked: list[Replies] = []
+def _asked(namer: Namer, answer: Unseen) -> Asked | None:
+    """What an answer replies to the probe, if it is to be named."""
+    own = namer.executed(answer)
+    replies: list[tuple[Probe, Replies]] = []
 
-    def ask(question: str, batch: Batch) -> Replies:
-        asked.append(replies_of(own, batch))
-        return asked[0]
+    def keep(probe: Probe, found: Replies) -> Asked:
+        replies.append((probe, found))
+        return Asked(probe, found)
 
-    diagnosis.explain(result, ask, answer.text)
-    return asked[0] if asked else None
+    with mock.patch("autograder.grading.naming.diagnosis.Asked", keep):
+        result = namer.judged(answer)
+        namer.diagnosis.explain(result, lambda _, batch: replies_of(own, batch), answer.text)
+    return Asked(*replies[0]) if replies else None
 
 
 def _named(answers: Sequence[Wrong]) -> tuple[list[str], float]:
@@ -109,15 +113,9 @@ def _named(answers: Sequence[Wrong]) -> tuple[list[str], float]:
     names, start = [], time.process_time()
     for wrong in answers:
         wrong.diagnosis._diagnosed.clear()
-        found = wrong.diagnosis.explain(
-            wrong.result, partial(_known_replies, wrong), wrong.answer.text
-        )
-        names.append(found.misconception or "")
+        found = wrong.diagnosis.told(wrong.answer.question, wrong.asked, wrong.answer.text)
+        names.append(found[0])
     return names, time.process_time() - start
-
-
-def _known_replies(wrong: Wrong, question: str, batch: Batch) -> Replies | None:
-    return wrong.replies
 
 
 def _in_ranks(chosen: range) -> Off:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ...suite.raised import kind_of
 from .cases import Case
-from .families.leads import leads_on
 from .families.tables import IN_PLACE
+from .families.words import id_of, lead_of, words_of
 from .findings import found_by_statistics
 from .known import KnownMistakes
 from .parameters import SHARED, parameters_told
@@ -22,6 +22,8 @@ _RETURNED = "Print the type and the shape of what comes back, next to what the d
 #: of values that are all right, with gradients that are not
 GRADIENTS = "all values are right, and gradients are not"
 _GRADIENTS = "Which step leaves the gradient out, as `no_grad()`, `.detach()` and `.item()` do?"
+#: of an id
+_LONGEST = 60
 _ERRORS = "The line that stops stands in the message, with what to do about it."
 
 
@@ -39,15 +41,15 @@ def of_parameters(known: KnownMistakes, question: str, answers: Asked) -> list[R
     """What is wrong with the parameters of a layer."""
     words, told = parameters_told(*_came_and_right(known, question, answers))
     lead = _OWN if words == SHARED else _PARAMETERS
-    return [Row.shown(words, lead, told)] if words else []
+    return [_shown(words, lead, told)] if words else []
 
 
 def _of_results(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
     came, right = _came_and_right(known, question, answers)
     if writes_into_arguments(came, right):
-        return [Row.shown(IN_PLACE, leads_on(IN_PLACE))]
+        return [Row.shown(id_of(IN_PLACE), words_of(IN_PLACE), lead_of(IN_PLACE))]
     words, told = kind_returned(came, right)
-    return [Row.shown(words, _RETURNED, told)] if words else []
+    return [_shown(words, _RETURNED, told)] if words else []
 
 
 def _of_chance(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
@@ -55,13 +57,13 @@ def _of_chance(known: KnownMistakes, question: str, answers: Asked) -> list[Row]
     said = [answers.judged(test).words for test in known.tests(question)]
     failures = [words for words in said if words not in (PASSED, OFF_PLAN)]
     words, lead = found_by_statistics(failures)
-    return [Row.shown(words, lead)] if words else []
+    return [_shown(words, lead)] if words else []
 
 
 def _of_calls(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
     """Where it is right and where not; else what it raises, where it is wrong in no other way."""
     if _are_gradients_alone(known, question, answers):
-        return [Row.shown(GRADIENTS, _GRADIENTS)]
+        return [_shown(GRADIENTS, _GRADIENTS)]
     cases: list[Case] = []
     errors: set[str] = set()
     calls = known.calls(question)
@@ -72,13 +74,19 @@ def _of_calls(known: KnownMistakes, question: str, answers: Asked) -> list[Row]:
         errors |= {e for e, own, asked in raised if own.is_failing(asked) and own.is_asked and e}
     if words := where_right(cases):
         told, lead = told_of(words, cases)
-        return [Row.shown(words, lead, told)]
+        return [_shown(words, lead, told)]
     only_errors = all(case.is_right or case.is_raised for case in cases)
     if words := kind_of(errors, question) if only_errors else "":
         meet = sizes_that_meet([(c.named_sizes, c.error) for c in cases if c.is_raised])
         told = f"{words}: {meet[0]} in one, {meet[1]} in the other" if meet else words
-        return [Row.shown(words, _ERRORS, told)]
+        return [_shown(words, _ERRORS, told)]
     return []
+
+
+def _shown(words: str, lead: str, told: str = "") -> Row:
+    """Its id are the first of the words; `told` is what a student reads, where that is more."""
+    name = f"{id_of(words)}_"[:_LONGEST].rpartition("_")[0]
+    return Row.shown(name, told or words, lead)
 
 
 def _are_gradients_alone(known: KnownMistakes, question: str, answers: Asked) -> bool:

@@ -72,14 +72,14 @@ class Diagnosis:
         replies = ask(result.question, probe.batch)
         if replies is None:
             return result
-        name, hint, behaviour = self._told(result.question, Asked(probe, replies), text)
+        name, hint, behaviour = self.told(result.question, Asked(probe, replies), text)
         full = f"{self._exercise.name}.{name}" if name else None
         return replace(result, misconception=full, hint=hint or None, behaviour=behaviour)
 
     def named(self, variant: Variant, time: int = 0) -> str | None:
         """The name that this misconception gets, asked for the `time`-th time."""
         asked = self._entry(variant, time)
-        name = self._told(variant.question, asked, "")[0] if asked else ""
+        name = self.told(variant.question, asked, "")[0] if asked else ""
         return f"{self._exercise.name}.{name}" if name else None
 
     def alike(self, question: str, name: str) -> tuple[tuple[str, ...], bool]:
@@ -101,7 +101,7 @@ class Diagnosis:
         replies = self._known.entry_replies(variant, time)
         return Asked(self._known.probe(variant.question), replies) if replies else None
 
-    def _told(self, question: str, asked: Asked, text: str) -> tuple[str, str, str]:
+    def told(self, question: str, asked: Asked, text: str) -> tuple[str, str, str]:
         """Name, hint and behaviour of an answer."""
         key = question, asked.digest
         if key not in self._diagnosed:

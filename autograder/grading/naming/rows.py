@@ -11,7 +11,8 @@ from tokenize import NAME, TokenError, generate_tokens
 from typing import Any
 
 from ...suite.variants import Variant
-from .families import Member, hint_of_words, name_of
+from .families import Member
+from .families.words import LEAD, id_of, lead_of, words_of
 
 _CODE = re.compile(r"`[^`]*?(\w+)[^\w`]*`")
 
@@ -22,7 +23,8 @@ class Row:
 
     `code` are the words of code that it speaks of: an answer without them is another mistake. Of
     those that fit, the lowest rank is told. A family's row has `words`, a `detail` that its member
-    says of itself, and the `member`'s number; it is `in_check` where it changes what is refused.
+    says of itself, a `lead` from there, and the `member`'s number; it is `in_check` where it
+    changes what is refused.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Row:
     code: tuple[str, ...] = ()
     words: str = ""
     detail: str = ""
+    lead: str = ""
     member: int = -1
     in_check: bool = False
 
@@ -42,23 +45,30 @@ class Row:
     @classmethod
     def of_member(cls, member: Member, number: int) -> Row:
         """Of a member of a family."""
-        hint = hint_of_words(member.words)
-        own = member.words, member.detail(), number, member.in_check
-        return cls(member.name, hint, member.rank, (), *own)
+        words, lead = words_of(member.key), lead_of(member.key)
+        return cls(
+            id_of(member.key),
+            _as_if(words, lead),
+            member.rank,
+            words=words,
+            detail=member.detail(),
+            lead=lead,
+            member=number,
+            in_check=member.in_check,
+        )
 
     @classmethod
     def of_both(cls, one: Row, other: Row) -> Row:
         """Of two members at once: both sentences, and the name of the lower rank."""
         words = _both(one.words, other.words)
         detail = _both(one.detail or one.words, other.detail or other.words)
-        name = min(one, other, key=lambda row: row.rank).name
-        return cls(name, hint_of_words(words), max(one.rank, other.rank), (), words, detail)
+        name, rank = min(one, other, key=lambda row: row.rank).name, max(one.rank, other.rank)
+        return cls(name, _as_if(words, LEAD), rank, words=words, detail=detail, lead=LEAD)
 
     @classmethod
-    def shown(cls, words: str, leads_on: str, told: str = "") -> Row:
-        """Of what an answer shows by itself: its name is that of the `words`, `told` is read."""
-        told = told or words
-        return cls(name_of(words), f"{told[0].upper()}{told[1:]}. {leads_on}")
+    def shown(cls, name: str, told: str, lead: str) -> Row:
+        """Of what an answer shows by itself, in words; no code does the same."""
+        return cls(name, f"{told[0].upper()}{told[1:]}. {lead}")
 
     @classmethod
     def from_json(cls, plain: dict[str, Any]) -> Row:
@@ -77,11 +87,11 @@ class Row:
     @property
     def precise(self) -> str:
         """What a student reads where all that fit say the same of themselves."""
-        return hint_of_words(self.words, self.detail) if self.words else self.hint
+        return _as_if(self.detail or self.words, self.lead) if self.words else self.hint
 
     def is_spoken_of_in(self, text: str) -> bool:
         """Whether code has one of the words that the mistake speaks of, if it does of any."""
-        return not self.code or not words_of(text).isdisjoint(self.code)
+        return not self.code or not names_in(text).isdisjoint(self.code)
 
 
 def name_and_hint(entries: Sequence[Row], members: Sequence[Row]) -> tuple[str, str]:
@@ -100,13 +110,18 @@ def hint_of(variant: Variant) -> str:
 
 
 @lru_cache(maxsize=8)
-def words_of(text: str) -> frozenset[str]:
+def names_in(text: str) -> frozenset[str]:
     """The words of code, and of no comment or text in it; all of them where it is no Python."""
     try:
         tokens = [*generate_tokens(StringIO(text).readline)]
     except (TokenError, SyntaxError):
         return frozenset(re.findall(r"\w+", text))
     return frozenset(token.string for token in tokens if token.type == NAME)
+
+
+def _as_if(words: str, lead: str) -> str:
+    """It speaks of behaviour: code that does the same in another way has no such step or tensor."""
+    return f"This answer behaves as if {words}. {lead}"
 
 
 def _both(one: str, other: str) -> str:

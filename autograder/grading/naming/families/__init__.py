@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -14,15 +13,14 @@ from .changes import Change, Parts
 from .details import detail_of
 from .expressions import Scope
 from .functions import moved, of_arguments
-from .leads import leads_on
 from .names import SIZE
 from .operators import OPERATORS
 from .places import alike, places, solution_lines
 from .steps import steps
-from .tables import ANY_STEP_WORDS, OPERATOR_WORDS
+from .tables import ANY_STEP
 from .things import Things
+from .words import SMALL_CHANGES, id_of
 
-_LONGEST_NAME = 60
 #: ranks: of known steps 0, of what any step may get, of arguments, of small changes, of steps
 #: in another place
 _ANY_STEP, _ARGUMENT, _SMALL, _MOVED = 1, 100, 200, 300
@@ -30,24 +28,22 @@ _ANY_STEP, _ARGUMENT, _SMALL, _MOVED = 1, 100, 200, 300
 _OF_GROUPS = ("call removed", "operand left out")
 _DEFINES = ast.FunctionDef | ast.ClassDef
 #: ranks of small changes, by their words
-_RANKS = {words: rank for rank, words in enumerate(dict.fromkeys(OPERATOR_WORDS.values()), _SMALL)}
+_RANKS = {words: rank for rank, words in enumerate(dict.fromkeys(SMALL_CHANGES.values()), _SMALL)}
 _OF_ANY_STEP = {
-    **{words: rank for rank, words in enumerate(ANY_STEP_WORDS, _ANY_STEP)},
+    **{words: rank for rank, words in enumerate(ANY_STEP, _ANY_STEP)},
     SIZE: _MOVED - 1,
 }
-_NO_NAME = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One member of a family: the name and the words are the family's.
+    """One member of a family: the `key` is the family's (see `words`).
 
     `detail` says more, of this member: which step it is, or which tensor; or nothing. Of those
     that answer alike the one of the lowest rank is told: 0 is a change of a known step.
     """
 
-    name: str
-    words: str
+    key: str
     detail: Callable[[], str]
     change: Change
     rank: int
@@ -68,17 +64,12 @@ def _members(
     namespace: Mapping[str, Any],
 ) -> Iterator[Member]:
     things = Things.of(definition)
-    for nodes, parts, words, rank in _changes(definition, inside):
+    for nodes, parts, key, rank in _changes(definition, inside):
         others = [other for _, other in parts]
-        detail = partial(detail_of, things, words, list(zip(nodes, others, strict=True)))
+        detail = partial(detail_of, things, key, list(zip(nodes, others, strict=True)))
         change = Change(definition, parts, namespace)
         in_check = any(map(things.is_in_a_check, nodes))
-        yield Member(name_of(words), words, detail, change, rank, in_check)
-
-
-def name_of(words: str) -> str:
-    """The name of a family: its first words as an identifier."""
-    return _NO_NAME.sub("_", f"{words.lower()} ")[:_LONGEST_NAME].rpartition("_")[0].strip("_")
+        yield Member(key, detail, change, rank, in_check)
 
 
 def is_small(rank: int) -> bool:
@@ -92,15 +83,7 @@ def is_plain(rank: int) -> bool:
 
 
 #: the family of what fits some inputs only: errors alone may say it
-OF_SIZES = name_of(SIZE)
-
-
-def hint_of_words(words: str, told: str = "") -> str:
-    """What a student reads: what an answer behaves like, `told` or the family's words, and a lead.
-
-    It speaks of behaviour: code that does the same in another way has no such step or tensor.
-    """
-    return f"This answer behaves as if {told or words}. {leads_on(words)}"
+OF_SIZES = id_of(SIZE)
 
 
 def _changes(
@@ -154,7 +137,7 @@ def _others(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST | None, str, 
     """What may take a node's place, in words, and the rank of the words."""
     yield from _steps(node, scope)
     if not isinstance(node, _DEFINES):
-        yield from _small(node, scope, tuple(OPERATOR_WORDS))
+        yield from _small(node, scope, tuple(SMALL_CHANGES))
     if isinstance(node, ast.FunctionDef):
         yield from _ranked(of_arguments(node), _ARGUMENT)
         yield from _ranked(moved(node), _MOVED)
@@ -184,5 +167,5 @@ def _small(
     node: ast.AST, scope: Scope, operators: tuple[str, ...]
 ) -> Iterator[tuple[ast.AST | None, str, int]]:
     for operator in operators:
-        words = OPERATOR_WORDS[operator]
+        words = SMALL_CHANGES[operator]
         yield from ((other, words, _RANKS[words]) for other in OPERATORS[operator](node, scope))

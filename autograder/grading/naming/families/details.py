@@ -10,42 +10,47 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 
 from .called import FAR, FUNCTIONS, FUNCTIONS_OF_A_RESULT, OPERATIONS, PARTS_LEFT_OUT
-from .calls import AXIS, BIAS_LEFT_OUT, BIAS_TOO_MANY, DIAGONAL, OF_PART_OF_SUM
 from .functions import ELSEWHERE
 from .tables import (
     ADDED,
     ANOTHER,
     APPLIED,
+    AXIS,
+    BIAS_LEFT_OUT,
+    BIAS_TOO_MANY,
     CHECK,
     CONDITION,
     CUT,
+    DIAGONAL,
     FUNCTION,
     LEFT_OUT,
     NUMBER,
     OF_ANOTHER_SIZE,
+    OF_PART_OF_SUM,
     ON_THE_WAY,
     OPERATION,
     SWAPPED,
     WRAPPED,
 )
 from .things import SWAP, Things, is_or_are
+from .words import words_of
 
 #: a node, and what takes its place; None takes a statement away
 Part = tuple[ast.AST, ast.AST | None]
 
-_OF_WRAPPED = frozenset(words for _, words in WRAPPED) - {CUT}
+_OF_WRAPPED = frozenset(key for _, key in WRAPPED) - {CUT}
 
 
-def detail_of(things: Things, words: str, parts: Sequence[Part]) -> str:
+def detail_of(things: Things, key: str, parts: Sequence[Part]) -> str:
     """A sentence that says more than a family's words; empty where there is none."""
-    if words in (BIAS_LEFT_OUT, BIAS_TOO_MANY):
-        return _of_bias(words, [things.made.get(node, "") for node, _ in parts])
-    if words in _OF_WRAPPED:
-        found = {_wrapped(things, words, node) for node, _ in parts}
-    elif words.endswith(ELSEWHERE):
-        found = {_elsewhere(things, words, node, other) for node, other in parts}
-    elif words in _TOLD:
-        found = {_TOLD[words](things, node, other) for node, other in parts}
+    if key in (BIAS_LEFT_OUT, BIAS_TOO_MANY):
+        return _of_bias(key, [things.made.get(node, "") for node, _ in parts])
+    if key in _OF_WRAPPED:
+        found = {_wrapped(things, words_of(key), node) for node, _ in parts}
+    elif key.startswith(ELSEWHERE):
+        found = {_elsewhere(things, key, node, other) for node, other in parts}
+    elif key in _TOLD:
+        found = {_TOLD[key](things, node, other) for node, other in parts}
     else:
         return ""
     return found.pop() if len(found) == 1 else ""
@@ -67,7 +72,7 @@ def _unchecked(things: Things, node: ast.AST, other: ast.AST | None) -> str:
     if not isinstance(node, ast.If):
         return ""
     checked = things.arguments_in(node.test)
-    return CHECK.replace("a check", f"a check of {checked}", 1) if checked else ""
+    return words_of(CHECK).replace("a check", f"a check of {checked}", 1) if checked else ""
 
 
 def _number(things: Things, node: ast.AST, other: ast.AST | None) -> str:
@@ -166,22 +171,22 @@ def _wrapped(things: Things, words: str, node: ast.AST) -> str:
     return f"{words} (in {what})" if what else ""
 
 
-def _elsewhere(things: Things, words: str, node: ast.AST, other: ast.AST | None) -> str:
+def _elsewhere(things: Things, key: str, node: ast.AST, other: ast.AST | None) -> str:
     """What a step is applied to that stands in another place."""
-    step = words.removesuffix(ELSEWHERE)
+    step = key.rpartition("|")[2]
     what = things.applied_to(step, other) if other else set()
     what -= things.applied_to(step, node) | things.asked_of(step, node)
     return f"{step} is applied to {what.pop()}, not where it is asked for" if len(what) == 1 else ""
 
 
-def _of_bias(words: str, names: Sequence[str]) -> str:
+def _of_bias(key: str, names: Sequence[str]) -> str:
     """Which layers have a bias, or have none."""
     if not all(names):
         return ""
     *first, last = (f"`{name}`" for name in names)
     layers = f"{', '.join(first)} and {last}" if first else last
     has = "have" if first else "has"
-    one = "no bias, which is asked for" if words == BIAS_LEFT_OUT else "a bias, unasked for"
+    one = "no bias, which is asked for" if key == BIAS_LEFT_OUT else "a bias, unasked for"
     return f"{layers} {has} {one}"
 
 

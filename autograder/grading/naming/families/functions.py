@@ -9,57 +9,70 @@ from itertools import combinations
 
 from .places import Place, changed, places
 from .tables import CUT, KEPT
+from .words import key_of
 
 #: a function that may take another's place, and what it does
 Change = tuple[ast.FunctionDef, str]
 
 #: what comes in and what goes out, and what both together do
 _AROUND: tuple[tuple[str, str, str], ...] = (
-    ("{a}.transpose(0, 1)", "({r}).transpose(0, 1)", "dimensions 0 and 1 are taken for each other"),
-    ("{a}.transpose(1, 2)", "({r}).transpose(1, 2)", "dimensions 1 and 2 are taken for each other"),
-    ("{a}.mT", "({r}).mT", "the last two dimensions are taken for each other"),
-    ("{a}.flip(-2)", "({r}).flip(-2)", "the tokens are taken in the opposite order"),
+    ("{a}.transpose(0, 1)", "({r}).transpose(0, 1)", "dimensions_0_and_1_are_taken_for_each_other"),
+    ("{a}.transpose(1, 2)", "({r}).transpose(1, 2)", "dimensions_1_and_2_are_taken_for_each_other"),
+    ("{a}.mT", "({r}).mT", "the_last_two_dimensions_are_taken_for_each_other"),
+    ("{a}.flip(-2)", "({r}).flip(-2)", "the_tokens_are_taken_in_the_opposite_order"),
     (
         "{a}.flatten(0, 1)[None]",
         "({r})[0].unflatten(0, {first}.shape[:2])",
-        "the samples of a batch are taken for one long sequence",
+        "the_samples_of_a_batch_are_taken_for_one_long_sequence",
     ),
 )
 #: what comes in and is the last of what goes out
 _TURNED = ("{a} and {a}[::-1]", "(lambda found: (*found[:-1], found[-1][::-1]))({r})")
+#: families of arguments, whose keys say which, and as what they count
+_COUNTS = "{{0}}_counts_as_{{1}}_whatever_it_is"
+_COUNTS_AS_ONE = "{{0}}_counts_as_one_{{1}}"
+_PARTS_TURNED = "the_parts_of_{{0}}_are_taken_in_the_opposite_order"
+_ONE_FOR_ALL = "of_{{0}}_the_{{1}}_one_along_dimension_0_is_used_for_all"
+_ONE_SAMPLE = "of_{{0}}_the_first_sample_is_used_for_all"
+_SORTED = "what_{{0}}_holds_is_put_in_order_how_many_there"
+_ANEW = "{{0}}_is_made_anew_with_other_numbers"
 #: of arguments by their annotations: what they count as
 _OF_ARGUMENTS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "float": (
-        ("0.0", "`{a}` counts as 0, whatever it is"),
-        *((n, f"`{{a}}` counts as {n}, whatever it is") for n in ("0.1", "0.5", "1.0")),
-        *((n, f"`{{a}}` counts as {n}, whatever it is") for n in ("1e-5", "1e-6", "1e-8")),
+        ("0.0", f"{_COUNTS}|{{a}}|0"),
+        *((n, f"{_COUNTS}|{{a}}|{n}") for n in ("0.1", "0.5", "1.0")),
+        *((n, f"{_COUNTS}|{{a}}|{n}") for n in ("1e-5", "1e-6", "1e-8")),
     ),
     "int": (
-        *((n, f"`{{a}}` counts as {n}, whatever it is") for n in "123468"),
-        ("{a} + 1", "`{a}` counts as one more"),
-        ("{a} - 1", "`{a}` counts as one less"),
+        *((n, f"{_COUNTS}|{{a}}|{n}") for n in "123468"),
+        ("{a} + 1", f"{_COUNTS_AS_ONE}|{{a}}|more"),
+        ("{a} - 1", f"{_COUNTS_AS_ONE}|{{a}}|less"),
     ),
-    "bool": tuple((n, f"`{{a}}` counts as {n}, whatever it is") for n in ("True", "False")),
+    "bool": tuple((n, f"{_COUNTS}|{{a}}|{n}") for n in ("True", "False")),
     "tuple": (
-        ("{a}[::-1]", "the parts of `{a}` are taken in the opposite order"),
+        ("{a}[::-1]", f"{_PARTS_TURNED}|{{a}}"),
         ("tuple(part.detach() for part in {a})", CUT),
     ),
     "torch.Tensor": (
         ("{a}.detach()", CUT),
-        ("{a}[0]", "of `{a}` the first one along dimension 0 is used for all"),
-        ("{a}[1]", "of `{a}` the second one along dimension 0 is used for all"),
-        ("{a}[-1]", "of `{a}` the last one along dimension 0 is used for all"),
-        ("{a}[:1].expand_as({a})", "of `{a}` the first one along dimension 0 is used for all"),
-        ("{a}.reshape(-1, *{a}.shape[-2:])[0]", "of `{a}` the first sample is used for all"),
-        (
-            "{a}.sort(-1).values",
-            "what `{a}` holds is put in order: how many there are counts, not where",
-        ),
-        ("torch.randn_like({a})", "`{a}` is made anew, with other numbers"),
+        ("{a}[0]", f"{_ONE_FOR_ALL}|{{a}}|first"),
+        ("{a}[1]", f"{_ONE_FOR_ALL}|{{a}}|second"),
+        ("{a}[-1]", f"{_ONE_FOR_ALL}|{{a}}|last"),
+        ("{a}[:1].expand_as({a})", f"{_ONE_FOR_ALL}|{{a}}|first"),
+        ("{a}.reshape(-1, *{a}.shape[-2:])[0]", f"{_ONE_SAMPLE}|{{a}}"),
+        ("{a}.sort(-1).values", f"{_SORTED}|{{a}}"),
+        ("torch.randn_like({a})", f"{_ANEW}|{{a}}"),
     ),
 }
 #: of a step that stands in another place
-ELSEWHERE = " is not applied where it is asked for"
+ELSEWHERE = "{0}_is_not_applied_where_it_is_asked_for"
+_NO_EFFECT = "{0}_has_no_effect"
+_KEEPS = "the_module_keeps_{0}_from_call_to_call"
+_DEFAULT = "{0}_is_{1}_where_it_is_left_out"
+_TURNED_AROUND = "the_parts_of_{0}_come_in_and_go_out_in_the_opposite_order"
+_FIRST = "{0}_of_the_first_call_counts_in_all_later_ones"
+_FOR_EACH_OTHER = "{0}_and_{1}_are_taken_for_each_other"
+_TWICE = "{0}_is_applied_twice"
 #: functions and methods that are a step of their own, and what they are called in words
 _STEPS = {
     "softmax": "softmax",
@@ -79,30 +92,26 @@ def of_arguments(function: ast.FunctionDef) -> Iterator[Change]:
     for argument, default in zip(arguments, defaults, strict=False):
         name, kind = argument.arg, _kind(argument)
         if default is not None:
-            yield _beginning(function, name, ast.unparse(default)), f"`{name}` has no effect"
+            yield _beginning(function, name, ast.unparse(default)), key_of(_NO_EFFECT, name)
             if ast.unparse(default) == "None" and _returns_several(function):
-                yield _remembering(function, name), f"the module keeps `{name}` from call to call"
+                yield _remembering(function, name), key_of(_KEEPS, name)
         if isinstance(default, ast.Constant) and isinstance(default.value, bool):
-            yield (
-                _with_default(function, default),
-                (f"`{name}` is {not default.value} where it is left out"),
-            )
+            key = key_of(_DEFAULT, name, str(not default.value))
+            yield _with_default(function, default), key
         kind, _, none = kind.partition(" | ")
         if kind.startswith("tuple") and none:
-            words = f"the parts of `{name}` come in, and go out, in the opposite order"
-            yield _around(function, [name], *_TURNED), words
+            yield _around(function, [name], *_TURNED), key_of(_TURNED_AROUND, name)
         for text, words in _OF_ARGUMENTS.get(kind.partition("[")[0], ()):
             value = text.format(a=name)
             value = f"None if {name} is None else {value}" if none else value
             yield _beginning(function, name, value), words.format(a=name)
         if _is_method(function) and function.name != "__init__":
             for text in KEPT:
-                words = f"`{name}` of the first call counts in all later ones"
-                yield _beginning(function, name, text.format(e=name)), words
+                yield _beginning(function, name, text.format(e=name)), key_of(_FIRST, name)
     tensors = [argument.arg for argument in arguments if _kind(argument) == "torch.Tensor"]
     for one, other in combinations(tensors, 2):
-        both = f"`{one}` and `{other}` are taken for each other"
-        yield _beginning(function, f"{one}, {other}", f"{other}, {one}"), both
+        both = _beginning(function, f"{one}, {other}", f"{other}, {one}")
+        yield both, key_of(_FOR_EACH_OTHER, one, other)
     for before, after, words in _AROUND if tensors else ():
         yield _around(function, tensors, before, after), words
 
@@ -115,9 +124,9 @@ def moved(function: ast.FunctionDef) -> Iterator[Change]:
     steps = [(place, node, *_step(node)) for place, node in nodes if _step(node)[0]]
     # of two steps that change places the layer is told
     for place, step, name, operand in sorted(steps, key=lambda found: not _is_layer(found[1])):
-        yield _put(function, place, changed(step, operand, step)), f"{name} is applied twice"
+        yield _put(function, place, changed(step, operand, step)), key_of(_TWICE, name)
         without = _put(function, place, _at(step, operand))
-        words = f"{name}{ELSEWHERE}"
+        words = key_of(ELSEWHERE, name)
         for target in targets:
             there = _without(target, (*place, *operand), place)
             if there is not None and not isinstance(_at(without, there), ast.Constant | ast.Tuple):

@@ -7,12 +7,12 @@ import copy
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
-from .calls import PARAMETER
 from .expressions import Scope
+from .tables import PARAMETER
 
-SIZE = "a size is fixed, or taken from another place, so only some inputs can come out right"
-_LAYERS, _SIZES = "two layers change places", "two sizes change places"
-ONE_LAYER = "one layer does what several should do"
+SIZE = "a_size_is_fixed_or_taken_from_another_place_so_only_some"
+_LAYERS, _SIZES = "two_layers_change_places", "two_sizes_change_places"
+ONE_LAYER = "one_layer_does_what_several_should_do"
 
 
 def of_whole(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, str]]:
@@ -69,9 +69,9 @@ def _taken_otherwise(node: ast.Assign, names: list[ast.expr]) -> Iterator[tuple[
     is_shape = ".shape" in ast.unparse(node.value)
     others: list[tuple[dict[int, ast.expr], str]] = []
     for index, name in enumerate(names):
-        others.append(({index: ast.Name("_", ast.Store())}, "one of several results is not kept"))
+        others.append(({index: ast.Name("_", ast.Store())}, "one_of_several_results_is_not_kept"))
         for place in range(index):
-            words = SIZE if is_shape else "two results are taken for each other"
+            words = SIZE if is_shape else "two_results_are_taken_for_each_other"
             others.append(({index: names[place], place: name}, words))
     for other, words in others:
         taken = ast.Tuple([other.get(at, name) for at, name in enumerate(names)], ast.Store())

@@ -6,24 +6,29 @@ import ast
 from collections.abc import Iterator, Mapping
 from itertools import permutations
 
-from .calls import KEYWORDS, OF_CALLS, OF_LAYERS, OF_PARTS, OF_SUMS, OVERFLOWS
 from .expressions import Scope
 from .names import of_whole, renamed
 from .tables import (
     CHECK,
     KEPT,
+    KEYWORDS,
+    OF_CALLS,
     OF_FIRST_CALL,
+    OF_LAYERS,
     OF_OPERATIONS,
     OF_OTHER_SIZES,
+    OF_PARTS,
     OF_SCALE,
+    OF_SUMS,
     OF_THE_REST,
     ORDER,
+    OVERFLOWS,
     RETURNED,
     WITH_ARGUMENT,
     WITH_NAME,
     WRAPPED,
-    Rows,
 )
+from .words import Rows
 
 _MOST_DIMENSIONS = 4
 #: of a function, in a check
@@ -50,7 +55,7 @@ def steps(node: ast.AST, scope: Scope) -> Iterator[Change]:
         yield ast.Pass(), CHECK
         for one, other in permutations(scope.names[:_MOST_COMPARED], 2):
             refused = _parsed(f"({ast.unparse(node.test)}) or {one} > {other}")
-            yield ast.If(refused, node.body, node.orelse), "what is allowed is refused"
+            yield ast.If(refused, node.body, node.orelse), "what_is_allowed_is_refused"
     if isinstance(node, ast.FunctionDef):
         yield from _overflowing(node)
     for text, words in _of_step(node, scope):
@@ -85,12 +90,12 @@ def _of_result(value: ast.expr, scope: Scope) -> Iterator[Text]:
 def _of_tuple(items: list[str]) -> Iterator[Text]:
     """One of several results alone, or all of them in another order."""
     for index, item in enumerate(items):
-        yield item, "less comes back than is asked for"
-        yield f"torch.stack([{', '.join(items)}])", "one tensor comes back in place of several"
+        yield item, "less_comes_back_than_is_asked_for"
+        yield f"torch.stack([{', '.join(items)}])", "one_tensor_comes_back_in_place_of_several"
         turned = [*items[index + 1 :], *items[: index + 1]]
         if turned != items:
-            yield f"({', '.join(turned)})", "the results come back in another order"
-    yield f"({', '.join(reversed(items))})", "the results come back in another order"
+            yield f"({', '.join(turned)})", "the_results_come_back_in_another_order"
+    yield f"({', '.join(reversed(items))})", "the_results_come_back_in_another_order"
 
 
 def _overflowing(function: ast.FunctionDef) -> Iterator[Change]:
@@ -184,7 +189,7 @@ def _of_new_dimensions(node: ast.Subscript, index: ast.Tuple) -> Iterator[Text]:
     if "None" in parts and len(parts) <= _MOST_DIMENSIONS:
         for order in sorted(set(permutations(parts)) - {tuple(parts)}):
             text = f"{ast.unparse(node.value)}[{', '.join(order)}]"
-            yield text, "a dimension of size one stands in another place than the one asked for"
+            yield text, "a_dimension_of_size_one_stands_in_another_place_than_the"
 
 
 def _of_slice(lower: ast.BinOp, scope: Scope) -> Iterator[Change]:
@@ -197,16 +202,16 @@ def _of_slice(lower: ast.BinOp, scope: Scope) -> Iterator[Change]:
     ):
         found = _parsed(f"x[{part}]")
         assert isinstance(found, ast.Subscript)
-        yield found.slice, "parts overlap, or have gaps, that should lie side by side"
+        yield found.slice, "parts_overlap_or_have_gaps_that_should_lie_side_by_side"
 
 
 def _scaled(left: str, right: str, scope: Scope) -> Iterator[Text]:
     """Other divisors: of small numbers the root may be cut to 1."""
     for small in ("1e-3", "1e-4", "1e-5", "1e-6", "1e-8", "1e-9"):
-        yield f"({left}) / (({right}) + {small})", "a small constant is added to the divisor"
+        yield f"({left}) / (({right}) + {small})", "a_small_constant_is_added_to_the_divisor"
     if "** 0.5" not in right and "sqrt" not in right:
         for power in ("0.5", "2"):
-            words = "the divisor is a root or a square of the right one"
+            words = "the_divisor_is_a_root_or_a_square_of_the_right_one"
             yield f"({left}) / ({right}) ** {power}", words
         return
     own = right.removesuffix(" ** 0.5").replace("math.sqrt", "")

@@ -17,6 +17,7 @@ from autograder.grading.naming import known as known_module
 from autograder.grading.naming.diagnosis import Diagnosis
 from autograder.grading.naming.explained import Explained, explained
 from autograder.grading.naming.families import Member, members
+from autograder.grading.naming.families.words import id_of
 from autograder.grading.naming.figures import figures_of
 from autograder.grading.naming.parameters import (
     MISSING,
@@ -318,9 +319,11 @@ def test_families_are_changes_of_known_steps(tmp_path: Path) -> None:
     found = list(members(solution, "weights", {"torch": torch}))
     q, k = torch.randn(3, 5), torch.randn(4, 5)
     unscaled = torch.softmax(q @ k.mT, -1)
-    names = {member.name for member in found if _gives(member.change.answer(), (q, k), unscaled)}
+    names = {
+        id_of(member.key) for member in found if _gives(member.change.answer(), (q, k), unscaled)
+    }
     assert "the_division_by_a_root_is_left_out" in names and not names & {"the_mask_has_no_effect"}
-    assert len({member.name for member in found}) > 20
+    assert len({id_of(member.key) for member in found}) > 20
 
 
 def _both(found: Sequence[Member], one: str, other: str) -> list[Any]:
@@ -329,7 +332,7 @@ def _both(found: Sequence[Member], one: str, other: str) -> list[Any]:
         first.change.with_(second.change)
         for first in found
         for second in found
-        if (first.name, second.name) == (one, other)
+        if (id_of(first.key), id_of(second.key)) == (one, other)
     ]
     return [pair.answer() for pair in pairs if pair]
 
@@ -387,7 +390,9 @@ def test_a_step_may_stand_elsewhere_and_an_argument_may_not_count(
     solution.write_text(_STEPS)
     found = list(members(solution, "mixed", {"torch": torch}))
     x = torch.randn(3, 5)
-    assert words in {m.name for m in found if _gives(m.change.answer(), (x, 2, 5.0), means(x))}
+    assert words in {
+        id_of(m.key) for m in found if _gives(m.change.answer(), (x, 2, 5.0), means(x))
+    }
 
 
 _ATTENTION = """
@@ -424,7 +429,7 @@ def test_torchs_own_attention_has_families_and_a_module_may_remember(
     solution.write_text(_ATTENTION)
     found = []
     for member in members(solution, "Module", {"torch": torch}):
-        make = member.change.answer() if member.name == words else None
+        make = member.change.answer() if id_of(member.key) == words else None
         if make is not None:
             module = make()
             module(x)
@@ -461,7 +466,7 @@ def test_sizes_arguments_and_memories_are_taken_for_others(tmp_path: Path, words
     solution.write_text(_LAYER)
     found = []
     for member in members(solution, "Layer", {"torch": torch}):
-        make = member.change.answer() if member.name == words else None
+        make = member.change.answer() if id_of(member.key) == words else None
         if make is not None:
             layer = make()
             with contextlib.suppress(RuntimeError, IndexError):
@@ -512,7 +517,7 @@ def test_sums_run_over_other_items_and_plain_exponentials_overflow(
     expected, size = means(one, other), 1000 if question == "merged" else 1
     found = []
     for member in members(solution, question, {"torch": torch}):
-        answer = member.change.answer() if member.name == words else None
+        answer = member.change.answer() if id_of(member.key) == words else None
         if answer is not None:
             found.append(answer(size * one, size * other))
     assert any(
@@ -525,7 +530,7 @@ def test_no_name_is_read_before_it_has_a_value(tmp_path: Path) -> None:
     solution = tmp_path / "solution.py"
     solution.write_text(_MIXED)
     for member in members(solution, "merged", {"torch": torch}):
-        answer = member.change.answer() if "in_the_place_of" in member.name else None
+        answer = member.change.answer() if "in_the_place_of" in id_of(member.key) else None
         if answer is not None:
             assert isinstance(answer(X, X), torch.Tensor)
 
@@ -537,7 +542,7 @@ def test_a_mask_may_be_a_parameter(tmp_path: Path) -> None:
     for member in members(solution, "Layer", {"torch": torch}):
         make = (
             member.change.answer()
-            if member.name == "what_should_not_train_is_a_parameter"
+            if id_of(member.key) == "what_should_not_train_is_a_parameter"
             else None
         )
         if make is not None:

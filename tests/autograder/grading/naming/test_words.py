@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import ast
 import itertools
-import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from autograder.grading.naming.families import calls, members, names, tables
-from autograder.grading.naming.families.leads import LEADS, leads_on
+from autograder.grading.naming import families
+from autograder.grading.naming.families import members, tables
 from autograder.grading.naming.families.places import changed
+from autograder.grading.naming.families.words import (
+    SMALL_CHANGES,
+    STEPS,
+    id_of,
+    key_of,
+    lead_of,
+    rows_by_name,
+    rows_of,
+    words_of,
+)
+from autograder.grading.naming.rows import Row
 from autograder.grading.naming.unequal_sizes import sizes_that_meet
 
 _LAYER = """
@@ -83,29 +94,43 @@ def test_names_that_only_the_solution_has_are_not_told(details: set[str]) -> Non
     assert not any("`own`" in told or "`drop`" in told for told in details)
 
 
-def test_every_lead_belongs_to_words_of_a_family() -> None:
-    rows = (
-        *(tables.WRAPPED, tables.RETURNED, tables.WITH_ARGUMENT, tables.WITH_NAME),
-        *(tables.OF_OTHER_SIZES, tables.OF_SCALE, tables.OF_THE_REST),
-        *tables.OF_OPERATIONS.values(),
-        *(*calls.OF_CALLS.values(), calls.OF_LAYERS, calls.OF_PARTS, calls.OF_SUMS),
-    )
-    words = {text for _, text in itertools.chain(*rows)} | set(tables.OPERATOR_WORDS.values())
-    words |= {tables.CHECK, tables.OF_FIRST_CALL, names.SIZE, names.ONE_LAYER}
-    words |= {text for several in calls.KEYWORDS.values() for _, text, _ in several}
-    words |= {
-        "dropout is not applied where it is asked for",
-        "dimensions 0 and 1 are taken for each other",
-        "`bias` is True where it is left out",
-    }
-    words |= {"a small constant is added to the divisor", "a dimension of size one stands there"}
-    words |= {"`p` has no effect", "the module keeps `past` from call to call"}
-    assert [p for p, _ in LEADS if not any(re.fullmatch(p, text) for text in words)] == []
+def _used() -> set[str]:
+    """The families that code and the tables of steps speak of."""
+    rows = [rows_of(name) for name, of in STEPS.items() if isinstance(of, list)]
+    rows += [of for name in ("of_operations", "of_calls") for of in rows_by_name(name).values()]
+    keys = {key for _, key in itertools.chain(*rows)} | set(SMALL_CHANGES.values())
+    keys |= {key for several in tables.KEYWORDS.values() for _, key, _ in several}
+    for path in Path(families.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                keys.add(node.value.replace("{{", "{").replace("}}", "}"))
+    return keys
+
+
+def test_each_family_in_the_file_of_words_is_one_that_is_made() -> None:
+    words = tomllib.loads((Path(families.__file__).parent / "words.toml").read_text())
+    assert words.keys() - {"lead"} - _used() == set()
+    assert all(set(entry) <= {"words", "lead"} for key, entry in words.items() if key != "lead")
+
+
+def test_each_family_of_the_tables_has_words() -> None:
+    rows = [*tables.WRAPPED, *tables.RETURNED, *tables.OF_CALLS["softmax"]]
+    assert all(words_of(key) and lead_of(key) for _, key in rows)
+    assert {words_of(key) for key in tables.ANY_STEP}
+
+
+def test_a_key_fills_in_the_words_and_the_id() -> None:
+    key = key_of("{0}_counts_as_{1}_whatever_it_is", "p", "0.5")
+    assert words_of(key) == "`p` counts as 0.5, whatever it is"
+    assert id_of(key) == "p_counts_as_0_5_whatever_it_is"
 
 
 def test_two_mistakes_at_once_have_no_lead_of_one() -> None:
-    one, other = "the mask is the other way round", "softmax is left out"
-    assert leads_on(f"{one}; and {other}") == leads_on(other) != leads_on(one)
+    one = Row("one", "", words="softmax is left out", lead="Look at softmax.", member=1)
+    other = Row("other", "", words="a sum is left out", lead="Look at sums.", member=2)
+    both = Row.of_both(one, other)
+    assert both.precise.startswith("This answer behaves as if softmax is left out; and a sum is")
+    assert "Look at" not in both.precise
 
 
 def _sizes(h: int, g: int, d: int, error: str) -> tuple[dict[str, int], str]:
