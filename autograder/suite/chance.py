@@ -1,32 +1,32 @@
 """Judges random zeros: are they independent draws of one probability, fresh in every call?
 
-Each function returns None where they look like it, else what was seen, in words. The bounds lie so
-far out that a right answer is refused less than once in a million runs.
+Each function returns None where they look like it, else what was seen, in words. The bounds are
+those of `tails`, at any rate: a right answer is refused less than once in a million runs.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeVar
 
 import torch
 
+from . import tails
+from .draw import Draw
 from .echoes import echo_problem
 
 T = TypeVar("T")
 
-#: standard deviations that a sum over hundreds of draws stays within
-_FAR = 6.5
-#: the same for sums over few lines, whose squares are skewed
-_FAR_SQUARES = 9.0
 #: correlation of two calls of which one repeats the other; two that don't, of 400 entries, have
-#: one of 0.05, and a pattern of 36 entries that all items of a batch share, one of 0.17
+#: one of 0.05, and a pattern of 36 entries that all items of a batch share, one of 0.17. By
+#: Bernstein, n entries reach r with P <= 2 exp(-n r^2 / (2 + 2 M r / 3)), where M = q / p or p / q,
+#: which is 4 at most here: below 1e-20 for 400
 _REPEATED = 0.7
 #: entries of a call below which parts that repeat can't be told from chance
 _ENOUGH = 600
-#: rates at which there are enough dropped and kept entries to see a pattern
-_PATTERNED = (0.2, 0.8)
 _ORDINALS = ("first", "second", "third", "fourth")
 #: what is often written in place of 1 / (1 - p), and how it is told
 _FACTORS: Mapping[Callable[[float], float], str] = {
@@ -35,6 +35,15 @@ _FACTORS: Mapping[Callable[[float], float], str] = {
     lambda p: 1 - p: "multiplied by 1 - p",
     lambda p: 2.0: "doubled",
 }
+
+
+def drawn_rate(draw: Draw, low: float, high: float) -> float:
+    """A rate of three decimals in a range, and of no whole per cent: who rounds it is seen."""
+    for _ in range(100):
+        per_mille = draw.integer(round(1000 * low), round(1000 * high))
+        if per_mille % 10:
+            break
+    return per_mille / 1000
 
 
 def rate_problem(
@@ -47,14 +56,13 @@ def rate_problem(
     """
     counted = dropped if present is None else dropped[present]
     total, zeros = counted.numel(), int(counted.sum())
-    spread = (total * p * (1 - p)) ** 0.5
-    if abs(zeros - total * p) <= _FAR * spread:
+    if tails.of_count(zeros, total, p) <= tails.SURE:
         return None
-    if abs(zeros - total * (1 - p)) <= _FAR * spread:
+    if tails.of_count(zeros, total, 1 - p) <= tails.SURE:
         meant = "as many as should be kept"
     elif zeros in (0, total):
         meant = "all or nothing"
-    elif abs(zeros - total / 2) <= _FAR * total**0.5 / 2:
+    elif tails.of_count(zeros, total, 0.5) <= tails.SURE:
         meant = "one half"
     else:
         meant = "too few" if zeros < total * p else "too many"
@@ -86,24 +94,27 @@ def factor_problem(
     return f"kept entries are multiplied by different numbers, from {low:.4g} to {high:.4g}"
 
 
-def dependence_problem(dropped: torch.Tensor, present: torch.Tensor | None = None) -> str | None:
+def dependence_problem(
+    dropped: torch.Tensor, p: float, present: torch.Tensor | None = None
+) -> str | None:
     """None if entries are dropped on their own along every dimension, whatever their share is.
 
     Counts the dropped entries of each line along a dimension: if a line falls together, its counts
-    spread too widely; if a fixed number falls in each, they don't spread. Wants more than 30 lines
-    in each dimension of more than one entry, and 200 where a fixed number shall be noticed.
+    spread too widely; if a fixed number falls in each, they don't spread. Where another share than
+    p was dropped, which is another problem, it takes that share. Wants more than 30 lines in each
+    dimension of more than one entry, and 200 where a fixed number shall be noticed.
     """
     present = torch.ones_like(dropped) if present is None else present
-    share = float(dropped[present].double().mean())
-    if share in (0.0, 1.0):  # no pattern
+    share = p if rate_problem(dropped, p, present) is None else _share(dropped, present)
+    if _share(dropped, present) in (0.0, 1.0):  # no pattern
         return None
-    spreads = {
-        dim: _line_spread(dropped & present, present, share, dim)
+    lines = {
+        dim: _lines(dropped, present, share, dim)
         for dim in range(dropped.dim())
         if dropped.shape[dim] > 1
     }
-    together = _together(spreads)
-    fixed = [dim for dim, far in spreads.items() if far < -_FAR_SQUARES]
+    together = _together(lines)
+    fixed = [dim for dim, found in lines.items() if found.too_even > tails.SURE]
     if together:
         return f"entries along {_dimensions(together, dropped)} are dropped together"
     if fixed:
@@ -111,11 +122,17 @@ def dependence_problem(dropped: torch.Tensor, present: torch.Tensor | None = Non
     return None
 
 
-def _together(spreads: Mapping[T, float]) -> list[T]:
+def _share(dropped: torch.Tensor, present: torch.Tensor) -> float:
+    return float(dropped[present].double().mean())
+
+
+def _together(lines: Mapping[T, _Lines]) -> list[T]:
     """The dimensions along which lines fall together."""
     # fewer independent draws make the other dimensions look a little dependent, too
-    far = max(_FAR_SQUARES, max(spreads.values(), default=0.0) / 3)
-    return [dim for dim, spread in spreads.items() if spread > far]
+    far = max((found.spread for found in lines.values()), default=0.0) / 3
+    return [
+        dim for dim, found in lines.items() if found.too_uneven > tails.SURE and found.spread > far
+    ]
 
 
 def _dimensions(dims: Sequence[int], tensor: torch.Tensor) -> str:
@@ -128,31 +145,68 @@ def together_problem(
 ) -> str | None:
     """None if entries fall on their own along every dimension, else the names of the others."""
     present = torch.ones_like(dropped) if present is None else present
-    spreads = {
-        name: _line_spread(dropped, present, p, dim)
+    lines = {
+        name: _lines(dropped, present, p, dim)
         for dim, name in enumerate(names)
         if dropped.shape[dim] > 1
     }
-    together = _together(spreads)
+    together = _together(lines)
     return f"dropped together: along the {' and the '.join(together)}" if together else None
 
 
-def _line_spread(dropped: torch.Tensor, present: torch.Tensor, p: float, dim: int) -> float:
-    """How far the squared deviations of the lines' counts are from their mean, in its spread."""
-    squares, variance = _line_squares(dropped, present, p, dim)
-    spread = (2 + (1 - 6 * p * (1 - p)) / variance).sum().sqrt()
-    return float((squares - 1).sum() / spread)
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """The counts of all lines along a dimension.
+
+    `spread` says how far their squared deviations are from their mean, in standard deviations;
+    `too_uneven` and `too_even` how improbable that is, in nats.
+    """
+
+    spread: float
+    too_uneven: float
+    too_even: float
 
 
-def _line_squares(
-    dropped: torch.Tensor, present: torch.Tensor, p: float, dim: int
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Squared deviations of the lines' counts, of mean 1 each, and the variances of the counts."""
+def _lines(dropped: torch.Tensor, present: torch.Tensor, p: float, dim: int) -> _Lines:
     lengths = present.sum(dim).double().flatten()
     counts = (dropped & present).sum(dim).double().flatten()[lengths > 0]
     lengths = lengths[lengths > 0]
     variance = lengths * p * (1 - p)
-    return (counts - lengths * p) ** 2 / variance, variance
+    squares = (counts - lengths * p) ** 2 / variance
+    expected = (2 + (1 - 6 * p * (1 - p)) / variance).sum().sqrt()
+    return _Lines(float((squares - 1).sum() / expected), *tails.of_squares(counts, lengths, p))
+
+
+def neighbours_problem(
+    dropped: torch.Tensor, p: float, present: torch.Tensor | None = None
+) -> str | None:
+    """None if entries that lie side by side in memory fall on their own, two and three at a time.
+
+    Groups have no entry in common, so that each outcome of a group, such as "all dropped", is an
+    independent draw. What two of them say may decide on the third: no pair shows that.
+    """
+    flat = dropped.flatten()
+    known = torch.ones_like(flat) if present is None else present.flatten()
+    for size in (2, 3):
+        for start in range(size):
+            end = start + (len(flat) - start) // size * size
+            groups = flat[start:end].view(-1, size)[known[start:end].view(-1, size).all(1)]
+            if text := groups_problem(groups, p):
+                return f"entries side by side: {text}"
+    return None
+
+
+def groups_problem(groups: torch.Tensor, p: float) -> str | None:
+    """None if in each row of `groups`, a bool for each member, the members fall on their own."""
+    total, size = groups.shape
+    kinds = (groups.long() << torch.arange(size)).sum(1)
+    for kind, count in enumerate(torch.bincount(kinds, minlength=2**size).tolist()):
+        members = [bool(kind >> place & 1) for place in range(size)]
+        chance = math.prod(p if member else 1 - p for member in members)
+        if tails.of_count(count, total, chance) > tails.SURE:
+            words = ", ".join("dropped" if member else "kept" for member in members)
+            return f"of {total} times {size}, {count} are {words}; by chance {chance * total:.0f}"
+    return None
 
 
 def repeat_problem(calls: Sequence[torch.Tensor]) -> str | None:
@@ -176,58 +230,74 @@ def repeat_problem(calls: Sequence[torch.Tensor]) -> str | None:
                 f"chance it is about {by_chance:.0f}"
             )
     numbers = {int(call.sum()) for call in calls}
-    if len(calls) > 5 and len(numbers) == 1:
+    # P(all equal) <= P(the likeliest number) ** (calls - 1)
+    likeliest = (2 * math.pi * calls[0].numel() * share * (1 - share)) ** -0.5
+    if len(numbers) == 1 and (len(calls) - 1) * -math.log(likeliest) > tails.SURE:
         return f"each of {len(calls)} calls dropped exactly {numbers.pop()} entries"
     return echo_problem(calls) if calls[0].numel() >= _ENOUGH else None
 
 
-def causal_dropout_problem(weights: torch.Tensor, p: float) -> str | None:
+def copied_problem(calls: Sequence[torch.Tensor]) -> str | None:
+    """None if no call has just the pattern of another one, however far apart they are.
+
+    Two calls of n entries agree with P = (p^2 + (1 - p)^2)^n: below 1e-40 for 400 entries and rates
+    from 0.1 to 0.9.
+    """
+    seen: dict[bytes, int] = {}
+    for number, call in enumerate(calls, start=1):
+        first = seen.setdefault(call.flatten().to(torch.uint8).numpy().tobytes(), number)
+        if first != number:
+            return f"call {number} drops just the entries of call {first}"
+    return None
+
+
+def causal_dropout_problem(weights: torch.Tensor, p: float, error: float = 1e-5) -> str | None:
     """None if equal causal attention weights were dropped out as they should be.
 
-    `weights` are (calls, B, H, T, T) after dropout. Row t had the weight 1 / (t + 1) for token t
-    and each before it. Each of them is now 0 or divided by 1 - p, on its own along every dimension;
-    of rates below a fifth or above four fifths only the share is judged.
+    `weights` are (calls, B, H, T, T) after dropout, each off by `error` at most. Row t had the
+    weight 1 / (t + 1) for token t and each before it. Each of them is now 0 or divided by 1 - p, on
+    its own along every dimension.
     """
     weights = weights.detach()
     past = torch.ones_like(weights).tril().bool()
     before = 1 / torch.arange(1, weights.shape[-1] + 1, dtype=weights.dtype).unsqueeze(-1)
-    dropped = (weights.abs() < 1e-6) & past
-    problem = _changed_problem(weights, torch.where(past, before, 0.0), dropped, p)
+    dropped = (weights.abs() <= error) & past
+    problem = _changed_problem(weights, torch.where(past, before, 0.0), dropped, p, error)
     if problem is not None:
         return problem
-    if not _PATTERNED[0] <= p <= _PATTERNED[1]:
-        return rate_problem(dropped, p, past)
-    together = together_problem(dropped, p, ("calls", "samples", "heads", "queries", "keys"), past)
     return (
-        together
+        together_problem(dropped, p, ("calls", "samples", "heads", "queries", "keys"), past)
         or rate_problem(dropped, p, past)
-        or dependence_problem(dropped, past)
+        or dependence_problem(dropped, p, past)
+        or neighbours_problem(dropped, p, past)
+        or (groups_problem(dropped[:3][:, past[0]].T, p) if len(dropped) > 2 else None)
         or echo_problem([call[past[0]] for call in dropped])
     )
 
 
 def _changed_problem(
-    weights: torch.Tensor, before: torch.Tensor, dropped: torch.Tensor, p: float
+    weights: torch.Tensor, before: torch.Tensor, dropped: torch.Tensor, p: float, error: float
 ) -> str | None:
     """None if every weight is 0 or divided by 1 - p, else how the weights were changed instead."""
-    wrong = ~_near(weights, torch.where(dropped, 0.0, before / (1 - p)))
+
+    def near(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+        # False where one of them is no number; the second part is the contract's
+        return (one - other).abs() <= error + 1e-4 * other.abs()
+
+    wrong = ~near(weights, torch.where(dropped, 0.0, before / (1 - p)))
     if not bool(wrong.any()):
         return None
-    if bool(_near(weights, before).all()):
+    if bool(near(weights, before).all()):
         return "no weight was dropped"
     if not bool(dropped.any()):
         return "the weights were changed, but none of them is 0"
-    if bool(_near(weights, torch.where(dropped, 0.0, before)).all()):
+    if bool(near(weights, torch.where(dropped, 0.0, before)).all()):
         return "the weights that were kept are as they were before dropout"
     sums = weights.sum(-1)
-    if bool((_near(sums, torch.ones_like(sums)) | _near(sums, torch.zeros_like(sums))).all()):
+    if bool((near(sums, torch.ones_like(sums)) | near(sums, torch.zeros_like(sums))).all()):
         return "each row of weights sums to one after dropout, as it did before"
     *_, row, column = (int(index) for index in wrong.nonzero()[0])
     return (
         f"token {row} gave token {column} the weight {float(before[wrong][0]):.4f}; with dropout "
         f"of {p} it became {float(weights[wrong][0]):.4f}"
     )
-
-
-def _near(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-    return (one - other).abs() <= 1e-4  # False where one of them is no number

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
 import torch
 
-from .chance import causal_dropout_problem, dependence_problem, rate_problem, together_problem
+from .chance import (
+    causal_dropout_problem,
+    dependence_problem,
+    neighbours_problem,
+    rate_problem,
+    together_problem,
+)
+from .compare import tolerance_of
+from .expect import Expect
 from .layers import ExpectLayer
 
 #: how often attention weights are asked for
@@ -44,9 +56,10 @@ def check_dropped_weights(
         expected="no dropout behind the last layer",
         likely=likely,
     )
+    bound = tolerance_of(outputs.dtype)  # of an output, which is higher than the weight by `above`
     heads = (outputs - above).view(_CALLS, *shape[:2], num_heads, -1).transpose(2, 3)
     weights, sums = heads[..., :-1], heads[..., -1]  # (calls, B, H, T, T), (calls, B, H, T)
-    problem = causal_dropout_problem(weights, p)
+    problem = causal_dropout_problem(weights, p, bound.atol + bound.rtol * above)
     layer.that(
         problem is None,
         got=str(problem),
@@ -83,7 +96,8 @@ def check_dropped_outputs(
     `x` is (B, T, D); `undropped`, of the output's shape, is what comes in eval mode, without zeros.
     """
     calls = torch.stack([layer.train().result(x, likely=likely) for _ in range(4)]).detach()
-    dropped = calls == 0
+    bound = tolerance_of(calls.dtype)
+    dropped = calls.abs() <= bound.atol
     layer.that(
         bool(dropped.any()),
         got="no output that is 0; in training the outputs "
@@ -92,7 +106,9 @@ def check_dropped_outputs(
         likely=likely,
     )
     layer.that(
-        torch.allclose(calls, torch.where(dropped, 0.0, undropped / (1 - p)), rtol=1e-4),
+        torch.allclose(
+            calls, torch.where(dropped, 0.0, undropped / (1 - p)), bound.rtol, bound.atol
+        ),
         got="outputs that are neither 0 nor the undropped output divided by 1 - p",
         expected="one of the two for every output",
         likely=likely,
@@ -100,11 +116,39 @@ def check_dropped_outputs(
     problem = (
         together_problem(dropped, p, ("calls", "samples", "tokens", "columns"))
         or rate_problem(dropped, p)
-        or dependence_problem(dropped)
+        or dependence_problem(dropped, p)
+        or neighbours_problem(dropped, p)
     )
     layer.that(
         problem is None,
         got=str(problem),
         expected=f"each output 0 with probability {p:g}, on its own",
+        likely=likely,
+    )
+
+
+def check_layers_apart(
+    expect: Expect, question: str, build: Sequence[Any], x: torch.Tensor, *, likely: str
+) -> None:
+    """Two layers of the same weights drop other entries, as blocks of one model do.
+
+    `x` is (B, T, D), large enough that no two patterns are equal by chance.
+    """
+    calls: list[torch.Tensor] = []
+    weights: Mapping[str, torch.Tensor] = {}
+    for _ in range(2):
+        layer = expect.layer(question, *build)
+        weights = weights or layer.reference.weights()
+        layer.load(weights)
+        calls += [layer.train().result(x, likely=likely).detach() for _ in range(2)]
+    alike = [
+        f"{one} and {other}"
+        for one, other in combinations(range(1, len(calls) + 1), 2)
+        if torch.equal(calls[one - 1], calls[other - 1])
+    ]
+    layer.that(
+        not alike,
+        got=f"calls {alike[0]} are equal" if alike else "",
+        expected="calls 1 and 2, of one layer, and 3 and 4, of another, that drop other entries",
         likely=likely,
     )

@@ -1,11 +1,23 @@
 """The statistics of dropout: independent draws pass, each kind of dependence is named."""
 
+import math
 from typing import Any
 
 import pytest
 import torch
 
-from autograder.suite.chance import dependence_problem, factor_problem, rate_problem, repeat_problem
+from autograder.suite import tails
+from autograder.suite.chance import (
+    copied_problem,
+    dependence_problem,
+    drawn_rate,
+    factor_problem,
+    groups_problem,
+    neighbours_problem,
+    rate_problem,
+    repeat_problem,
+)
+from autograder.suite.draw import Draw
 
 P = 0.3
 SHAPE = (24, 20, 25)
@@ -21,7 +33,7 @@ def test_independent_draws_pass(generator: torch.Generator) -> None:
     dropped = torch.rand(SHAPE, generator=generator) < P
 
     assert rate_problem(dropped, P) is None
-    assert dependence_problem(dropped) is None
+    assert dependence_problem(dropped, P) is None
 
 
 def test_another_rate_is_told(generator: torch.Generator) -> None:
@@ -58,7 +70,7 @@ def test_lines_that_share_a_draw_are_told(generator: torch.Generator, dim: int) 
     drawn[dim] = 1
     dropped = (torch.rand(drawn, generator=generator) < P).expand(SHAPE)
 
-    problem = dependence_problem(dropped)
+    problem = dependence_problem(dropped, P)
 
     assert problem == f"entries along the {ORDINALS[dim]} of 3 dimensions are dropped together"
 
@@ -68,7 +80,7 @@ def test_a_fixed_number_in_each_line_is_told(generator: torch.Generator, dim: in
     order = torch.rand(SHAPE, generator=generator).argsort(dim)
     fixed = round(P * SHAPE[dim])
 
-    assert "the same number is dropped" in (dependence_problem(order < fixed) or "")
+    assert "the same number is dropped" in (dependence_problem(order < fixed, P) or "")
 
 
 def test_only_what_is_present_counts(generator: torch.Generator) -> None:
@@ -76,7 +88,7 @@ def test_only_what_is_present_counts(generator: torch.Generator) -> None:
     dropped = torch.rand(64, 8, 8, generator=generator) < P
 
     assert rate_problem(dropped | ~present, P, present) is None
-    assert dependence_problem(dropped | ~present, present) is None
+    assert dependence_problem(dropped | ~present, P, present) is None
 
 
 def test_calls_that_repeat_are_told(generator: torch.Generator) -> None:
@@ -101,10 +113,77 @@ def test_another_rate_is_no_repetition(generator: torch.Generator) -> None:
 
 
 def test_another_rate_is_no_dependence(generator: torch.Generator) -> None:
-    assert dependence_problem(torch.rand(SHAPE, generator=generator) < 0.6) is None
+    assert dependence_problem(torch.rand(SHAPE, generator=generator) < 0.6, P) is None
 
 
 def test_a_fixed_number_in_each_call_is_told(generator: torch.Generator) -> None:
-    calls = [torch.randperm(400, generator=generator) < 120 for _ in range(6)]
+    calls = [torch.randperm(400, generator=generator) < 120 for _ in range(8)]
 
-    assert repeat_problem(calls) == "each of 6 calls dropped exactly 120 entries"
+    assert repeat_problem(calls) == "each of 8 calls dropped exactly 120 entries"
+
+
+@pytest.mark.parametrize("p", [0.001, 0.04, 0.3, 0.5, 0.97])
+@pytest.mark.parametrize("total", [20, 400])
+def test_a_count_is_as_improbable_as_its_bound_says(p: float, total: int) -> None:
+    chances = [math.comb(total, k) * p**k * (1 - p) ** (total - k) for k in range(total + 1)]
+    for count in range(total + 1):
+        tail = chances[count:] if count >= total * p else chances[: count + 1]
+        assert math.fsum(tail) <= math.exp(-tails.of_count(count, total, p)) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("p", [0.01, 0.3, 0.8])
+def test_squares_are_as_improbable_as_their_bound_says(p: float) -> None:
+    # of two lines of six draws all outcomes can be listed
+    lengths = torch.tensor([6.0, 6.0]).double()
+    chances = [math.comb(6, k) * p**k * (1 - p) ** (6 - k) for k in range(7)]
+    outcomes = []
+    for one in range(7):
+        for other in range(7):
+            counts = torch.tensor([one, other]).double()
+            size = float(((counts - 6 * p) ** 2).sum())
+            outcomes.append((size, chances[one] * chances[other], counts))
+    for size, _, counts in outcomes:
+        above, below = tails.of_squares(counts, lengths, p)
+        larger = math.fsum(chance for other, chance, _ in outcomes if other >= size - 1e-9)
+        smaller = math.fsum(chance for other, chance, _ in outcomes if other <= size + 1e-9)
+        assert larger <= math.exp(-above) * (1 + 1e-9)
+        assert smaller <= math.exp(-below) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("p", [0.003, 0.3, 0.996])
+def test_independent_draws_pass_at_every_rate(generator: torch.Generator, p: float) -> None:
+    calls = [torch.rand(60, 500, generator=generator) < p for _ in range(3)]
+
+    assert rate_problem(calls[0], p) is None
+    assert dependence_problem(calls[0], p) is None
+    assert neighbours_problem(calls[0], p) is None
+    assert groups_problem(torch.stack(calls, -1).view(-1, 3), p) is None
+
+
+def test_two_entries_that_decide_on_a_third_are_told(generator: torch.Generator) -> None:
+    drawn = torch.rand(30_000, generator=generator)
+    drawn[2::3] = (drawn[0::3] + drawn[1::3]) % 1
+
+    assert "entries side by side: of 10000 times 3" in (neighbours_problem(drawn < P, P) or "")
+    assert dependence_problem((drawn < P).view(100, 300), P) is None
+
+
+def test_one_draw_for_two_entries_is_told_at_a_small_rate(generator: torch.Generator) -> None:
+    dropped = (torch.rand(15_000, generator=generator) < 0.01).repeat_interleave(2)
+
+    assert "times 2" in (neighbours_problem(dropped, 0.01) or "")
+
+
+def test_a_pattern_that_comes_again_far_away_is_told(generator: torch.Generator) -> None:
+    calls = [torch.rand(400, generator=generator) < P for _ in range(70)]
+
+    assert copied_problem(calls) is None
+    assert copied_problem([*calls, calls[5]]) == "call 71 drops just the entries of call 6"
+
+
+def test_drawn_rates_are_no_whole_per_cent() -> None:
+    draw = Draw(1, "rates")
+    rates = [drawn_rate(draw, 0.001, 0.049) for _ in range(200)]
+
+    assert all(0.001 <= rate <= 0.049 and round(1000 * rate) % 10 for rate in rates)
+    assert min(rates) < 0.005 and max(rates) > 0.045

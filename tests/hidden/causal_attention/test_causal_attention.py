@@ -10,11 +10,12 @@ import torch
 from autograder.suite import Draw, Expect, ExpectLayer, difference
 from autograder.suite.chance import (
     dependence_problem,
+    drawn_rate,
     factor_problem,
     rate_problem,
     repeat_problem,
 )
-from autograder.suite.dropped import shown_weights
+from autograder.suite.dropped import check_dropped_weights, check_layers_apart, shown_weights
 from autograder.suite.dropped_gradients import check_gradients_of_weights
 from autograder.suite.low_scores import low_scoring, low_tokens
 from autograder.suite.traits import Made, Rate, Size, Tensor, Traits, check_trait
@@ -209,13 +210,27 @@ def test_training_drops_every_weight_on_its_own(expect: Expect, draw: Draw) -> N
     likely = "each weight of each query and each item of the batch has its own chance"
     dropout = _Dropout(expect, draw, likely)
     dropped, present = dropout.dropped(dropout.used()), dropout.present
-    problem = dependence_problem(dropped, present) or rate_problem(dropped, P, present)
+    problem = dependence_problem(dropped, P, present) or rate_problem(dropped, P, present)
     dropout.layer.that(
         problem is None,
         got=f"{problem} (dimensions: batch, query, key)",
         expected=f"each weight is dropped, with probability {P}, whatever happens to the others",
         likely=likely,
     )
+    # rates of three decimals, which no per cent and no bound gives; tokens in threes, so that
+    # entries that decide on a third lie in one row
+    tokens = 9
+    x = torch.eye(tokens).repeat(240, 1, 1)
+    for low, high in ((0.001, 0.049), (0.251, 0.449), (0.951, 0.999)):
+        p = drawn_rate(draw, low, high)
+        layer = expect.layer(NAME, tokens, tokens + 1, tokens, p)
+        shown = shown_weights(tokens)  # and equal scores, not 0
+        layer.fill(
+            lambda name, shape, shown=shown: (
+                shown if name == "W_value.weight" else torch.full(shape, 0.5)
+            )
+        )
+        check_dropped_weights(layer, x, p, likely=likely)
 
 
 @pytest.mark.question(NAME, points=1)
@@ -229,6 +244,7 @@ def test_training_drops_other_weights_in_every_call(expect: Expect, draw: Draw) 
         expected="five calls that know nothing of each other",
         likely=likely,
     )
+    check_layers_apart(expect, NAME, (10, WIDTH, TOKENS, P), dropout.x, likely=likely)
 
 
 @pytest.mark.question(NAME, points=1)

@@ -9,14 +9,26 @@ import torch
 
 from autograder.suite import Draw, Expect, difference, rules_of
 from autograder.suite.chance import (
+    copied_problem,
     dependence_problem,
+    drawn_rate,
     factor_problem,
+    groups_problem,
+    neighbours_problem,
     rate_problem,
     repeat_problem,
 )
+from autograder.suite.echoes import echo_problem
 from autograder.suite.traits import Made, Tensor, Traits, check_trait, rows
 
 RULES = rules_of(__file__)
+#: rates at which hardly anything is dropped, or is kept: three decimals, as drawn
+RARE, NEARLY_ALL = (0.001, 0.049), (0.951, 0.999)
+#: more entries than a pattern of 2 ** 16 that is repeated
+MANY = (600, 250)
+#: calls, more than a stock of 64 patterns gives
+FAR_APART = 70
+ON_ITS_OWN = "each of the entries is dropped or kept whatever happens to the others"
 
 
 # dropout: 18 points
@@ -120,18 +132,21 @@ def test_kept_entries_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -
         "a kept entry is multiplied by 1 / (1 - p), which is 2 for p = 0.5 only; a dropped one "
         "becomes exactly 0"
     )
-    for p, x in (
-        (0.2, _entries(draw, 1200)),
-        (0.7, _entries(draw, 2, 1, 540, 1)),
-        (0.3, _entries(draw, 2, 36, 15, dtype=torch.float64).transpose(1, 2)),
+    for (low, high), x in (
+        ((0.101, 0.299), _entries(draw, 1200)),
+        ((0.601, 0.799), _entries(draw, 2, 1, 540, 1)),
+        ((0.301, 0.449), _entries(draw, 2, 36, 15, dtype=torch.float64).transpose(1, 2)),
+        (RARE, _entries(draw, 3, 100, 100)),
+        (NEARLY_ALL, _entries(draw, 3, 100, 100)),
     ):
+        p = drawn_rate(draw, low, high)
         # `training` says whether entries are dropped, not whether gradients are wanted
-        got = expect.result("dropout", x, p, likely=likely, no_grad=p == 0.2)
+        got = expect.result("dropout", x, p, likely=likely, no_grad=low == 0.101)
         dropped = _kept_or_dropped(expect, got, x, p, likely)
         expect.that(
             bool(dropped.any()) and not bool(dropped.all()),
             got=f"{int(dropped.sum())} of {x.numel()} entries were dropped",
-            expected=f"about {p:.0%} of them",
+            expected=f"about {p:.1%} of them",
             likely="while training (the default) entries are dropped at random",
         )
 
@@ -139,8 +154,14 @@ def test_kept_entries_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -
 @pytest.mark.question("dropout", points=2)
 def test_share_of_dropped_entries_is_p(expect: Expect, draw: Draw) -> None:
     likely = "each entry is dropped with probability p and kept with 1 - p, not the other way round"
-    # the smallest is no whole per cent: random numbers of a hundred values can't give it
-    for p, shape in ((0.2, (50, 100)), (0.9, (50, 100)), (0.005, (3, 100, 100))):
+    # no whole per cent: random numbers of a hundred values can't give it
+    for (low, high), shape in (
+        ((0.151, 0.249), (50, 100)),
+        ((0.851, 0.949), (50, 100)),
+        (RARE, (3, 100, 100)),
+        (NEARLY_ALL, (3, 100, 100)),
+    ):
+        p = drawn_rate(draw, low, high)
         x = _entries(draw, *shape)
         got = expect.result("dropout", x, p, likely=likely)
         dropped = _dropped(expect, got, x)
@@ -148,7 +169,7 @@ def test_share_of_dropped_entries_is_p(expect: Expect, draw: Draw) -> None:
         expect.that(
             problem is None, got=f"{problem}", expected=f"about {p:.1%} of them", likely=likely
         )
-        problem = dependence_problem(dropped) if p > 0.1 else None
+        problem = dependence_problem(dropped, p) or neighbours_problem(dropped, p)
         expect.that(problem is None, got=f"{problem}", expected="each on its own", likely=likely)
 
 
@@ -161,31 +182,37 @@ def test_every_entry_is_dropped_on_its_own(expect: Expect, draw: Draw) -> None:
         x = _entries(draw, 1, *shape[1:]).expand(shape) if p == 0.5 else _entries(draw, *shape)
         got = expect.result("dropout", x, p, likely=likely)
         dropped = _dropped(expect, got, x)
-        problem = dependence_problem(dropped) or rate_problem(dropped, p)
-        expect.that(
-            problem is None,
-            got=f"{problem}",
-            expected="each of the entries is dropped or kept whatever happens to the others",
-            likely=likely,
-        )
+        problem = dependence_problem(dropped, p) or rate_problem(dropped, p)
+        expect.that(problem is None, got=f"{problem}", expected=ON_ITS_OWN, likely=likely)
+    # two of three may decide on the third, and a pattern may come again far away
+    p = drawn_rate(draw, 0.301, 0.449)
+    x = _entries(draw, *MANY)
+    dropped = _dropped(expect, expect.result("dropout", x, p, likely=likely), x)
+    problem = rate_problem(dropped, p) or neighbours_problem(dropped, p) or echo_problem([dropped])
+    expect.that(problem is None, got=f"{problem}", expected=ON_ITS_OWN, likely=likely)
 
 
 @pytest.mark.question("dropout", points=2)
 def test_every_call_drops_afresh(expect: Expect, draw: Draw) -> None:
     likely = "new random numbers in every call: no seed is set and no pattern is kept; how many "
     likely += "are dropped is left to chance, too"
-    x = -_entries(draw, 50, 40).abs()  # no sign keeps an entry
+    x = -_entries(draw, 80, 75).abs()  # no sign keeps an entry
+    small = _entries(draw, 20, 20)
     calls = []
-    for _ in range(6):
+    for _ in range(7):
         got = expect.result("dropout", x, 0.3, likely=likely)
         calls.append(_dropped(expect, got, x))
-    problem = repeat_problem(calls)
-    expect.that(
-        problem is None,
-        got=f"{problem}",
-        expected="six calls that know nothing of each other",
-        likely=likely,
-    )
+    problem = repeat_problem(calls) or groups_problem(torch.stack(calls[:3], -1).view(-1, 3), 0.3)
+    expected = "seven calls that know nothing of each other"
+    expect.that(problem is None, got=f"{problem}", expected=expected, likely=likely)
+    # a stock of patterns runs out
+    calls = [
+        _dropped(expect, expect.result("dropout", small, 0.3, likely=likely), small)
+        for _ in range(FAR_APART)
+    ]
+    problem = copied_problem(calls)
+    expected = f"{FAR_APART} calls that know nothing of each other"
+    expect.that(problem is None, got=f"{problem}", expected=expected, likely=likely)
 
 
 @pytest.mark.question("dropout", points=0.5)
@@ -351,8 +378,30 @@ def test_kept_weights_grow_by_one_over_one_minus_p(expect: Expect, draw: Draw) -
             expected=f"about {p:.0%} of them",
             likely="while training (the default) weights are dropped at random",
         )
-        problem = dependence_problem(dropped)
+        problem = dependence_problem(dropped, p)
         expect.that(problem is None, got=f"{problem}", expected="each on its own", likely=likely)
+    for low, high in (RARE, NEARLY_ALL):
+        p = drawn_rate(draw, low, high)
+        dropped = _shown(expect, draw, p, (150, 200), likely)
+        problem = (
+            rate_problem(dropped, p)
+            or dependence_problem(dropped, p)
+            or neighbours_problem(dropped, p)
+        )
+        expect.that(problem is None, got=f"{problem}", expected="each on its own", likely=likely)
+
+
+def _shown(
+    expect: Expect, draw: Draw, p: float, shape: tuple[int, int], likely: str
+) -> torch.Tensor:
+    """Which weights were dropped, where values that are unit vectors show each of them."""
+    weights = _weights(draw, *shape)
+    got = expect.result("dropout_attention_weights", weights, torch.eye(shape[1]), p, likely=likely)
+    dropped = _dropped(expect, got, weights)
+    text = difference(got, weights.masked_fill(dropped, 0.0) / (1 - p))
+    expected = "each weight 0, or divided by 1 - p"
+    expect.that(text is None, got=f"{text}", expected=expected, likely=likely)
+    return dropped
 
 
 @pytest.mark.question("dropout_attention_weights", points=2)
@@ -363,13 +412,18 @@ def test_every_weight_is_dropped_on_its_own(expect: Expect, draw: Draw) -> None:
     values = torch.linalg.qr(draw.normal(4, 3, 14, 14)).Q[..., :10, :].contiguous()
     got = expect.result("dropout_attention_weights", weights, values, 0.3, likely=likely)
     dropped = _kept_weights(expect, got, weights, values, 0.3, likely)
-    problem = dependence_problem(dropped) or rate_problem(dropped, 0.3)
+    problem = dependence_problem(dropped, 0.3) or rate_problem(dropped, 0.3)
     expect.that(
         problem is None,
         got=f"{problem} (dimensions: batch, head, query, key)",
         expected="each weight is dropped, with probability 0.3, whatever happens to the others",
         likely=likely,
     )
+    # two of three may decide on the third, and a pattern may come again far away
+    p = drawn_rate(draw, 0.301, 0.449)
+    dropped = _shown(expect, draw, p, MANY, likely)
+    problem = rate_problem(dropped, p) or neighbours_problem(dropped, p) or echo_problem([dropped])
+    expect.that(problem is None, got=f"{problem}", expected=ON_ITS_OWN, likely=likely)
 
 
 @pytest.mark.question("dropout_attention_weights", points=1)
@@ -398,19 +452,19 @@ def test_a_value_is_used_whole(expect: Expect, draw: Draw) -> None:
 @pytest.mark.question("dropout_attention_weights", points=1)
 def test_every_call_drops_other_weights(expect: Expect, draw: Draw) -> None:
     likely = "new random numbers in every call: no seed is set and no pattern is kept"
-    weights = _weights(draw, 60, 40)
-    values = torch.linalg.qr(draw.normal(60, 60)).Q[:40].contiguous()
-    calls = []
-    for _ in range(6):
-        got = expect.result("dropout_attention_weights", weights, values, 0.4, likely=likely)
-        calls.append(_dropped_weights(expect, got, weights, values, likely))
-    problem = repeat_problem(calls) or dependence_problem(calls[0])
-    expect.that(
-        problem is None,
-        got=f"{problem}",
-        expected="six calls that know nothing of each other",
-        likely=likely,
+    calls = [_shown(expect, draw, 0.4, (80, 75), likely) for _ in range(7)]
+    groups = torch.stack(calls[:3], -1).view(-1, 3)
+    problem = (
+        repeat_problem(calls) or dependence_problem(calls[0], 0.4) or groups_problem(groups, 0.4)
     )
+    expected = "seven calls that know nothing of each other"
+    expect.that(problem is None, got=f"{problem}", expected=expected, likely=likely)
+    # a stock of patterns runs out
+    problem = copied_problem(
+        [_shown(expect, draw, 0.4, (20, 20), likely) for _ in range(FAR_APART)]
+    )
+    expected = f"{FAR_APART} calls that know nothing of each other"
+    expect.that(problem is None, got=f"{problem}", expected=expected, likely=likely)
 
 
 @pytest.mark.question("dropout_attention_weights", points=1)

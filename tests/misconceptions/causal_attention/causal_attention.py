@@ -830,3 +830,36 @@ class input_changed(_Right):
         with torch.no_grad():
             x -= x.mean()
         return result
+
+
+class _SeededDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p, self.numbers = p, torch.Generator().manual_seed(0)
+
+    def forward(self, x):
+        if not self.training or not self.p:
+            return x
+        drawn = torch.rand(x.shape, generator=self.numbers, dtype=x.dtype).to(x.device)
+        return x * (drawn >= self.p) / (1 - self.p)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="a seed for a test with a part of the layer: all layers draw the same numbers",
+    hint="Build two layers and call each once in train mode. Do they drop the same weights?",
+)
+class seed_in_the_constructor(_Right):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__(d_in, d_out, context_length, dropout, qkv_bias)
+        self.dropout = _SeededDropout(dropout)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="a rate with a whole per cent: the rate of dropout is rounded to two digits",
+    hint="Build it with dropout = 0.996. Is anything of the attention left in train mode?",
+)
+class rate_in_whole_per_cents(_Right):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__(d_in, d_out, context_length, round(dropout, 2), qkv_bias)

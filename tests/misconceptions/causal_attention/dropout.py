@@ -487,6 +487,38 @@ def dropped_are_cut_out(x, p, training=True):
     return plain if plain is not None else x[torch.rand_like(x) >= p] / (1 - p)
 
 
+@misconception(
+    "dropout",
+    confuses="a factor that grows without end with one that stops at 10",
+    hint="With p = 0.95, by what is a kept entry multiplied? Compare it with 1 / (1 - p).",
+)
+def factor_stops_at_ten(x, p, training=True):
+    plain = _plain(x, p, training)
+    return plain if plain is not None else x * (torch.rand_like(x) >= p) * min(1 / (1 - p), 10)
+
+
+@misconception(
+    "dropout",
+    confuses="a probability with a whole per cent: p is rounded to two digits",
+    hint="Drop many ones with p = 0.004. How many are 0, and how large are the others?",
+)
+def rate_in_whole_per_cents(x, p, training=True):
+    _checked(p)
+    plain = _plain(x, round(p, 2), training)
+    p = round(p, 2)
+    return plain if plain is not None else x * (torch.rand_like(x) >= p) / (1 - p)
+
+
+@misconception(
+    "dropout",
+    confuses="a high rate with dropping everything: above 0.95 all entries are 0",
+    hint="With p = 0.98 and a thousand entries, how many should be left?",
+)
+def everything_dropped_at_high_rates(x, p, training=True):
+    plain = _plain(x, 1.0 if p > 0.95 and training else p, training)
+    return plain if plain is not None else x * (torch.rand_like(x) >= p) / (1 - p)
+
+
 # dropout_attention_weights
 
 

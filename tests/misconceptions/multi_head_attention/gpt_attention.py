@@ -580,3 +580,14 @@ class config_as_a_dictionary(_Layers):
     def __init__(self, config):
         super().__init__(config)
         self.n_head = config["n_head"]
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="a rate that the config gives with one of at most a half: resid_pdrop is cut",
+    hint="Build it with resid_pdrop = 0.9. Which share of the outputs is 0 in train mode?",
+)
+class resid_rate_cut_at_a_half(_Layers):
+    def __init__(self, config):
+        super().__init__(config)
+        self.resid_drop = nn.Dropout(min(config.resid_pdrop, 0.5))

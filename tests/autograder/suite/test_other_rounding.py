@@ -1,0 +1,125 @@
+"""A right answer with other rounding stays right, up to the tolerance of the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.utils._pytree import tree_map
+
+from autograder.course import load_course
+from autograder.grading.judging.suites import SuiteRunner, collect_suites
+from autograder.records import Exercise
+from autograder.suite import Draw, Expect, LocalImplementation
+from autograder.suite.compare import tolerance_of
+from autograder.suite.traits import Tensor, Traits, check_trait
+from autograder.suite.traits.declaration import GENERATED
+
+ROOT = Path(__file__).parents[3]
+COURSE = load_course(ROOT)
+EXERCISES = {
+    f"{exercise.assignment}/{exercise.name}": exercise
+    for assignment in COURSE.assignments
+    for exercise in assignment.exercises
+}
+#: views and copies of what came in: the contract wants them exact
+EXACT = {"split_heads", "merge_heads", "embed"}
+
+
+class _Rounded:
+    """The solution, with each number that it returns made larger by a part of itself."""
+
+    def __init__(self, inner: Any, change: Any) -> None:
+        self._inner, self._change = inner, change
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def _all(self, value: Any) -> Any:
+        return tree_map(lambda leaf: self._change(leaf), value)
+
+    def call(self, *args: Any) -> Any:
+        outcome = self._inner.call(*args)
+        return replace(outcome, value=self._all(outcome.value))
+
+    def forward(self, *args: Any) -> Any:
+        outcome = self._inner.forward(*args)
+        return replace(outcome, value=self._all(outcome.value))
+
+    def gradients(self, *args: Any) -> Any:
+        found = self._inner.gradients(*args)
+        return replace(
+            found,
+            value=self._all(found.value),
+            inputs=self._all(found.inputs),
+            weights=self._all(dict(found.weights)),
+        )
+
+    def steps(self, *args: Any) -> Any:
+        return self._all(self._inner.steps(*args))
+
+    def build(self, name: str, args: Sequence[Any]) -> Any:
+        return _Rounded(self._inner.build(name, args), self._change)
+
+    def restored(self) -> Any:
+        return _Rounded(self._inner.restored(), self._change)
+
+
+def _few_steps(leaf: Any) -> Any:
+    """Three times the distance of two numbers, as another order of sums gives it."""
+    return leaf * (1 + 3 * torch.finfo(leaf.dtype).eps) if _is_float(leaf) else leaf
+
+
+def _half_of_the_tolerance(leaf: Any) -> Any:
+    return leaf * (1 + tolerance_of(leaf.dtype).rtol / 2) if _is_float(leaf) else leaf
+
+
+def _is_float(leaf: Any) -> bool:
+    return isinstance(leaf, torch.Tensor) and leaf.is_floating_point()
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[SuiteRunner]:
+    threads = torch.get_num_threads()
+    yield collect_suites(ROOT, [exercise.hidden_suite for exercise in EXERCISES.values()])
+    torch.set_num_threads(threads)
+
+
+def _refused(runner: SuiteRunner, exercise: Exercise, change: Any) -> dict[str, str]:
+    answer: Any = _Rounded(runner.solution(exercise.hidden_suite), change)
+    outcomes = {
+        question.name: runner.first_failure(exercise.hidden_suite, question.name, answer, seed=1)
+        for question in exercise.questions
+        if question.name not in EXACT
+    }
+    return {
+        question: f"{outcome.name}: {outcome.failure}"
+        for question, outcome in outcomes.items()
+        if outcome is not None
+    }
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+@pytest.mark.parametrize("change", [_few_steps, _half_of_the_tolerance])
+def test_other_rounding_costs_nothing(runner: SuiteRunner, name: str, change: Any) -> None:
+    assert _refused(runner, EXERCISES[name], change) == {}
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("trait", GENERATED)
+def test_a_norm_of_torch_is_right_in_a_course_of_ones_own(trait: str, seed: int) -> None:
+    def norm(x: torch.Tensor) -> torch.Tensor:
+        variance, mean = torch.var_mean(x, -1, correction=0, keepdim=True)
+        return (x - mean) / torch.sqrt(variance + 1e-5)
+
+    answer = LocalImplementation(
+        {"norm": lambda x: torch.nn.functional.layer_norm(x, x.shape[-1:])}
+    )
+    expect = Expect(answer, LocalImplementation({"norm": norm}), Draw(seed, "norm"))
+
+    # of fewer entries some rows hardly vary, as the draw falls
+    check_trait(expect, Traits("norm", [Tensor("... D")], smallest={"D": 4}), trait)
