@@ -202,7 +202,7 @@ def _falls_one_by_one(expect: Expect, got: object, p: float) -> None:
         fits, got=describe(got), expected="shape (30, 24, 20)", likely="zeros stand in place"
     )
     assert isinstance(got, torch.Tensor)
-    problem = dependence_problem(got == 0) or rate_problem(got == 0, p)
+    problem = dependence_problem(got == 0, p) or rate_problem(got == 0, p)
     expect.that(
         problem is None,
         got=f"{problem}",
