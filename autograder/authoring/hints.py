@@ -31,7 +31,7 @@ def afterwards_of(root: Path, assignment: Assignment) -> dict[str, str]:
     """
     path = root / "source" / assignment.name / AFTERWARDS
     texts = _by_question(path, assignment)
-    return {name: _hints(path, name, [given] if given else given)[0] for name, given in texts}
+    return {name: _comparison(path, name, given) for name, given in texts}
 
 
 def mistakes_of(root: Path, assignment: Assignment) -> dict[str, Any]:
@@ -61,6 +61,12 @@ def _read(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ContentError(path, None, f"not valid TOML: {error}", "fix the line") from error
+
+
+def _comparison(path: Path, name: str, given: Any) -> str:
+    if not isinstance(given, str) or not given.strip():
+        raise ContentError(path, None, f"no text for {name}", f'add {name} = "..."')
+    return " ".join(given.split())
 
 
 def _hints(path: Path, name: str, given: Any) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import keyword
 import re
 import tomllib
@@ -23,10 +24,17 @@ _PLACES = {
     "public": "tests/public/{assignment}/test_{exercise}.py",
     "source": "source/{assignment}/{exercise}.md",
     "hints": "source/{assignment}/hints.toml",
+    "afterwards": "source/{assignment}/afterwards.toml",
     "misconceptions": "tests/misconceptions/{assignment}/{exercise}.py",
     "alternatives": "tests/alternatives/{assignment}/{exercise}.py",
 }
+#: of these, what an assignment has is added to, and nothing is begun
+_WHERE_THERE = ("afterwards",)
 _PART = re.compile(r"^%%\n", re.MULTILINE)
+_IMPORT = (ast.Import, ast.ImportFrom)
+_QUESTION_CELL = re.compile(r"^:question: \w+\n(?:.*\n)*?```", re.MULTILINE)
+#: what stands below all questions of a page: another chapter, or folded text
+_CLOSING = re.compile(r"^(## (?!.*`)|<details)", re.MULTILINE)
 _EXERCISES = re.compile(r"^exercises\s*=\s*\[(?P<names>[^\]]*)\]", re.MULTILINE)
 #: what may stand in a folder that becomes a course
 _NOTHING = {".git", ".venv", ".gitignore", ".gitattributes", "README.md", "LICENSE"}
@@ -83,18 +91,66 @@ def _texts(
 ) -> Iterator[tuple[Path, str]]:
     for kind, place in _PLACES.items():
         path = root / place.format(assignment=assignment, exercise=exercise)
+        if kind in _WHERE_THERE and not path.is_file():
+            continue
         head, function, klass = _PART.split(_template(f"{kind}.txt"))
-        title = readable(exercise)
-        if path.is_file():
-            text = path.read_text(encoding="utf-8")
-        else:
-            text = Template(head).substitute(exercise=exercise, title=title)
+        head = Template(head).substitute(exercise=exercise, title=readable(exercise))
+        text = path.read_text(encoding="utf-8") if path.is_file() else head
+        if path.suffix == ".py":
+            text = _with_imports(path, text, head)
         for question in questions:
             if kind == "solution" and re.search(rf"^(def|class) {question}\b", text, re.MULTILINE):
                 raise UserError(f"{path}: {question} is there already")
             part = klass if question[0].isupper() and klass.strip() else function
-            text = text.rstrip("\n") + "\n" + Template(part).substitute(question=question)
+            filled = Template(part).substitute(question=question, constant=question.upper())
+            text = _with_section(text, filled) if kind == "source" else _with_end(text, filled)
         yield path, text
+
+
+def _with_end(text: str, part: str) -> str:
+    return text.rstrip("\n") + "\n" + part
+
+
+def _with_section(text: str, part: str) -> str:
+    """The text with a section below those of the other questions, above what closes the page."""
+    cells = list(_QUESTION_CELL.finditer(text))
+    after = cells[-1].end() if cells else len(text)
+    closing = _CLOSING.search(text, after)
+    at = closing.start() if closing else len(text)
+    return f"{_with_end(text[:at], part)}\n{text[at:]}".rstrip("\n") + "\n"
+
+
+def _with_imports(path: Path, text: str, head: str) -> str:
+    """The text with what the head of a new file imports, as far as it lacks it."""
+    for wanted in _imports(path, head):
+        known = _imports(path, text)
+        same = [node for node in known if _module(node) == _module(wanted)]
+        there = {alias.name for node in same for alias in node.names}
+        missing = [alias for alias in wanted.names if alias.name not in there]
+        if not missing:
+            continue
+        lines = text.splitlines()
+        if same and isinstance(wanted, ast.ImportFrom):
+            first = same[0]  # it becomes one line, sorted as a linter wants it
+            first.names = sorted([*first.names, *missing], key=lambda alias: alias.name)
+            lines[first.lineno - 1 : first.end_lineno] = [ast.unparse(first)]
+        else:
+            wanted.names = missing
+            at = max((node.end_lineno or 0 for node in known), default=0)
+            lines.insert(at, ast.unparse(wanted))
+        text = "\n".join(lines) + "\n"
+    return text
+
+
+def _imports(path: Path, text: str) -> list[ast.Import | ast.ImportFrom]:
+    try:
+        return [node for node in ast.parse(text).body if isinstance(node, _IMPORT)]
+    except SyntaxError as error:
+        raise ContentError(path, error.lineno, str(error.msg), "fix the line") from error
+
+
+def _module(node: ast.Import | ast.ImportFrom) -> str:
+    return node.module or "" if isinstance(node, ast.ImportFrom) else ""
 
 
 def _with_exercise(path: Path, assignment: str, exercise: str) -> str:

@@ -14,25 +14,32 @@ _TO_DO = re.compile(r"TO DO: (?P<what>.*)")
 _ENDS = '".,)->#] \t'
 
 
+#: file, line, what, and how to go on
+_Task = tuple[Path, int | None, str, str]
+
+
 def refuse_unfinished(course: Course, chosen: Iterable[Assignment]) -> None:
-    """Raises `ContentError` for the first thing that is to do, with how many there are."""
+    """Raises `ContentError` for the first thing that is to do, with all others below it."""
     found = [task for assignment in chosen for task in _tasks(course, assignment)]
     if found:
         path, line, what, fix = found[0]
-        more = f" (1 of {len(found)} things to do)" if len(found) > 1 else ""
-        raise ContentError(path, line, f"{what}{more}", fix)
+        if len(found) > 1:
+            what += f" (1 of {len(found)} things to do)"
+            fix += "".join(f"\n  then: {_place(course, task)}: {task[2]}" for task in found[1:])
+        raise ContentError(path, line, what, fix)
 
 
-#: file, line, what, and how to go on
-_Task = tuple[Path, int | None, str, str]
+def _place(course: Course, task: _Task) -> str:
+    path, line, _, _ = task
+    return f"{path.relative_to(course.root)}" + (f":{line}" if line is not None else "")
 
 
 def _tasks(course: Course, assignment: Assignment) -> Iterator[_Task]:
     folder = course.root / "source" / assignment.name
     for exercise in assignment.exercises:
         yield from _of_exercise(course, exercise)
-    for file in (folder / "hints.toml", folder / "assignment.toml"):
-        yield from _in_file(file)
+    for name in ("hints.toml", "afterwards.toml", "assignment.toml"):
+        yield from _in_file(folder / name)
 
 
 def _of_exercise(course: Course, exercise: Exercise) -> Iterator[_Task]:

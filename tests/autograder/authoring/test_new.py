@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 import autograder
+from autograder.authoring import release
 from autograder.course import load_course, refuse_unfinished
 from autograder.errors import ContentError, UserError
 from autograder.operations.content import check_release
@@ -105,3 +107,82 @@ def test_a_course_that_may_only_be_read_is_checked_and_not_released(root: Path) 
     with pytest.raises(UserError, match="build: can't be written"):
         autograder.release(course=root)
     assert _files(root) == before
+
+
+#: what a filled in question has instead of what `new` wrote, by file
+FILLED_IN = {
+    "solutions/basics/halves.py": [
+        (r"def third\(\):", "def third(x: float) -> float:"),
+        (r"TO DO: what it does.*raises\.", "A third of x."),
+        (r"raise NotImplementedError  # TO DO.*", "return x / 3.0"),
+    ],
+    "tests/hidden/basics/test_halves.py": [
+        (r'"third", \[\], None, likely="..."', '"third", [12.0], 4.0, likely="three parts of four"')
+    ],
+    "tests/public/basics/test_halves.py": [
+        (r'"third", \[\], None, likely="..."', '"third", [6.0], 2.0, likely="three parts of two"')
+    ],
+    "source/basics/halves.md": [(r"TO DO: what is asked.*", "A third.")],
+    "source/basics/hints.toml": [(r"TO DO: a hint[^\"]*", "Into how many parts?")],
+    "source/basics/afterwards.toml": [(r"TO DO: the reference[^\"]*", "x / 3.")],
+    "tests/misconceptions/basics/halves.py": [
+        (r'confuses="..."', 'confuses="a third with three times as much"'),
+        (r"third_that_is_wrong\(\):\n    raise.*", "three_times(x):\n    return x * 3.0"),
+    ],
+    "tests/alternatives/basics/halves.py": [
+        (r"third_in_another_way\(\):\n    raise.*", "product(x):\n    return x * (1 / 3.0)"),
+    ],
+}
+
+
+def _fill_in(root: Path) -> None:
+    """Does all that is to do for `third`; what a comment asks for is done below it."""
+    for path, answers in FILLED_IN.items():
+        file = root / path
+        text = re.sub(r"^ *# TO DO.*\n", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        for old, new in answers:
+            text, count = re.subn(old, new, text)
+            assert count == 1, f"{path} has {count} times {old!r}"
+        file.write_text(text, encoding="utf-8")
+
+
+def test_a_question_is_added_filled_in_and_valid_in_one_round(root: Path, wheel: Path) -> None:
+    source = root / "source" / "basics"
+    compared = 'plus_one = "x + 1."\nLayer = "x * weight."\nhalf = "x / 2."\n'
+    (source / "afterwards.toml").write_text(compared, encoding="utf-8")
+    with (source / "halves.md").open("a", encoding="utf-8") as page:
+        page.write("\n## Questions for thought\n\n<details>Answers</details>\n")
+    autograder.new("basics", "halves", ["third"], course=root)
+    with pytest.raises(ContentError) as told:
+        autograder.validate(["basics/halves"], course=root)
+    listed = str(told.value)
+    assert all(f"{path}:" in listed for path in FILLED_IN)
+
+    _fill_in(root)
+    release(load_course(root), wheel=wheel)
+    report = autograder.validate(["basics/halves"], course=root)
+
+    assert [text for text in report.problems if "third" in text] == []
+    assert [item.caught for item in report.questions if item.question == "third"] == [2]
+    text = (source / "halves.md").read_text(encoding="utf-8")
+    assert text.index(":question: third") < text.index("## Questions for thought")
+
+
+def test_what_a_new_question_needs_is_imported_once(root: Path) -> None:
+    autograder.new("basics", "sums", ["plus_two"], course=root)
+    autograder.new("basics", "sums", ["plus_three"], course=root)
+
+    text = (root / "tests" / "hidden" / "basics" / "test_sums.py").read_text(encoding="utf-8")
+    assert text.count("from autograder.suite.traits import NO_TENSORS, Traits") == 1
+    assert "PLUS_TWO = Traits(" in text and "PLUS_THREE = Traits(" in text
+    compile(text, "test_sums.py", "exec")
+
+
+def test_a_question_without_a_comparison_is_told_how_to_write_one(root: Path, wheel: Path) -> None:
+    path = root / "source" / "basics" / "afterwards.toml"
+    path.write_text('plus_one = "x + 1."\nLayer = "x * weight."\n', encoding="utf-8")
+    with pytest.raises(ContentError) as error:
+        release(load_course(root), wheel=wheel)
+    assert (error.value.problem, error.value.fix) == ("no text for half", 'add half = "..."')
+    path.write_text(path.read_text() + error.value.fix.removeprefix("add ") + "\n")
+    release(load_course(root), wheel=wheel)
