@@ -41,7 +41,7 @@ def of_squares(counts: torch.Tensor, lengths: torch.Tensor, p: float) -> tuple[f
     """
     deviations = (counts - lengths * p) ** 2 / (lengths * p * (1 - p))
     total = float(deviations.sum())
-    kinds, how_many = lengths.unique(return_counts=True)
+    kinds, how_many = torch.unique(lengths, return_counts=True)
     scales = torch.logspace(-4, 0.5, 48, dtype=torch.float64)  # t that may be the best
     return tuple(
         max(0.0, float((t * total - _log_moments(t, kinds, how_many, p)).max()))

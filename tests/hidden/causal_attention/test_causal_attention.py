@@ -205,6 +205,11 @@ def test_training_scales_the_weights_that_are_kept(expect: Expect, draw: Draw, p
     )
 
 
+def _equal_scores(name: str, shape: tuple[int, ...]) -> torch.Tensor:
+    """Weights with which all scores are equal, and not 0, and values show the weights."""
+    return shown_weights(shape[1]) if name == "W_value.weight" else torch.full(shape, 0.5)
+
+
 @pytest.mark.question(NAME, points=1)
 def test_training_drops_every_weight_on_its_own(expect: Expect, draw: Draw) -> None:
     likely = "each weight of each query and each item of the batch has its own chance"
@@ -224,12 +229,7 @@ def test_training_drops_every_weight_on_its_own(expect: Expect, draw: Draw) -> N
     for low, high in ((0.001, 0.049), (0.251, 0.449), (0.951, 0.999)):
         p = drawn_rate(draw, low, high)
         layer = expect.layer(NAME, tokens, tokens + 1, tokens, p)
-        shown = shown_weights(tokens)  # and equal scores, not 0
-        layer.fill(
-            lambda name, shape, shown=shown: (
-                shown if name == "W_value.weight" else torch.full(shape, 0.5)
-            )
-        )
+        layer.fill(_equal_scores)
         check_dropped_weights(layer, x, p, likely=likely)
 
 
