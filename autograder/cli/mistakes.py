@@ -98,8 +98,8 @@ def add(
 
     STUDENT may be the mark of a group that `autograder mistakes` shows. The entry is written to
     tests/misconceptions without names and comments, and kept only if it proves itself in the
-    sandbox. Later gradings execute it as they do all of tests/, outside the sandbox: read its code,
-    which is shown before it is written.
+    sandbox. It becomes content of the course, which tests and tools execute: read its code, which
+    is shown before it is written.
 
     \b
     Example: autograder misconception add course ada masking causal_mask --name diagonal_hidden
@@ -127,7 +127,7 @@ def add(
 def _is_approved(code: str, as_json: bool) -> bool:
     if as_json:
         raise UserError("read the code, which autograder mistakes shows, and say --yes")
-    _say("this code will be executed by every later grading, outside the sandbox:", "bold")
+    _say("this code becomes content of the course, which its tests and tools execute:", "bold")
     for line in code.rstrip("\n").split("\n"):
         _say(f"    {line}")
     return click.confirm("Have you read it, and should it be added?")

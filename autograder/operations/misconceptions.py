@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -56,10 +56,10 @@ def add_misconception(
     """Makes a student's answer a known mistake, and names the class's equal answers after it.
 
     `student` may be the mark of a group of `unnamed_mistakes`. The answer's code is taken without
-    comments. A sandboxed worker executes it as it would be stored, and it must be caught and behave
-    as it did in the student's file. Later gradings execute it outside the sandbox, like all of
-    `tests/`, so `approve` gets its code first: a person should have read it. Nothing is graded
-    again.
+    comments. A sandboxed worker executes it as it would be stored: it must be caught, behave as it
+    did in the student's file, and get its own name. It becomes content of the course, which tests
+    and tools execute, so `approve` gets its code before it is stored: a person should have read it.
+    Nothing is graded again.
 
         ok = lambda code: input(f"{code}Add this code? ") == "yes"
         add = autograder.add_misconception
@@ -75,7 +75,7 @@ def add_misconception(
     if not name.isidentifier():
         raise UserError(f"--name {name}: use letters, digits and _, as for a function")
     from ..grading.naming.rows import hint_of
-    from ..grading.validation.entries import Entry, with_entry
+    from ..grading.validation.entries import Entry, graded_entry, with_entry
     from ..suite.variants import variants_of_text
 
     with BoundedReader(anonymous) as reader:
@@ -91,16 +91,31 @@ def add_misconception(
     if f"def {name}(" in before or f"class {name}(" in before:
         raise UserError(f"{path} has an entry {name} already; give this one another name")
     catalogue = with_entry(before, entry)
-    known = {hint_of(v): v.name for v in variants_of_text(before) if v.question == question}
-    if problem := _problem(of_class, content, entry, catalogue, found, known):
+    if problem := _problem(of_class, content, entry, catalogue, found):
         raise UserError(f"{name} was not added: {problem}")
     if not approve(code):
         raise UserError(f"{name} was not added: its code was not approved")
     replace_file(path, catalogue)
+    full = f"{found.exercise}.{name}"
+    try:
+        result = graded_entry(of_class, content, entry, catalogue)
+        if result is None or result.misconception != full:
+            other = (result and result.misconception) or "other known mistakes"
+            raise UserError(f"{name} was not added: it can't be told from {other}")
+    except BaseException:
+        _take_back(path, before)
+        raise
     said = next(hint_of(v) for v in variants_of_text(catalogue) if v.name == name)
-    named = list(_named(results, found.key, f"{found.exercise}.{name}", said))
+    named = list(_named(results, found.key, full, said))
     _append(folder, named)
-    return AddedMisconception(f"{found.exercise}.{name}", path, len(named))
+    return AddedMisconception(full, path, len(named))
+
+
+def _take_back(path: Path, before: str) -> None:
+    if before:
+        replace_file(path, before)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _unusual(code: str) -> str:
@@ -147,14 +162,9 @@ def _because_it_never_ran(
 
 
 def _problem(
-    course: Course,
-    content: Exercise,
-    entry: Entry,
-    catalogue: str,
-    found: Unnamed,
-    known: Mapping[str, str],
+    course: Course, content: Exercise, entry: Entry, catalogue: str, found: Unnamed
 ) -> str:
-    """Why an entry can't be kept; empty where it can. `known` are other entries by their hints."""
+    """Why an entry can't be stored; empty where it can. Other entries are those stored so far."""
     from ..grading.validation.entries import graded_entry
 
     result = graded_entry(course, content, entry, catalogue)
@@ -165,10 +175,7 @@ def _problem(
             "as an entry it does not behave as it did in its file: what it uses of the file may "
             "be missing, or the suite has changed since the class was graded"
         )
-    if result.misconception or result.hint in known:
-        other = result.misconception or f"{content.name}.{known[result.hint or '']}"
-        return f"it can't be told from {other}"
-    return ""
+    return f"it can't be told from {result.misconception}" if result.misconception else ""
 
 
 def _append(folder: Path, results: Sequence[SubmissionResult]) -> None:
