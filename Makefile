@@ -75,6 +75,10 @@ student-mistakes: setup-grade ## write what known mistakes answer to the public 
 release: setup-grade ## write assignments/ and the bundle for students
 	@$(AUTOGRADER) release
 
+.PHONY: weights
+weights: setup-grade ## train the model of the capstone again, about a minute; prints the curve for stories.py
+	@$(PY) tools/storyteller.py
+
 .PHONY: expected
 expected: setup-grade ## write what the example class earns, examples/expected.json, and print what changed
 	@$(AUTOGRADER) expected --jobs $(JOBS)

@@ -22,7 +22,7 @@ def grouped_query_attention(
 
     Returns:
         (B, H, T, d_v), in the dtype of the arguments: query head h reads key-value head
-        h // (H / G), so neighbouring query heads share one. The scores are divided by the square
+        h // (H / G), so neighboring query heads share one. The scores are divided by the square
         root of d.
 
     Raises:
@@ -76,6 +76,6 @@ class GroupedQueryAttention(nn.Module):
             x: (B, T, d_model), any T.
 
         Returns:
-            (B, T, d_model), in the dtype of the weights. Heads are blocks of neighbouring columns.
+            (B, T, d_model), in the dtype of the weights. Heads are blocks of neighboring columns.
         """
         raise NotImplementedError

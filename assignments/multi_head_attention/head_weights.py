@@ -49,7 +49,7 @@ def slice_value_heads(weights: torch.Tensor, values: torch.Tensor, num_heads: in
     Args:
         weights: (T, S), attention weights that all slices share; rows need not sum to one.
         values: (S, d_v).
-        num_heads: H <= d_v, the number of slices, each `d_v // H` neighbouring columns wide.
+        num_heads: H <= d_v, the number of slices, each `d_v // H` neighboring columns wide.
 
     Returns:
         (T, H * (d_v // H)), in the dtype of the values: the contexts of the slices side by side.

@@ -15,7 +15,7 @@ def query_scores(inputs: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
 
     Returns:
         (T,): entry i is the dot product of `inputs[i]` and `query`, neither scaled nor
-        normalised. It has the dtype of the inputs and lets gradients flow to both arguments, which
+        normalized. It has the dtype of the inputs and lets gradients flow to both arguments, which
         stay as they are.
     """
     raise NotImplementedError
@@ -30,7 +30,7 @@ def attention_scores(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
 
     Returns:
         (..., T, S): entry [..., t, s] is the dot product of query t and key s, neither scaled nor
-        normalised. It has the dtype of the inputs and lets gradients flow to both arguments, which
+        normalized. It has the dtype of the inputs and lets gradients flow to both arguments, which
         stay as they are.
 
     Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.2.1 (the product before scaling).

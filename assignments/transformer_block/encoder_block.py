@@ -1,4 +1,4 @@
-"""The encoder block: attention and feed-forward, each added to its input and normalised.
+"""The encoder block: attention and feed-forward, each added to its input and normalized.
 
 Attention and feed-forward network are parts: finished classes that do what the two exercises before
 this one ask for, so that this module stands alone.
@@ -17,7 +17,7 @@ def add_and_norm(
     bias: torch.Tensor,
     eps: float = 1e-5,
 ) -> torch.Tensor:
-    """Adds a sublayer's output to its input and normalises every token of the sum.
+    """Adds a sublayer's output to its input and normalizes every token of the sum.
 
     Every token gets mean 0 and variance 1 over its own D entries, then is multiplied by `weight`
     and shifted by `bias`, entry by entry. The variance is the biased one (divided by D, not by

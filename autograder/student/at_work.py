@@ -7,6 +7,7 @@ from collections.abc import Callable
 from torch import nn
 
 from .arrows import attention_arrows, no_arrows
+from .attention_view import attention_view
 from .pronouns import GAP
 from .sentence_reader import SentenceReader, looks, trained
 
@@ -14,11 +15,12 @@ from .sentence_reader import SentenceReader, looks, trained
 def at_work(
     build: Callable[[], nn.Module], sentence: str, *, heads: int = 1, inside: str = ""
 ) -> None:
-    """Trains a layer on some hundred small sentences, and draws which words it looks at.
+    """Trains a layer on some hundred small sentences, and shows which words it looks at.
 
     Arrows go out from the first gap of the sentence, `___`, whose word it finds; or, where there is
-    no gap, from the last word, after which it finds the next one. Takes a second or two. It never
-    fails: where the layer can't do it, the picture says why.
+    no gap, from the last word, after which it finds the next one. Below, a view shows where every
+    other word looks. Takes a second or two. It never fails: where the layer can't do it, the
+    picture says why.
 
     Args:
         build: makes the layer, (B, T, 32) -> (B, T, 32), for at most 8 words.
@@ -39,6 +41,7 @@ def at_work(
         no_arrows(words, f"not yet: {type(error).__name__}: {error}".splitlines()[0])
     else:
         attention_arrows(weights[:, query], words, query, title)
+        attention_view(weights, words, "point at a word to see where it looks", query)
 
 
 def _title(reader: SentenceReader, words: list[str], query: int) -> str:

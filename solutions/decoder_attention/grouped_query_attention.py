@@ -22,7 +22,7 @@ def grouped_query_attention(
 
     Returns:
         (B, H, T, d_v), in the dtype of the arguments: query head h reads key-value head
-        h // (H / G), so neighbouring query heads share one. The scores are divided by the square
+        h // (H / G), so neighboring query heads share one. The scores are divided by the square
         root of d.
 
     Source: Shazeer 2019 (arXiv 1911.02150), section 3; Ainslie et al. 2023 (arXiv 2305.13245),
@@ -86,7 +86,7 @@ class GroupedQueryAttention(nn.Module):
             x: (B, T, d_model), any T.
 
         Returns:
-            (B, T, d_model), in the dtype of the weights. Heads are blocks of neighbouring columns.
+            (B, T, d_model), in the dtype of the weights. Heads are blocks of neighboring columns.
         """
         ### BEGIN SOLUTION
         batch, num_tokens, d_model = x.shape

@@ -1,6 +1,6 @@
 """Heads: one wide vector per token becomes several narrow ones, and back.
 
-A head is a group of neighbouring columns. With a head dimension of its own, before the tokens,
+A head is a group of neighboring columns. With a head dimension of its own, before the tokens,
 one matrix product serves all heads at once.
 """
 
@@ -10,7 +10,7 @@ import torch
 
 
 def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
-    """Gives every head its own neighbouring columns, and puts the heads before the tokens.
+    """Gives every head its own neighboring columns, and puts the heads before the tokens.
 
     Args:
         x: (B, T, D), also non-contiguous.

@@ -197,6 +197,18 @@ def test_every_question_has_a_text_for_afterwards(assignment: Any) -> None:
     assert afterwards_of(COURSE.root, assignment).keys() == names
 
 
+@pytest.mark.parametrize("exercise", EXERCISES, ids=name_of)
+def test_a_notebook_asks_for_a_guess_and_has_something_to_debug(exercise: Exercise) -> None:
+    cells = notebook_of(exercise, solved=False).cells
+    guesses = [
+        cell for cell in cells if cell.source.rstrip().endswith(")") and "predict(" in cell.source
+    ]
+    assert guesses
+    assert all("guess = None" in cell.source for cell in guesses)
+    (debug, *_) = [n for n, cell in enumerate(cells) if "Debug this" in cell.source]
+    assert any("<details>" in cell.source for cell in cells[debug : debug + 6])
+
+
 def test_a_folded_cell_shows_a_line_that_fits_a_phone() -> None:
     folded = [
         cell.source

@@ -66,8 +66,8 @@ def test_notebooks_that_nobody_grades_go_out_with_nbgrader(
     course = load_course(REPOSITORY)
     write_class_source(course, course.assignment("decoder_attention"), tmp_path)
     assert {path.name for path in (tmp_path / "extras").iterdir()} == {
-        "alice.txt",
         "capstone.ipynb",
+        "storyteller.json",
     }
 
 

@@ -1,0 +1,59 @@
+"""Where the heads of a student's decoder blocks look, computed from what the blocks hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import nn
+
+from ..parts import apply_rotary, rotary_angles
+
+
+@torch.no_grad()
+def block_looks(blocks: Sequence[nn.Module], x: torch.Tensor, num_heads: int) -> torch.Tensor:
+    """The attention weights of every head while a text is read, (number of blocks, H, T, T).
+
+    Args:
+        blocks: decoder blocks, from the first to the last.
+        x: (T, D), the embedded text.
+        num_heads: of each block.
+    """
+    found = []
+    for block in blocks:
+        found.append(_weights(block, x, num_heads))
+        x = block(x[None])[0][0]
+    return torch.stack(found)
+
+
+def _weights(block: nn.Module, x: torch.Tensor, num_heads: int) -> torch.Tensor:
+    """(H, T, T); the layers of an answer have the names that its docstring gives."""
+    attention = block.get_submodule("attention")
+    normed = block.get_submodule("norm1")(x)
+    queries, keys = (
+        attention.get_submodule(name)(normed).unflatten(-1, (num_heads, -1)).transpose(0, 1)
+        for name in ("W_query", "W_key")
+    )
+    angles = rotary_angles(torch.arange(float(len(x))), queries.shape[-1])
+    fit = torch.einsum("htd,hsd->hts", apply_rotary(queries, angles), apply_rotary(keys, angles))
+    places = torch.arange(len(x))
+    allowed = places[:, None] >= places
+    return torch.where(allowed, fit / queries.shape[-1] ** 0.5, -torch.inf).softmax(dim=-1)
+
+
+def copying(looks: torch.Tensor, tokens: Sequence[str], chosen: Sequence[str]) -> torch.Tensor:
+    """How much each head looks at what came after the same token before, (blocks, H).
+
+    Args:
+        looks: (blocks, H, T, T), as `block_looks` returns them.
+        tokens: the T tokens.
+        chosen: the tokens that count, such as the syllables of names; a mean over all places
+            where one of them comes again.
+    """
+    first: dict[str, int] = {}
+    found = []
+    for place, token in enumerate(tokens):
+        if token in first and token in chosen:
+            found.append(looks[:, :, place, first[token] + 1])
+        first.setdefault(token, place)
+    return torch.stack(found).mean(dim=0)
