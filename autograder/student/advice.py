@@ -37,23 +37,26 @@ _LONGEST = 400
 class Context:
     """What is known where an answer runs: its question, right signatures, names, exercises.
 
-    `signatures` maps a question, and `<question>.forward`, to its arguments as text.
+    `signatures` maps a question, and `<question>.forward`, to its arguments as text; `source` is
+    the line that raised the error, `answer` what the question's name stands for.
     """
 
     question: str = ""
     signatures: Mapping[str, str] = field(default_factory=dict)
     names: Iterable[str] = ()
     exercises: tuple[str, ...] = ()
+    source: str = ""
+    answer: object = None
 
 
 def advice(error: BaseException, context: Context | None = None) -> str:
     """What to do about an exception; empty where nothing more is to be said."""
     context = context or Context()
     text = said_by(error)
-    for special in (_about_name, _about_import, _about_signature, _about_attribute):
+    for special in (_about_method, _about_name, _about_import, _about_signature, _about_attribute):
         if said := special(error, context):
             return said
-    return raised.to_do(text)
+    return raised.to_do(text, source=context.source)
 
 
 def said_by(error: BaseException) -> str:
@@ -64,6 +67,19 @@ def said_by(error: BaseException) -> str:
     if len(text) > _LONGEST:
         text = f"{text[:_LONGEST]}..."
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _about_method(error: BaseException, context: Context) -> str:
+    """For a class whose constructor or `forward` has nearly the right name."""
+    if not isinstance(context.answer, type):
+        return ""
+    wanted = "forward" if '"forward" function' in said_by(error) else "__init__"
+    own = [name for name, value in vars(context.answer).items() if callable(value)]
+    if wanted in own or (wanted == "__init__" and not isinstance(error, TypeError)):
+        return ""
+    near = next((name for name in own if name.strip("_").lower() == wanted.strip("_")), "")
+    near = near or closest(wanted, own) or ""
+    return f"the method `{near}` is never called: its name must be `{wanted}`" if near else ""
 
 
 def _about_name(error: BaseException, context: Context) -> str:

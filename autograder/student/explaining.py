@@ -65,10 +65,12 @@ class Surroundings:
     exercises: tuple[str, ...] = ()
     retry: str = 'retry("{}")'
 
-    def context(self, question: str) -> Context:
-        """What advice needs to know."""
+    def context(self, question: str, places: tuple[Place, ...]) -> Context:
+        """What advice needs to know of an error that was raised at these places."""
         names = [name for name in self.namespace if not name.startswith("_")]
-        return Context(question, self.signatures or {}, names, self.exercises)
+        source = places[-1].source if places else ""
+        answer = self.namespace.get(question)
+        return Context(question, self.signatures or {}, names, self.exercises, source, answer)
 
     def places(self, error: BaseException | None) -> tuple[Place, ...]:
         """The student's own lines that an error passed through."""
@@ -200,7 +202,7 @@ def _told_of_a_fault(
 def _raised(error: BaseException, step: Asked | None, around: Surroundings) -> Message:
     said, places = said_by(error), around.places(error)
     is_own = bool(places) and places[-1].source.startswith("raise")
-    known = advice(error, around.context(step.question if step is not None else ""))
+    known = advice(error, around.context(step.question if step is not None else "", places))
     expected, hint = NO_ERROR, known or (_OWN if is_own else _STOPS)
     if wrong := _WRONG_SHAPE.search(said):
         said, expected = f"shape {wrong[1]}", f"shape {wrong[2]}"

@@ -22,6 +22,9 @@ def other_name(question: str, namespace: Mapping[str, Any], questions: Collectio
     if outer := next((name for name in own if _holds(namespace[name], question)), ""):
         return f"`{question}` stands inside `{outer}`: move it out, to the left margin"
     near = closest(question, own)
+    alike = [name for name in own if isinstance(namespace[name], type) is question[0].isupper()]
+    if not near and len(alike) == 1:
+        return f"is `{alike[0]}` your answer? The question is `{question}`: give it that name"
     return f"`{near}` is defined, the question is `{question}`: give it that name" if near else ""
 
 

@@ -49,6 +49,32 @@ _REFUSED = row(
 _ON_PURPOSE = re.compile(r"^ValueError: (?!.*(?:values to unpack|one element tensors))", re.DOTALL)
 #: before the student's own lines
 _WHERE = "\nin "
+#: what an error and the line that raised it say together: the slip itself
+_OF_LINES = (
+    (
+        re.compile(r"sizes?|shapes?|[123]-?D|dimension"),
+        re.compile(r"\.(T\b|t\(\))"),
+        "`.T` is for a single matrix: of a batch it turns all dimensions round, the batch too. "
+        "Write `.transpose(-2, -1)`, which swaps the last two",
+    ),
+    (
+        re.compile(r"sizes?|shapes?|dimension"),
+        re.compile(r"\.transpose\((0, ?1|1, ?0)\)"),
+        "with a batch in front, `transpose(0, 1)` moves the batch: count from the right, "
+        "`.transpose(-2, -1)`",
+    ),
+    (
+        re.compile(r"must match the size"),
+        re.compile(r"\.(sum|amax|amin|mean|norm|var)\((?!.*keepdim)[^()]*-?\d"),
+        "the sum, maximum or mean of a row loses its dimension, so it does not line up with the "
+        "row any more: keep it with `keepdim=True`",
+    ),
+    (
+        re.compile(r"softmax\(\) (received|missing)|missing.*argument.*'?dim"),
+        re.compile(r"softmax\("),
+        "softmax has to be told along which dimension the weights sum to 1: `dim=-1`, the keys",
+    ),
+)
 _OTHERWISE = (
     "the code stopped with this error: make the call yourself and print the shapes just before "
     "the line where it stops"
@@ -72,8 +98,16 @@ def _about_error(error: str, question: str, signature: str) -> str:
     return to_do(error, (*TABLE, _REFUSED)) or _OTHERWISE
 
 
-def to_do(error: str, table: Iterable[Row] = TABLE) -> str:
-    """What to do about an error by what it says, as "Type: text"; empty where no row fits."""
+def to_do(error: str, table: Iterable[Row] = TABLE, source: str = "") -> str:
+    """What to do about an error by what it says, as "Type: text"; empty where no row fits.
+
+    `source` is the line that raised it, where the error itself does not hold it.
+    """
+    text, _, line = error.partition(_WHERE)
+    if not _ON_PURPOSE.search(text):
+        for says, written, advised in _OF_LINES:
+            if says.search(text) and written.search(line or source):
+                return advised
     fits = _row_of(error, table)
     found = fits and fits.says.search(error)
     return fits.to_do.format(**found.groupdict()) if fits and found else ""

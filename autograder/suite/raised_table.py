@@ -31,8 +31,8 @@ OF_PYTHON: tuple[Row, ...] = (
     row(
         r"__init__\(\) call|has no attribute '_(modules|parameters|buffers)'",
         "`super().__init__()` is missing, or comes too late",
-        "the first line of `__init__` must be `super().__init__()`: it is missing, or something is "
-        "assigned to `self` above it",
+        "the first line of `__init__` must be `super().__init__()`: it is missing, has no "
+        "brackets, or something is assigned to `self` above it",
     ),
     row(
         r'missing the required "forward"',
