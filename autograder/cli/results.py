@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,6 @@ import click
 
 from ..escaping import for_terminal
 from ..operations import content
-from ..operations import report as reports
 from ..operations import results as operations
 from .once import command
 from .options import ANONYMOUS, CLASS, ClassFolder, in_course, of_people
@@ -18,6 +18,7 @@ from .output import as_json, console, emit
 
 if TYPE_CHECKING:
     from ..classroom import Selection
+    from ..feedback import Delivered
 
 _MOST_NOTES = 10
 
@@ -73,10 +74,8 @@ def feedback(
     Example: autograder feedback course
              autograder feedback course --assignment causal_attention --for moodle
     """
-    from ..feedback import Way
-
     pages = operations.write_feedback(class_folder, course=course_folder, selection=selection)
-    packed = [operations.deliver_feedback(class_folder, Way(w), selection=selection) for w in ways]
+    packed = list(_packed(class_folder, ways, selection)) if ways else []
     if as_json:
         emit([str(path) for path in (*pages, *(path for one in packed for path in one.paths))])
         return 0
@@ -91,6 +90,13 @@ def feedback(
         for path in one.paths:
             console.print(f"packed: {for_terminal(str(path))}", soft_wrap=True)
     return 0
+
+
+def _packed(class_folder: Path, ways: Sequence[str], selection: Selection) -> Iterator[Delivered]:
+    from ..feedback import Way
+
+    for way in ways:
+        yield operations.deliver_feedback(class_folder, Way(way), selection=selection)
 
 
 @command()
@@ -113,6 +119,7 @@ def report(
     \b
     Example: autograder report course
     """
+    from ..operations import report as reports
     from ..operations.grades import Showing
 
     showing = Showing(selection, is_anonymous=anonymous)

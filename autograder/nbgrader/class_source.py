@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..authoring.folder import released_assignment
 from ..course import Course
 from ..errors import UserError
 from ..files import replace_file
@@ -24,6 +23,8 @@ def write_class_source(
     Raises `UserError`, before anything is written, for files that are there with another text:
     they may be the instructor's own. `force` overwrites them.
     """
+    from ..authoring.folder import released_assignment  # loads nbgrader's converters
+
     with tempfile.TemporaryDirectory() as scratch:
         made = released_assignment(course, assignment, Path(scratch))
     files = {

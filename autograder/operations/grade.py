@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -21,6 +21,10 @@ from ..results.last import LastResults
 from ..submission import Found, find_submissions
 from .class_folder import SUBMITTED, inside
 from .courses import HERE, Courses, find_courses, submissions_around
+from .made import Step
+
+#: nbgrader's own name for it
+_GRADEBOOK = "gradebook.db"
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,12 +242,26 @@ def _record(
     notes = [f"{r.student}/{r.assignment}: {note}" for r in others for note in r.notes]
     if courses.own is None or not gradebook:
         return Recorded(None, len(others), tuple(notes)) if courses.notebooks else None
+    step = Step.of(
+        class_folder,
+        courses.own.root,
+        "record",
+        sorted(result for result in results.keys),
+        without=[_GRADEBOOK],
+    )
+    # of a mixed class, or with the gradebook elsewhere, it is always written
+    if not courses.notebooks and (class_folder / _GRADEBOOK).is_file():
+        known = step.known()
+        if known is not None:
+            return Recorded(known["db_url"], known["submissions"], tuple(known["notes"]))
     from ..nbgrader import record
 
     own = results.where(lambda result: courses.owns(result.assignment))
     summary = record(courses.own, class_folder, own)
-    return Recorded(
+    recorded = Recorded(
         summary.db_url,
         summary.submissions + len(others),
         (*(": ".join(filter(None, (n.student, n.text))) for n in summary.notes), *notes),
     )
+    step.keep([], asdict(recorded))
+    return recorded

@@ -22,7 +22,6 @@ from ..classroom import (
 )
 from ..deadlines import late_by
 from ..exports import Grades, Missing
-from ..nbgrader import class_duedates, class_lateness, human_work
 from ..records import Key, SubmissionResult
 from ..results.last import keys_of
 
@@ -51,6 +50,8 @@ def class_grades(
     class_folder: Path, results: Sequence[SubmissionResult], showing: Showing | None = None
 ) -> Grades:
     """What formats write of a class's final results; raises `UserError`."""
+    from ..nbgrader import class_lateness, human_work
+
     wanted = showing or Showing()
     chosen = selected(class_folder, results, wanted.selection)
     keys = keys_of(chosen)
@@ -84,6 +85,8 @@ def class_grades(
 
 
 def _duedates(class_folder: Path, names: Collection[str]) -> dict[str, datetime]:
+    from ..nbgrader import class_duedates
+
     found = class_duedates(class_folder) if class_folder.is_dir() else {}
     return {name: due for name, due in found.items() if name in names}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from ..records import SubmissionResult
 from ..results.last import keys_of
 from .class_folder import class_home
 from .courses import HERE, course_of_class
+from .made import Step
 from .reading import class_folder_at, counted_results, last_class_results
 
 if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
@@ -72,15 +74,23 @@ def write_feedback(
     pages = autograder.write_feedback("course")
     """
     from ..classroom import Selection
+
+    folder, chosen = class_folder_at(class_folder), selection or Selection()
+    of_class = course_of_class(Path(course), folder)
+    step = Step.of(folder, of_class.root, "feedback", chosen)
+    if (known := step.known()) is not None:
+        return [folder / name for name in known]
+
     from ..feedback import write_feedback as write_pages
     from ..nbgrader import class_lateness, human_work
     from .grades import selected
 
-    folder = class_folder_at(class_folder)
-    of_class = course_of_class(Path(course), folder)
-    results = selected(folder, last_class_results(folder), selection or Selection())
+    results = selected(folder, last_class_results(folder), chosen)
     arrivals = class_lateness(folder, keys_of(results))
-    return list(write_pages(of_class, folder, results, human_work(folder), arrivals))
+    pages = list(write_pages(of_class, folder, results, human_work(folder), arrivals))
+    texts = [page.with_suffix(".txt") for page in pages]
+    step.keep([*pages, *texts], [os.path.relpath(page, folder) for page in pages])
+    return pages
 
 
 def deliver_feedback(

@@ -6,12 +6,15 @@ import contextlib
 import fcntl
 import os
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 _PREFIX = "autograder-"
+#: an empty file in each of these folders, and in no other
+_MARK = ".temporary-folder-of-autograder"
 #: a folder that was made just now may not be locked yet
 _YOUNG_SECONDS = 60.0
 
@@ -20,7 +23,8 @@ _YOUNG_SECONDS = 60.0
 def temporary_folder() -> Iterator[Path]:
     """A new folder in the system's temporary one, locked by this process while it is there.
 
-    Folders of this user whose process is gone are removed first.
+    Marked folders of this user whose process is gone are removed first. An unmarked one may be
+    somebody's own, such as a copy of a course, and stays.
     """
     for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         _remove_if_left(left)
@@ -28,7 +32,10 @@ def temporary_folder() -> Iterator[Path]:
         lock = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            yield Path(name)
+            Path(name, _MARK).touch()
+            inner = Path(name, "files")
+            inner.mkdir()
+            yield inner
         finally:
             os.close(lock)
 
@@ -39,6 +46,8 @@ def _remove_if_left(path: Path) -> None:
         try:
             state = os.fstat(folder)
             if state.st_uid != os.getuid() or time.time() - state.st_mtime < _YOUNG_SECONDS:
+                return
+            if not stat.S_ISREG(os.lstat(path / _MARK).st_mode):
                 return
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(path, ignore_errors=True)

@@ -19,7 +19,7 @@ _HOLDS = (
     "import os, sys\n"
     "from autograder.sandbox.temporary import temporary_folder\n"
     "with temporary_folder() as folder:\n"
-    f"    (folder / 'file').touch(); os.utime(folder, ({OLD}, {OLD}))\n"
+    f"    (folder / 'file').touch(); os.utime(folder.parent, ({OLD}, {OLD}))\n"
     "    print(folder, flush=True); sys.stdin.read()\n"
 )
 
@@ -51,8 +51,17 @@ def test_a_folder_of_a_killed_run_is_removed_by_the_next(
     process.wait()
     assert (folder / "file").exists()
     with temporary_folder() as own:
-        assert own.is_dir() and not folder.exists()
-    assert not own.exists()
+        assert own.is_dir() and not folder.parent.exists()
+    assert not own.parent.exists()
+
+
+def test_a_folder_that_this_grader_did_not_make_stays(place: Path) -> None:
+    own = place / "autograder-course"
+    own.mkdir()
+    (own / "grades.csv").write_text("ada,100")
+    os.utime(own, (OLD, OLD))
+    with temporary_folder():
+        assert (own / "grades.csv").read_text() == "ada,100"
 
 
 def test_what_is_young_or_no_folder_stays(place: Path) -> None:

@@ -1,0 +1,113 @@
+"""Remembers what a step made and from what, so that nothing is made again from the same files."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import UserError
+from ..files import replace_file
+
+#: in the class folder; it may be removed at any time, everything is then made once more
+FILE_NAME = ".made.json"
+_PACKAGE = Path(__file__).resolve().parent.parent
+#: of a course, what pages and tables show
+_CONTENT = ("source", "solutions", "assignments", "tests/hidden", "tests/misconceptions")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a class, such as its feedback, with the options it was called with.
+
+    `inputs` is a digest of the names, sizes and times of all files that may matter: the class's
+    tables, results, gradebook and submissions, the course's content, and the grader itself.
+    """
+
+    class_folder: Path
+    name: str
+    inputs: str
+
+    @classmethod
+    def of(
+        cls, class_folder: Path, course_root: Path, *name: object, without: Iterable[str] = ()
+    ) -> Step:
+        """A step before it begins; files of the class in `without` do not matter to it."""
+        made = {file for known in _read(class_folder).values() for file in known["files"]}
+        files = [
+            *_class_files(class_folder, {*made, *without}),
+            *_below(class_folder / "submitted"),
+        ]
+        files += [file for part in _CONTENT for file in _below(course_root / part)]
+        files += [*_below(_PACKAGE)]
+        return cls(class_folder, " ".join(map(str, name)), _digest(files))
+
+    def known(self) -> Any:
+        """What the step reported when it was made from the same files; None if it must be made.
+
+        It must be made also if a file that it wrote has been changed or removed.
+        """
+        known = _read(self.class_folder).get(self.name)
+        if known is None or known["inputs"] != self.inputs:
+            return None
+        files = [self.class_folder / name for name in known["files"]]
+        return known["report"] if _digest(files) == known["digest"] else None
+
+    def keep(self, files: Iterable[Path], report: Any) -> None:
+        """Remembers the files that the step wrote, and its report, which JSON must be able to hold.
+
+        A gradebook elsewhere is not one of the files, so nothing is remembered with one.
+        """
+        if _has_other_gradebook(self.class_folder):
+            return
+        names = [os.path.relpath(file, self.class_folder) for file in files]
+        made = [self.class_folder / name for name in names]
+        own = {"inputs": self.inputs, "files": names, "digest": _digest(made), "report": report}
+        text = json.dumps(_read(self.class_folder) | {self.name: own})
+        with contextlib.suppress(UserError):  # a class that may only be read has no memory
+            replace_file(self.class_folder / FILE_NAME, text)
+
+
+def _read(class_folder: Path) -> dict[str, Any]:
+    try:
+        found = json.loads((class_folder / FILE_NAME).read_bytes())
+        return {name: known for name, known in found.items() if known["files"] is not None}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return {}
+
+
+def _has_other_gradebook(class_folder: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return b"db_url" in (class_folder / "nbgrader_config.py").read_bytes()
+    return False
+
+
+def _class_files(class_folder: Path, made: Iterable[str]) -> list[Path]:
+    """The files of a class that no step has written."""
+    left_out = {FILE_NAME, *made}
+    with contextlib.suppress(OSError), os.scandir(class_folder) as entries:
+        return sorted(Path(e.path) for e in entries if e.is_file() and e.name not in left_out)
+    return []
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
+        yield from (Path(place, name) for name in sorted(files))
+
+
+def _digest(files: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        try:
+            state = os.lstat(file)
+            what = f"{file}\0{state.st_size}\0{state.st_mtime_ns}\0{state.st_ino}\n"
+        except OSError:
+            what = f"{file}\0missing\n"
+        digest.update(what.encode(errors="surrogateescape"))
+    return digest.hexdigest()
