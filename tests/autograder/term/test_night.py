@@ -1,0 +1,144 @@
+"""The night of docs/unattended.md, as it is written: something is wrong, and the rest goes on."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+RIGHT, WRONG = "simplified_attention", "causal_attention"
+STUDENTS = [f"student{n}" for n in range(6)]
+
+
+def script() -> str:
+    """The shell script of the page."""
+    page = (ROOT / "docs" / "unattended.md").read_text(encoding="utf-8")
+    (found,) = re.findall(r"```sh\n(#!/bin/sh\n.*?)```", page, re.DOTALL)
+    return str(found)
+
+
+class Night:
+    """A course with an inbox, and a machine that runs the script."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.folder = root, root / "course"
+        others = {path.name for path in (ROOT / "solutions").iterdir()} - {RIGHT, WRONG}
+        ignored = shutil.ignore_patterns(*others, "__pycache__")
+        tests = [f"tests/{name}" for name in ("hidden", "public", "misconceptions", "alternatives")]
+        for kind in ("source", "solutions", "assignments", *tests):
+            shutil.copytree(ROOT / kind, root / kind, ignore=ignored)
+        (root / "nightly.sh").write_text(script())
+        (root / "inbox").mkdir()
+        self.folder.mkdir()
+
+    def download(self, assignment: str, damaged: str = "") -> None:
+        """What the platform gives: everybody's files, of one student encrypted ones."""
+        answers = ROOT / "examples" / "submitted" / "ada" / assignment
+        with zipfile.ZipFile(self.root / "inbox" / f"{assignment}.zip", "w") as archive:
+            for number, student in enumerate(STUDENTS):
+                for path in sorted(answers.glob("*.py")):
+                    info = zipfile.ZipInfo(f"{student}_{100 + number}_{200 + number}_{path.name}")
+                    archive.writestr(info, path.read_bytes())
+        if damaged:
+            self._encrypt(self.root / "inbox" / f"{assignment}.zip", damaged)
+
+    @staticmethod
+    def _encrypt(path: Path, student: str) -> None:
+        """Sets the mark of a password in all headers of somebody's files."""
+        data = bytearray(path.read_bytes())
+        for head, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+            start = 30 if head == b"PK\x03\x04" else 46
+            at = data.find(head)
+            while at >= 0:
+                if data[at + start :].startswith(student.encode()):
+                    data[at + flags] |= 1
+                at = data.find(head, at + 4)
+        path.write_bytes(bytes(data))
+
+    def run(self, *, is_killed: bool = False) -> tuple[int, str]:
+        """Runs the script; kills it and all that it started when the first result is there."""
+        environment = {
+            **os.environ,
+            "COURSE": str(self.root),
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        }
+        log = self.root / "night.log"
+        with log.open("w") as file:
+            process = subprocess.Popen(
+                ["/bin/sh", str(self.root / "nightly.sh")], cwd="/", env=environment, stdout=file,
+                stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+            while is_killed and process.poll() is None:
+                if self.results():
+                    os.killpg(process.pid, signal.SIGKILL)
+                    break
+                time.sleep(0.02)
+            status = process.wait()
+        return status, log.read_text()
+
+    def results(self) -> list[tuple[str, str, float]]:
+        """Student, assignment and score of each whole line."""
+        path = self.folder / "results.jsonl"
+        lines = path.read_bytes().split(b"\n")[:-1] if path.is_file() else []
+        found = (json.loads(line) for line in lines)
+        return [(line["student"], line["assignment"], line["score"]) for line in found]
+
+
+@pytest.fixture(scope="module")
+def nights(tmp_path_factory: pytest.TempPathFactory) -> tuple[Night, list[tuple[int, str]]]:
+    """A night that is killed, one that completes it, and one after a correction."""
+    night = Night(tmp_path_factory.mktemp("night"))
+    night.download(RIGHT, damaged="student3")
+    night.download(WRONG)
+    (night.folder / "due.csv").write_text(f"assignment,section,date\n{WRONG},,01.02.2027\n")
+    told = [night.run(is_killed=True), night.run()]
+    (night.folder / "due.csv").write_text(
+        f"assignment,section,date\n{WRONG},,2027-02-01 23:59 Europe/Berlin\n"
+    )
+    told.append(night.run())
+    return night, told
+
+
+def test_a_killed_night_is_completed_by_the_next_one(
+    nights: tuple[Night, list[tuple[int, str]]],
+) -> None:
+    night, told = nights
+    assert told[0][0] == -signal.SIGKILL
+    graded = [student for student, name, _ in night.results() if name == RIGHT]
+    assert sorted(graded) == [name for name in STUDENTS if name != "student3"]
+    assert {score for _, name, score in night.results() if name == RIGHT} == {100.0}
+
+
+def test_one_bad_upload_and_one_bad_due_date_wait_and_the_rest_goes_on(
+    nights: tuple[Night, list[tuple[int, str]]],
+) -> None:
+    _, told = nights
+    status, log = told[1]
+    assert status == 3
+    assert "work was left out of 'student3'" in log
+    assert "due.csv:2: due date" in log
+    assert "5 pages of feedback" in log
+
+
+def test_after_the_correction_only_the_bad_upload_waits(
+    nights: tuple[Night, list[tuple[int, str]]],
+) -> None:
+    night, told = nights
+    status, log = told[2]
+    assert status == 3
+    assert "due date" not in log.partition("is due")[0]
+    corrected = {student for student, name, _ in night.results() if name == WRONG}
+    assert corrected == set(STUDENTS)
+    with (night.folder / "grades.csv").open(encoding="utf-8", newline="") as file:
+        assert [row["student"] for row in csv.DictReader(file)] == STUDENTS
