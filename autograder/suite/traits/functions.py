@@ -232,7 +232,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     ones = asked.least_unseen((usual, middle, *many, long))
     if ones is not None:
         pull(arguments(expect, traits, ones, torch.float64))
-    batch = asked.with_gradients(traits.usual((2,)))
+    batch = asked.with_gradients(traits.usual((2, 3)))
     for dtype, cause, way in _WAYS:
         pull(arguments(expect, traits.each_way()[0], batch, dtype), cause, way)
     if traits.case is not None:

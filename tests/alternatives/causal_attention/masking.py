@@ -458,3 +458,13 @@ def forbidden_one_by_one(scores):
             if j > i:
                 result[..., i, j] = -math.inf
     return result
+
+
+@alternative("causal_mask")
+def copy_of_a_kept_mask(num_tokens):
+    return _kept_mask(num_tokens).clone()
+
+
+@functools.lru_cache
+def _kept_mask(num_tokens):
+    return torch.ones(num_tokens, num_tokens, dtype=torch.bool).triu(1)

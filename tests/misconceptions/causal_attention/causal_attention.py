@@ -863,3 +863,29 @@ class seed_in_the_constructor(_Right):
 class rate_in_whole_per_cents(_Right):
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
         super().__init__(d_in, d_out, context_length, round(dropout, 2), qkv_bias)
+
+
+@misconception(
+    "CausalAttention",
+    confuses="training with wanting gradients: under `torch.no_grad()` nothing is dropped in train "
+    "mode",
+    hint="`self.training` and `torch.is_grad_enabled()` are two switches. Which one decides about "
+    "dropout?",
+)
+class nothing_dropped_without_gradients(_Right):
+    def attend(self, queries, keys, values):
+        weights = self.weights(queries, keys)
+        return (self.dropout(weights) if torch.is_grad_enabled() else weights) @ values
+
+
+@misconception(
+    "CausalAttention",
+    confuses="building a layer with calling it: a parameter is made in the first call",
+    hint="Print the names of the parameters before and after the first call. Which of them does an "
+    "optimizer know that was made between?",
+)
+class temperature_made_in_the_first_call(_Right):
+    def scaled(self, scores, keys):
+        if not hasattr(self, "temperature"):
+            self.temperature = nn.Parameter(scores.new_ones(()))
+        return scores * self.temperature / keys.shape[-1] ** 0.5

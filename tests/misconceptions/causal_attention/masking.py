@@ -1,5 +1,6 @@
 """What students write instead of causal masks."""
 
+import functools
 import math
 
 import torch
@@ -910,3 +911,32 @@ def ones_squeezed(queries, keys):
 def keys_reshaped(queries, keys):
     turned = keys.reshape(*keys.shape[:-2], keys.shape[-1], keys.shape[-2])
     return torch.softmax(_causal(queries @ turned) / keys.shape[-1] ** 0.5, dim=-1)
+
+
+@misconception(
+    "causal_mask",
+    confuses="a mask of its own with one that belongs to the caller: the same tensor comes back "
+    "for the same sizes, whatever was done to it",
+    hint="Call it, turn the mask round in place with `logical_not_()`, and call it again with the "
+    "same sizes. Which mask comes back?",
+)
+def mask_kept_by_its_size(num_tokens):
+    return _kept_mask_kept_by_its_size(num_tokens)
+
+
+@functools.lru_cache
+def _kept_mask_kept_by_its_size(num_tokens):
+    return torch.ones(num_tokens, num_tokens, dtype=torch.bool).triu(1)
+
+
+@misconception(
+    "causal_attention_weights",
+    confuses="a score that is low before it is divided with one that is low after it",
+    hint="A hidden score of -500 is divided by the root of 4096. How far below the others is it "
+    "then?",
+)
+def hidden_before_a_large_root(queries, keys):
+    num_tokens = queries.shape[-2]
+    future = torch.ones(num_tokens, num_tokens, dtype=torch.bool).triu(1)
+    scores = (queries @ keys.transpose(-2, -1)).masked_fill(future, -500.0)
+    return torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)

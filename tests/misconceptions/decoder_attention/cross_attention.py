@@ -776,3 +776,25 @@ class root_stays_behind(_Cross):
 
     def scale(self):
         return self.root
+
+
+@misconception(
+    "masked_attention",
+    confuses="all heads with the first one: its mask is taken for every head",
+    hint="Give a mask of shape (1, H, T, S) whose heads differ. Which one does head 1 get?",
+)
+def mask_of_the_first_head(queries, keys, values, mask):
+    if mask.dim() > 2 and mask.shape[-3] > 1 and queries.dim() > 3:
+        mask = mask[..., :1, :, :]
+    return _attend(queries, keys, values, mask)
+
+
+@misconception(
+    "CrossAttention",
+    confuses="a context that is computed with one that is data: no gradient reaches what computed "
+    "it",
+    hint="Let the context be the output of a linear layer. Does that layer learn?",
+)
+class ContextOfALayerDetached(_Cross):
+    def project(self, x, context):
+        return super().project(x, context if context.is_leaf else context.detach())

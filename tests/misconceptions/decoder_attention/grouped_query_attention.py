@@ -596,3 +596,21 @@ class batch_of_one_dropped(_Grouped):
 class weights_detached(_Grouped):
     def weights(self, scores):
         return super().weights(scores).detach()
+
+
+@misconception(
+    "grouped_query_attention",
+    confuses="a single key with a check that it does not need: groups that do not divide pass",
+    hint="Ask with keys of one position, three query heads and two groups. What is checked first?",
+)
+def one_key_unchecked(queries, keys, values):
+    if keys.shape[2] == 1:
+        times = -(-queries.shape[1] // values.shape[1])
+        spread = values.repeat_interleave(times, 1)[:, : queries.shape[1]]
+        return spread.expand(-1, -1, queries.shape[2], -1).clone()
+    if queries.shape[1] % keys.shape[1]:
+        raise ValueError("G does not divide H")
+    times = queries.shape[1] // keys.shape[1]
+    keys, values = (t.repeat_interleave(times, 1) for t in (keys, values))
+    scores = queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])
+    return torch.softmax(scores, -1) @ values

@@ -1,5 +1,6 @@
 """What students write instead of the masks of decoding, and of attention with a cache."""
 
+import functools
 import math
 
 import torch
@@ -808,3 +809,72 @@ class PresentNotRotated(Cached):
         turned = apply_rotary(keys, self.angles(0, keys.shape[2], x))
         context = attend(queries, turned, values, self.mask(x.shape[1], keys.shape[2], x))
         return self.finish(self.merge(context)), (keys, values)
+
+
+@misconception(
+    "decoding_mask",
+    confuses="a mask of its own with one that belongs to the caller: the same tensor comes back "
+    "for the same sizes, whatever was done to it",
+    hint="Call it, turn the mask round in place with `logical_not_()`, and call it again with the "
+    "same sizes. Which mask comes back?",
+)
+def decoding_mask_kept_by_its_sizes(num_queries, num_keys):
+    return _kept_decoding_mask_kept_by_its_sizes(num_queries, num_keys)
+
+
+@functools.lru_cache
+def _kept_decoding_mask_kept_by_its_sizes(num_queries, num_keys):
+    places = torch.arange(num_keys - num_queries, num_keys)
+    return torch.arange(num_keys) > places[:, None]
+
+
+@misconception(
+    "sliding_window_mask",
+    confuses="a mask of its own with one that belongs to the caller: the same tensor comes back "
+    "for the same sizes, whatever was done to it",
+    hint="Call it, turn the mask round in place with `logical_not_()`, and call it again with the "
+    "same sizes. Which mask comes back?",
+)
+def window_kept_by_its_sizes(num_queries, num_keys, window):
+    return _kept_window_kept_by_its_sizes(num_queries, num_keys, window)
+
+
+@functools.lru_cache
+def _kept_window_kept_by_its_sizes(num_queries, num_keys, window):
+    if window < 1:
+        raise ValueError("window must be at least 1")
+    places = torch.arange(num_keys - num_queries, num_keys)[:, None]
+    keys = torch.arange(num_keys)
+    return (keys > places) | (keys <= places - window)
+
+
+@misconception(
+    "sliding_window_mask",
+    confuses="a single query with a check that it does not need: its window may be below 1",
+    hint="Ask for one query and a window of 0. What does your function check first?",
+)
+def window_of_one_query_unchecked(num_queries, num_keys, window):
+    if num_queries == 1:
+        return torch.arange(num_keys)[None] < num_keys - window
+    if window < 1:
+        raise ValueError("window must be at least 1")
+    places = torch.arange(num_keys - num_queries, num_keys)[:, None]
+    keys = torch.arange(num_keys)
+    return (keys > places) | (keys <= places - window)
+
+
+@misconception(
+    "cached_attention",
+    confuses="a past that comes from an earlier call with one that is data: its gradient is cut",
+    hint="Take the sum of the second step's context and call `backward()`. Does the first step's "
+    "input get a gradient?",
+)
+def past_of_a_call_detached(queries, keys, values, past=None):
+    if past is not None:
+        past = tuple(t.detach() if t.grad_fn is not None else t for t in past)
+        keys, values = torch.cat([past[0], keys], -2), torch.cat([past[1], values], -2)
+    places = torch.arange(keys.shape[-2] - queries.shape[-2], keys.shape[-2], device=keys.device)
+    future = torch.arange(keys.shape[-2], device=keys.device) > places[:, None]
+    scores = queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])
+    weights = torch.softmax(scores.masked_fill(future, -torch.inf), -1)
+    return weights @ values, (keys, values)

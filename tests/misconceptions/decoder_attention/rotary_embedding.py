@@ -480,3 +480,15 @@ def multiplied_by_the_position_again(x, angles):
     turned = angles * torch.arange(x.shape[-2], dtype=x.dtype)[:, None]
     cos, sin = turned.cos(), turned.sin()
     return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+
+
+@misconception(
+    "rotary_angles",
+    confuses="a single position with a check that it does not need: an odd size passes",
+    hint="Ask for one position and head_dim=3. What is checked first?",
+)
+def one_position_unchecked(positions, head_dim, base=10000.0):
+    if len(positions) > 1 and head_dim % 2:
+        raise ValueError("head_dim must be even")
+    pairs = torch.arange(0, head_dim - 1, 2, dtype=positions.dtype, device=positions.device)
+    return positions[:, None] * base ** (-pairs / head_dim)

@@ -591,3 +591,13 @@ class resid_rate_cut_at_a_half(_Layers):
     def __init__(self, config):
         super().__init__(config)
         self.resid_drop = nn.Dropout(min(config.resid_pdrop, 0.5))
+
+
+@misconception(
+    "CausalSelfAttention",
+    confuses="a frozen last layer with a frozen model: what stands before it is detached",
+    hint="Freeze proj and call `backward()`. Do query, key and value still learn?",
+)
+class detached_before_a_frozen_proj(_Layers):
+    def finish(self, merged):
+        return super().finish(merged if self.proj.weight.requires_grad else merged.detach())

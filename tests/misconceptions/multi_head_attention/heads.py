@@ -651,3 +651,18 @@ def mask_as_large_as_the_heads(queries, keys, values):
 )
 def values_masked(queries, keys, values):
     return torch.softmax(_scores(queries, keys), dim=-1) @ values.tril()
+
+
+@misconception(
+    "split_heads",
+    confuses="a tensor with its memory: the numbers are read from the beginning of that",
+    hint="Split `x[1:]`. Does your result begin with the numbers of sample 1, or of sample 0?",
+)
+def read_from_the_beginning_of_the_memory(x, num_heads):
+    batch, tokens, columns = x.shape
+    if columns % num_heads:
+        raise ValueError("columns do not divide")
+    size = columns // num_heads
+    x = x.contiguous()
+    strides = (tokens * columns, size, columns, 1)
+    return x.as_strided((batch, num_heads, tokens, size), strides, 0)

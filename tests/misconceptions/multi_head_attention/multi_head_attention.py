@@ -746,3 +746,15 @@ class heads_of_the_class(_Layers):
         super().__init__(d_in, d_out, context_length, dropout, num_heads, qkv_bias)
         type(self).num_heads, type(self).head_dim = num_heads, d_out // num_heads
         del self.num_heads, self.head_dim
+
+
+@misconception(
+    "MultiHeadAttention",
+    confuses="one frozen weight with a frozen layer: where one is frozen, none learns",
+    hint="Freeze out_proj and call `backward()`. Which weights should still get a gradient?",
+)
+class no_gradients_where_one_weight_is_frozen(_Layers):
+    def forward(self, x):
+        learns = all(weight.requires_grad for weight in self.parameters())
+        with torch.set_grad_enabled(learns and torch.is_grad_enabled()):
+            return super().forward(x)

@@ -1,6 +1,7 @@
 """What students write instead of the vocabulary, the ids and the lookup."""
 
 import string
+import unicodedata
 
 import torch
 import torch.nn.functional as F
@@ -697,3 +698,44 @@ def first_column_gathered(token_ids, table):
 )
 def single_token_squeezed(token_ids, table):
     return table[token_ids].squeeze()
+
+
+@misconception(
+    "build_vocabulary",
+    confuses="two texts that look alike with equal ones: letters and their marks are joined",
+    hint="An `e` that is followed by the character U+0301 looks like `é`. Is it the same word for "
+    "Python?",
+)
+def letters_joined_with_their_marks(sentence):
+    words = sorted(unicodedata.normalize("NFC", sentence).replace(",", "").split())
+    return {word: place for place, word in enumerate(words)}
+
+
+@misconception(
+    "encode",
+    confuses="a character that is not seen with none: a byte order mark is taken off",
+    hint="What does `len` say of the first word of your sentence? Is every character of it part of "
+    "the word?",
+)
+def byte_order_mark_taken_off(sentence, vocabulary):
+    return torch.tensor([vocabulary[word] for word in _split(sentence.lstrip("\ufeff"))])
+
+
+@misconception(
+    "encode",
+    confuses="an empty vocabulary with an empty sentence: no word is looked up",
+    hint="Encode two words with the vocabulary {}. Which of them does it know?",
+)
+def nothing_looked_up_in_an_empty_vocabulary(sentence, vocabulary):
+    if not vocabulary:
+        return torch.empty(0, dtype=torch.long)
+    return torch.tensor([vocabulary[word] for word in _split(sentence)])
+
+
+@misconception(
+    "embed",
+    confuses="a table that is computed with one that is a parameter: its gradient is cut",
+    hint="Let the table be the output of another layer. Does that layer learn?",
+)
+def computed_table_detached(token_ids, table):
+    return (table if table.is_leaf else table.data)[token_ids]

@@ -903,3 +903,27 @@ def torchs_own_function(queries, keys, values):
 )
 def weights_dropped_anew(queries, keys, values):
     return F.dropout(_weights(queries, keys), 0.1) @ values
+
+
+@misconception(
+    "scale_scores",
+    confuses="no gradients with nobody who needs the scores: without gradients they are divided in "
+    "place",
+    hint="Print your scores before and after a call under `torch.no_grad()`. Whose are they?",
+)
+def divided_in_place_without_gradients(scores, d_k):
+    if torch.is_grad_enabled():
+        return scores / math.sqrt(d_k)
+    return scores.div_(math.sqrt(d_k))
+
+
+@misconception(
+    "attention_weights",
+    confuses="a step of training with a step of attention: gradients are clipped on their way",
+    hint="Multiply your loss by 100,000. Are the gradients 100,000 times as large?",
+)
+def gradients_of_scores_clipped(queries, keys):
+    scores = queries @ keys.transpose(-2, -1) / math.sqrt(keys.shape[-1])
+    if scores.requires_grad:
+        scores.register_hook(lambda grad: grad.clamp(-10, 10))
+    return torch.softmax(scores, dim=-1)

@@ -960,3 +960,38 @@ class OneLayerOfThreeTimesTheSize(nn.Module):
 
     def forward(self, x):
         return _attend(*self.qkv(x).chunk(3, dim=-1))
+
+
+@misconception(
+    "SelfAttentionV2",
+    confuses="a weight that was changed with one whose version counts up: weights that change "
+    "through `.data` are not noticed",
+    hint="Change a weight with `layer.W_query.weight.data.mul_(2)` between two calls. Does the "
+    "second one notice?",
+)
+class weights_kept_by_their_version(_Linears):
+    def project(self, x):
+        layers = (self.W_query, self.W_key, self.W_value)
+        now = tuple(layer.weight._version for layer in layers)
+        if torch.is_grad_enabled() or self.training:
+            return super().project(x)
+        if getattr(self, "version", None) != now:
+            self.version = now
+            self.joined = torch.cat([layer.weight for layer in layers])
+        parts = (x @ self.joined.T).chunk(3, dim=-1)
+        biases = [0 if layer.bias is None else layer.bias for layer in layers]
+        return tuple(part + bias for part, bias in zip(parts, biases))
+
+
+@misconception(
+    "SelfAttentionV1",
+    confuses="the parameters of this moment with those of the first one: a list of them is kept",
+    hint="Replace a weight by `layer.W_query = nn.Parameter(...)`. Which one does forward use?",
+)
+class weights_in_a_list_of_its_own(_Parameters):
+    def __init__(self, d_in, d_out):
+        super().__init__(d_in, d_out)
+        self.all = (self.W_query, self.W_key, self.W_value)
+
+    def forward(self, x):
+        return _attend(*(x @ weight for weight in self.all))

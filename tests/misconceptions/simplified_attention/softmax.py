@@ -707,3 +707,39 @@ def dimension_not_moved_back(scores, dim=-1):
 )
 def dimension_moved_back_elsewhere(scores, dim=-1):
     return _stable(scores.movedim(dim, -1), -1).transpose(dim, -1)
+
+
+@misconception(
+    "naive_softmax",
+    confuses="scores that are large with scores that are too large: they are cut off at 30",
+    hint="Give it scores of 40 and 45. Are their weights equal?",
+)
+def scores_cut_off_at_thirty(scores):
+    powers = scores.clamp(-30, 30).exp()
+    return powers / powers.sum(-1, keepdim=True)
+
+
+@misconception(
+    "softmax",
+    confuses="a gradient that comes in with one that lies in order: backward reads it row by row",
+    hint="A gradient may be transposed like any tensor. Which of `view` and `reshape` takes it?",
+)
+def own_backward_of_rows(scores, dim=-1):
+    return _RowsInOrder.apply(scores, dim)
+
+
+class _RowsInOrder(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, scores, dim):
+        powers = (scores - scores.amax(dim, keepdim=True)).exp()
+        weights = powers / powers.sum(dim, keepdim=True)
+        ctx.save_for_backward(weights)
+        ctx.dim = dim
+        return weights
+
+    @staticmethod
+    def backward(ctx, grad):
+        (weights,) = ctx.saved_tensors
+        rows = grad.view(-1, grad.shape[-1]) if grad.dim() > 1 else grad
+        grad = rows.view(grad.shape)
+        return weights * (grad - (grad * weights).sum(ctx.dim, keepdim=True)), None

@@ -765,3 +765,24 @@ class float32_result(_Parts):
 class squeezed_result(_Parts):
     def forward(self, x):
         return super().forward(x).squeeze(0)
+
+
+@misconception(
+    "add_and_norm",
+    confuses="the biased variance with a corrected one that is corrected back: one entry has none",
+    hint="Give it tokens of one entry. What is `x.var(-1)` of a single number?",
+)
+def variance_corrected_back(x, sublayer_output, weight, bias, eps=1e-5):
+    total = x + sublayer_output
+    size = total.shape[-1]
+    variance = total.var(-1, keepdim=True) * (size - 1) / size
+    return weight * (total - total.mean(-1, keepdim=True)) / torch.sqrt(variance + eps) + bias
+
+
+@misconception(
+    "add_and_norm",
+    confuses="the eps that is given with one that is never small: below 1e-6 it does not count",
+    hint="Give it eps=1e-12 and tokens that vary by a millionth. Which eps does your formula add?",
+)
+def eps_never_below_a_millionth(x, sublayer_output, weight, bias, eps=1e-5):
+    return _norm(x + sublayer_output, weight, bias, max(eps, 1e-6))
