@@ -32,9 +32,8 @@ def var_mean_and_addcmul(x, sublayer_output, weight, bias, eps=1e-5):
 
 @alternative("add_and_norm")
 def squared_standard_deviation(x, sublayer_output, weight, bias, eps=1e-5):
-    size = x.shape[-1]
     total = x + sublayer_output
-    variance = total.std(-1, keepdim=True) ** 2 * (size - 1) / size
+    variance = total.std(-1, keepdim=True, correction=0) ** 2
     return (total - total.mean(-1, True)) / (variance + eps).sqrt() * weight + bias
 
 
