@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 import torch
@@ -57,9 +58,13 @@ def _checks_of(module: ModuleType, question: str) -> list[Callable[..., None]]:
     checks = [
         value
         for name, value in vars(module).items()
-        if name.startswith("test_") and value.pytestmark[0].args[0] == question
+        if name.startswith("test_") and question in _questions_of(value)
     ]
     return sorted(checks, key=lambda check: check.__name__.endswith("called_in_other_ways"))
+
+
+def _questions_of(check: Any) -> list[str]:
+    return [mark.args[0] for mark in check.pytestmark if mark.name == "question"]
 
 
 def _passes(answers: LocalImplementation, check: Callable[..., None]) -> bool:

@@ -109,11 +109,11 @@ def test_one_row_of_exponentials(expect: Expect, draw: Draw) -> None:
         draw.normal(3) - 20.0,
         likely="the sum of a row may be small: nothing is added to it, and it has no lower bound",
     )
-    for middle in (-47.0, 47.0):
+    for middle in (-25.0, 47.0):
         expect.same(
             "naive_softmax",
             middle + draw.uniform(5, low=-1.5, high=1.5),
-            likely="scores below 50 in size have an exponential: none is cut off at a bound",
+            likely="moderate scores have an exponential: none is cut off at a bound",
         )
 
 
