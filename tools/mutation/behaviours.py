@@ -21,8 +21,9 @@ from .call import Call
 from .defects import DEFECTS as EVERYWHERE
 from .moments import MOMENTS
 from .patterns import PATTERNS, RATES, Change
+from .ways import WAYS
 
-DEFECTS = {**EVERYWHERE, **MOMENTS, **PATTERNS}
+DEFECTS = {**EVERYWHERE, **MOMENTS, **PATTERNS, **WAYS}
 
 
 def facts(traits: Traits) -> frozenset[str]:
@@ -44,6 +45,7 @@ def facts(traits: Traits) -> frozenset[str]:
         or any(isinstance(item, Ids) for item in tensors),
         "containers": any(isinstance(arg, dict | list) for arg in made),
         "chance": CHANCE in traits.own,
+        "rate": traits.has_rate,
     }
     return frozenset(name for name, holds in known.items() if holds)
 

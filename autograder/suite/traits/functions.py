@@ -185,10 +185,18 @@ def _rearranged(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _last_turned(expect: Expect, traits: Traits, sizes: Sizes, dtype: torch.dtype) -> list[Any]:
-    """Arguments of which the last tensor alone is not contiguous."""
+    """Arguments of which the last of several tensors alone is not contiguous.
+
+    In float64 it is large, where its factor says so: then it is what weights are applied to, and
+    sums that nearly cancel show what float32 loses.
+    """
     made = arguments(expect, traits, sizes, dtype)
     places = [n for n, arg in enumerate(made) if isinstance(arg, torch.Tensor)]
-    return [turned(arg) if n in places[-1:] else arg for n, arg in enumerate(made)]
+    for place in places[-1:]:
+        made[place] = turned(made[place])
+        if dtype == torch.float64 and 1 < len(traits.factors) == len(places):
+            made[place] = made[place] * max(1.0, traits.factors[-1])
+    return made
 
 
 def gradients(expect: Expect, traits: Traits, likely: str) -> None:

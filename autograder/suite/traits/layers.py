@@ -223,7 +223,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
 
 def _gradients_in_other_ways(expect: Expect, traits: Traits, layer: ExpectLayer) -> None:
     """With half of the weights frozen, then the other half; of results; by `backward()`."""
-    sizes = traits.usual(Cells(traits, expect.draw).leads.few(0))
+    sizes = traits.usual((2, 3))
     names = list(layer.reference.weights())
     mixed = [names[place] for place in expect.draw.permutation(len(names))]
     half = (len(mixed) + 1) // 2

@@ -38,6 +38,17 @@ def test_parametrised_tests_count_once_for_each_case(suite: Path, tmp_path: Path
     assert points_of(suite) == counted == {"q": 3.0, "other": 2.0}
 
 
+def test_cases_share_what_they_are_worth_together(suite: Path, tmp_path: Path) -> None:
+    for cases in ([1, 2], [1, 2, 3, 4]):
+        suite.write_text(
+            HEAD + f'@pytest.mark.parametrize("a", list({cases}))\n'
+            '@pytest.mark.question("q", shared=2)\ndef test_it(a): pass\n'
+        )
+        tmp_path.joinpath("solutions").mkdir(exist_ok=True)
+        counted = collect_suites(tmp_path, [suite]).points(suite)
+        assert points_of(suite) == counted == {"q": 2.0}
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

@@ -34,10 +34,11 @@ def test_one_tensor_passed_twice_stays_one(student: Callable[[str], Student]) ->
 def test_a_tensor_arrives_as_it_lies_in_memory(
     student: Callable[[str], Student], layout: Callable[[torch.Tensor], torch.Tensor]
 ) -> None:
-    made = student("def facts(x):\n    return list(x.stride()), x")
+    made = student("def facts(x):\n    return list(x.stride()), x.storage_offset() > 0, x")
     sent = layout(torch.arange(24.0).view(2, 3, 4))
-    strides, got = made.call("facts", sent)
+    strides, begins_inside, got = made.call("facts", sent)
     assert strides == list(sent.stride())
+    assert begins_inside == (sent.storage_offset() > 0 or not sent.is_contiguous())
     assert got.equal(sent)
 
 

@@ -102,6 +102,14 @@ def test_what_a_later_call_writes_into_a_result_shows() -> None:
     assert first.tolist() == [1.0, 1.0]
 
 
+def test_what_a_caller_does_to_a_result_shows_in_what_is_kept() -> None:
+    kept = {1: torch.ones(2), 2: torch.zeros(2)}
+    calls = [([1], None), ([2], None), ([1], None)]
+    first, second, again = stepping.steps(kept.__getitem__, calls)
+    assert first.tolist() == [1.0, 1.0] and second.tolist() == [0.0, 0.0]
+    assert again.tolist() != [1.0, 1.0]
+
+
 def test_a_tensor_given_twice_stays_one() -> None:
     one = torch.ones(2)
     calls = [([one, one], None), ([one + 1, one + 2], None)]
