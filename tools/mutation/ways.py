@@ -62,7 +62,7 @@ def _hooked(change: Callable[[torch.Tensor], torch.Tensor]) -> Defect:
     def hooked(tensor: torch.Tensor) -> torch.Tensor:
         if tensor.requires_grad:
             tensor = tensor.view_as(tensor)
-            tensor.register_hook(change)
+            tensor.register_hook(change)  # type: ignore[no-untyped-call] # torch's
         return tensor
 
     return lambda call: each(call.right(), hooked)
@@ -71,7 +71,7 @@ def _hooked(change: Callable[[torch.Tensor], torch.Tensor]) -> Defect:
 def _hook_on_an_argument(call: Call) -> Any:
     for tensor in call.tensors[:1]:
         if tensor.requires_grad:
-            tensor.register_hook(lambda grad: grad)
+            tensor.register_hook(lambda grad: grad)  # type: ignore[no-untyped-call] # torch's
     return call.right()
 
 
@@ -127,7 +127,8 @@ def _halves_what_is_accumulated(call: Call) -> Any:
     if call.layer is not None and "hooked" not in call.kept:
         call.kept["hooked"] = True
         for weight in call.layer.parameters():
-            weight.register_post_accumulate_grad_hook(lambda w: w.grad.mul_(0.5))
+            hook = weight.register_post_accumulate_grad_hook
+            hook(lambda w: w.grad.mul_(0.5))  # type: ignore[no-untyped-call] # torch's
     return call.right()
 
 
