@@ -167,7 +167,7 @@ def _print(report: CollectReport, submitted: Path) -> None:
         style = "[yellow]left out[/]" if refused.student else "skipped"
         console.print(f"{style} {name}: {reason}", soft_wrap=True)
     for look in report.looks:
-        console.print(f"[yellow]look[/] {for_terminal(look)}", soft_wrap=True)
+        console.print(f"[yellow]{for_terminal(look)}[/]", soft_wrap=True)
     for note in report.notes:
         console.print(f"note: {for_terminal(note)}", soft_wrap=True)
     _print_sums(report, submitted)

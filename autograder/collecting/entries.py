@@ -50,18 +50,19 @@ def contents_of(entry: Entry, account: Account, depth: int = 0) -> Iterator[Memb
         yield Refused(name, str(error))
         return
     if entry.is_archive:
-        yield from _unpacked(data, (*entry.path[:-1], entry.path[-1][:-4]), account, depth + 1)
+        path = (*entry.path[:-1], entry.path[-1][:-4])
+        yield from _unpacked(data, name, path, account, depth + 1)
     else:
         yield Member(entry.path, data)
 
 
 def _unpacked(
-    data: bytes, path: tuple[str, ...], account: Account, depth: int
+    data: bytes, name: str, path: tuple[str, ...], account: Account, depth: int
 ) -> Iterator[Member | Refused]:
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except BROKEN as error:
-        yield Refused("/".join(path), f"not a zip archive, or a broken one: {error}")
+        yield Refused(name, f"not a zip archive, or a broken one: {error}")
         return
     with archive:
         for found in files_in(archive, path):

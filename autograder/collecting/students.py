@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
 
-from ..classroom import Origin, Person, Roster, normal, squashed
+from ..classroom import Origin, Person, Roster, normal
 from ..escaping import for_file_name
 from ..records import Key
 from .platforms import CANVAS, GRADESCOPE, MOODLE, Owner
@@ -130,13 +130,17 @@ class Students:
             by_address = self._roster.person(owner.email) if owner.email else None
             return by_address or self._by_identifier(owner.number) or self._by_full_name(owner)
         if owner.platform == CANVAS:
-            by_number = self._roster.person(f"{squashed(owner.student)}_{owner.number}")
-            return by_number or self._by_name(owner)
+            return self._by_number(owner) or self._by_name(owner)
         if owner.platform == MOODLE:
             email = self._table.email_of(owner)
             by_address = self._roster.person(email) if email else None
             return by_address or self._by_name(owner) or self._without_group(owner)
         return None
+
+    def _by_number(self, owner: Owner) -> Person | None:
+        """By Canvas's number, which is a person's for ever and counts before any name."""
+        same = [person for person in self._roster.people if person.number == owner.number]
+        return same[0] if owner.number and len(same) == 1 else None
 
     def _without_group(self, owner: Owner) -> Person | None:
         """By the name without Moodle's group, as in `Blue Team-Orla Vell`, where it is certain."""

@@ -95,7 +95,9 @@ def unused_notes(
     code = [name for name in files if name.endswith(CODE)]
     has_answer = any(is_answer(path.name, exercises, endings) for path in folder.glob("*"))
     why = "nothing of it was used"
-    if code and not has_answer:
+    if any(exercise.lower() in name.lower() for name in files for exercise in exercises):
+        why += "; is the name wrong?"
+    elif code and not has_answer:
         why = "no exercise of this assignment; was it submitted to another one?"
     return (f"{LOOK}{', '.join(files[:_MOST_NAMED])}{more}: {why}",)
 

@@ -317,7 +317,7 @@ def test_a_broken_archive_inside_does_not_stop_the_others(
 ) -> None:
     report = bring({"ada.zip": b"PK broken", "bob.zip": {"softmax.py": b"1"}})
     assert [item.student for item in report.collected] == ["bob"]
-    assert report.skipped[0].path == "ada"
+    assert report.skipped[0].path == "ada.zip"
 
 
 def test_an_earlier_submission_is_kept_with_its_time(

@@ -229,3 +229,15 @@ def test_anonymous_late_work_of_canvas_is_taken_and_marked(tmp_path: Path) -> No
         "anon_9xQ2b": True,
         "anon_3kF9a": False,
     }
+
+
+def test_canvas_number_in_the_roster_counts_before_any_name(tmp_path: Path) -> None:
+    course = tmp_path / "course"
+    course.mkdir()
+    (course / "roster.csv").write_text("student,name,number\nada1,Ada King,101\neva,Eva M,102\n")
+    archive = tmp_path / "canvas.zip"
+    with zipfile.ZipFile(archive, "w") as made:
+        made.writestr("lovelaceada_101_9001_softmax.py", "1")
+        made.writestr("evam_103_9002_softmax.py", "2")
+    report = collect([archive], course / "submitted", {"simple": ("softmax",)})
+    assert [made.student for made in report.collected] == ["ada1", "evam"]  # 103 is another Eva
