@@ -129,7 +129,8 @@ def _unusual(code: str) -> str:
         )
     ]
     others = [f"import {n or '.'}" for n in named if (n or ".").partition(".")[0] not in _COMPUTING]
-    return ", ".join([*others, *evasions(code)])
+    ways = (way for way in evasions(code) if f"import {way}" not in others)
+    return ", ".join([*others, *ways])
 
 
 def _chosen(

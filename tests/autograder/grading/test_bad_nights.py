@@ -1,0 +1,59 @@
+"""A bad night changes no grade: odd paths, locales and homes, and settings of everything."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from itertools import cycle
+from pathlib import Path
+
+import pytest
+
+from autograder.results.file import read_results
+
+ROOT = Path(__file__).resolve().parents[3]
+ASSIGNMENT = "simplified_attention"
+_PLACES = {
+    "spaces and a line's end": "a class\nof 2026",
+    "umlauts and no letters": "\u00fcbung \u6ce8\u610f \U0001f600",
+    "long": "x" * 200,
+    "no text at all": os.fsdecode(b"\xff\xfe\xfd"),
+    "markup": "[red]<b>*'\"$(touch ran)%s{0}",
+}
+#: the caller's whole environment
+_NIGHTS = {
+    "no home, no locale": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    "a home that is not there": {"HOME": "/nowhere", "XDG_CACHE_HOME": "/proc/nowhere"},
+    "settings of everything": {
+        "PYTEST_ADDOPTS": "-k nothing", "PYTEST_PLUGINS": "nothing", "OMP_NUM_THREADS": "banana",
+        "PYTHONOPTIMIZE": "2", "PYTHONWARNINGS": "error", "GIT_DIR": "/nowhere", "LANG": "xx_YY",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("place", "night"),
+    zip(_PLACES.values(), cycle(_NIGHTS.values()), strict=False),
+    ids=[f"{place}, {night}" for place, night in zip(_PLACES, cycle(_NIGHTS), strict=False)],
+)
+def test_a_right_answer_has_its_points_wherever_and_whenever_it_is_graded(
+    tmp_path: Path, place: str, night: dict[str, str]
+) -> None:
+    home = tmp_path / place
+    folder = home / "submitted" / "ada" / ASSIGNMENT
+    folder.mkdir(parents=True)
+    shutil.copy(ROOT / "solutions" / ASSIGNMENT / "scores.py", folder)
+    command = [sys.executable, "-m", "autograder", "grade", "submitted", "--course", str(ROOT)]
+    run = subprocess.run(
+        [*command, "--no-gradebook"], cwd=home, env={"PATH": "/usr/bin:/bin", **night},
+        capture_output=True,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout + run.stderr
+    (result,) = read_results(home / "results.jsonl")
+    scores = {e.exercise: (e.score, e.max_score) for e in result.exercises}["scores"]
+    assert scores[0] == scores[1]
+    assert sorted(path.name for path in home.iterdir()) == [
+        "results.jsonl", "secret.key", "submitted",
+    ]  # fmt: skip
