@@ -98,7 +98,7 @@ class Diagnosis:
         return any(table.rows[row].name == variant.name for row, _ in table.samples)
 
     def _entry(self, variant: Variant, time: int) -> Asked | None:
-        replies = self._known.entry_replies(variant, time)
+        replies = self._known.entry_replies(variant, (time,))
         return Asked(self._known.probe(variant.question), replies) if replies else None
 
     def told(self, question: str, asked: Asked, text: str) -> tuple[str, str, str]:

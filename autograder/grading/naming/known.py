@@ -124,13 +124,13 @@ class KnownMistakes:
         return probe.answered(test, probe.ask(names, test))
 
     def entry_replies(
-        self, variant: Variant, time: int = 0, tests: Sequence[str] = ()
+        self, variant: Variant, times: Sequence[int] = (0,), tests: Sequence[str] = ()
     ) -> Replies | None:
         """What an entry replies to the probe, or some tests of it, in a worker of its own.
 
-        It is asked for the `time`-th time: each has other random numbers.
+        It is asked once for each of `times`: each has other random numbers.
         """
-        batch = self.probe(variant.question).batch_of(time, tests)
+        batch = self.probe(variant.question).batch_of(times, tests)
         return self._ask_text(self._texts[variant.question, variant.name], batch)
 
     @cached_property
@@ -155,17 +155,17 @@ class KnownMistakes:
         return maker.table()
 
     def _add_entry(self, maker: Maker, probe: Probe, variant: Variant) -> None:
-        drawn = [self.entry_replies(variant, time) for time in range(2)]
-        first, second = (probe.split(replies) if replies else {} for replies in drawn)
-        if not first:
+        replies = self.entry_replies(variant, range(2))
+        if replies is None:
             return
+        first, second = probe.split_times(replies)
         answers = {test: probe.answered(test, first[test]) for test in probe.requests}
         samples = {
             test: Samples(
                 (probe.judged(test, first[test]), probe.judged(test, second[test])),
                 (True,) * len(probe.requests[test]),
             )
-            for test in (probe.requests if second and first != second else ())
+            for test in (probe.requests if first != second else ())
             if not probe.answered(test, second[test]).equals(answers[test])
         }
         failing = [t for t in samples if any(j.words != PASSED for j in samples[t].judged)]
@@ -181,8 +181,10 @@ class KnownMistakes:
         """What an entry answers to some tests, each time by other random numbers."""
         if not tests:
             return {}
-        drawn = [self.entry_replies(variant, time, tests) for time in range(SAMPLES)]
-        split = [probe.split(replies, tests) for replies in drawn if replies]
+        drawn = self.entry_replies(variant, range(SAMPLES), tests)
+        if drawn is None:
+            return {}
+        split = probe.split_times(drawn, tests)
         samples = {}
         for test in tests:
             found = [probe.answered(test, replies[test]) for replies in split]

@@ -56,23 +56,34 @@ class Probe:
     @cached_property
     def batch(self) -> Batch:
         """All of it in one frame; each test begins with random numbers of its own."""
-        return self.batch_of(0)
+        return self.batch_of((0,))
 
-    def batch_of(self, time: int, tests: Sequence[str] = ()) -> Batch:
-        """The same, or some tests, for the `time`-th time: each has other random numbers."""
+    def batch_of(self, times: Sequence[int], tests: Sequence[str] = ()) -> Batch:
+        """The same, or some tests, once for each of `times`: each has other random numbers."""
         asked = [
-            (self._seeded(test, time), *self.requests[test]) for test in tests or self.requests
+            (self._seeded(test, time), *self.requests[test])
+            for time in times
+            for test in tests or self.requests
         ]
         return Batch.of([request for of_test in asked for request in of_test])
 
     def split(self, replies: Replies, tests: Sequence[str] = ()) -> Mapping[str, Replies]:
         """The replies to a batch, by test."""
-        found, start = {}, 1
-        for test in tests or self.requests:
-            end = start + len(self.requests[test])
-            found[test] = replies[start:end]
-            start = end + 1
-        return found
+        return self.split_times(replies, tests)[0]
+
+    def split_times(
+        self, replies: Replies, tests: Sequence[str] = ()
+    ) -> Sequence[Mapping[str, Replies]]:
+        """The same of a batch that asks several times."""
+        every, start = [], 0
+        while start < len(replies):
+            found: dict[str, Replies] = {}
+            for test in tests or self.requests:
+                end = start + 1 + len(self.requests[test])  # the first one is its seed
+                found[test] = replies[start + 1 : end]
+                start = end
+            every.append(found)
+        return every
 
     def ask(self, names: Mapping[str, Any], test: str) -> Replies:
         """What a module in this process replies."""
