@@ -35,7 +35,7 @@ _NIGHTS = {
 
 @pytest.mark.parametrize(
     ("place", "night"),
-    zip(_PLACES.values(), cycle(_NIGHTS.values()), strict=False),
+    list(zip(_PLACES.values(), cycle(_NIGHTS.values()), strict=False)),
     ids=[f"{place}, {night}" for place, night in zip(_PLACES, cycle(_NIGHTS), strict=False)],
 )
 def test_a_right_answer_has_its_points_wherever_and_whenever_it_is_graded(
