@@ -13,6 +13,8 @@ from .drawing import BOX_INK, INK, QUIET, styled, wrapped
 _GROUPS = ("#4c78a8", "#e8a33d", "#59a14f", "#b279a2", "#9c755f", "#e45756", "#72b7b2", "#bab0ac")
 _SUBLAYER, _NORM, _ARROW = "#dfe8f2", "#f6e7db", "#4c78a8"
 _STEP = 0.62  # inches between the boxes of a block
+_DASHES = ("-", "-", "--", ":")
+_MOST_AT_ENDS = 2  # names of lines that do not cover each other
 _NARROW = 3.5  # inches; letters of a picture that a phone need not shrink much
 
 
@@ -135,7 +137,7 @@ def curves(
     step: float = 1.0,
     start: float | None = None,
 ) -> None:
-    """Draws lines over counted points, each with its name at its end.
+    """Draws lines over counted points, each with its name: at its end, or in a list if many.
 
     Args:
         lines: the values of each line, by its name.
@@ -148,10 +150,15 @@ def curves(
     first = step if start is None else start
     with styled():
         figure, axes = plt.subplots(figsize=(_NARROW, 2.2), layout="constrained")
-        for (name, values), colour in zip(lines.items(), _GROUPS, strict=False):
-            places = [first + step * number for number in range(len(values))]
-            axes.plot(places, values, color=colour)
-            axes.annotate(name, (places[-1], values[-1]), color=INK, ha="right", va="bottom")
+        named = len(lines) > _MOST_AT_ENDS
+        for number, (name, values) in enumerate(lines.items()):
+            places = [first + step * count for count in range(len(values))]
+            dashes = _DASHES[number % len(_DASHES)]
+            axes.plot(places, values, label=name, color=_GROUPS[number], ls=dashes)
+            if not named:
+                axes.annotate(name, (places[-1], values[-1]), color=INK, ha="right", va="bottom")
+        if named:
+            axes.legend(frameon=False, labelcolor=INK)
         axes.margins(y=0.15)  # room for the name of the highest line
         axes.set(xlabel=across, ylabel=up)
         if title:

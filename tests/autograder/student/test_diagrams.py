@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.text import Annotation
 
-from autograder.student.diagrams import head_groups, residual_roads
+from autograder.student.diagrams import curves, head_groups, one_query, residual_roads
 from autograder.student.drawing import WIDEST
 
 
@@ -45,3 +45,19 @@ def test_every_road_ends_at_its_addition() -> None:
     assert [text for text in texts() if text] == ["x", "norm1", "attention", "+", "out"]
     (arrow,) = [text for text in plt.gca().texts if isinstance(text, Annotation)]
     assert arrow.xy[1] == 3
+
+
+def test_more_than_two_lines_are_named_in_a_list() -> None:
+    curves({name: [3.0, 1.0] for name in "abc"}, "steps", "loss", step=50, start=150)
+    (axes,) = plt.gcf().axes
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["a", "b", "c"]
+    assert np.asarray(axes.lines[0].get_xdata()).tolist() == [150, 200]
+
+
+def test_one_query_has_a_key_a_weight_and_a_value_for_each_word() -> None:
+    one_query(["the", "cat"], 1, [0.25, 0.75])
+    (axes,) = plt.gcf().axes
+    written = [text.get_text() for text in axes.texts]
+    assert {"q1", "k0", "k1", "v0", "v1", "z1", "0.25", "0.75"} <= set(written)

@@ -24,7 +24,7 @@ SOLUTION = ROOT / "solutions" / "decoder_attention" / "decoder_block.py"
 SHORTER = {
     "steps, length = 1000, 96": "steps, length = 6, 96",
     ", 300,": ", 20,",
-    ", 75)": ", 5)",
+    ", 95)": ", 5)",
     "()[:40]": "()[:3]",
     "()[:20]": "()[:3]",
 }
