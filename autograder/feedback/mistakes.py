@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..records import ExerciseResult, QuestionResult, SubmissionResult, Verdict
+from ..results.review import never_ran
 from ..results.wording import mistake_text
 
 _MOST_EXCERPTS = 3
@@ -51,6 +52,8 @@ def group_of(
     """Which mistake an answer has; None for a right one, or one that nobody wrote."""
     shared = question.misconception or question.behaviour
     if question.verdict is Verdict.CORRECT or question.verdict in UNWRITTEN or not shared:
+        return None
+    if never_ran(exercise):
         return None
     return result.assignment, exercise.exercise, question.question, shared
 

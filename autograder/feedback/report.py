@@ -294,6 +294,8 @@ class _Student:
             self.points.append((name, result.score, result.max_score))
         if reasons := reasons_to_look(result):
             self.look.append(f"{name}: {'; '.join(reasons)}")
+        if arrived and arrived.late_days:
+            self.late.append(f"{name}: {arrived.late_days} late days of the budget")
         if arrived and arrived.is_late:
             self.late.append(f"{name}: {arrived.text}")
 

@@ -23,6 +23,15 @@ def latest(results: Iterable[SubmissionResult]) -> tuple[SubmissionResult, ...]:
     return tuple(last[key] for key in sorted(last))
 
 
+def never_ran(exercise: ExerciseResult) -> bool:
+    """Whether all of several questions stopped with an error, as where one line ends them all.
+
+    Such answers were not seen to do anything, so they are no mistake that others may share.
+    """
+    questions = exercise.questions
+    return len(questions) > 1 and all(question.verdict is Verdict.ERROR for question in questions)
+
+
 def reasons_to_look(result: SubmissionResult) -> tuple[str, ...]:
     """Why a human should look at a submission; empty where the automatic result is enough."""
     if result.status is SubmissionStatus.FAILED:
@@ -35,7 +44,7 @@ def _of_exercise(exercise: ExerciseResult) -> Iterator[str]:
     if exercise.status is ExerciseStatus.UNREADABLE:
         yield f"{exercise.exercise}: {exercise.file or 'the file'} can't be read"
         return
-    if exercise.questions and all(q.verdict is Verdict.ERROR for q in exercise.questions):
+    if never_ran(exercise):
         yield f"{exercise.exercise}: every question stopped with an error; is one line to blame?"
     for question in exercise.questions:
         if question.verdict in _LOOK:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ..records import QuestionResult, SubmissionResult
+from .review import never_ran
 
 _MARK = 8
 
@@ -31,10 +32,11 @@ class Unnamed:
 
 
 def unnamed_in(results: Iterable[SubmissionResult]) -> Iterator[Unnamed]:
-    """The wrong answers that were asked twice and have no name."""
+    """The wrong answers that were asked twice, ran and have no name."""
     for result in results:
         for exercise, question in result.questions():
-            if question.behaviour is not None and question.misconception is None:
+            is_unnamed = question.behaviour is not None and question.misconception is None
+            if is_unnamed and not never_ran(exercise):
                 yield Unnamed(result, exercise.exercise, question)
 
 

@@ -1,0 +1,45 @@
+"""Which results a person should look at, and which are no mistake that others may share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import autograder
+from autograder.records import Verdict
+from autograder.results.review import never_ran, reasons_to_look
+from autograder.results.unnamed import unnamed_in
+
+MakeResult = Callable[..., autograder.SubmissionResult]
+
+
+def stopped(result: autograder.SubmissionResult, *places: int) -> autograder.SubmissionResult:
+    """The result in which these questions of the first exercise stopped with an error."""
+    first, *others = result.exercises
+    questions = tuple(
+        replace(question, verdict=Verdict.ERROR, behaviour="sha256:1", misconception=None)
+        if place in places
+        else question
+        for place, question in enumerate(first.questions)
+    )
+    return replace(result, exercises=(replace(first, questions=questions), *others))
+
+
+def test_one_line_that_ends_all_questions_is_a_reason_to_look_and_no_mistake(
+    make_result: MakeResult,
+) -> None:
+    every = stopped(make_result("ada", (0.0, 0.0, 2.0)), 0, 1)
+    assert never_ran(every.exercises[0])
+    assert reasons_to_look(every) == (
+        "masking: every question stopped with an error; is one line to blame?",
+    )
+    assert list(unnamed_in([every])) == []
+    one = stopped(make_result("ada", (0.0, 2.0, 2.0)), 0)
+    assert reasons_to_look(one) == ()
+    assert [found.question.question for found in unnamed_in([one])] == ["causal_mask"]
+
+
+def test_what_was_uploaded_and_not_used_is_a_reason_to_look(make_result: MakeResult) -> None:
+    note = "look at homework1.pdf: nothing of it was used"
+    found = replace(make_result("ada"), notes=(note, "something else"))
+    assert reasons_to_look(found) == (note,)
