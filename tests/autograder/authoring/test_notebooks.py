@@ -115,7 +115,8 @@ def test_a_solved_notebook_passes_every_check_without_a_warning(
 ) -> None:
     run = solved[name_of(exercise)]
     assert run["troubles"] == []
-    assert run["checks"] == [f"✓ {q.name}: all checks passed" for q in exercise.questions]
+    passed = [check.partition(",")[0] for check in run["checks"]]
+    assert passed == [f"✓ {q.name}: all checks passed" for q in exercise.questions]
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=name_of)
