@@ -66,7 +66,7 @@ class ExerciseGrader:
             if names and (better := self._again(task, result, names)) is not None:
                 results[number] = better
                 notes.append(_about_lending(result.question, names))
-        if task.ruled and (ways := evasions(answers.text)):
+        if task.ruled and (ways := evasions(answers.text, answers.questions)):
             notes.append(_about_evasions(sorted(task.ruled), ways))
         return tuple(results), tuple(notes)
 
@@ -210,7 +210,7 @@ def ask_text(
 def _about_lending(question: str, names: Sequence[str]) -> str:
     """Why a question has points although it calls something that is wrong."""
     return (
-        f"{question} calls {', '.join(names)}, which is not right yet; it was judged with a right "
+        f"{question} uses {', '.join(names)}, which is not right yet; it was judged with a right "
         "one in its place, so that each mistake costs its own question only"
     )
 

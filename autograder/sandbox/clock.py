@@ -27,8 +27,8 @@ class Budget:
 
     @classmethod
     def of_import(cls, limits: Limits) -> Budget:
-        """For a module, imported once for all questions: it may compute twice as long as one."""
-        return cls(limits.wall_seconds, 2 * limits.cpu_seconds)
+        """For a module, loaded once for all questions: it may take twice as long as one."""
+        return cls(2 * limits.wall_seconds, 2 * limits.cpu_seconds)
 
 
 #: who waits looks ten times a second: of a longer time between two looks the worker knows nothing,

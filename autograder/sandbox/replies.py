@@ -33,6 +33,8 @@ def value_of(reply: Any) -> Any:
             return value
         case ("missing", str(name)):
             raise AnswerMissing(f"{name[:_MOST_NAME]} is not defined")
+        case ("timeout", str(text)):
+            raise AnswerTimeout(text[:500])
         case ("memory", str(text)):
             raise AnswerMemory(f"asked for more memory than the limit: {text[:300]}")
         case ("protocol", str(text)):

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SubmissionError
-from ..records import Limits
-from ..submission import is_unanswered, module_of_notebook
+from ..submission import is_unanswered, module_of_notebook, without_copies, without_magic
 from ..submission.remedies import NOT_TEXT, remedy
-from ..submission.text import decoded
+from ..submission.text import NOT_PYTHON, decoded
 from ..suite.message import place_lines
+from ..worker import statements
 from .advice import Context, advice, said_by
 from .output import Printed, quiet
 from .places import places_of
@@ -23,14 +23,8 @@ from .sources import locator
 from .time_limit import SECONDS, TooSlow, limited
 from .unfinished import unfinished
 
-#: what code may print while it is graded, unless its assignment says otherwise
-_MOST_PRINTED = Limits().output_bytes
-_TOO_LONG = (
-    f"{{}} prints more than {_MOST_PRINTED} characters while it is loaded: that ends it when it is "
-    "graded\nlikely: a `print` inside a loop: take it out"
-)
 _TOO_SLOW = (
-    "what stands outside of all functions runs each time the file is loaded, here and when it is "
+    "what is outside of all functions runs each time the file is loaded, here and when it is "
     "graded: take it out. Is it a loop that never ends?"
 )
 
@@ -45,6 +39,7 @@ class Answer:
 
     path: Path
     text: str
+    questions: Sequence[str] = ()
     broken: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
     elsewhere: Mapping[str, str] = field(default_factory=dict)
@@ -52,7 +47,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """The names that an answer's file defines, what it printed, and why it stopped, if it did.
+    """The names that an answer's file defines, what it printed, and the first line that fails.
 
     `runs` is false where not one line of it ran: it is not valid Python.
     """
@@ -71,50 +66,66 @@ def answer_of(folder: Path, exercise: str, questions: Sequence[str]) -> Answer |
     module, notebook = folder / f"{exercise}.py", folder / f"{exercise}.ipynb"
     if not module.is_file():
         return _notebook(notebook, questions) if notebook.is_file() else None
-    text = _read_module(module)
+    text, notes = _read_module(module, questions)
+    note = "; ".join(notes)
     if not notebook.is_file():
-        return Answer(module, text)
+        return Answer(module, text, questions, note=note)
     if not _was_answered(notebook, questions):
         is_begun = any(unfinished(name, text) for name in questions)
         is_stub = is_unanswered(text, questions) and not is_begun
-        return _notebook(notebook, questions) if is_stub else Answer(module, text)
+        return (
+            _notebook(notebook, questions)
+            if is_stub
+            else Answer(module, text, questions, note=note)
+        )
     if is_unanswered(text, questions):
         return _notebook(notebook, questions)
     note = f"{module.name} was changed, so it counts and {notebook.name} does not"
     if left := _only_in(notebook, text, questions):
         note += f": copy your answer to {', '.join(left)} into {module.name}"
-    return Answer(module, text, note=note)
+    return Answer(module, text, questions, note="; ".join((note, *notes)))
 
 
 def execute(answer: Answer, exercises: tuple[str, ...] = ()) -> Executed:
-    """Runs an answer's text as a module; a file that stops keeps what it defined before."""
+    """Executes an answer's file as grading does: a line that fails costs only what reads its names.
+
+    Of a notebook only what its answers need: plots and the like are not shown once more.
+    """
     name = f"_answer_{answer.path.stem}"
     module = types.ModuleType(name)
     module.__file__ = str(answer.path)
     sys.modules[name] = module  # dataclasses and the like look their module up
     printed = Printed()
+    is_notebook = answer.path.suffix == ".ipynb"
+    failures: list[BaseException] = []
+
+    def failed(error: BaseException, is_needed: bool) -> None:
+        if isinstance(error, KeyboardInterrupt):
+            raise error
+        if is_needed or not is_notebook:
+            failures.append(error)
+
     try:
+        compile(answer.text, str(answer.path), "exec", dont_inherit=True)
         with quiet(printed), limited(SECONDS):
-            exec(compile(answer.text, str(answer.path), "exec", dont_inherit=True), vars(module))
+            statements.execute(
+                *(answer.text, str(answer.path), vars(module), answer.questions),
+                failed=failed,
+                only_needed=is_notebook,
+            )
     except (SyntaxError, ValueError) as error:
-        if not isinstance(error, SyntaxError) and "null byte" not in str(error):
-            return _stopped(answer, error, module, printed, exercises)
         return Executed({}, printed.text, _syntax(answer, error), runs=False)
-    except (Exception, SystemExit) as error:
-        return _stopped(answer, error, module, printed, exercises)
+    except TooSlow as error:
+        failures.append(error)
     finally:
         sys.modules.pop(name, None)
-    problem = _TOO_LONG.format(answer.path.name) if printed.length > _MOST_PRINTED else ""
+    problem = _problem(answer, failures[0], module, exercises) if failures else ""
     return Executed(vars(module), printed.text, problem)
 
 
-def _stopped(
-    answer: Answer,
-    error: BaseException,
-    module: types.ModuleType,
-    printed: Printed,
-    exercises: tuple[str, ...],
-) -> Executed:
+def _problem(
+    answer: Answer, error: BaseException, module: types.ModuleType, exercises: tuple[str, ...]
+) -> str:
     slow = isinstance(error, TooSlow)
     # what ended it stands in our code, and its cause in the student's
     at = error.__cause__ if slow and error.__cause__ else error
@@ -124,8 +135,7 @@ def _stopped(
     hint = _TOO_SLOW if slow else advice(error, Context(names=names, exercises=exercises))
     said = f"loading the file {error}" if slow else said_by(error)
     lines = [f"{where}: {said}", *place_lines(places[-1:])]
-    problem = "\n".join(lines + [f"likely: {hint}"] * bool(hint))
-    return Executed(vars(module), printed.text, problem)
+    return "\n".join(lines + [f"likely: {hint}"] * bool(hint))
 
 
 def _syntax(answer: Answer, error: Exception) -> str:
@@ -145,8 +155,7 @@ def _was_answered(notebook: Path, questions: Sequence[str]) -> bool:
         text = _notebook(notebook, questions).text
     except SubmissionError:
         return True
-    stubs = text.count("raise NotImplementedError")
-    return stubs < len(questions)
+    return not all(is_unanswered(text, [name]) for name in questions)
 
 
 def _only_in(notebook: Path, text: str, questions: Sequence[str]) -> list[str]:
@@ -167,13 +176,24 @@ def _notebook(path: Path, questions: Sequence[str]) -> Answer:
         raise SubmissionError(f"{path.name} can't be read: {error.strerror}") from error
     except SubmissionError as error:
         raise SubmissionError(f"{path.name} {error}") from error
-    return Answer(path, module.text, module.broken, elsewhere=module.hints)
+    note = "; ".join(f"{path.name} {note}" for note in module.notes)
+    return Answer(path, module.text, questions, module.broken, note, module.hints)
 
 
-def _read_module(path: Path) -> str:
+def _read_module(path: Path, questions: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """The text of a module, and notes on what grading leaves out of it."""
     try:
-        return decoded(path.read_bytes())[0]
+        text = decoded(path.read_bytes())[0]
     except OSError as error:
         raise SubmissionError(f"{path.name} can't be read: {error.strerror}") from error
     except SubmissionError as error:
         raise SubmissionError(f"{path.name} {error}") from error
+    text, magic = without_magic(text)
+    try:
+        text, copies = without_copies(text, questions)
+    except NOT_PYTHON:
+        return text, ()
+    return text, (
+        *(f"{path.name}: {note}" for note in magic),
+        *(f"{path.name} {c}" for c in copies),
+    )

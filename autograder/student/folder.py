@@ -31,10 +31,6 @@ from .similar_names import other_name
 from .sources import locator
 from .unfinished import unfinished
 
-_DOES_NOT_COUNT = (
-    "right, but as the file is, no answer in it gets points: fix what is said above first"
-)
-
 
 def check_folder(
     folder: Path, names: Sequence[str] = (), on_question: OnQuestion = lambda question: None
@@ -197,8 +193,6 @@ def _with_reason(
         return CheckedQuestion(name, Standing.FIX, tests[:1])
     if result.standing is Standing.NOT_IMPLEMENTED:
         return replace(result, note=unfinished(name, answer.text))
-    if result.standing is Standing.PASSED and executed.problem:
-        return replace(result, standing=Standing.FIX, note=_DOES_NOT_COUNT)
     if result.standing is not Standing.MISSING:
         return result
     if executed.problem:

@@ -12,8 +12,15 @@ from .intake import (
     unused_notes,
 )
 from .notebook import module_of_notebook
-from .read import SubmittedExercise, is_submitted, read_exercise, submission_digest, unreadable
-from .unanswered import is_unanswered
+from .read import (
+    SubmittedExercise,
+    is_submitted,
+    read_exercise,
+    submission_digest,
+    unreadable,
+    without_magic,
+)
+from .unanswered import is_unanswered, without_copies
 
 __all__ = [
     "CODE",
@@ -36,4 +43,6 @@ __all__ = [
     "unreadable",
     "unused_files",
     "unused_notes",
+    "without_copies",
+    "without_magic",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..errors import SubmissionError
-from .closure import needed
+from ..worker.experiments import experiments, names_reached
 from .statement import statements_of
 from .text import parsed
 
@@ -15,7 +15,17 @@ def anonymous_code(text: str, question: str) -> str:
 
     Raises `SubmissionError` where the text has no such definition.
     """
-    found = needed(statements_of(text, parsed(text).body), [question])
+    statements = statements_of(text, parsed(text).body)
+    left_out = experiments(statements, [question])
+    statements = [statement for statement in statements if statement not in left_out]
+    reached = names_reached(statements, [question])
+    used = reached.union(*(s.names.reads for s in statements if s.binds & reached))
+    last = {name: s for s in statements for name in s.defines}
+    found = [
+        s
+        for s in statements
+        if (s.binds | s.names.sets) & used and all(last[name] is s for name in s.defines)
+    ]
     if not any(question in statement.defines for statement in found):
         raise SubmissionError(f"has no definition of {question}")
     return "\n\n".join(ast.unparse(_without_docstrings(parsed(s.text))) for s in found) + "\n"

@@ -22,8 +22,6 @@ MAX_FILES, MAX_SUBMISSION_BYTES = 1_000, 200 << 20
 MAX_TOKENS = 200_000
 #: functions, classes and lambdas of all code of a file: Python's compiler compares them all
 MAX_DEFINITIONS = 5_000
-#: at the outermost level of all code of a file
-MAX_STATEMENTS = 10_000
 MAX_CELLS = 20_000
 #: of memory that the JSON of a notebook may take, and what each of these signs stands for at most
 _MOST_MEMORY = 1_000 << 20
@@ -47,12 +45,6 @@ def check_code(sources: Sequence[str]) -> None:
         raise _too_much(f"{MAX_TOKENS:,} words and signs of code")
     if sum(_count(_DEFINITION, source) for source in sources) > MAX_DEFINITIONS:
         raise _too_much(f"{MAX_DEFINITIONS:,} functions and classes")
-
-
-def check_statements(count: int) -> None:
-    """Raises `SubmissionError` for more statements than people write in one file."""
-    if count > MAX_STATEMENTS:
-        raise _too_much(f"{MAX_STATEMENTS:,} statements")
 
 
 def check_cells(count: int) -> None:

@@ -1,38 +1,41 @@
-"""Code cells become statements; a statement that is not valid Python breaks nothing but itself."""
+"""Code cells become Python; a statement that is not valid breaks nothing but itself."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from .bounds import check_statements
 from .magic import python_of
 from .remedies import explained
 from .statement import Statement, statements_of
-from .text import NOT_PYTHON, fault_of, parsed
+from .text import NOT_PYTHON, compiled, fault_of, one_line_end, parsed
 
 _DEFINITION = re.compile(r"^[ \t]*+(?:async[ \t]++)?(?:def|class)[ \t]++([^\W\d]\w*)", re.MULTILINE)
 #: how often a cell is tried together with the one before, and how long both may be: it is rare
 _MOST_JOINS, _LONGEST_JOIN = 20, 20_000
+#: what is not the same in a cell as in a module
+_SPECIAL = ("__name__", "__future__")
 
 
 @dataclass(slots=True)
 class CodeCell:
-    """One cell: its valid statements, and the names that its broken ones were to define."""
+    """One cell: its valid Python, and the names that its broken statements were to define."""
 
     source: str
-    statements: list[Statement] = field(default_factory=list)
+    text: str = ""
     broken: dict[str, str] = field(default_factory=dict)
     is_whole: bool = True
 
+    @property
+    def statements(self) -> list[Statement]:
+        """The statements of its valid Python."""
+        return statements_of(self.text, parsed(self.text).body)
+
 
 def read_cells(sources: Iterable[str]) -> list[CodeCell]:
-    """The cells in their order; a definition that was split across two cells is joined again.
-
-    Raises `SubmissionError` for more statements than people write.
-    """
+    """The cells in their order; a definition that was split across two cells is joined again."""
     cells: list[CodeCell] = []
     joins = 0
     for source in sources:
@@ -44,8 +47,17 @@ def read_cells(sources: Iterable[str]) -> list[CodeCell]:
                 cells[-1] = joined
                 continue
         cells.append(cell)
-    check_statements(sum(len(cell.statements) for cell in cells))
     return cells
+
+
+def module_text(cells: Sequence[CodeCell]) -> str:
+    """All valid Python of the cells; what must come first, as it must in a module, does."""
+    text = "\n\n".join(cell.text for cell in cells if cell.text) + "\n"
+    if "__future__" not in text:
+        return text
+    statements = [statement for cell in cells for statement in cell.statements]
+    ordered = sorted(statements, key=lambda statement: not statement.is_future)
+    return "\n\n".join(statement.text for statement in ordered) + "\n"
 
 
 def _goes_on(one: CodeCell, next_: CodeCell) -> bool:
@@ -56,40 +68,41 @@ def _goes_on(one: CodeCell, next_: CodeCell) -> bool:
 
 
 def _cell(source: str) -> CodeCell:
+    text = one_line_end(source)
+    # as nearly always: nothing in it is for a notebook only
+    if not any(word in text for word in _SPECIAL) and compiled(text) is None:
+        return CodeCell(source, text)
     text = python_of(source)
     try:
-        statements = _with_guarded(statements_of(text, parsed(text).body))
+        statements = list(_with_guarded(statements_of(text, parsed(text).body)))
     except NOT_PYTHON as error:
         broken = dict.fromkeys(names_defined_in(text), explained(error))
         return CodeCell(source, broken=broken, is_whole=False)
-    return _without_faults(CodeCell(source), statements)
+    return _without_faults(CodeCell(source, text), statements)
 
 
-def _with_guarded(statements: Iterable[Statement]) -> list[Statement]:
+def _with_guarded(statements: Iterable[Statement]) -> Iterator[Statement]:
     """Below `if __name__ == "__main__":` everything is executed in a notebook."""
-    found: list[Statement] = []
     for statement in statements:
         match statement.node:
             case ast.If(
                 ast.Compare(ast.Name("__name__"), [ast.Eq()], [ast.Constant("__main__")]), body
             ):
-                found += [Statement(node, ast.unparse(node)) for node in body]
+                yield from (Statement(node, ast.unparse(node)) for node in body)
             case _:
-                found.append(statement)
-    return found
+                yield statement
 
 
 def _without_faults(cell: CodeCell, statements: Sequence[Statement]) -> CodeCell:
-    if fault_of([statement.node for statement in statements]) is None:
-        cell.statements = list(statements)
-        return cell
-    cell.is_whole = False
+    valid = []
+    cell.is_whole = fault_of([statement.node for statement in statements]) is None
     for statement in statements:
-        fault = fault_of([statement.node])
+        fault = None if cell.is_whole else fault_of([statement.node])
         if fault is None:
-            cell.statements.append(statement)
+            valid.append(statement.text)
         elif not isinstance(statement.node, ast.Expr):
             cell.broken.update(dict.fromkeys(statement.binds, explained(fault)))
+    cell.text = "\n".join(valid)
     return cell
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SubmissionError
-from .bounds import MAX_NOTEBOOK_BYTES, check_code, check_statements
+from .bounds import MAX_NOTEBOOK_BYTES, check_code
 from .notebook import code_cells, notebook_of, source_of
 from .opened import read_bytes
 from .statement import Statement, statements_of
@@ -72,7 +72,6 @@ def _of_module(data: bytes, file: str) -> SubmittedCode:
         return SubmittedCode(
             rest=text[:_MOST_OF_A_BROKEN_FILE], problem=f"{file} is not valid Python"
         )
-    check_statements(len(tree.body))
     statements = statements_of(text, tree.body)
     taken = {
         number

@@ -30,9 +30,9 @@ def python_of(source: str) -> str:
     first = next((i for i, line in enumerate(lines) if line.strip()), None)
     if first is None:
         return ""
+    if is_other_language(lines[first]):
+        return ""
     if lines[first].startswith("%%"):
-        if lines[first].split()[0] not in _TRANSPARENT:
-            return ""
         lines[first] = ""
     # only where Python objects: a line that starts with % may also go on an expression
     fault = _fault(lines)
@@ -45,6 +45,13 @@ def python_of(source: str) -> str:
         lines[line] = _passed(lines[line])
         fault = _fault(lines)
     return "\n".join(lines if fault is None else _valid_after_all(lines))
+
+
+def is_other_language(source: str) -> str:
+    """The magic by which a cell is text or another language, not Python; empty where it is none."""
+    line = source.lstrip().partition("\n")[0]
+    magic = line.split()[0] if line.startswith("%%") else ""
+    return "" if magic in _TRANSPARENT else magic
 
 
 def _without_magic(lines: Sequence[str]) -> list[str]:

@@ -1,23 +1,28 @@
-"""From a notebook to a module: the definitions of the questions and all that they need.
+"""From a notebook to a module: the Python of its code cells, in their order.
 
-Only what the answers need is executed. Plots, prints, experiments and magic lines stay out, and a
-cell that is not valid Python costs its own question only.
+Magic lines stay out, and a cell that is not valid Python costs its own question only. Which of the
+statements are executed is the same for any module: `worker/statements.py`.
 """
 
 from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import SubmissionError
 from .bounds import check_cells, check_code, check_json
-from .cells import CodeCell, names_defined_in, read_cells
-from .closure import needed
+from .cells import CodeCell, module_text, names_defined_in, read_cells
+from .magic import is_other_language
 from .similar import hints
-from .text import decoded
+from .statement import Statement, is_surely_defined, statements_of
+from .text import decoded, parsed
+from .unanswered import without_copies
+
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,42 +39,108 @@ class NotebookModule:
     hints: Mapping[str, str] = field(default_factory=dict)
 
 
-def module_of_notebook(data: bytes, names: Sequence[str]) -> NotebookModule:
+class GivenCells:
+    """The cells that a released notebook gives to everybody, looked at once for a whole class.
+
+    A notebook that is handed in has them all, and its answers need next to nothing of them.
+    """
+
+    def __init__(self, data: bytes = b"", questions: Collection[str] = ()) -> None:
+        """`data` is the released notebook; the cells of its questions are the student's own."""
+        self._statements: dict[str, list[Statement]] = {}
+        cells = code_cells(notebook_of(data)[0]) if data else []
+        for cell in cells:
+            if cell.is_whole and not set(names_defined_in(cell.source)) & set(questions):
+                self._statements[cell.source] = cell.statements
+
+    def __contains__(self, source: str) -> bool:
+        return source in self._statements
+
+    def needed(self, sources: Sequence[str], words: set[str]) -> list[str]:
+        """The texts of these cells without what makes nothing that is read elsewhere.
+
+        `words` are all those of the student's own cells.
+        """
+        texts: list[str] = []
+        for source in reversed(sources):
+            kept = []
+            for statement in reversed(self._statements[source]):
+                names = statement.names
+                written = statement.binds | names.sets | names.asked
+                if statement.is_future or statement.is_star_import or written & words:
+                    kept.append(statement.text)
+                    words |= names.reads
+            texts.append("\n".join(reversed(kept)))
+        return texts[::-1]
+
+
+_NONE_GIVEN = GivenCells()
+
+
+def module_of_notebook(
+    data: bytes, names: Sequence[str], given: GivenCells = _NONE_GIVEN
+) -> NotebookModule:
     """The module that answers `names`; raises `SubmissionError` for what is not a notebook."""
     document, notes = notebook_of(data)
-    every = cells_of(document)
     try:
-        cells = code_cells(document)
-        statements = [statement for cell in cells for statement in cell.statements]
-        chosen = needed(statements, names)
+        cells = code_cells(document, given)
+        text, copies = without_copies(module_text(cells), names)
+        broken = {name: fault for cell in cells for name, fault in cell.broken.items()}
+        if not broken and all(is_surely_defined(name, text) for name in names):
+            return NotebookModule(text, notes=(*notes, *copies))
+        statements = statements_of(text, parsed(text).body)
     except RecursionError as error:
         raise SubmissionError("holds code that is nested too deeply; take it apart") from error
-    broken = {name: text for cell in cells for name, text in cell.broken.items()}
-    defined = {name for statement in chosen for name in statement.binds}
-    others = {name for cell in cells for s in cell.statements for name in s.defines}
-    elsewhere = [
-        name
-        for cell in every
-        if cell.get("cell_type") != "code"
-        for name in names_defined_in(source_of(cell))
-    ]
-    missing = [name for name in names if name not in defined and name not in broken]
+    defined = {name for statement in statements for name in statement.binds}
     return NotebookModule(
-        "\n\n".join(statement.text for statement in chosen) + "\n",
-        {name: text for name, text in broken.items() if name not in defined},
-        notes,
-        hints(missing, others - set(names), elsewhere),
+        text,
+        {name: fault for name, fault in broken.items() if name not in defined},
+        (*notes, *copies),
+        _hints(document, statements, [n for n in names if n not in defined | broken.keys()], names),
     )
 
 
-def code_cells(document: dict[str, Any]) -> list[CodeCell]:
+def _hints(
+    document: dict[str, Any],
+    statements: Sequence[Statement],
+    missing: Sequence[str],
+    names: Sequence[str],
+) -> dict[str, str]:
+    """What may have become of the questions that are not there."""
+    if not missing:
+        return {}
+    others = {name for statement in statements for name in statement.defines}
+    no_code: list[str] = []
+    by_magic: dict[str, str] = {}
+    for cell in cells_of(document):
+        source = source_of(cell)
+        if cell.get("cell_type") != "code":
+            no_code += names_defined_in(source)
+        elif magic := is_other_language(source):
+            by_magic |= dict.fromkeys(names_defined_in(source), magic)
+    return hints(missing, others - set(names), no_code, by_magic)
+
+
+def code_cells(document: dict[str, Any], given: GivenCells | None = None) -> list[CodeCell]:
     """The code cells of a notebook, read; raises `SubmissionError` for what is out of bounds.
 
-    Also `RecursionError` for code that is nested too deeply.
+    Of cells that were given only what the others need. Also raises `RecursionError` for code that
+    is nested too deeply.
     """
     sources = [source_of(cell) for cell in cells_of(document) if cell.get("cell_type") == "code"]
-    check_code(sources)
-    return read_cells(sources)
+    if given is None:
+        check_code(sources)
+        return read_cells(sources)
+    own = [source for source in sources if source not in given and source]
+    check_code(own)
+    # an empty cell keeps the place of a given one
+    cells = read_cells([source if source not in given else "" for source in sources if source])
+    places = [cell for cell in cells if not cell.source]
+    words = set[str]().union(*map(_WORD.findall, own))
+    texts = given.needed([source for source in sources if source in given], words)
+    for cell, text in zip(places, texts, strict=True):
+        cell.text = text
+    return cells
 
 
 def notebook_of(data: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:

@@ -8,22 +8,28 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
 from ..errors import SubmissionError
 from ..records import Exercise, ExerciseStatus
-from .bounds import MAX_CODE, MAX_NOTEBOOK_BYTES, check_code, check_statements
-from .display import without_display
+from ..worker.experiments import DEFINITIONS
+from .bounds import MAX_CODE, MAX_NOTEBOOK_BYTES, check_code
 from .intake import about_missing
-from .notebook import module_of_notebook
+from .magic import python_of
+from .notebook import GivenCells, module_of_notebook
 from .opened import read_bytes
 from .remedies import explained
-from .similar import hints
-from .statement import statements_of
-from .text import NOT_PYTHON, decoded, fault_of, parsed
-from .unanswered import is_unanswered
+from .similar import hints as hints_for
+from .statement import is_surely_defined, statements_of
+from .text import NOT_PYTHON, compiled, decoded, parsed
+from .unanswered import is_unanswered, without_copies
 
 _CLEAR = "clear all outputs and submit your own code only"
+_MAGIC = (
+    "lines that work in a notebook only (such as `!pip`) were left out; Python does not read them: "
+    "delete them"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,7 @@ class SubmittedExercise:
     broken: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     hints: Mapping[str, str] = field(default_factory=dict)
+    questions: tuple[str, ...] = ()
 
 
 def read_exercise(folder: Path, exercise: Exercise) -> SubmittedExercise:
@@ -120,39 +127,50 @@ def _module(path: Path, exercise: Exercise) -> SubmittedExercise:
         return replace(answers, notes=(*answers.notes, note))
     text, said = decoded(data)
     check_code([text])
-    notes = tuple(f"{path.name} {note}" for note in said)
-    try:
-        tree = parsed(text)
-        fault = fault_of(tree.body)
-    except NOT_PYTHON as error:
-        fault = error
-    if fault is not None:
-        raise SubmissionError(f"is not valid Python: {explained(fault)}")
-    check_statements(len(tree.body))
-    if not tree.body:
-        notes += (f"{path.name} holds no code; submit the file with your answers",)
+    notes = [f"{path.name} {note}" for note in said]
     names = [question.name for question in exercise.questions]
-    shown, left_out = without_display(text, tree.body, names)
-    notes += tuple(f"{path.name}: {note}" for note in left_out)
+    text, left_out = without_magic(text)
+    if (fault := compiled(text)) is not None:
+        raise SubmissionError(f"is not valid Python: {explained(fault)}")
+    notes += [f"{path.name}: {note}" for note in left_out]
+    try:
+        text, copies = without_copies(text, names)
+        is_whole = all(is_surely_defined(name, text) for name in names)
+        hints = {} if is_whole else _hints(text, names)
+    except NOT_PYTHON as error:
+        raise SubmissionError(f"is not valid Python: {explained(error)}") from error
+    if not is_whole and not parsed(text).body:
+        notes.append(f"{path.name} holds no code; submit the file with your answers")
     return SubmittedExercise(
         exercise.name,
         ExerciseStatus.GRADED,
         path.name,
-        shown,
-        notes=notes,
-        hints=_hints(text, tree, exercise),
+        text,
+        notes=(*notes, *(f"{path.name} {note}" for note in copies)),
+        hints=hints,
+        questions=tuple(names),
     )
 
 
-def _hints(text: str, tree: ast.Module, exercise: Exercise) -> dict[str, str]:
-    names = {question.name for question in exercise.questions}
+def without_magic(text: str) -> tuple[str, tuple[str, ...]]:
+    """A module's text without lines for a notebook, where that makes it Python, and a note on them.
+
+    Every other line keeps its number.
+    """
+    if compiled(text) is None or compiled(without := python_of(text)) is not None:
+        return text, ()
+    return without, (_MAGIC,)
+
+
+def _hints(text: str, questions: Sequence[str]) -> dict[str, str]:
+    tree = parsed(text)
+    names = set(questions)
     outer = {name for statement in statements_of(text, tree.body) for name in statement.binds}
     missing = sorted(names - outer)
-    if not missing:  # as nearly always; a walk over all nodes takes as long as parsing
+    if not missing:
         return {}
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    every = {node.name for node in ast.walk(tree) if isinstance(node, kinds)}
-    return hints(missing, (every & outer) - names, every - outer)
+    every = {node.name for node in ast.walk(tree) if isinstance(node, DEFINITIONS)}
+    return hints_for(missing, (every & outer) - names, every - outer)
 
 
 def _notebook(path: Path, exercise: Exercise) -> SubmittedExercise:
@@ -161,7 +179,8 @@ def _notebook(path: Path, exercise: Exercise) -> SubmittedExercise:
         size = MAX_NOTEBOOK_BYTES >> 20
         raise SubmissionError(f"is larger than {size} MB; clear all outputs and save it again")
     names = [question.name for question in exercise.questions]
-    module = module_of_notebook(data, names)
+    given = exercise.stub.with_suffix(".ipynb")
+    module = module_of_notebook(data, names, _given_cells(given, _version(given), tuple(names)))
     return SubmittedExercise(
         exercise.name,
         ExerciseStatus.GRADED,
@@ -170,7 +189,26 @@ def _notebook(path: Path, exercise: Exercise) -> SubmittedExercise:
         module.broken,
         tuple(f"{path.name} {note}" for note in module.notes),
         module.hints,
+        tuple(names),
     )
+
+
+@lru_cache(maxsize=64)
+def _given_cells(released: Path, version: object, questions: tuple[str, ...]) -> GivenCells:
+    """The cells of the released notebook of an exercise; none where there is no such notebook."""
+    try:
+        return GivenCells(read_bytes(released, MAX_NOTEBOOK_BYTES), questions)
+    except (SubmissionError, RecursionError):
+        return GivenCells()
+
+
+def _version(path: Path) -> object:
+    """What changes with a file; None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
 
 
 def _is_file(path: Path) -> bool:

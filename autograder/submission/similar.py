@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 _ALIKE = 0.7
 #: names that are looked at, and how long one may be: looking for a similar one takes its time
@@ -11,17 +12,26 @@ _MOST_NAMES, _LONGEST_NAME = 1_000, 100
 
 
 def hints(
-    missing: Iterable[str], others: Collection[str], elsewhere: Collection[str] = ()
+    missing: Iterable[str],
+    others: Collection[str],
+    elsewhere: Collection[str] = (),
+    by_magic: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
     """For each missing question what to submit instead, where something like it is there.
 
     `others` are other names that the file defines; `elsewhere` are definitions that do not count:
-    inside another definition, or in a cell that is not code.
+    inside another definition, or in a cell that is not code. `by_magic` are those in a cell that a
+    magic such as `%%writefile` takes as text.
     """
     found: dict[str, str] = {}
     names = [*sorted(others), *sorted(set(elsewhere))]
     for name in missing:
-        if name in elsewhere:
+        if name in by_magic:
+            found[name] = (
+                f"its definition stands in a cell that begins with {by_magic[name]}, which takes "
+                "the cell as text and does not execute it; delete that line"
+            )
+        elif name in elsewhere:
             found[name] = (
                 "its definition stands inside another one, or in a cell that is not a code cell; "
                 "put it at the outermost level of a code cell or module"

@@ -76,6 +76,17 @@ def parsed(text: str) -> ast.Module:
         return ast.parse(text)
 
 
+def compiled(text: str) -> Exception | None:
+    """What Python's compiler says against a text; None where it takes it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(text, "<answers>", "exec", dont_inherit=True)
+    except NOT_PYTHON as error:
+        return error
+    return None
+
+
 def first_line_of(node: ast.stmt) -> int:
     """The number of a statement's first line, from 1; decorators belong to it."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])

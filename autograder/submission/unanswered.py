@@ -1,13 +1,15 @@
-"""Whether a module holds an answer at all: a stub with notes in it is still a stub."""
+"""Stubs in a module: whether there is any answer, and copies of a stub below an answer."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Collection
 
-from .statement import Statement
+from .statement import Statement, statements_of
 from .text import NOT_PYTHON, parsed
 
+_STUB = "NotImplementedError"
+_NOTE = "defines {} twice; the second one is an untouched copy of the stub: delete it"
 #: of a class, what must give a result for any to come
 _NEEDED = ("__init__", "forward")
 
@@ -30,6 +32,33 @@ def is_unanswered(text: str, questions: Collection[str]) -> bool:
     )
 
 
+def without_copies(text: str, names: Collection[str]) -> tuple[str, tuple[str, ...]]:
+    """The text without stubs of these questions that stand below an answer, and a note on each.
+
+    Every other line keeps its number.
+    """
+    if _STUB not in text or all(_definitions(text, name) < 2 for name in names):
+        return text, ()
+    answered: set[str] = set()
+    copies: list[Statement] = []
+    for statement in statements_of(text, parsed(text).body):
+        if statement.is_definition and is_untouched(statement.node):
+            copies += [statement] if statement.binds & answered & set(names) else []
+        else:
+            answered |= statement.binds
+    lines = text.split("\n")
+    for copy in copies:
+        end = copy.node.end_lineno or copy.first_line
+        lines[copy.first_line - 1 : end] = [""] * (end - copy.first_line + 1)
+    found = dict.fromkeys(name for copy in copies for name in sorted(copy.binds))
+    return "\n".join(lines), tuple(_NOTE.format(name) for name in found)
+
+
+def _definitions(text: str, name: str) -> int:
+    """How often a name seems to be defined: by `def`, by `class`, or by `=`."""
+    return sum(text.count(f"{word}{name}") for word in ("def ", "class ")) + text.count(f"{name} =")
+
+
 def is_stub(node: ast.stmt) -> bool:
     """Whether a definition can give no result: its last line is the stub's, and nothing returns."""
     if isinstance(node, ast.ClassDef):
@@ -41,6 +70,17 @@ def is_stub(node: ast.stmt) -> bool:
     return is_stubs_line(node.body[-1]) and not any(
         isinstance(part, gives) for part in ast.walk(node)
     )
+
+
+def is_untouched(node: ast.stmt) -> bool:
+    """Whether a definition is a stub as it was released: nothing was added to it."""
+    if isinstance(node, ast.ClassDef):
+        methods = [part for part in node.body if isinstance(part, ast.FunctionDef)]
+        return bool(methods) and all(map(is_untouched, methods))
+    if not isinstance(node, ast.FunctionDef) or node.decorator_list:
+        return False
+    own = [part for part in node.body if not isinstance(part, ast.Expr)]
+    return is_stubs_line(node.body[-1]) and len(own) == 1
 
 
 def is_stubs_line(node: ast.stmt) -> bool:

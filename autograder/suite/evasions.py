@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 
 import torch
 
+from ..worker.experiments import Statement, experiments
 from .names import imports_of
 from .texts import ANY, Texts, written
 
@@ -49,9 +50,10 @@ _MARK = "record_function"
 _STAR = "*"
 
 
-def evasions(source: str) -> tuple[str, ...]:
+def evasions(source: str, answers: Sequence[str] = ()) -> tuple[str, ...]:
     """The names in a module that can lead round a rule, sorted; empty for no valid Python.
 
+    What is not executed, as it only tries `answers` out, does not count.
     A name that is looked up by a text counts as if it were written out, where the module tells
     which text it is: `getattr(self, name)` in a loop over the names of three layers hides nothing.
     """
@@ -59,9 +61,12 @@ def evasions(source: str) -> tuple[str, ...]:
     if _WAYS.isdisjoint(_WORD.findall(unicodedata.normalize("NFKC", source))):
         return ()
     try:
-        nodes = list(ast.walk(ast.parse(source)))
+        statements = [Statement(node) for node in ast.parse(source).body]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
+    left_out = experiments(statements, answers) if answers else set()
+    executed = [statement.node for statement in statements if statement not in left_out]
+    nodes = [node for statement in executed for node in ast.walk(statement)]
     texts, imports = Texts(nodes), imports_of(source)
     lookups = (lookup for node in nodes for lookup in _lookups(node, texts))
     plain = {id(place) for place, names in lookups if not any(map(_can_hide, names))}

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import torch
 
+from ..worker.experiments import DEFINITIONS, IMPORTS, names_of
 from .texts import written
 
 #: a name looked up by its text: `getattr(torch, "softmax")`, `vars(torch)["soft" + "max"]`
@@ -18,8 +19,10 @@ METHOD_OF_A_VALUE = "Tensor"
 
 
 @lru_cache(maxsize=64)  # several tests of a question ask the same
-def names_used(source: str, answer: str) -> frozenset[str]:
+def names_used(source: str, answer: str, apart: tuple[str, ...] = ()) -> frozenset[str]:
     """Dotted names in the definition `answer` and in what it reaches in its own module.
+
+    What is reached only by way of the names `apart` does not count.
 
     Imports are resolved (`F.softmax` is `torch.nn.functional.softmax`); a method on any other
     value counts as `Tensor.<method>` where tensors have one of that name and nothing of the source
@@ -29,14 +32,16 @@ def names_used(source: str, answer: str) -> frozenset[str]:
     module = _read(source)
     imports, definitions = module.imports, module.definitions
     found: set[str] = set()
-    given = _given(definitions[answer].statement) if answer in definitions else frozenset[str]()
+    given = _given(definitions[answer][-1].statement) if answer in definitions else frozenset[str]()
     if answer in imports and answer not in definitions:  # `from torch import softmax`
         found.add(imports[answer])
-    for name in definitions_reached(source, answer):
-        found |= {f"{BY_TEXT}.{text}" for text in definitions[name].looked_up}
-        for dotted in definitions[name].names:
+    reached = definitions_reached(source, answer, apart)
+    every = {id(one): one for name in reached for one in definitions.get(name, ())}
+    for definition in every.values():
+        found |= {f"{BY_TEXT}.{text}" for text in definition.looked_up}
+        for dotted in definition.names:
             head, _, rest = dotted.partition(".")
-            if head in definitions:
+            if head in definitions and head in definition.reads:
                 continue
             method = rest.rsplit(".", 1)[-1]
             if head in imports:
@@ -44,7 +49,7 @@ def names_used(source: str, answer: str) -> frozenset[str]:
             elif hasattr(torch.Tensor, method) and (
                 method not in module.attributes or head in given
             ):
-                # not so `self.softmax`: a method of the student's own class, or a layer of it
+                # not so `self.softmax`: a method of the student's own class, or its layer
                 found.add(f"{METHOD_OF_A_VALUE}.{method}")
     return frozenset(found)
 
@@ -58,23 +63,30 @@ def _given(definition: ast.stmt) -> frozenset[str]:
     return frozenset(argument.arg for argument in definition.args.args) - stored
 
 
-def definitions_reached(source: str, answer: str) -> frozenset[str]:
-    """The definition `answer` and those of its module that it refers to, directly or not."""
+def definitions_reached(source: str, answer: str, apart: tuple[str, ...] = ()) -> frozenset[str]:
+    """The name `answer` and those that its definition refers to in its module, directly or not.
+
+    Names that the module does not define are among them. The names `apart` lead no further.
+    """
     definitions = _read(source).definitions
-    waiting, reached = [answer], set()
+    waiting, reached, seen = [answer], set[str](), set[int]()
     while waiting:
         name = waiting.pop()
-        if name in definitions and name not in reached:
+        if name not in reached and (name not in apart or name == answer):
             reached.add(name)
-            heads = (dotted.partition(".")[0] for dotted in definitions[name].names)
-            waiting += [head for head in heads if head in definitions]
+            for definition in definitions.get(name, ()):
+                if id(definition) in seen:
+                    continue
+                seen.add(id(definition))
+                waiting += definition.reads
+                waiting += (text for text in definition.looked_up if text in definitions)
     return frozenset(reached)
 
 
 def definition_of(source: str, name: str) -> ast.stmt | None:
     """The last definition of a name at the top of a module; None where there is none."""
     found = _read(source).definitions.get(name)
-    return found.statement if found else None
+    return found[-1].statement if found else None
 
 
 def imports_of(source: str) -> Mapping[str, str]:
@@ -82,7 +94,7 @@ def imports_of(source: str) -> Mapping[str, str]:
     return _read(source).imports
 
 
-@dataclass(slots=True)
+@dataclass
 class _Statement:
     """A statement at the top of a module: the names in it, and those looked up by their text."""
 
@@ -90,13 +102,22 @@ class _Statement:
     names: set[str] = field(default_factory=set)
     looked_up: list[str] = field(default_factory=list)
 
+    @cached_property
+    def reads(self) -> set[str]:
+        """The names of the module that it reads: none that is a function's own."""
+        return names_of(self.statement).reads
+
 
 @dataclass(slots=True)
 class _Module:
-    """What names a module has; `attributes` are those that it gives itself."""
+    """What names a module has, and all that gives each its value.
+
+    `functions` are the names of its functions and classes, `attributes` those that it gives itself.
+    """
 
     imports: dict[str, str] = field(default_factory=dict)
-    definitions: dict[str, _Statement] = field(default_factory=dict)
+    definitions: dict[str, list[_Statement]] = field(default_factory=dict)
+    functions: set[str] = field(default_factory=set)
     attributes: set[str] = field(default_factory=set)
 
 
@@ -112,9 +133,50 @@ def _read(source: str) -> _Module:
         found = _Statement(statement)
         for node in _nodes(statement):
             _note(node, module, found)
-        if not (isinstance(statement, ast.AnnAssign) and statement.value is None):
-            module.definitions |= dict.fromkeys(_defined(statement), found)
+        _define(statement, found, module)
     return module
+
+
+def _define(statement: ast.stmt, found: _Statement, module: _Module) -> None:
+    """A definition takes the place of those before; what is only added to a name goes with them."""
+    if isinstance(statement, ast.AnnAssign) and statement.value is None:
+        return
+    definitions = module.definitions
+    defined = _defined(statement)
+    for name in defined:
+        if _replaces(statement, name, module):
+            definitions[name] = []
+        definitions.setdefault(name, []).append(found)
+    if isinstance(statement, DEFINITIONS):
+        module.functions.update(defined)
+    elif not isinstance(statement, IMPORTS):
+        names = names_of(statement)
+        for name in names.binds - set(defined):
+            definitions.setdefault(name, []).append(found)
+        for name in (names.sets | names.asked) - names.binds:
+            if name in definitions:
+                definitions[name].append(found)
+
+
+def _replaces(statement: ast.stmt, name: str, module: _Module) -> bool:
+    """Whether a statement surely makes a name a function, and not one of what it was."""
+    if isinstance(statement, DEFINITIONS):
+        above = [*statement.decorator_list, *getattr(statement, "bases", [])]
+        return name not in {one.id for one in map(_head, above) if one is not None}
+    match getattr(statement, "value", None):
+        case ast.Lambda():
+            return True
+        case ast.Name(other):
+            return other in module.functions
+        case ast.Attribute():
+            return True
+    return False
+
+
+def _head(node: ast.expr) -> ast.Name | None:
+    while isinstance(node, ast.Attribute | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node if isinstance(node, ast.Name) else None
 
 
 def _note(node: ast.AST, module: _Module, found: _Statement) -> None:

@@ -7,6 +7,7 @@ compares by itself.
 from __future__ import annotations
 
 import builtins
+import contextlib
 import linecache
 import os
 import socket
@@ -18,7 +19,17 @@ from typing import Any, NoReturn
 
 import torch
 
-from . import absent, execution, given_parts, late, stepping, substitution, watching, wire
+from . import (
+    execution,
+    given_parts,
+    late,
+    loading,
+    statements,
+    stepping,
+    substitution,
+    watching,
+    wire,
+)
 from .settings import settings
 
 _OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "Cannot allocate memory")
@@ -30,10 +41,6 @@ Request = tuple[Any, ...]
 
 class NotDefined(Exception):
     """The module has nothing of that name."""
-
-
-#: what an annotation may raise that is executed
-_IN_ANNOTATIONS = (ImportError, NameError, AttributeError, TypeError)
 
 
 class Worker:
@@ -69,7 +76,6 @@ class Worker:
             "train": lambda layer, mode: execution.set_mode(self._layers[layer], mode),
             "move": self._move,
             "restore": self._restore,
-            "substitute": self._substitute,
             **(others or {}),
         }
 
@@ -79,11 +85,14 @@ class Worker:
         source: str,
         seed: int,
         parts: Sequence[tuple[str, str, list[str]]] = (),
-        is_notebook: bool = False,
+        answers: Sequence[str] = (),
+        limits: Sequence[float] | None = None,
+        substituted: Sequence[str] = (),
     ) -> list[str]:
         """Executes the module, which may import these parts; returns the names that it defines.
 
-        What fails in a cell of a notebook, and an import that fails, hurts the answers that use it.
+        `answers` are the names of its questions, `limits` the CPU seconds of one statement. For
+        the functions `substituted` the grader answers.
         """
         late.load_if_named(source)
         if parts:
@@ -94,17 +103,21 @@ class Worker:
         self._module.__name__, self._module.__file__ = name, file
         sys.modules[name] = self._module
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-        if is_notebook and absent.SHOWS in source:
-            setattr(builtins, absent.SHOWS, absent.Silent())
-        try:
-            exec(compile(source, file, "exec", dont_inherit=True), vars(self._module))
-        except Exception as error:
-            if not (is_notebook or isinstance(error, _IN_ANNOTATIONS)):
-                raise
-            # rare: then once more, in a way that costs more
-            absent.execute(source, file, vars(self._module), is_notebook)
+        if statements.SHOWS in source:
+            setattr(builtins, statements.SHOWS, statements.Silent())
+        with contextlib.ExitStack() as bounds:
+            timer = None
+            if limits is not None:
+                bounds.enter_context(loading.unheard())
+                timer = bounds.enter_context(loading.Timer(*limits).installed())
+            stand_ins = {one: self._stand_in(one) for one in substituted}
+            statements.execute(source, file, vars(self._module), answers, timer, stand_ins)
+        torch.set_grad_enabled(True)  # what a demonstration has switched off costs no answer
         self._settings = settings()
         return [name for name in vars(self._module) if not name.startswith("__")]
+
+    def _stand_in(self, name: str) -> Callable[[Any], Any]:
+        return lambda own: substitution.stand_in(name, own, self._exchange)
 
     def _get(self, name: str) -> Any:
         try:
@@ -131,18 +144,14 @@ class Worker:
         kind = getattr(torch, dtype) if dtype else None
         execution.move(self._layers[layer], kind, device)
 
-    def _substitute(self, names: list[str]) -> None:
-        """From now on the grader answers for these functions of the module."""
-        own = vars(self._module)
-        for name in names:
-            own[name] = substitution.stand_in(name, own[name], self._exchange)
-
 
 def _called(
     function: Callable[..., Any], args: Sequence[Any], no_grad: bool = False
 ) -> tuple[Any, Any]:
     """What a call returns, and its arguments afterwards where it changed any, else None."""
     value, after = execution.call(function, args, no_grad)
+    if isinstance(value, statements.Absent):
+        value.fail()
     return value, execution.changed(args, after)
 
 
@@ -198,6 +207,8 @@ def _failure(error: BaseException) -> tuple[Any, ...]:
     bases = [str(base.__name__) for base in kind.__mro__[:12]]
     if isinstance(error, wire.BadFrame):
         return ("protocol", str(error)[:500])
+    if kind is statements.TakesTooLong:
+        return ("timeout", str(error)[:500])
     if kind is NotDefined:
         return ("missing", str(error)[:500])
     try:

@@ -156,7 +156,7 @@ class Forking:
             os.dup2(channel, CHANNEL)
             os.dup2(output, 1)
             os.dup2(output, 2)
-            os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+            os.dup2(os.open("/dev/null", os.O_RDWR), 0)
             _close_all_but({0, 1, 2, CHANNEL, self._rules, *self._kept})
             os.chdir("/")
             confine.limit_resources(limits, self._in_use)

@@ -22,16 +22,29 @@ Exchange = Callable[[tuple[Any, ...]], Any]
 
 
 def stand_in(name: str, own: Callable[..., Any], exchange: Exchange) -> Callable[..., Any]:
-    """A stand-in for the student's `own` function of that name, differentiable like a right one."""
+    """A stand-in for the student's `own` function of that name, differentiable like a right one.
+
+    Where there is none, as its cell is broken, arguments go to the grader as they come.
+    """
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        bound = inspect.signature(own).bind(*args, **kwargs)
-        bound.apply_defaults()
-        if torch.is_grad_enabled() and any(t.requires_grad for t in tensors_in(bound.args)):
-            return _differentiable(name, exchange, bound.args)
-        return _reply(exchange(("substitute", "call", name, list(bound.args))))
+        given = _given(own, args, kwargs)
+        if torch.is_grad_enabled() and any(t.requires_grad for t in tensors_in(given)):
+            return _differentiable(name, exchange, given)
+        return _reply(exchange(("substitute", "call", name, list(given))))
 
     return function
+
+
+def _given(own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments in their order, with the defaults of the student's own function."""
+    try:
+        signature = inspect.signature(own)
+    except (TypeError, ValueError):  # there is none, or it is no function
+        return (*args, *kwargs.values())
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args
 
 
 def _differentiable(name: str, exchange: Exchange, args: tuple[Any, ...]) -> Any:

@@ -85,7 +85,7 @@ def refusal(source: str, question: str, given: tuple[str, ...]) -> str | None:
 
     `given` are the parts that the exercise may use.
     """
-    if question not in _package.__all__ and "autograder" not in source:
+    if question not in _package.__all__ and not ("autograder" in source and "parts" in source):
         return None
     taken = [name for name in _parts_used(source, question) if name not in given]
     if taken:

@@ -92,7 +92,8 @@ class RemoteImplementation(AskedImplementation):
     def names_used(self, name: str) -> frozenset[str]:
         """See `Implementation.names_used`."""
         self.ruled.add(name)
-        return names_used(self._answers.text, name)
+        apart = self._substitution.names if self._substitution else ()
+        return names_used(self._answers.text, name, apart)
 
     def ask(self, name: str, *request: Any) -> Any:
         """One request to the worker, on the question's budget."""
@@ -176,16 +177,16 @@ class RemoteImplementation(AskedImplementation):
         self._seeded = ""
         self._asked_for = set()
         parts = [(part.name, part.text, list(part.parts)) for part in modules_of(self._given)]
-        answers = self._answers
-        is_notebook = answers.file is not None and answers.file.endswith(".ipynb")
-        request = ("load", answers.exercise, answers.text, self._seed, parts, is_notebook)
+        answers, substitution = self._answers, self._substitution
+        substituted = substitution.names if substitution else ()
+        if substitution is not None:
+            self._session.substitute = substitution.answer
+        request = (
+            *("load", answers.exercise, answers.text, self._seed, parts),
+            *(list(answers.questions), statement_seconds(self._limits), list(substituted)),
+        )
         try:
             self._session.ask(Budget.of_import(self._limits), *request)
-            if self._substitution is not None:
-                self._session.substitute = self._substitution.answer
-                self._session.ask(
-                    Budget.of(self._limits), "substitute", list(self._substitution.names)
-                )
         except AnswerFault as fault:
             if not self._session.alive:
                 self._make_sure_that_it_was_the_answer()
@@ -195,6 +196,11 @@ class RemoteImplementation(AskedImplementation):
             self._load_fault = kind(text)
             raise copy.copy(self._load_fault) from None
         return self._session
+
+
+def statement_seconds(limits: Limits) -> list[float]:
+    """CPU seconds of one statement of a module: of one that no answer needs, and of all others."""
+    return [limits.cpu_seconds / 10, min(limits.wall_seconds, limits.cpu_seconds)]
 
 
 def question_seed(seed: int, question: str) -> int:

@@ -1,8 +1,10 @@
 """Every question is judged on its own, even where one answer calls another that is wrong.
 
 The wrong one is replaced by a right one, which a worker of its own computes, with the limits of
-every worker and without a student's text. Only earlier questions are substituted, so that no two
-answers can stand on each other.
+every worker and without a student's text. It stands in for the wrong one from the statement that
+defines that, so that all that is made with it below has the right one too: aliases, tables,
+defaults, classes. A call that is not allowed is a fault of the question whose code makes it. Of two
+wrong answers that call each other only the earlier is substituted: neither can stand on the other.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from ...suite.implementation import Implementation
 from ...suite.names import definitions_reached
 
 #: what spoke to the grader without being an answer gets no second try
-_NOT_JUDGED_AGAIN = (Verdict.CORRECT, Verdict.FORBIDDEN, Verdict.MISSING, Verdict.PROTOCOL)
+_NOT_JUDGED_AGAIN = (Verdict.CORRECT, Verdict.MISSING, Verdict.PROTOCOL)
 
 
 class Reference(Implementation, Protocol):
@@ -55,14 +57,17 @@ class ReferenceSubstitution:
 def functions_to_substitute(
     exercise: Exercise, text: str, results: Sequence[QuestionResult], result: QuestionResult
 ) -> tuple[str, ...]:
-    """The earlier functions that a failed answer builds on and that are not right themselves."""
+    """The functions that a failed answer builds on and that are not right themselves."""
     if result.verdict in _NOT_JUDGED_AGAIN:
         return ()
     functions = {question.name for question in exercise.questions if not question.is_class}
     reached = definitions_reached(text, result.question)
-    earlier = results[: results.index(result)]
+    place = results.index(result)
     return tuple(
         other.question
-        for other in earlier
-        if other.verdict is not Verdict.CORRECT and other.question in functions & reached
+        for number, other in enumerate(results)
+        if other.verdict is not Verdict.CORRECT
+        and other.question != result.question
+        and other.question in functions & reached
+        and (number < place or result.question not in definitions_reached(text, other.question))
     )

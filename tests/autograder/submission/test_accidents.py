@@ -109,7 +109,6 @@ AT_MODULE_LEVEL = [
         "plots",
         "import matplotlib.pyplot as plt\n" + GOOD + "fig, ax = plt.subplots()\nax.plot([1])\n"
         "for i in range(3):\n    ax.plot(\n        [i],\n    )\nplt.show()\n",
-        said="line 11, 12, 13, 17",
     ),
     module("plots_in_one_line", "import torch, matplotlib.pyplot as plt\n" + GOOD + "plt.show()\n"),
     module(
@@ -124,13 +123,26 @@ AT_MODULE_LEVEL = [
     ),
     module("colab", "from google.colab import drive\ndrive.mount('/content/drive')\n" + GOOD),
     module("data_frames", "import pandas as pd\ntable = pd.read_csv('x.csv')\n" + GOOD),
+    module("asks_for_input", GOOD + "n = int(input('n? '))\n"),
+    module("fails", GOOD + "n = 1 / 0\n"),
+    module("fails_at_its_begin", "1 / 0\n" + GOOD),
+    module("ends_itself", GOOD + "import sys\nsys.exit()\n"),
+    module("switches_gradients_off", GOOD + "torch.set_grad_enabled(False)\n"),
+    module("never_ends", GOOD + "while True:\n    pass\n"),
+    module("prints_without_end", GOOD + "while True:\n    print('x' * 1000)\n"),
+    module("shell", "!pip install torch\n" + GOOD, said="such as `!pip`"),
     module(
-        "asks_for_input",
-        GOOD + "n = int(input('n? '))\n",
-        said="__main__",
-        **dict.fromkeys(BOTH, "error"),
+        "needs_what_fails",
+        GOOD.replace("queries @", "K * queries @") + "K = 1 / 0\n",
+        said="`K = 1 / 0` fails with ZeroDivisionError",
+        attention_scores="error",
     ),
-    module("fails", GOOD + "1 / 0\n", said="ZeroDivisionError", **dict.fromkeys(BOTH, "error")),
+    module(
+        "needs_what_never_ends",
+        GOOD.replace("queries @", "K * queries @") + "while True:\n    K = 1\n",
+        said="loop without an end",
+        attention_scores="timeout",
+    ),
     module("asserts", GOOD + "assert query_scores(torch.ones(2, 2), torch.ones(2))[0] == 2\n"),
     module("unused_import", "import transformers\n" + GOOD),
     module(  # longer than a question may take
@@ -159,9 +171,7 @@ BROKEN = [
     module("empty", "", said="no code", **dict.fromkeys(BOTH, "missing")),
     module("only_comments", "# nothing yet\n", said="no code", **dict.fromkeys(BOTH, "missing")),
     module("truncated", GOOD[: GOOD.rindex("(") + 1], said="line 9", status="unreadable"),
-    module(
-        "magic_in_a_module", "%matplotlib inline\n" + GOOD, said="notebook", status="unreadable"
-    ),
+    module("magic_in_a_module", "%matplotlib inline\n" + GOOD, said="work in a notebook only"),
     module("notebook_as_module", notebook(GOOD), said="as .ipynb"),
     module(
         "return_outside",
@@ -230,7 +240,14 @@ NOTEBOOKS = [
     cells("deleted", ATTENTION, said="was it deleted", query_scores="missing"),
     cells("duplicated", GOOD, QUERY),
     cells("duplicated_stub_first", STUB, GOOD),
-    cells("duplicated_stub_last", GOOD, STUB, query_scores="not_implemented"),
+    cells("duplicated_stub_last", GOOD, STUB, said="copy of the stub: delete it"),
+    cells(
+        "written_by_magic",
+        "import torch",
+        "%%writefile answers.py\n" + GOOD,
+        said="begins with %%writefile",
+        **dict.fromkeys(BOTH, "missing"),
+    ),
     cells(
         "broken_cell",
         "def query_scores(a, b:\n    return 1",
@@ -382,8 +399,6 @@ ANSWERS = [
     module(
         "overwritten_by_a_result",
         GOOD + "query_scores = query_scores(torch.ones(2, 2), torch.ones(2))\n",
-        "not callable",
-        query_scores="error",
     ),
     module("prints_inside", GOOD.replace("    return", "    print('shape', 3)\n    return")),
 ]

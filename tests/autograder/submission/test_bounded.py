@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from autograder.errors import GraderError, SubmissionError
-from autograder.records import Exercise, Question
-from autograder.submission import bounded, module_of_notebook, read_exercise
+from autograder.submission import bounded, module_of_notebook
 from autograder.submission.bounded import BoundedReader
 from autograder.submission.bounds import MAX_CODE
 from autograder.submission.code import read_code
@@ -80,15 +79,6 @@ def test_grading_and_pages_read_a_file_alike(name: str, tmp_path: Path) -> None:
         assert read_code(tmp_path, path.name).problem == problem
     else:
         assert read_code(tmp_path, path.name).problem is None
-
-
-def test_a_module_of_more_statements_than_people_write_is_refused_alike(tmp_path: Path) -> None:
-    text = "def f(): 0\n" + "1;" * 10_000
-    (tmp_path / "e.py").write_text(text)
-    exercise = Exercise("a", "e", (Question("f", False, 1),), *(tmp_path,) * 5)
-    (note,) = read_exercise(tmp_path, exercise).notes
-    assert "10,000 statements" in note
-    assert read_code(tmp_path, "e.py").problem == note.replace(":", "", 1)
 
 
 def test_a_large_notebook_of_an_honest_student_is_read() -> None:

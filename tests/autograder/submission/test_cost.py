@@ -19,11 +19,14 @@ import pytest
 import autograder
 from autograder.errors import SubmissionError
 from autograder.submission import module_of_notebook
+from autograder.submission.anonymous import anonymous_code
 from autograder.submission.bounds import check_code
 from autograder.submission.cells import names_defined_in, read_cells
-from autograder.submission.display import without_display
 from autograder.submission.magic import python_of
 from autograder.submission.text import NOT_PYTHON, decoded, parsed
+from autograder.submission.unanswered import without_copies
+from autograder.suite.names import names_used
+from autograder.worker.experiments import Statement, experiments, names_reached
 
 #: shapes that grow: a text of about that many characters
 SHAPES: dict[str, Callable[[int], str]] = {
@@ -71,6 +74,12 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "zeros_with_point": lambda n: "1." + "0" * n + "e",
     "equal_signs": lambda n: "=" * n,
     "tildes": lambda n: "~" * n + "\n" + "~" * n,
+    "copies_of_a_stub": lambda n: "def f(): raise NotImplementedError\n" * (n // 35),
+    "names_of_names": lambda n: (
+        " = ".join(f"x{i}" for i in range(n // 12))
+        + f" = f({', '.join(f'x{i}' for i in range(n // 12))})"
+    ),
+    "tables_of_answers": lambda n: "def f(): return x\n" + "x.a(f)\n" * (n // 8),
     "identical_lines": lambda n: "ab cd ef\n" * (n // 9),
 }
 
@@ -84,12 +93,20 @@ READERS: dict[str, Callable[[str], object]] = {
     "markdown": lambda text: module_of_notebook(_notebook("markdown", text), ["f", "A"]),
     "decoded": lambda text: decoded(text.encode()),
     "punycode": lambda text: decoded(b"# coding: punycode\n" + text.encode()),
-    "display": lambda text: without_display(text, parsed(text).body, ["f", "A"]),
+    "copies": lambda text: without_copies(text, ["f", "A"]),
+    "anonymous": lambda text: anonymous_code(text, "f"),
+    "names_used": lambda text: names_used(text, "f"),
+    "names_reached": lambda text: names_reached(_statements(text), ["f"]),
+    "experiments": lambda text: experiments(_statements(text), ["f", "x"]),
 }
 #: characters of a text, and the CPU seconds within which nothing has gone back over it
 SIZE, SHORT = 8_000, 0.05
 #: a text four times as long may take that many times as long, for noise; squared it would be 16
 MOST_GROWTH = 9.0
+
+
+def _statements(text: str) -> list[Statement]:
+    return [Statement(node) for node in parsed(text).body]
 
 
 def _notebook(kind: str, text: str) -> bytes:

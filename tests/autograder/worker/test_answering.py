@@ -60,13 +60,12 @@ def test_what_a_question_sets_for_its_process_ends_with_it(setting: str) -> None
     assert [grad.tolist() for grad in inputs] == [[2.0, 2.0]]
 
 
-@pytest.mark.parametrize("is_notebook", [False, True])
 @pytest.mark.parametrize("kind", ["Float[int, 'd']", "Tensor", "callable | None", "torch.No"])
-def test_an_annotation_of_what_is_not_there_stops_no_answer(kind: str, is_notebook: bool) -> None:
+def test_an_annotation_of_what_is_not_there_stops_no_answer(kind: str) -> None:
     source = f"import torch\nfrom nothere import Float\ndef first(x: {kind}): return x"
     for text in (source, source.replace("from nothere import Float", "")):
         ask = Worker(lambda request: None).operations
-        ask["load"]("module", text, 1, (), is_notebook)
+        ask["load"]("module", text, 1)
         assert ask["call"]("first", [3])[0] == 3
 
 
@@ -74,7 +73,7 @@ def test_annotations_are_what_they_say() -> None:
     source = "def first(x: int): return x\n"
     source += "def second(): return first.__annotations__['x'] is int"
     ask = Worker(lambda request: None).operations
-    ask["load"]("module", source, 1, (), True)
+    ask["load"]("module", source, 1)
     assert ask["call"]("second", [])[0] is True
 
 
@@ -86,7 +85,7 @@ def test_what_only_shows_something_stops_no_answer() -> None:
     with MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "IPython", None)
         patch.setattr(builtins, "display", None, raising=False)
-        ask["load"]("module", source, 1, (), True)
+        ask["load"]("module", source, 1)
         assert ask["call"]("first", [3])[0] == 3
 
 

@@ -1,0 +1,290 @@
+"""Which statements at the top of a module are experiments with its answers, found by names alone.
+
+An experiment reads an answer, or what was made with one, and makes nothing that an answer needs: a
+check, a plot, a training loop. All other statements are executed, so nobody has to guess what they
+do.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
+IMPORTS = (ast.Import, ast.ImportFrom)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_SCOPES = (*DEFINITIONS, ast.Lambda, *_COMPREHENSIONS)
+_NAMELESS = (ast.Constant, ast.expr_context, ast.operator, ast.unaryop, ast.boolop)
+#: `except Error as name`, `case [*name]`
+_NAMING = (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
+_BINDING = (*DEFINITIONS, *IMPORTS, *_NAMING, ast.arg, ast.Global, ast.MatchMapping, ast.AugAssign)
+_CHANGING = (ast.Attribute, ast.Subscript, ast.Expr)
+
+
+@dataclass(slots=True)
+class Names:
+    """What a statement does with the names of its module.
+
+    `reads` are looked up by the statement or by a function in it, `binds` get a value. `sets` are
+    objects into which it writes: `a` of `a.b = 1`, `a[0] = 1` and `setattr(a, "b", 1)`. Of calls
+    that stand alone, `asked` are the objects whose method is called (`a` of `a.append(1)`),
+    `called` the functions, and `given` what they are handed as it is.
+    """
+
+    reads: set[str] = field(default_factory=set)
+    binds: set[str] = field(default_factory=set)
+    sets: set[str] = field(default_factory=set)
+    asked: set[str] = field(default_factory=set)
+    called: set[str] = field(default_factory=set)
+    given: set[str] = field(default_factory=set)
+
+
+class Statement:
+    """A statement at the top of a module."""
+
+    def __init__(self, node: ast.stmt) -> None:
+        self.node = node
+        self.is_definition = isinstance(node, DEFINITIONS)
+        self.is_import = isinstance(node, IMPORTS)
+
+    @property
+    def is_function(self) -> bool:
+        """Whether it makes a function or class, by a definition or by `lambda`."""
+        return self.is_definition or isinstance(getattr(self.node, "value", None), ast.Lambda)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it is an expression that calls nothing and binds nothing, such as a docstring."""
+        if not isinstance(self.node, ast.Expr) or isinstance(self.node.value, ast.Call):
+            return False
+        return not self.names.binds
+
+    @cached_property
+    def names(self) -> Names:
+        """See `Names`."""
+        return names_of(self.node)
+
+    @cached_property
+    def binds(self) -> frozenset[str]:
+        """The names that it gives a value."""
+        if isinstance(self.node, DEFINITIONS):
+            return frozenset((self.node.name,))
+        if isinstance(self.node, IMPORTS):
+            return frozenset(map(_imported, self.node.names)) - {"*"}
+        return frozenset(self.names.binds)
+
+
+def experiments(statements: Sequence[Statement], answers: Collection[str]) -> set[Statement]:
+    """The statements that are left out: they read an answer, and no answer needs what they make."""
+    found = set(_reading(statements, answers))
+    if not any(_may_be_needed(statement.names) for statement in found):
+        return found
+    module = _Module(
+        frozenset(answers),
+        names_reached(statements, answers),
+        {name: s for s in statements if s.is_function for name in s.binds},
+        {name for s in statements if s.is_import for name in s.binds},
+    )
+    return {statement for statement in found if not module.needs(statement.names)}
+
+
+def names_reached(statements: Sequence[Statement], answers: Iterable[str]) -> set[str]:
+    """The module's own names from which answers get their values, directly or not."""
+    making: dict[str, list[Statement]] = {}
+    for statement in statements:
+        if not statement.is_import:
+            names = statement.names
+            for name in names.binds if statement.is_definition else _written(names):
+                making.setdefault(name, []).append(statement)
+    imported = {name for s in statements if s.is_import for name in s.binds}
+    found: set[str] = set()
+    seen: set[Statement] = set()
+    waiting = list(answers)
+    while waiting:
+        name = waiting.pop()
+        if name not in found and (name not in imported or name in answers):
+            found.add(name)
+            for statement in set(making.pop(name, ())) - seen:
+                seen.add(statement)
+                waiting += statement.names.reads
+    return found
+
+
+def _written(names: Names) -> set[str]:
+    return names.binds | names.sets | names.asked
+
+
+def _reading(statements: Sequence[Statement], answers: Collection[str]) -> Iterator[Statement]:
+    """What reads an answer, or what was made with one at that place, and defines nothing."""
+    answers = frozenset(answers)
+    made = answers | _definitions_reading(statements, answers)
+    for statement in statements:
+        if statement.is_import or (statement.is_definition and statement.binds <= made):
+            continue
+        if made.isdisjoint(statement.names.reads):
+            made = made - statement.binds | answers  # a name that is bound anew begins anew
+            continue
+        made |= statement.binds
+        if not statement.is_definition:
+            yield statement
+
+
+def _definitions_reading(statements: Sequence[Statement], names: frozenset[str]) -> set[str]:
+    """Functions and classes that use these names, directly or by way of each other."""
+    readers: dict[str, list[Statement]] = {}
+    for statement in statements:
+        if statement.is_definition and not statement.binds <= names:
+            for name in statement.names.reads:
+                readers.setdefault(name, []).append(statement)
+    found: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        new = {name for reader in readers.pop(waiting.pop(), ()) for name in reader.binds} - found
+        found |= new
+        waiting += new
+    return found
+
+
+def _may_be_needed(names: Names) -> bool:
+    return bool(_written(names) or (names.called and names.given))
+
+
+@dataclass(frozen=True, slots=True)
+class _Module:
+    """What is asked of a module about an experiment: `needed` are the names that answers reach."""
+
+    answers: frozenset[str]
+    needed: Collection[str]
+    functions: Mapping[str, Statement]
+    imported: Collection[str]
+
+    def needs(self, names: Names) -> bool:
+        """Whether an answer needs what a statement makes or changes, or a library is given it."""
+        # a call of an answer's method does not change the answer
+        written = names.binds | names.sets | (names.asked - self.answers)
+        if not (written.isdisjoint(self.needed) and names.sets.isdisjoint(self.imported)):
+            return True
+        called = [self.functions[name] for name in names.called if name in self.functions]
+        if called and not names.given.isdisjoint(self.needed):
+            return True  # `fill(TABLE, answer(1))`
+        # `register(answer)`, where `register` keeps it in what an answer uses
+        if names.given.isdisjoint(self.answers | self.functions.keys() | names.binds):
+            return False
+        return any(not one.names.reads.isdisjoint(self.needed) for one in called)
+
+
+class _Scope:
+    """The names of a function, a class or a comprehension, which may be read further out."""
+
+    def __init__(self, parent: _Scope | None, is_class: bool = False) -> None:
+        self.parent = parent
+        self.is_class = is_class
+        self.reads: set[str] = set()
+        self.binds: set[str] = set()
+        self.outside: set[str] = set()  # said to be global
+
+    def hand_on(self) -> None:
+        """What is not its own is read outside; in a class a name may be read before it is bound."""
+        if self.parent is not None:
+            own = set() if self.is_class else self.binds - self.outside
+            self.parent.reads |= self.reads - own
+
+
+def names_of(node: ast.stmt) -> Names:
+    """The names of one statement."""
+    names = Names()
+    top = _Scope(None)
+    scopes = [top]
+    waiting: list[tuple[ast.AST, _Scope]] = [(node, top)]
+    while waiting:
+        part, scope = waiting.pop()
+        if isinstance(part, ast.Name):
+            (scope.binds if isinstance(part.ctx, ast.Store) else scope.reads).add(part.id)
+            continue
+        if scope is top and isinstance(part, _CHANGING):
+            _note_change(part, names)
+        inner = scope
+        if isinstance(part, _SCOPES):
+            inner = _Scope(scope, isinstance(part, ast.ClassDef))
+            scopes.append(inner)
+            waiting += [(one, scope) for one in _evaluated_outside(part)]
+        if isinstance(part, _BINDING):
+            _note_bound(part, scope)
+        waiting += [(child, inner) for child in _children(part)]
+    for scope in reversed(scopes):
+        scope.hand_on()
+    names.reads |= top.reads
+    names.binds |= top.binds
+    return names
+
+
+def _children(node: ast.AST) -> list[ast.AST]:
+    """The parts of a node that hold names; `ast.iter_child_nodes` takes three times as long."""
+    found: list[ast.AST] = []
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            found += [one for one in value if isinstance(one, ast.AST)]
+        elif isinstance(value, ast.AST) and not isinstance(value, _NAMELESS):
+            found.append(value)
+    return found
+
+
+def _evaluated_outside(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a definition that are evaluated where it stands."""
+    yield from getattr(node, "decorator_list", [])
+    arguments = getattr(node, "args", None)
+    if isinstance(arguments, ast.arguments):
+        yield from (one for one in (*arguments.defaults, *arguments.kw_defaults) if one)
+
+
+def _note_bound(part: ast.AST, scope: _Scope) -> None:
+    """What binds a name without an `ast.Name`."""
+    if isinstance(part, DEFINITIONS):
+        scope.binds.add(part.name)
+    elif isinstance(part, ast.arg):
+        scope.binds.add(part.arg)
+    elif isinstance(part, IMPORTS):
+        scope.binds.update(map(_imported, part.names))
+    elif isinstance(part, ast.Global):
+        scope.outside.update(part.names)
+    elif isinstance(part, _NAMING) and part.name:
+        scope.binds.add(part.name)
+    elif isinstance(part, ast.MatchMapping) and part.rest:
+        scope.binds.add(part.rest)
+    elif isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):
+        scope.reads.add(part.target.id)
+
+
+def _note_change(part: ast.AST, names: Names) -> None:
+    """What a part of a statement writes into, where it is executed with the statement."""
+    if isinstance(part, ast.Attribute | ast.Subscript) and not isinstance(part.ctx, ast.Load):
+        names.sets.update(_root(part))
+        match part:
+            case ast.Subscript(ast.Call(ast.Name("globals" | "vars")), ast.Constant(str(name))):
+                names.binds.add(name)
+    elif isinstance(part, ast.Expr) and isinstance(part.value, ast.Call):
+        call = part.value
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        names.given.update(one.id for one in given if isinstance(one, ast.Name))
+        if isinstance(call.func, ast.Attribute):
+            names.asked.update(_root(call.func.value))
+        elif isinstance(call.func, ast.Name):
+            names.called.add(call.func.id)
+            if call.func.id in ("setattr", "delattr") and call.args:
+                names.sets.update(_root(call.args[0]))
+
+
+def _root(node: ast.expr) -> Iterator[str]:
+    """`a` of `a.b[0].c`."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    if isinstance(node, ast.Name):
+        yield node.id
+
+
+def _imported(alias: ast.alias) -> str:
+    return alias.asname or alias.name.partition(".")[0]

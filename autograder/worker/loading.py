@@ -1,0 +1,85 @@
+"""What bounds the loading of a module in a worker: time for each statement, and no output."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+from .statements import TakesTooLong
+
+#: one that waits may take that many times its CPU seconds on the clock: that is no one's fault
+#: where many processes share a machine
+_PATIENCE, _PATIENCE_IF_NEEDED = 5.0, 1.5
+_RINGS_EVERY = 0.1
+
+
+class Timer:
+    """Raises in a statement that takes longer than its limit. See `statements.Alarm`.
+
+    Limits are CPU seconds: `idle` that of a statement that no answer needs, `needed` of all others.
+    """
+
+    def __init__(self, idle: float, needed: float) -> None:
+        self._idle, self._needed = idle, needed
+        self._is_needed: Callable[[], bool] | None = None
+        self._cpu = self._wall = 0.0
+
+    @contextlib.contextmanager
+    def installed(self) -> Iterator[Timer]:
+        """The handlers of the two signals are its own, which nothing else uses."""
+        signals = (signal.SIGPROF, signal.SIGALRM)
+        before = [(number, signal.signal(number, self._ring)) for number in signals]
+        try:
+            yield self
+        finally:
+            for number, handler in before:
+                signal.signal(number, handler)
+
+    def begin(self, is_needed: Callable[[], bool]) -> None:
+        """See `statements.Alarm`."""
+        self._is_needed = is_needed
+        self._cpu, self._wall = time.process_time(), time.monotonic()
+        signal.setitimer(signal.ITIMER_PROF, self._idle, _RINGS_EVERY)
+        signal.setitimer(signal.ITIMER_REAL, _PATIENCE * self._idle, _RINGS_EVERY)
+
+    def end(self) -> None:
+        """See `statements.Alarm`."""
+        self._is_needed = None
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def _ring(self, number: int, frame: FrameType | None) -> None:
+        """Called by Python when a timer runs out, and again until the statement has ended."""
+        if self._is_needed is None:
+            return
+        limit, patience = self._idle, _PATIENCE
+        cpu, wall = time.process_time() - self._cpu, time.monotonic() - self._wall
+        if max(cpu, wall / patience) >= limit and self._is_needed():
+            limit, patience = self._needed, _PATIENCE_IF_NEEDED
+        if cpu >= limit or wall >= patience * limit:
+            raise TakesTooLong(
+                f"takes longer than {limit:g} s when the file is loaded; is there a loop without "
+                "an end?"
+            )
+
+
+@contextlib.contextmanager
+def unheard() -> Iterator[None]:
+    """What is printed goes nowhere: a worker's standard input is the null device."""
+    kept = [(number, os.dup(number)) for number in (1, 2)]
+    for number, _ in kept:
+        os.dup2(0, number)
+    try:
+        yield
+    finally:
+        for file in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):
+                file.flush()
+        for number, descriptor in kept:
+            os.dup2(descriptor, number)
+            os.close(descriptor)

@@ -1,0 +1,290 @@
+"""Executes what a student wrote, statement by statement, as one rule for modules and notebooks.
+
+Definitions, imports and statements that read no answer are executed in their order. One that fails
+or takes longer than its own limit costs only what reads its names: a stand-in is left for these,
+which fails where it is used. One that needs a name which is bound further down is executed once
+more below: the cells of a notebook may stand in any order.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NoReturn, Protocol
+
+from .execution import error_text
+from .experiments import Statement, experiments, names_reached
+
+_OPERATORS = (
+    *("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow"),
+    *("radd", "rsub", "rmul", "rmatmul", "rtruediv", "neg", "lt", "le", "gt", "ge", "bool"),
+    *("call", "getattr", "getitem", "iter", "len", "contains", "enter", "int", "float", "index"),
+)
+#: what Jupyter gives to every cell, and the library of which it is
+SHOWS, _SHOWING = "display", "IPython"
+#: what an annotation may raise that is evaluated
+_IN_ANNOTATIONS = (ImportError, NameError, AttributeError, TypeError)
+_ANNOTATIONS_AS_TEXT = __future__.annotations.compiler_flag
+#: of the line of code that is told
+_LONGEST_LINE = 100
+
+
+#: is told of an error, and whether an answer may need the statement that raised it
+Failed = Callable[[BaseException, bool], None]
+
+
+class TakesTooLong(BaseException):
+    """A statement has used up its time; no `except Exception` of the student's own takes it."""
+
+
+class Alarm(Protocol):
+    """Raises `TakesTooLong` in a statement that takes longer than its limit."""
+
+    def begin(self, is_needed: Callable[[], bool]) -> None:
+        """A statement begins; whether an answer may need it is asked when it takes long."""
+
+    def end(self) -> None:
+        """It has ended."""
+
+
+class Absent:
+    """Stands for what could not be had, and fails where an answer uses it."""
+
+    def __init__(self, kind: type[BaseException], text: str) -> None:
+        self.__dict__["_fail"] = (kind, text)
+
+    def fail(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raises what it stands for."""
+        kind, text = self.__dict__["_fail"]
+        raise kind(text)
+
+
+for _operator in _OPERATORS:
+    setattr(Absent, f"__{_operator}__", Absent.fail)
+
+
+class Silent:
+    """Stands for what only shows something, which nobody sees where submissions are graded."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Silent:
+        return self
+
+    def __getattr__(self, name: str) -> Silent:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+
+def execute(
+    source: str,
+    file: str,
+    own: dict[str, Any],
+    answers: Collection[str] = (),
+    alarm: Alarm | None = None,
+    stand_ins: Mapping[str, Callable[[Any], Any]] | None = None,
+    failed: Failed = lambda error, is_needed: None,
+    only_needed: bool = False,
+) -> None:
+    """Executes a module in the names `own`, without its experiments with `answers`.
+
+    `stand_ins` make, for some names, what takes the place of whatever the module gives to them:
+    from that statement on, so that all that is made with it below has the stand-in too. `failed`
+    is told of each statement that fails. With `only_needed`, statements are left out too that make
+    nothing that an answer reads. Raises only for text that is no Python, and what `failed` raises.
+    """
+    tree = ast.parse(source, file)
+    statements = [Statement(node) for node in _single_imports(tree.body)]
+    left_out = experiments(statements, answers) if answers else set[Statement]()
+    chosen = [s for s in statements if s not in left_out and not s.is_silent]
+    execution = _Execution(file, source, own, answers, stand_ins or {}, chosen, failed)
+    execution.run(alarm, only_needed)
+
+
+def _single_imports(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """One import that fails does not take those with it that share its line."""
+    for node in body:
+        if isinstance(node, ast.Import) and len(node.names) > 1:
+            yield from (ast.copy_location(ast.Import([alias]), node) for alias in node.names)
+        else:
+            yield node
+
+
+class _Execution:
+    """The state of one execution."""
+
+    def __init__(
+        self,
+        file: str,
+        source: str,
+        own: dict[str, Any],
+        answers: Collection[str],
+        stand_ins: Mapping[str, Callable[[Any], Any]],
+        chosen: Sequence[Statement],
+        failed: Failed,
+    ) -> None:
+        self._file = file
+        self._source = source
+        self._own = own
+        self._answers = frozenset(answers)
+        self._stand_ins = stand_ins
+        self._chosen = chosen
+        self._failed = failed
+        self._flags = _future_flags(chosen)
+        #: the number of the statement that gave a name its value
+        self._bound: dict[str, int] = {}
+        #: the numbers of the statements that wait for a name
+        self._waiting: dict[str, list[int]] = {}
+
+    def run(self, alarm: Alarm | None, only_needed: bool) -> None:
+        """Executes all; what waits for a name is tried again when that is bound."""
+        for name, make in self._stand_ins.items():
+            self._own[name] = make(None)
+        for number, statement in enumerate(self._chosen):
+            if not only_needed or self._is_needed(statement):
+                self._try(number, alarm)
+        for number in sorted({n for some in self._waiting.values() for n in some}):
+            self._try(number, alarm, is_last=True)
+
+    def _try(self, number: int, alarm: Alarm | None, is_last: bool = False) -> None:
+        """Executes a statement, and all that waited for a name that it binds."""
+        trying = [number]
+        while trying:
+            number = trying.pop(0)
+            awaited = self._tried(number, alarm, is_last)
+            if awaited is not None:
+                self._waiting.setdefault(awaited, []).append(number)
+                continue
+            for name in self._chosen[number].binds:
+                trying += self._waiting.pop(name, ())
+
+    def _tried(self, number: int, alarm: Alarm | None, is_last: bool) -> str | None:
+        """Executes a statement; the name that it needs and that is yet to be bound, if any."""
+        statement = self._chosen[number]
+        binds = statement.binds
+        if binds and all(self._bound.get(name, -1) > number for name in binds):
+            return None  # it had to wait, and a later one has bound its names
+        functions = {n: self._own[n] for n in binds & self._answers if callable(self._own.get(n))}
+        try:
+            self._execute(statement, alarm)
+        except BaseException as error:
+            if not is_last and (name := self._yet_to_come(error, number)):
+                return name
+            self._failed(error, self._is_needed(statement))
+            self._leave(statement, error)
+        for name in binds:
+            self._left[name] -= 1
+            self._bound[name] = max(number, self._bound.get(name, -1))
+        for name, function in functions.items():
+            if not callable(self._own.get(name)):
+                self._own[name] = function  # `softmax = softmax(scores)` is an experiment
+        for name in binds & self._stand_ins.keys():
+            self._put_stand_in(name)
+        return None
+
+    def _execute(self, statement: Statement, alarm: Alarm | None) -> None:
+        node = statement.node
+        try:
+            self._exec(node, self._flags, alarm, statement)
+        except _IN_ANNOTATIONS:
+            is_annotated = statement.is_definition or isinstance(node, ast.AnnAssign)
+            if not is_annotated or self._flags & _ANNOTATIONS_AS_TEXT:
+                raise
+            # an annotation that names what is absent hurts nobody
+            self._exec(node, self._flags | _ANNOTATIONS_AS_TEXT, alarm, statement)
+
+    def _exec(self, node: ast.stmt, flags: int, alarm: Alarm | None, statement: Statement) -> None:
+        code = compile(ast.Module([node], []), self._file, "exec", flags, dont_inherit=True)
+        if alarm is None:
+            exec(code, self._own)
+            return
+        alarm.begin(lambda: self._is_needed(statement))
+        try:
+            exec(code, self._own)
+        finally:
+            alarm.end()
+
+    @cached_property
+    def _left(self) -> Counter[str]:
+        """How many statements are yet to bind a name."""
+        return Counter(name for statement in self._chosen for name in statement.binds)
+
+    def _yet_to_come(self, error: BaseException, number: int) -> str | None:
+        """The name for want of which a statement fails, where another one is yet to bind it."""
+        name = getattr(error, "name", None) if isinstance(error, NameError) else None
+        if name is None or self._left[name] <= (name in self._chosen[number].binds):
+            return None
+        return str(name)
+
+    @cached_property
+    def _reached(self) -> set[str]:
+        return names_reached(self._chosen, self._answers)
+
+    @cached_property
+    def _reads(self) -> set[str]:
+        """All names that some statement reads."""
+        found = set[str]()
+        return found.union(*(s.names.reads for s in self._chosen if not s.is_import))
+
+    def _is_needed(self, statement: Statement) -> bool:
+        """Whether an answer may need a statement, as far as names tell."""
+        if statement.is_definition:
+            return True
+        if statement.is_import:
+            return bool(self._reads & statement.binds)
+        names = statement.names
+        return not (names.binds | names.sets | names.asked | names.given).isdisjoint(self._reached)
+
+    def _leave(self, statement: Statement, error: BaseException) -> None:
+        """Puts stand-ins where a statement has failed; what had a value before keeps it.
+
+        A loop without an end may have given its names any values: none of them counts.
+        """
+        lines = self._source.split("\n")
+        line = lines[statement.node.lineno - 1].strip()[:_LONGEST_LINE]
+        names = set(statement.binds)
+        if isinstance(error, TakesTooLong) and not statement.is_import:
+            changed = statement.names.sets | statement.names.asked
+            names |= {name for name in changed if name in self._reached}
+            for name in names - self._answers:
+                self._own.pop(name, None)
+        for name in names:
+            self._own.setdefault(name, _absent(name, line, statement.is_import, error))
+
+    def _put_stand_in(self, name: str) -> None:
+        """In the place of what a name has, under all names that it has by now."""
+        value = self._own.get(name)
+        has_value = callable(value) and not isinstance(value, Absent)
+        self._own[name] = stand_in = self._stand_ins[name](value if has_value else None)
+        if has_value:
+            for other in [other for other, one in self._own.items() if one is value]:
+                self._own[other] = stand_in
+
+
+def _future_flags(statements: Sequence[Statement]) -> int:
+    """What `from __future__ import ...` means for all statements, wherever it stands."""
+    flags = 0
+    for statement in statements:
+        node = statement.node
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            for alias in node.names:
+                flags |= getattr(getattr(__future__, alias.name, None), "compiler_flag", 0)
+    return flags
+
+
+def _absent(name: str, line: str, is_import: bool, error: BaseException) -> Absent | Silent:
+    if is_import and isinstance(error, ImportError):
+        if (error.name or "").partition(".")[0] == _SHOWING:
+            return Silent()
+        return Absent(
+            ImportError,
+            f"{name} could not be imported where submissions are graded ({error_text(error)}); an "
+            "answer may use torch and the standard library",
+        )
+    if isinstance(error, TakesTooLong):
+        return Absent(TakesTooLong, f"{name} has no value: `{line}` {error}")
+    kind = MemoryError if isinstance(error, MemoryError) else NameError
+    said = f"{type(error).__name__}: {error_text(error)}".rstrip(": ")
+    return Absent(kind, f"{name} has no value: `{line}` fails with {said}")
