@@ -164,7 +164,7 @@ class _Execution:
         """Executes a statement; the name that it needs and that is yet to be bound, if any."""
         statement = self._chosen[number]
         binds = statement.binds
-        if binds and all(self._bound.get(name, -1) > number for name in binds):
+        if binds and not [name for name in binds if self._bound.get(name, -1) <= number]:
             return None  # it had to wait, and a later one has bound its names
         functions = {n: self._own[n] for n in binds & self._answers if callable(self._own.get(n))}
         try:
