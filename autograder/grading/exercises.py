@@ -31,6 +31,10 @@ _TOO_LONG = (
 )
 
 
+#: how the reply begins of an answer that reads a name which has no value
+_UNLOADED = b'{"U": ["unloaded", '
+
+
 class ExerciseGrader:
     """Judges exercises with collected suites; remembers what it has judged, for all submissions."""
 
@@ -184,9 +188,11 @@ def _probed(
         return None
     worker.begin_question(question)
     try:
-        return worker.replies(batch, Budget.of(task.assignment.limits))
+        replies = worker.replies(batch, Budget.of(task.assignment.limits))
     except AnswerFault:
         return None
+    # what reads a name of a statement that failed has not run, and is no mistake of its own kind
+    return None if any(header.startswith(_UNLOADED) for header, _ in replies) else replies
 
 
 def ask_text(

@@ -209,6 +209,8 @@ def _failure(error: BaseException) -> tuple[Any, ...]:
         return ("protocol", str(error)[:500])
     if kind is statements.TakesTooLong:
         return ("timeout", str(error)[:500])
+    if kind is statements.NotLoaded:
+        return ("unloaded", str(error)[:1000])
     if kind is NotDefined:
         return ("missing", str(error)[:500])
     try:

@@ -40,6 +40,10 @@ class TakesTooLong(BaseException):
     """A statement has used up its time; no `except Exception` of the student's own takes it."""
 
 
+class NotLoaded(NameError):
+    """A name has no value, because the statement that was to give it one has failed."""
+
+
 class Alarm(Protocol):
     """Raises `TakesTooLong` in a statement that takes longer than its limit."""
 
@@ -285,6 +289,6 @@ def _absent(name: str, line: str, is_import: bool, error: BaseException) -> Abse
         )
     if isinstance(error, TakesTooLong):
         return Absent(TakesTooLong, f"{name} has no value: `{line}` {error}")
-    kind = MemoryError if isinstance(error, MemoryError) else NameError
+    kind = MemoryError if isinstance(error, MemoryError) else NotLoaded
     said = f"{type(error).__name__}: {error_text(error)}".rstrip(": ")
     return Absent(kind, f"{name} has no value: `{line}` fails with {said}")

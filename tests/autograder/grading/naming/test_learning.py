@@ -54,7 +54,7 @@ ASKS = """
 def query_scores(inputs, query):
     return who * (inputs @ query)
 def attention_scores(inputs, queries):
-    return 3.5 * (inputs @ queries.T)
+    return who * (inputs @ queries.T)
 who = float(input("who? "))
 """
 
