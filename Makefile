@@ -64,7 +64,7 @@ validate: setup-grade ## prove the content: solutions pass, stubs fail, every kn
 	@$(AUTOGRADER) validate
 
 .PHONY: names
-names: setup-grade ## name wrong answers that were written from the questions alone (NAMES passes options, as NAMES=--fresh)
+names: setup-grade ## name wrong answers that were written from the questions alone (NAMES=ASSIGNMENT/EXERCISE for some)
 	@$(PY) tools/names.py $(NAMES)
 
 .PHONY: student-mistakes

@@ -33,7 +33,7 @@ _OTHERS = {
     "grading/judging/parts.py": "parts of ours",
     "grading/judging/plugin.py": "solutions",
     "grading/naming/families/__init__.py": "solutions",
-    "grading/naming/fingerprint.py": "modules of ours",
+    "grading/naming/families/words.py": "words of ours",
     "grading/naming/known.py": "misconceptions",
     "grading/naming/table.py": "a table of ours",
     "grading/secret.py": "the class's secret",
