@@ -106,7 +106,10 @@ def name_and_hint(entries: Sequence[Row], members: Sequence[Row]) -> tuple[str, 
 
 def hint_of(variant: Variant) -> str:
     """What a student reads: what seems to be confused, and a question that leads on."""
-    return f"It looks as if this answer confuses {variant.confuses.rstrip('.')}. {variant.hint}"
+    confused, _, happens = variant.confuses.rstrip(".").partition(": ")
+    if happens:
+        return f"The likely mistake: {happens}. {variant.hint}"
+    return f"It looks as if this answer confuses {confused}. {variant.hint}"
 
 
 @lru_cache(maxsize=8)

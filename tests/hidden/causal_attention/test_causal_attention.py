@@ -175,7 +175,7 @@ def _what_is_dropped(context: torch.Tensor) -> str:
         return "context vectors with single entries of 0"
     if float(zeros[0]) > 0.1:
         return "the first context vector with single entries of 0, the last one without"
-    return "context vectors that no attention weights give"
+    return "context vectors that no dropped attention weights give"
 
 
 @pytest.mark.question(NAME, points=1)
@@ -241,7 +241,7 @@ def test_training_drops_other_weights_in_every_call(expect: Expect, draw: Draw) 
     dropout.layer.that(
         problem is None,
         got=f"{problem}",
-        expected="five calls that know nothing of each other",
+        expected="five independent calls",
         likely=likely,
     )
     check_layers_apart(expect, NAME, (10, WIDTH, TOKENS, P), dropout.x, likely=likely)

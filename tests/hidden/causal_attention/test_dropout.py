@@ -203,7 +203,7 @@ def test_every_call_drops_afresh(expect: Expect, draw: Draw) -> None:
         got = expect.result("dropout", x, 0.3, likely=likely)
         calls.append(_dropped(expect, got, x))
     problem = repeat_problem(calls) or groups_problem(torch.stack(calls[:3], -1).view(-1, 3), 0.3)
-    expected = "seven calls that know nothing of each other"
+    expected = "seven independent calls"
     expect.that(problem is None, got=f"{problem}", expected=expected, likely=likely)
     # a stock of patterns runs out
     calls = [
@@ -211,7 +211,7 @@ def test_every_call_drops_afresh(expect: Expect, draw: Draw) -> None:
         for _ in range(FAR_APART)
     ]
     problem = copied_problem(calls)
-    expected = f"{FAR_APART} calls that know nothing of each other"
+    expected = f"{FAR_APART} independent calls"
     expect.that(problem is None, got=f"{problem}", expected=expected, likely=likely)
 
 
@@ -269,7 +269,7 @@ def _dropped_weights(
     used = got.detach() @ torch.linalg.pinv(values)  # (..., T, S)
     if difference(got, used @ values) is not None:
         zeros, whole = got == 0, weights @ values
-        what = "context vectors that no weights give"
+        what = "context vectors that no dropped weights give"
         if float(zeros.double().mean()) > 0.15:
             what = "context vectors with many entries of 0"
             if bool((zeros | (got.abs() > whole.abs())).all()):
@@ -457,13 +457,13 @@ def test_every_call_drops_other_weights(expect: Expect, draw: Draw) -> None:
     problem = (
         repeat_problem(calls) or dependence_problem(calls[0], 0.4) or groups_problem(groups, 0.4)
     )
-    expected = "seven calls that know nothing of each other"
+    expected = "seven independent calls"
     expect.that(problem is None, got=f"{problem}", expected=expected, likely=likely)
     # a stock of patterns runs out
     problem = copied_problem(
         [_shown(expect, draw, 0.4, (20, 20), likely) for _ in range(FAR_APART)]
     )
-    expected = f"{FAR_APART} calls that know nothing of each other"
+    expected = f"{FAR_APART} independent calls"
     expect.that(problem is None, got=f"{problem}", expected=expected, likely=likely)
 
 

@@ -71,7 +71,7 @@ class own_token_masked(_Right):
 
 @misconception(
     "CausalAttention",
-    confuses="where the future begins: the next token is still seen",
+    confuses="where the future begins: the next token is still visible",
     hint="Change token 1 of x: does row 0 of the result change?",
 )
 class next_token_seen(_Right):

@@ -113,7 +113,7 @@ def same_row_for_all(num_tokens):
 
 @misconception(
     "causal_mask",
-    confuses="a table with a list: one row in place of one for each query",
+    confuses="a table with a list: one row instead of one for each query",
     hint="How many queries are there, and how many keys for each?",
 )
 def one_row_only(num_tokens):
@@ -164,8 +164,8 @@ def only_near_future_forbidden(num_tokens):
 
 @misconception(
     "mask_and_renormalize",
-    confuses="masked with finished: rows are not made to sum to one",
-    hint="Add up each row of your result.",
+    confuses="masked with finished: the future is masked, but the rows no longer sum to one",
+    hint="What is the last step? Add up each row of your result.",
 )
 def not_renormalized(weights):
     return weights.tril()

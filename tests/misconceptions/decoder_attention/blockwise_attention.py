@@ -72,7 +72,7 @@ def logarithm_to_base_two(queries, keys, values):
 
 @misconception(
     "attend_block",
-    confuses="the order of the pair",
+    confuses="the order of the pair: the log-sum-exp comes first",
     hint="Which of the two comes first: output or log-sum-exp?",
 )
 def log_sum_exp_first(queries, keys, values):
@@ -331,7 +331,7 @@ def one_share_for_all_queries(output_a, lse_a, output_b, lse_b):
 
 @misconception(
     "merge_blocks",
-    confuses="the order of the pair",
+    confuses="the order of the pair: the log-sum-exp comes first",
     hint="Which of the two comes first: output or log-sum-exp?",
 )
 def merged_log_sum_exp_first(output_a, lse_a, output_b, lse_b):

@@ -50,7 +50,8 @@ def keys_as_rows(lengths, num_keys):
 @misconception(
     "padding_mask",
     confuses="this mask with one that is ready for heads and queries",
-    hint="Which shape is asked for? Dimensions for heads and queries are added where it is used.",
+    hint="Which shape does the question ask for? Dimensions for heads and queries are added "
+    "where it is used.",
 )
 def dimensions_for_heads_and_queries(lengths, num_keys):
     return (torch.arange(num_keys) >= lengths[:, None])[:, None, None, :]
@@ -86,7 +87,7 @@ def length_of_the_first_sample(lengths, num_keys):
 @misconception(
     "padding_mask",
     confuses="a mask of True and False with numbers that are added to scores",
-    hint="Which dtype is asked for?",
+    hint="Which dtype does the question ask for?",
 )
 def minus_infinity_at_padding(lengths, num_keys):
     padding = torch.arange(num_keys) >= lengths[:, None]
@@ -105,7 +106,7 @@ def ones_and_zeros(lengths, num_keys):
 @misconception(
     "padding_mask",
     confuses="padding among the keys with padding among keys and queries",
-    hint="Which shape is asked for? What a padded query sees is thrown away anyway.",
+    hint="Which shape does the question ask for? What a padded query sees is not used anyway.",
 )
 def padded_queries_as_well(lengths, num_keys):
     padding = torch.arange(num_keys) >= lengths[:, None]
@@ -687,7 +688,7 @@ class all_layers_from_d_model(_Cross):
 @misconception(
     "CrossAttention",
     confuses="`assert` with an error of a certain kind",
-    hint="Which kind of error does `assert` raise, and which one is asked for?",
+    hint="Which kind of error does `assert` raise, and which one does the question ask for?",
 )
 class assertion_error(_Cross):
     def __init__(self, d_model, d_context, num_heads):

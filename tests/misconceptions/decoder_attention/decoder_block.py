@@ -191,7 +191,7 @@ class second_road_from_x(_Block):
 
 @misconception(
     "DecoderBlock",
-    confuses="two additions with three: x is added once more at the end",
+    confuses="two additions with three: x is added again at the end",
     hint="Is x already in h?",
 )
 class input_added_twice(_Block):

@@ -117,7 +117,7 @@ def divided_by_the_root_of_the_value_size(queries, keys, values):
 @misconception(
     "grouped_query_attention",
     confuses="`assert` with an error of a certain kind",
-    hint="Which kind of error does `assert` raise, and which one is asked for?",
+    hint="Which kind of error does `assert` raise, and which one does the question ask for?",
 )
 def assertion_error(queries, keys, values):
     assert queries.shape[1] % keys.shape[1] == 0
@@ -181,7 +181,7 @@ def queries_averaged_in_a_group(queries, keys, values):
 @misconception(
     "grouped_query_attention",
     confuses="groups of heads with a dimension of their own in the result",
-    hint="How many dimensions has the result that is asked for?",
+    hint="How many dimensions does the result need?",
 )
 def groups_as_a_dimension(queries, keys, values):
     group = _checked(queries, keys)
@@ -412,7 +412,7 @@ class groups_not_checked(_Grouped):
 @misconception(
     "GroupedQueryAttention",
     confuses="`assert` with an error of a certain kind",
-    hint="Which kind of error does `assert` raise, and which one is asked for?",
+    hint="Which kind of error does `assert` raise, and which one does the question ask for?",
 )
 class layer_assertion_error(_Grouped):
     def check(self, d_model, num_heads, num_kv_heads):

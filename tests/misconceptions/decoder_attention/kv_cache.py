@@ -331,7 +331,7 @@ def present_without_the_past(queries, keys, values, past=None):
 
 @misconception(
     "cached_attention",
-    confuses="the order of the present: values first",
+    confuses="the order of the present: the values come first",
     hint="A past is the pair (keys, values). In which order is your present?",
 )
 def present_values_first(queries, keys, values, past=None):
@@ -571,7 +571,7 @@ class PastRotatedAgain(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="what is rotated: queries only",
+    confuses="what is rotated: only the queries are rotated",
     hint="A score depends on the distance only if both its query and its key are rotated.",
 )
 class OnlyQueriesRotated(Cached):
@@ -581,7 +581,7 @@ class OnlyQueriesRotated(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="what is rotated: keys only",
+    confuses="what is rotated: only the keys are rotated",
     hint="A score depends on the distance only if both its query and its key are rotated.",
 )
 class OnlyKeysRotated(Cached):
@@ -692,7 +692,7 @@ class PresentWithoutThePast(Cached):
 
 @misconception(
     "CachedAttention",
-    confuses="the order of the present: values first",
+    confuses="the order of the present: the values come first",
     hint="A past is the pair (keys, values). In which order is your present?",
 )
 class PresentValuesFirst(Cached):

@@ -162,7 +162,7 @@ def in_degrees(positions, head_dim, base=10000.0):
 
 @misconception(
     "rotary_angles",
-    confuses="an angle with its place on the circle: the whole turns are taken off",
+    confuses="an angle with its place on the circle: the whole turns are subtracted",
     hint="Is the angle at position 7 smaller than the one at position 6?",
 )
 def whole_turns_taken_off(positions, head_dim, base=10000.0):
@@ -424,7 +424,7 @@ def angles_of_the_first_token(x, angles):
 @misconception(
     "apply_rotary",
     confuses="the two tables of cosines: each angle is repeated for its neighbour, the halves are "
-    "paired all the same",
+    "paired anyway",
     hint="Which angle belongs to coordinate 1, and which to coordinate d/2 + 1?",
 )
 def angles_of_neighbours_for_halves(x, angles):
@@ -472,7 +472,7 @@ def tokens_before_heads(x, angles):
 
 @misconception(
     "apply_rotary",
-    confuses="the angles with the speeds: row t is multiplied by t once more",
+    confuses="the angles with the speeds: row t is multiplied by t again",
     hint="The angles are ready. What do you do with the position of a token here?",
 )
 def multiplied_by_the_position_again(x, angles):

@@ -234,7 +234,7 @@ class mask_not_low_enough(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="hiding with sharing out anew: rows no longer sum to one",
+    confuses="hiding with sharing out again: rows no longer sum to one",
     hint="Add up the attention weights of the first token.",
 )
 class future_zeroed_after_softmax(_Layers):
@@ -321,7 +321,7 @@ class residual_dropout_forgotten(_Layers):
 
 @misconception(
     "CausalSelfAttention",
-    confuses="the two probabilities of dropout",
+    confuses="the two probabilities of dropout: each is used in the place of the other",
     hint="Which of the two belongs to the attention weights, which one to the output?",
 )
 class dropouts_exchanged(_Layers):
@@ -464,7 +464,7 @@ class no_biases(_Layers):
 @misconception(
     "CausalSelfAttention",
     confuses="a fused layer with three: queries, keys and values come from one `c_attn`",
-    hint="By which names shall weights be copied into your module?",
+    hint="Which names do the weights need, so that they can be copied into your module?",
 )
 class one_fused_layer(_Layers):
     def __init__(self, config):

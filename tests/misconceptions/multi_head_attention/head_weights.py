@@ -26,7 +26,7 @@ def weights_not_transposed(inputs, weights):
 
 @misconception(
     "project_heads",
-    confuses="transposing with reshaping: the numbers of a matrix are only cut anew",
+    confuses="transposing with reshaping: the numbers of a matrix are only divided differently",
     hint="Fill a weight of 2 x 3 with 0 to 5. Is your version of it the transposed matrix?",
 )
 def weights_reshaped(inputs, weights):
@@ -55,7 +55,7 @@ def columns_before_tokens(inputs, weights):
 
 @misconception(
     "project_heads",
-    confuses="swapping two dimensions with cutting the memory anew",
+    confuses="swapping two dimensions with dividing the memory differently",
     hint="The shape is right. Compare head 0 of your result with `inputs @ weights[0].T`.",
 )
 def result_reshaped(inputs, weights):
@@ -248,7 +248,7 @@ def softmax_over_dimension_0(inputs, W_query, W_key, W_value):
 
 @misconception(
     "per_head_attention",
-    confuses="swapping heads and tokens with cutting the memory anew",
+    confuses="swapping heads and tokens with dividing the memory differently",
     hint="The shape is right. Which heads and tokens do the numbers of row 0 come from?",
 )
 def merged_without_swapping(inputs, W_query, W_key, W_value):

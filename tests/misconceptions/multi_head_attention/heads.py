@@ -42,7 +42,7 @@ def columns_interleaved(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="changing a shape with swapping two dimensions: the memory is only cut anew, so "
+    confuses="changing a shape with swapping two dimensions: the memory is only divided differently, so "
     "that tokens and heads mix",
     hint="The shape is right. Fill `x` with 0, 1, 2, ... and look at which token each number of "
     "head 0 comes from.",
@@ -485,7 +485,7 @@ def scores_times_mask(queries, keys, values):
 
 @misconception(
     "causal_head_attention",
-    confuses="hiding with sharing out anew: future weights are zeroed, the rest no longer sums "
+    confuses="hiding with sharing out again: future weights are zeroed, the rest no longer sums "
     "to one",
     hint="Add up the attention weights of the first token.",
 )

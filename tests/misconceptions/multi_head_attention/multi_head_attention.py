@@ -264,7 +264,7 @@ class mask_not_low_enough(_Layers):
 
 @misconception(
     "MultiHeadAttention",
-    confuses="hiding with sharing out anew: rows no longer sum to one",
+    confuses="hiding with sharing out again: rows no longer sum to one",
     hint="Add up the attention weights of the first token.",
 )
 class future_zeroed_after_softmax(_Layers):
@@ -617,7 +617,7 @@ class assertion_in_place_of_error(_Layers):
 @misconception(
     "MultiHeadAttention",
     confuses="rounding down with dividing: a layer is built although columns are left over",
-    hint="What should happen when 3 heads shall share 10 columns?",
+    hint="What should happen when 3 heads have to share 10 columns?",
 )
 class leftover_columns_dropped(_Layers):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):

@@ -50,7 +50,7 @@ def different_words_only(sentence):
 @misconception(
     "build_vocabulary",
     confuses="the first and the last place of a repeated word in the sorted list",
-    hint="A word that occurs twice has two places. Which of them is asked for?",
+    hint="A word that occurs twice has two places. Which of them does the question ask for?",
 )
 def first_place_in_sorted_order(sentence):
     words = sorted(_split(sentence))
@@ -684,7 +684,7 @@ def numbers_instead_of_rows(token_ids, table):
     "embed",
     confuses="a row of the table with one number of it: each id gives its entry of the first "
     "column",
-    hint="Which shape does your result have, and which one is asked for?",
+    hint="Which shape does your result have, and which one does the question ask for?",
 )
 def first_column_gathered(token_ids, table):
     return table.gather(0, token_ids[:, None])

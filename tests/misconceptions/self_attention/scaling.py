@@ -39,8 +39,8 @@ def divided_by_d_k(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="dividing and multiplying by the root",
-    hint="Shall large scores become smaller or larger?",
+    confuses="dividing with multiplying: the scores are multiplied by the root",
+    hint="Should large scores become smaller or larger?",
 )
 def multiplied_by_the_root(scores, d_k):
     return scores * d_k**0.5
@@ -138,8 +138,8 @@ def divided_by_the_logarithm(scores, d_k):
 
 @misconception(
     "scale_scores",
-    confuses="the square and the square root",
-    hint="Shall scores for d_k = 4 be divided by 16 or by 2?",
+    confuses="the square with the square root: the scores are divided by the square",
+    hint="Should scores for d_k = 4 be divided by 16 or by 2?",
 )
 def divided_by_the_square(scores, d_k):
     return scores / d_k**2
@@ -281,8 +281,8 @@ def scaled_by_size(queries, keys):
 
 @misconception(
     "attention_weights",
-    confuses="dividing and multiplying by the root",
-    hint="Shall the softmax become flatter or sharper by the scaling?",
+    confuses="dividing with multiplying: the scores are multiplied by the root",
+    hint="Should the scaling make the softmax flatter or sharper?",
 )
 def scaled_the_wrong_way(queries, keys):
     return torch.softmax(_scores(queries, keys) * keys.shape[-1] ** 0.5, dim=-1)
@@ -780,7 +780,7 @@ def queries_added(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="the weighted sum and the mean: divided by the number of keys once more",
+    confuses="the weighted sum and the mean: divided by the number of keys again",
     hint="To what do the weights of a query sum up, before and after your division?",
 )
 def mean_of_weighted_values(queries, keys, values):
@@ -897,8 +897,8 @@ def torchs_own_function(queries, keys, values):
 
 @misconception(
     "scaled_dot_product_attention",
-    confuses="the formula with the formula and dropout: a tenth of the weights is dropped anew in "
-    "each call",
+    confuses="the formula with the formula and dropout: a tenth of the weights is dropped again "
+    "in each call",
     hint="Call it twice with the same inputs: is the result the same?",
 )
 def weights_dropped_anew(queries, keys, values):

@@ -481,8 +481,8 @@ class DropoutInTrainMode(_Parameters):
 
 @misconception(
     "SelfAttentionV2",
-    confuses="a bias that is asked for with one that is always there",
-    hint="Build it without `qkv_bias`. Has `W_query` a bias?",
+    confuses="an option with a rule: the projections always have a bias",
+    hint="Build it without `qkv_bias`. Does `W_query` have a bias?",
 )
 class BiasAlways(_Linears):
     def __init__(self, d_in, d_out, qkv_bias=False):

@@ -25,7 +25,7 @@ def values_not_added(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="the dimension to add up: each token is summed into one number",
+    confuses="the dimension of the sum: each token is summed into one number",
     hint="What is the shape of the result: one number per token, or one per column?",
 )
 def tokens_summed_up(weights, values):
@@ -128,7 +128,7 @@ def last_value_left_out(weights, values):
 
 @misconception(
     "context_vector",
-    confuses="an empty sum with the first value: it is added once more, with a weight of one",
+    confuses="an empty sum with the first value: it is added again, with a weight of one",
     hint="What should the sum be before anything is added?",
 )
 def sum_starts_with_the_first_value(weights, values):
@@ -243,7 +243,7 @@ def weights_turned(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="the order of the factors, which runs when all sizes are equal",
+    confuses="the order of the factors: the values are on the left, which runs only if all sizes are equal",
     hint="Write the shapes of both factors down. Which two sizes stand next to each other?",
 )
 def values_on_the_left(weights, values):
@@ -592,8 +592,8 @@ def later_tokens_hidden(inputs):
 
 @misconception(
     "simplified_self_attention",
-    confuses="others with all: a token does not attend to itself",
-    hint="May a token attend to itself? What is on the diagonal of your weights?",
+    confuses="others with all: the diagonal is masked, so no token attends to itself",
+    hint="May it? What is on the diagonal of your weights?",
 )
 def own_token_hidden(inputs):
     scores = inputs @ inputs.transpose(-2, -1)

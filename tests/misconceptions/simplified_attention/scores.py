@@ -220,7 +220,8 @@ def transposed(queries, keys):
 
 @misconception(
     "attention_scores",
-    confuses="which matrix is turned: none is, which runs when sizes allow",
+    confuses="queries with keys: neither matrix is transposed, and the code runs only where the "
+    "sizes happen to fit",
     hint="Write the shapes of both factors down. Which two sizes must be equal, and are they d?",
 )
 def no_transpose(queries, keys):
@@ -326,7 +327,7 @@ def first_two_dimensions_swapped(queries, keys):
 @misconception(
     "attention_scores",
     confuses="fixed and counted dimensions: dimensions 1 and 2 are swapped, which needs a batch",
-    hint="Does your code run without a batch dimension, and with a head dimension as well?",
+    hint="Does your code run without a batch dimension, and with a head dimension too?",
 )
 def middle_dimensions_swapped(queries, keys):
     return queries @ keys.transpose(1, 2)

@@ -271,7 +271,7 @@ def largest_exponential_is_one(scores):
 
 @misconception(
     "naive_softmax",
-    confuses="the base: powers of two in place of powers of e",
+    confuses="the base: the code takes powers of 2, the formula takes powers of e",
     hint="Which number is raised to the power of the score in the formula?",
 )
 def powers_of_two(scores):
@@ -499,7 +499,7 @@ def maximum_of_the_last_dimension(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="maximum and mean: what is taken off can still leave a score that is too large",
+    confuses="maximum and mean: after the mean is subtracted, a score can still be too large",
     hint="Take the scores 1000, 0 and -1000. What is left of them in your exponent?",
 )
 def mean_taken_off(scores, dim=-1):
@@ -509,7 +509,7 @@ def mean_taken_off(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="maximum and minimum: what is taken off makes the scores larger still",
+    confuses="maximum and minimum: subtracting the minimum makes the scores even larger",
     hint="Take the scores 1000, 0 and -1000. What is left of them in your exponent?",
 )
 def minimum_taken_off(scores, dim=-1):
@@ -627,7 +627,7 @@ def denominator_made_larger(scores, dim=-1):
 
 @misconception(
     "softmax",
-    confuses="a new tensor and the caller's: the maximum is taken off in place",
+    confuses="a new tensor and the caller's: the maximum is subtracted in place",
     hint="Print the scores before and after the call.",
 )
 def maximum_taken_off_in_place(scores, dim=-1):

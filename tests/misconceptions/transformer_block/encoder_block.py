@@ -111,7 +111,7 @@ def eps_beside_the_root(x, sublayer_output, weight, bias, eps=1e-5):
 @misconception(
     "add_and_norm",
     confuses="eps in the formula with a detail that can go",
-    hint="What happens to a token whose entries are all the same?",
+    hint="What happens to a token whose entries are all equal?",
 )
 def no_eps(x, sublayer_output, weight, bias, eps=1e-5):
     return _norm(x + sublayer_output, weight, bias, 0.0)
@@ -412,7 +412,7 @@ class sublayers_side_by_side(_Parts):
 @misconception(
     "EncoderBlock",
     confuses="attention's output with add and norm: the first residual is missing",
-    hint="What is added before norm1?",
+    hint="What should be added before norm1?",
 )
 class no_first_residual(_Parts):
     def forward(self, x):
@@ -540,7 +540,7 @@ class attention_left_out(_Parts):
 
 @misconception(
     "EncoderBlock",
-    confuses="two residuals with three: the input is added once more at the end",
+    confuses="two residuals with three: the input is added again at the end",
     hint="What are mean and variance of your result when the norms still have weight 1, bias 0?",
 )
 class input_added_at_the_end(_Parts):
@@ -574,7 +574,7 @@ class always_four_times_as_wide(_Parts):
 @misconception(
     "EncoderBlock",
     confuses="one norm under two names with two norms",
-    hint="Change a weight of norm1. Does norm2 change as well?",
+    hint="Change a weight of norm1. Does norm2 change too?",
 )
 class one_norm_with_two_names(_Parts):
     def __init__(self, d_model, num_heads, hidden_dim):

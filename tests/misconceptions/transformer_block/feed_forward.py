@@ -116,8 +116,8 @@ class negative_entries_kept(_TwoLayers):
 
 @misconception(
     "FeedForward",
-    confuses="the place of ReLU: it stands after the second layer",
-    hint="Can an entry of your result be negative? It should.",
+    confuses="the place of ReLU: it comes after the second layer",
+    hint="Should your result be able to be negative?",
 )
 class relu_on_the_result(_TwoLayers):
     def forward(self, x):

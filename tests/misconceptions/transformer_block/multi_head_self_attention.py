@@ -406,7 +406,7 @@ class no_biases(_FourLayers):
 @misconception(
     "MultiHeadSelfAttention",
     confuses="one layer under three names with three layers",
-    hint="Change one weight of W_query. Does W_key change as well?",
+    hint="Change one weight of W_query. Does W_key change too?",
 )
 class one_layer_three_times(_FourLayers):
     def __init__(self, d_model, num_heads):
