@@ -10,6 +10,10 @@ from .arrows import attention_arrows, no_arrows
 from .attention_view import attention_view
 from .pronouns import GAP
 from .sentence_reader import SentenceReader, looks, trained
+from .time_limit import limited
+
+#: training takes a second or two, on a busy machine some twenty
+_SECONDS = 60.0
 
 
 def at_work(
@@ -31,9 +35,10 @@ def at_work(
     words = sentence.split()
     query = words.index(GAP) if GAP in words else len(words) - 1
     try:
-        reader = trained(build, looks_back=GAP not in words)
-        attention = reader.layer.get_submodule(inside)
-        weights = looks(reader, attention, words, heads)
+        with limited(_SECONDS):
+            reader = trained(build, looks_back=GAP not in words)
+            attention = reader.layer.get_submodule(inside)
+            weights = looks(reader, attention, words, heads)
         title = _title(reader, words, query)
     except NotImplementedError:
         no_arrows(words, "not implemented yet")

@@ -34,6 +34,7 @@ from .drawing import (
     styled,
     wrapped,
 )
+from .time_limit import SECONDS, TooSlow, limited
 
 __all__ = ["attention_arrows", "beside", "dot_product", "flow", "heatmap", "side_by_side"]
 
@@ -200,9 +201,12 @@ def _comparable(given: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 def _ask(answer: Callable[[], Any]) -> tuple[np.ndarray | None, str]:
     """The answer's matrix, or None and the reason why there is none to draw."""
     try:
-        value = answer()
+        with limited(SECONDS):
+            value = answer()
     except NotImplementedError:
         return None, "not implemented yet"
+    except TooSlow as slow:
+        return None, f"{slow}: is there a loop that never ends?"
     except Exception as error:
         return None, _one_line(error)
     try:

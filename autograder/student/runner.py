@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from ..errors import AnswerFault, GraderError
+from ..errors import AnswerFault, GraderError, UserError
 from ..inherited import without_pytests_settings
 from ..suite import LocalImplementation
 from ..suite.plugin import ANSWERS
@@ -70,8 +70,16 @@ def answers_in(suite: Path, implementation: LocalImplementation) -> Mapping[str,
 def step_to_trace(
     suite: Path, implementation: LocalImplementation, around: Surroundings, question: str
 ) -> Asked | None:
-    """The call at which a question's first check fails; the last one where all pass."""
-    return _run(suite, _Run(suite, implementation, around, {question}, lambda name: None)).step
+    """The call at which a question's first check fails; the last one where all pass.
+
+    Raises `UserError` for an answer that takes too long.
+    """
+    run = _run(suite, _Run(suite, implementation, around, {question}, lambda name: None))
+    if question in run.answers and run.answers[question].is_too_slow:
+        raise UserError(
+            f"{question} took longer than {SECONDS:g} seconds: is there a loop that never ends?"
+        )
+    return run.step
 
 
 def _run(suite: Path, run: _Run) -> _Run:

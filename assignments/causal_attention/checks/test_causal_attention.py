@@ -88,8 +88,8 @@ def test_keys_of_zero_give_a_running_mean(expect: Expect) -> None:
     layer.value(
         (torch.tensor([[[2.0, 0], [4, 6], [0, 3]], [[5, 1], [1, 5], [0, 0]]]),),
         torch.tensor([[[2.0, 0], [3, 3], [2, 3]], [[5, 1], [3, 3], [2, 2]]]),
-        likely="if all keys are zero, all scores are, and each token looks alike at itself and at "
-        "what came before it: row 1 is the mean of the tokens 0 and 1",
+        likely="if all keys are zero, all scores are zero, and each token looks equally at itself "
+        "and at what came before it: row 1 is the mean of the tokens 0 and 1",
     )
 
 

@@ -66,11 +66,11 @@ def test_context_of_the_second_word(expect: Expect) -> None:
 @pytest.mark.question("context_vectors", points=0)
 def test_two_queries_by_hand(expect: Expect) -> None:
     weights = torch.tensor([[1.0, 0.0], [0.5, 2.0]])
-    values = torch.tensor([[1.0, 2.0], [4.0, 6.0]])
+    values = torch.tensor([[1.0, 2.0, 3.0], [4.0, 6.0, 1.0]])
     expect.value(
         "context_vectors",
         (weights, values),
-        torch.tensor([[1.0, 2.0], [8.5, 13.0]]),
+        torch.tensor([[1.0, 2.0, 3.0], [8.5, 13.0, 3.5]]),
         likely="the first query wants the first value alone; the second wants half of the first "
         "value and twice the second",
     )

@@ -69,12 +69,12 @@ def test_query_can_be_learned(expect: Expect) -> None:
 
 @pytest.mark.question("attention_scores", points=0)
 def test_two_queries_and_three_keys_by_hand(expect: Expect) -> None:
-    queries = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
+    queries = torch.tensor([[1.0, 1.0], [0.0, 2.0]])
     keys = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     expect.value(
         "attention_scores",
         (queries, keys),
-        torch.tensor([[1.0, 3.0, 5.0], [4.0, 8.0, 12.0]]),
+        torch.tensor([[3.0, 7.0, 11.0], [4.0, 8.0, 12.0]]),
         likely="two queries and three keys make two rows and three columns; the query (0, 2) and "
         "the key (5, 6) give 12, in the last place",
     )

@@ -13,6 +13,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib_inline.backend_inline import _fetch_figure_metadata
 
+from autograder.student import pictures
 from autograder.student.drawing import WIDEST
 from autograder.student.pictures import (
     attention_arrows,
@@ -177,3 +178,15 @@ def test_an_example_is_not_compared() -> None:
     yours, other = (axes.get_title() for axes in drawn().axes)
     assert yours == "your result"
     assert "an example" in other
+
+
+def test_an_answer_that_never_ends_is_a_quiet_panel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures, "SECONDS", 0.2)
+
+    def answer() -> torch.Tensor:
+        while True:
+            pass
+
+    pictures.side_by_side(answer, torch.ones(2, 2))
+    texts = [text.get_text() for axes in plt.gcf().axes for text in axes.texts]
+    assert any("loop that never ends" in " ".join(text.split()) for text in texts)

@@ -42,8 +42,8 @@ def columns_interleaved(x, num_heads):
 
 @misconception(
     "split_heads",
-    confuses="changing a shape with swapping two dimensions: the memory is only divided differently, so "
-    "that tokens and heads mix",
+    confuses="changing a shape with swapping two dimensions: the memory is only divided "
+    "differently, so that tokens and heads mix",
     hint="The shape is right. Fill `x` with 0, 1, 2, ... and look at which token each number of "
     "head 0 comes from.",
 )

@@ -243,7 +243,8 @@ def weights_turned(weights, values):
 
 @misconception(
     "context_vectors",
-    confuses="the order of the factors: the values are on the left, which runs only if all sizes are equal",
+    confuses="the order of the factors: the values are on the left, which "
+    "runs only if all sizes are equal",
     hint="Write the shapes of both factors down. Which two sizes stand next to each other?",
 )
 def values_on_the_left(weights, values):
