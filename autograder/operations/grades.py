@@ -47,9 +47,15 @@ def selected(
 
 
 def class_grades(
-    class_folder: Path, results: Sequence[SubmissionResult], showing: Showing | None = None
+    class_folder: Path,
+    results: Sequence[SubmissionResult],
+    showing: Showing | None = None,
+    dates: Mapping[str, datetime] | None = None,
 ) -> Grades:
-    """What formats write of a class's final results; raises `UserError`."""
+    """What formats write of a class's final results; raises `UserError`.
+
+    `dates` are due dates that count over those of the gradebook.
+    """
     from ..nbgrader import class_lateness, human_work
 
     wanted = showing or Showing()
@@ -66,7 +72,7 @@ def class_grades(
             missing=wanted.missing,
         )
     assignments = {assignment for _, assignment in keys}
-    due = _duedates(class_folder, assignments)
+    due = _duedates(class_folder, assignments, dates or {})
     now = datetime.now(UTC).replace(tzinfo=None)
     not_due = tuple(sorted(name for name, at in due.items() if not late_by(now, at)))
     waiting = _waiting_for(class_folder, due, now) - set(keys)
@@ -84,10 +90,12 @@ def class_grades(
     )
 
 
-def _duedates(class_folder: Path, names: Collection[str]) -> dict[str, datetime]:
+def _duedates(
+    class_folder: Path, names: Collection[str], dates: Mapping[str, datetime]
+) -> dict[str, datetime]:
     from ..nbgrader import class_duedates
 
-    found = class_duedates(class_folder) if class_folder.is_dir() else {}
+    found = {**(class_duedates(class_folder) if class_folder.is_dir() else {}), **dates}
     return {name: due for name, due in found.items() if name in names}
 
 

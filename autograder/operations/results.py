@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..errors import UserError
 from ..records import SubmissionResult
 from ..results.last import keys_of
 from .class_folder import class_home
@@ -163,11 +165,23 @@ def export(
     folder = Path(class_folder)
     home = folder if folder.is_dir() else folder.parent
     target = Path(to) if to else home / exports.default_name(format_name)
-    grades = class_grades(folder, counted_results(folder), showing)
+    dates = _duedates(Path(course), folder)
+    grades = class_grades(folder, counted_results(folder), showing, dates)
     grades = replace(grades, has_mark=has_mark)
     written = exports.export(format_name, grades, target, Path(roster) if roster else None)
     notes = [note for note in (unseen_note(folder), not_due_note(grades)) if note]
     return replace(written, notes=(*notes, *written.notes))
+
+
+def _duedates(course: Path, folder: Path) -> dict[str, datetime]:
+    """The due dates of a class's course; none where the class is away from it."""
+    try:
+        assignments = course_of_class(course, folder).assignments
+    except UserError:
+        if course != HERE:
+            raise
+        return {}
+    return {a.name: a.duedate.naive_utc for a in assignments if a.duedate}
 
 
 def export_formats() -> tuple[str, ...]:

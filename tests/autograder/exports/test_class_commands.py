@@ -320,3 +320,10 @@ def test_a_changed_due_date_changes_no_digest(term: Term) -> None:
     assert suite_digest(load_course(root).assignments[0]) == before
     settings.write_text(settings.read_text() + "[limits]\ncpu_seconds = 1\n")
     assert suite_digest(load_course(root).assignments[0]) != before
+
+
+def test_a_due_date_that_the_gradebook_has_not_yet_keeps_a_zero_back(term: Term) -> None:
+    (term.folder / "due.csv").write_text("assignment,section,date\nmasks,,2999-01-01 12:00 UTC\n")
+    assert term.grades("--missing", "zero")["emil"]["masks/total"] == "0"  # away from the course
+    course = ("--course", str(term.course.root))
+    assert term.grades("--missing", "zero", *course)["emil"]["masks/total"] == ""
