@@ -25,6 +25,10 @@ T = TypeVar("T")
 #: Bernstein, n entries reach r with P <= 2 exp(-n r^2 / (2 + 2 M r / 3)), where M = q / p or p / q,
 #: which is 4 at most here: below 1e-20 for 400
 _REPEATED = 0.7
+#: standard deviations of squared deviations below which their bound need not be computed
+_USUAL = 5.0
+#: calls that are compared at every place: each pair of them costs two transforms
+_ECHOED = 3
 #: entries of a call below which parts that repeat can't be told from chance
 _ENOUGH = 600
 _ORDINALS = ("first", "second", "third", "fourth")
@@ -159,7 +163,7 @@ class _Lines:
     """The counts of all lines along a dimension.
 
     `spread` says how far their squared deviations are from their mean, in standard deviations;
-    `too_uneven` and `too_even` how improbable that is, in nats.
+    `too_uneven` and `too_even` how improbable that is, in nats: 0 where it is usual.
     """
 
     spread: float
@@ -174,7 +178,10 @@ def _lines(dropped: torch.Tensor, present: torch.Tensor, p: float, dim: int) -> 
     variance = lengths * p * (1 - p)
     squares = (counts - lengths * p) ** 2 / variance
     expected = (2 + (1 - 6 * p * (1 - p)) / variance).sum().sqrt()
-    return _Lines(float((squares - 1).sum() / expected), *tails.of_squares(counts, lengths, p))
+    spread = float((squares - 1).sum() / expected)
+    if abs(spread) < _USUAL:
+        return _Lines(spread, 0.0, 0.0)
+    return _Lines(spread, *tails.of_squares(counts, lengths, p))
 
 
 def neighbours_problem(
@@ -234,7 +241,7 @@ def repeat_problem(calls: Sequence[torch.Tensor]) -> str | None:
     likeliest = (2 * math.pi * calls[0].numel() * share * (1 - share)) ** -0.5
     if len(numbers) == 1 and (len(calls) - 1) * -math.log(likeliest) > tails.SURE:
         return f"each of {len(calls)} calls dropped exactly {numbers.pop()} entries"
-    return echo_problem(calls) if calls[0].numel() >= _ENOUGH else None
+    return echo_problem(calls[:_ECHOED]) if calls[0].numel() >= _ENOUGH else None
 
 
 def copied_problem(calls: Sequence[torch.Tensor]) -> str | None:
@@ -271,7 +278,7 @@ def causal_dropout_problem(weights: torch.Tensor, p: float, error: float = 1e-5)
         or dependence_problem(dropped, p, past)
         or neighbours_problem(dropped, p, past)
         or (groups_problem(dropped[:3][:, past[0]].T, p) if len(dropped) > 2 else None)
-        or echo_problem([call[past[0]] for call in dropped])
+        or echo_problem([call[past[0]] for call in dropped[:_ECHOED]])
     )
 
 
