@@ -1,6 +1,6 @@
 """Autograded exercises that build the attention mechanism, and their grader.
 
-What the command line does, as functions; each is imported when it is first used::
+Offers the commands of the command line as functions; each is imported when it is first used::
 
     import autograder
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from .operations.stream import grade_stream
     from .records import SubmissionResult, Verdict
 
-#: where each public name stands
+#: the module of each public name
 _HOMES = {
     "AutograderError": "errors",
     "ContentError": "errors",

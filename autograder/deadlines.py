@@ -1,7 +1,7 @@
-"""Due dates and durations as people write them: one reading each, or refused.
+"""Parses and formats due dates and durations as people write them; refuses ambiguous ones.
 
-A due date names its time zone, because the same words are another moment elsewhere. The minute that
-it names belongs to it. A date without a time is the end of that day.
+A due date names its time zone, because the same words mean a different moment elsewhere. It
+includes the whole minute that it names. A date without a time means the end of that day.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _TIME = r"(?:[ T](?P<time>\d{2}:\d{2}(?::\d{2})?))?"
 _WHOLE = re.compile(rf"{_DATE}{_TIME}(?: ?(?P<zone>[^\s\d].*|[+-]\d.*))?")
 _OFFSET = re.compile(r"(?P<sign>[+-])(?P<hours>\d{2}):?(?P<minutes>\d{2})")
 _END_OF_DAY = time(23, 59, 59)
-#: abbreviations that mean one offset in the whole world, and are not zones of their own
+#: abbreviations that mean the same offset everywhere and are not names of time zones
 _OFFSETS_OF = {
     **{"CEST": 2, "EEST": 3, "WEST": 1, "EDT": -4, "MDT": -6, "PDT": -7},
     **{"AEDT": 11, "AEST": 10, "NZDT": 13, "NZST": 12},
 }
-#: files of the system's own among the zones, which are another zone on another machine, or none
+#: system files among the time zones; on another machine they may be a different zone or missing
 _NOT_ZONES = ("localtime", "posixrules", "Factory", "right/", "posix/")
 
 _UNITS = {
@@ -40,15 +40,15 @@ _LONGEST = timedelta(days=3660)
 
 
 def duedate_text(due: DueDate) -> str:
-    """A due date as it was understood: with its weekday, its zone and the grace."""
+    """Formats a due date as it was understood: with its weekday, time zone and grace."""
     text = f"{due.at:%A, %Y-%m-%d} {due.at:%H:%M:%S} {due.zone}"
     return f"{text} (and {duration_text(due.grace)} of grace)" if due.grace else text
 
 
 def moment_text(moment: datetime, due: DueDate | None) -> str:
-    """A moment of UTC without a zone, as people of the course read it: in their due date's zone.
+    """Formats a naive UTC moment in the time zone of the due date; in UTC if there is none.
 
-    In the hour that is there twice the offset stands behind it. UTC where there is no due date.
+    In the hour that occurs twice when clocks are changed, the offset follows.
     """
     if due is None:
         return f"{moment:%Y-%m-%d} {moment:%H:%M:%S} UTC"
@@ -59,24 +59,24 @@ def moment_text(moment: datetime, due: DueDate | None) -> str:
 
 
 def late_by(submitted: datetime, due: datetime) -> timedelta:
-    """By how much a submission is late; the minute, or the second, that is named belongs to it."""
+    """Returns how late a submission is; the minute or second that `due` names is still in time."""
     named = timedelta(seconds=1) if due.second else timedelta(minutes=1)
     end = due.replace(microsecond=0) + named
     return submitted - due if submitted >= end else timedelta()
 
 
 def parse_duedate(text: str) -> DueDate:
-    """The due date of a text; raises `ValueError` that says what can't be read in one way."""
+    """Parses a due date; raises `ValueError` that explains what is ambiguous or wrong."""
     return DueDate(*_parse(text))
 
 
 def parse_moment(text: str) -> datetime:
-    """The moment that a text names with its zone; raises `ValueError` as `parse_duedate` does."""
+    """Parses a moment with its time zone; raises `ValueError` as `parse_duedate` does."""
     return _parse(text)[0]
 
 
 def _parse(text: str) -> tuple[datetime, str]:
-    """The moment of a text that names its zone, and the zone's name."""
+    """Parses a text that names a time zone; returns the moment and the zone's name."""
     match = _WHOLE.fullmatch(" ".join(text.split()))
     if match is None:
         raise ValueError(
@@ -94,7 +94,7 @@ def _parse(text: str) -> tuple[datetime, str]:
 
 
 def zone_of(name: str) -> tzinfo:
-    """A time zone by name or offset; raises `ValueError` for one that nobody knows."""
+    """Returns the time zone of a name or offset; raises `ValueError` if there is none."""
     return _zone(name)[0]
 
 
@@ -118,9 +118,10 @@ def _zone(name: str) -> tuple[tzinfo, str]:
 
 
 def once(moment: datetime, zone: tzinfo, text: str) -> datetime:
-    """The moment in its zone; `ValueError` where the clocks are turned: it is there twice or never.
+    """Returns the moment in its time zone; raises `ValueError` if it occurs twice or never.
 
-    Both ways of reading it are asked: `fold` is Python's word for the second one.
+    That is so in the hour in which the clocks are changed: there, the two values of Python's `fold`
+    have different offsets.
     """
     first, second = (moment.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
     if first.utcoffset() != second.utcoffset():
@@ -129,7 +130,7 @@ def once(moment: datetime, zone: tzinfo, text: str) -> datetime:
 
 
 def parse_duration(text: str) -> timedelta:
-    """`2d`, `36 h`, `1 day 12 hours`, `90min`, `0`; raises `ValueError` for anything else."""
+    """Parses `2d`, `36 h`, `1 day 12 hours`, `90min`, `0`; raises `ValueError` for other texts."""
     rest = text.strip().lower().removeprefix("+").strip()
     if rest == "0":
         return timedelta()
@@ -143,7 +144,7 @@ def parse_duration(text: str) -> timedelta:
 
 
 def duration_text(duration: timedelta) -> str:
-    """A duration in words, to the minute and never less than it: `2 days 3 h 5 min`."""
+    """Formats a duration in words, rounded up to a minute: `2 days 3 h 5 min`."""
     minutes = -(-int(duration.total_seconds()) // 60)
     days, minutes = divmod(minutes, 24 * 60)
     hours, minutes = divmod(minutes, 60)

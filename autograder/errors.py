@@ -1,13 +1,13 @@
-"""Every way to fail, as one tree. Of ours it imports `records` alone.
+"""The tree of all exceptions. Of this package, it imports only `records`.
 
 AutograderError
 |-- UserError                 exit code 1: the user must change something
 |   |-- ContentError          a file of the course is wrong: file, line, fix
-|   |-- SubmissionError       what was submitted can't be read
-|   `-- IsolationUnavailable  no isolation tier is to be had on this machine
+|   |-- SubmissionError       a submitted file can't be read
+|   `-- IsolationUnavailable  no isolation tier works on this machine
 |-- GraderError               exit code 2: the grader itself failed
 |   `-- SandboxError          the sandbox could not do its work
-|       `-- SandboxKilled     something ended it from outside; it may work when it is tried again
+|       `-- SandboxKilled     it was killed from outside; another try may work
 `-- AnswerFault               a student's code, while a test was calling it
     |-- AnswerMissing         no definition of that name
     |-- AnswerNotImplemented  raised NotImplementedError
@@ -28,7 +28,7 @@ from .records import Verdict
 
 
 def install_with(extra: str) -> str:
-    """How the packages of an extra are installed; no index has ours, whose name is free there."""
+    """The command that installs an extra, from a wheel or folder: the package is on no index."""
     return (
         f"pip install 'WHEEL[{extra}]', where WHEEL is the wheel, or the folder, that this package "
         "was installed from"
@@ -57,7 +57,7 @@ class SubmissionError(UserError):
 
 
 class IsolationUnavailable(UserError):
-    """This machine gives no isolation tier, or not the one asked for."""
+    """No isolation tier works on this machine, or not the requested one."""
 
 
 class GraderError(AutograderError):
@@ -69,13 +69,13 @@ class SandboxError(GraderError):
 
 
 class SandboxKilled(SandboxError):
-    """The fork server was ended from outside while it started."""
+    """The fork server was killed from outside while it started."""
 
 
 class AnswerFault(AutograderError):
-    """A student's code failed while a test was calling it. `verdict` names how.
+    """A student's code failed while a test was calling it; `verdict` says how.
 
-    `cause` is equal for failures that one message is enough for.
+    Failures with the same `cause` are reported in one message.
     """
 
     verdict: Verdict = Verdict.ERROR
@@ -83,7 +83,7 @@ class AnswerFault(AutograderError):
 
 
 class AnswerMissing(AnswerFault):
-    """The submission defines nothing of the question's name."""
+    """The submission does not define the name of the question."""
 
     verdict = Verdict.MISSING
 
@@ -95,7 +95,7 @@ class AnswerNotImplemented(AnswerFault):
 
 
 class AnswerRaised(AnswerFault):
-    """The answer raised. `type_name` is the exception's class name in the student's process."""
+    """The answer raised an exception; `type_name` is its class name in the student's process."""
 
     def __init__(self, message: str, type_name: str = "", bases: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -104,7 +104,7 @@ class AnswerRaised(AnswerFault):
 
 
 class AnswerTimeout(AnswerFault):
-    """The question's wall or CPU time is used up."""
+    """The answer used up the question's wall or CPU time."""
 
     verdict = Verdict.TIMEOUT
 
@@ -122,18 +122,18 @@ class AnswerCrashed(AnswerFault):
 
 
 class AnswerOutputLimit(AnswerFault):
-    """More was printed than the limit allows."""
+    """The answer printed more than the limit allows."""
 
     verdict = Verdict.OUTPUT_LIMIT
 
 
 class AnswerForbidden(AnswerFault):
-    """A call that the question does not allow."""
+    """The answer uses a call that the question does not allow."""
 
     verdict = Verdict.FORBIDDEN
 
 
 class AnswerProtocol(AnswerFault):
-    """The reply was not an answer: too large, malformed, or of a type that can't cross."""
+    """The reply is not an answer: too large, malformed, or of a type that can't be sent."""
 
     verdict = Verdict.PROTOCOL

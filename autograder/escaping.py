@@ -1,8 +1,8 @@
-"""Text of students goes out as data: one function for each target that it is written to.
+"""Escapes the text of students, with one function for each target that it is written to.
 
-Names, notes, messages and ids of students are written as they are nowhere: whoever writes a table,
-a page, a terminal, Markdown, XML, JSON or a file name takes the function of that target. Each gives
-text that its reader shows as that text, and never obeys.
+Names, notes, messages and ids of students are never written unchanged: code that writes a table,
+a page, a terminal, Markdown, XML, JSON or a file name uses the function of that target. Each
+returns text that its reader displays literally and never interprets.
 """
 
 from __future__ import annotations
@@ -22,44 +22,44 @@ Value = str | float
 
 #: the last two of each plane are not characters: https://www.unicode.org/faq/private_use.html
 _NO_CHARACTERS = "".join(map(chr, (n + 0x10000 * p for p in range(17) for n in (0xFFFE, 0xFFFF))))
-#: what nothing can be written with, or what changes how the text around it is read: control
-#: characters, halves of characters, and marks that turn the direction of what follows
+#: characters that can't be written, or that change how the text around them is read: control
+#: characters, lone surrogates, and marks that change the direction of the text that follows
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef"
     f"{_NO_CHARACTERS}]"
 )
-#: what steers a terminal that shows a file as it is; ends of lines and tabs are a table's own
+#: characters that control a terminal on which a file is shown; a table needs line ends and tabs
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-#: what a spreadsheet takes for the beginning of a formula
+#: characters that a spreadsheet takes for the beginning of a formula
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-#: what spreadsheets leave out in front of a formula
+#: characters that spreadsheets ignore in front of a formula
 _BEFORE_A_FORMULA = " \xa0\u200b\ufeff"
-#: how learning platforms write that there is no value
+#: the text that learning platforms write where there is no value
 _NOTHING = "-"
-#: all that may be markup in Markdown; a dot may make a link of what stands around it
+#: everything that may be markup in Markdown; a dot may turn the text around it into a link
 _MARKUP = re.compile(r"[^\w .,;:?'()-]|_|[.:](?=\w)|^-|^\d(?=\d*[.)])", re.ASCII)
-#: what `rich` takes for the beginning or end of a style; else one of these backslashes is left out
+#: text that `rich` takes for a style, or backslashes before a bracket, one of which it would drop
 _STYLE = re.compile(r"(?<!\\)(?:(\\*+)(\[[a-z#/@][^][]*+])|\\++(?=\[))")
-#: characters of one line on a terminal
+#: the most characters in one line on a terminal
 _WIDEST = 2_000
 _LONGEST_NAME, _LONGEST_BYTES = 120, 255
-#: what one system or another takes for something else than a letter of a name
+#: characters that have a special meaning in file names on some system
 _NOT_IN_NAMES = frozenset('/\\<>:"|?*%')
 _DEVICES = re.compile(r"(?i)(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\..*)?$")
-#: what would end the element of a page that holds JSON, or its line
+#: characters that would end the element of a page that contains JSON, or its line
 _UNSAFE_IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
 def printable(text: str) -> str:
-    """The text with a replacement for each character that can't be shown; lines and tabs stay."""
+    """Replaces each character that can't be shown; keeps line ends and tabs."""
     return _UNPRINTABLE.sub(_REPLACEMENT, text)
 
 
 def for_csv(rows: Iterable[Sequence[Value]], line_end: str = "\r\n") -> str:
-    """A table as CSV, in which no cell is a formula; `from_csv` takes back what was put before.
+    """Formats a table as CSV in which no cell is a formula; `from_csv` undoes the escaping.
 
-    Control characters, which a terminal would obey, are replaced.
+    Control characters are replaced, because a terminal would obey them.
     """
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator=line_end)
@@ -68,7 +68,7 @@ def for_csv(rows: Iterable[Sequence[Value]], line_end: str = "\r\n") -> str:
 
 
 def from_csv(cell: str) -> str:
-    """The text of a cell that `for_csv` wrote."""
+    """Returns the original text of a cell that `for_csv` wrote."""
     return cell[1:] if cell.startswith("'") and _is_formula(cell[1:]) else cell
 
 
@@ -80,65 +80,65 @@ def _no_formula(value: Value) -> Value:
 
 
 def _is_formula(text: str) -> bool:
-    """Whether it is a formula, behind any apostrophes: so that writing and reading agree."""
+    """Return whether a text is a formula, even after apostrophes: writing and reading agree."""
     if text == _NOTHING:
         return False
     return text.lstrip("'").lstrip(_BEFORE_A_FORMULA).startswith(_FORMULA)
 
 
 def for_html(text: str) -> str:
-    """Text for a page, between tags and in the quotes of an attribute."""
+    """Escapes text for an HTML page, between tags or in a quoted attribute."""
     return html.escape(printable(text))
 
 
 def for_terminal(text: str, widest: int = _WIDEST) -> str:
-    """One line for `rich` to print: nothing steers the terminal, nothing is markup.
+    """Escapes one line for `rich` to print: nothing controls the terminal or is markup.
 
-    What can't be seen is written as Python writes it; of more than `widest` characters the
-    beginning is shown.
+    Invisible characters are written as Python escapes. A text of more than `widest` characters is
+    cut off.
     """
     return _STYLE.sub(_unstyled, visible(text, widest))
 
 
 def _unstyled(found: re.Match[str]) -> str:
-    """Backslashes and what begins or ends a style; or backslashes alone, before a bracket."""
+    """Escapes a style with the backslashes before it, or backslashes alone before a bracket."""
     return f"{found[1] * 2}\\{found[2]}" if found[2] else f"{found[0]}\\"
 
 
 def visible(text: str, widest: int = _WIDEST) -> str:
-    """The line of `for_terminal`, where it is printed without markup."""
+    """Does what `for_terminal` does, for a line that is printed without markup."""
     shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[: widest + 1])
     return shown if len(shown) <= widest else f"{shown[: widest - 4]} ..."
 
 
 def for_markdown(text: str) -> str:
-    """Text in a line or a cell of Markdown: an entity never begins or ends anything."""
+    """Escapes text for a line or a cell of Markdown, as entities, which are never markup."""
     line = " ".join(printable(text).split())
     return _MARKUP.sub(lambda sign: f"&#{ord(sign[0])};", line)
 
 
 def for_xml(text: str) -> str:
-    """Text that XML 1.0 can hold; who writes the element marks `<` and `&` up."""
+    """Returns text that XML 1.0 can contain; the XML writer itself escapes `<` and `&`."""
     return printable(text)
 
 
 def for_json(
     document: Any, indent: int | None = None, default: Callable[[Any], Any] | None = None
 ) -> str:
-    """A document as JSON of ASCII alone: any text is written, and no number that JSON lacks."""
+    """Formats a document as ASCII JSON; raises `ValueError` for numbers that JSON does not have."""
     return json.dumps(document, indent=indent, default=default, allow_nan=False)
 
 
 def for_script(document: Any) -> str:
-    """A document as JSON that may stand inside an element of a page, in as few bytes as may be."""
+    """Formats a document as compact JSON that is safe inside a script element of a page."""
     text = json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.translate(_UNSAFE_IN_SCRIPT)
 
 
 def for_file_name(name: str, suffix: str = "") -> str:
-    """A file name of its own for any text, on any system: the text itself where that is one.
+    """Returns a file name for any text that is valid on every system, followed by `suffix`.
 
-    With `suffix` behind it; different texts have different names.
+    A text that is a valid name is not changed. Different texts have different names.
     """
     room = _LONGEST_BYTES - len(suffix)
     if _is_file_name(name) and len(name.encode()) <= room:
@@ -148,7 +148,7 @@ def for_file_name(name: str, suffix: str = "") -> str:
     encoded = encoded.rstrip(" ") + "%20" * (len(encoded) - len(encoded.rstrip(" ")))
     if _DEVICES.fullmatch(encoded):
         encoded = f"%{ord(encoded[0]):02X}{encoded[1:]}"
-    if len(encoded) > _LONGEST_NAME:  # nothing above ends in `%_` and a digest
+    if len(encoded) > _LONGEST_NAME:  # no other encoded name ends in `%_` and a digest
         digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         encoded = f"{encoded[: _LONGEST_NAME - 18]}%_{digest}"
     return encoded + suffix
@@ -164,7 +164,7 @@ def _is_file_name(name: str) -> bool:
 
 
 def path_problem(name: str) -> str | None:
-    """Why a name can't be that of a folder as it is, on the system where grading runs."""
+    """Explains why a name can't be that of a folder on this system; None if it can."""
     if name.strip() in {"", ".", ".."} or name != name.strip():
         return "is empty, all dots, or begins or ends with a space"
     if any(unicodedata.category(sign) in {"Cc", "Cs", "Zl", "Zp"} for sign in name):

@@ -1,4 +1,4 @@
-"""Writes a file in one step: a reader sees the old text or the new one, never a part."""
+"""Writes a file in one step: a reader sees either the old text or the new one, never a part."""
 
 from __future__ import annotations
 
@@ -14,12 +14,18 @@ from .errors import UserError
 
 
 def replace_file(path: Path, text: str) -> Path:
-    """Makes `path` hold the text, and leaves it alone where it does; raises `UserError`."""
+    """Writes a text to `path`, unless the file already contains it.
+
+    Raises `UserError` if the file can't be written.
+    """
     return replace_bytes(path, text.encode("utf-8", "replace"))
 
 
 def replace_bytes(path: Path, data: bytes) -> Path:
-    """Makes `path` hold the bytes, and leaves it alone where it does; raises `UserError`."""
+    """Writes bytes to `path`, unless the file already contains them.
+
+    Raises `UserError` if the file can't be written.
+    """
     try:
         if path.is_file() and not path.is_symlink() and path.read_bytes() == data:
             return path
@@ -32,15 +38,16 @@ def replace_bytes(path: Path, data: bytes) -> Path:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file to write that takes the place of `path` at the end; raises `UserError`.
+    """Opens a temporary file for writing, which replaces `path` at the end.
 
-    It has the mode of the file that was there; a new one obeys the umask.
+    It gets the mode of the file that it replaces; a new file obeys the umask. Raises `UserError` if
+    the file can't be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".writing-{secrets.token_hex(8)}")
         try:
-            with open(temporary, "xb") as file:  # of the mode that the caller's umask leaves
+            with open(temporary, "xb") as file:  # its mode obeys the caller's umask
                 if (mode := _mode_of(path)) is not None:
                     os.chmod(temporary, mode)
                 yield file
@@ -53,7 +60,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def _mode_of(path: Path) -> int | None:
-    """Who may do what with a file that is there; None where there is none."""
+    """Returns the permissions of a regular file; None if there is none."""
     try:
         state = os.lstat(path)
     except OSError:

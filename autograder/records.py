@@ -1,7 +1,7 @@
-"""The frozen records and closed enums of all that parts of the grader hand on.
+"""The frozen records and closed enums that the parts of the grader exchange.
 
-Imports nothing of ours. The JSON form of `SubmissionResult` is the contract
-`autograder/result/v1`; its schema stands in `results/result.schema.json`.
+Imports nothing else of this package. The JSON form of `SubmissionResult` is the contract
+`autograder/result/v1`; its schema is in `results/result.schema.json`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Key = tuple[str, str]
 
 
 class Verdict(enum.StrEnum):
-    """What was found out about one question."""
+    """The outcome of one question."""
 
     CORRECT = "correct"
     PARTIAL = "partial"
@@ -37,14 +37,14 @@ class Verdict(enum.StrEnum):
 
 
 class SubmissionStatus(enum.StrEnum):
-    """Whether a submission was graded, or the grader itself failed on it."""
+    """The status of a submission: it was graded, or the grader itself failed on it."""
 
     GRADED = "graded"
     FAILED = "failed"
 
 
 class ExerciseStatus(enum.StrEnum):
-    """What was found of one exercise in a submission."""
+    """The status of one exercise of a submission."""
 
     GRADED = "graded"
     MISSING = "missing"
@@ -52,7 +52,7 @@ class ExerciseStatus(enum.StrEnum):
 
 
 class Tier(enum.StrEnum):
-    """How much stands between a student's code and the rest of the machine."""
+    """The level of isolation between a student's code and the rest of the machine."""
 
     A = "A"
     B = "B"
@@ -62,7 +62,7 @@ class Tier(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one question may use. Seconds, bytes and counts; `assignment.toml` may override each."""
+    """The limits of one question: seconds, bytes and counts. `assignment.toml` may set each."""
 
     wall_seconds: float = 10.0
     cpu_seconds: float = 10.0
@@ -74,7 +74,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class TestResult:
-    """One hidden test's outcome; `message` is what the student reads."""
+    """The outcome of one hidden test; `message` is the text that the student reads."""
 
     name: str
     passed: bool
@@ -85,9 +85,9 @@ class TestResult:
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """One question's score, verdict and tests.
+    """The score, verdict and tests of one question.
 
-    `behaviour` is equal for wrong answers that behave alike when they are asked the same.
+    Wrong answers that reply alike to the same calls have the same `behaviour`.
     """
 
     question: str
@@ -115,7 +115,7 @@ class ExerciseResult:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionResult:
-    """One line of `results.jsonl`. `judging` is the version of judging that made it."""
+    """One line of `results.jsonl`; `judging` is the version of the judging code that made it."""
 
     student: str
     assignment: str
@@ -135,15 +135,15 @@ class SubmissionResult:
 
     @property
     def key(self) -> Key:
-        """Whose work it is, and for which assignment."""
+        """The student and the assignment."""
         return self.student, self.assignment
 
     def questions(self) -> Iterator[tuple[ExerciseResult, QuestionResult]]:
-        """Each question with its exercise."""
+        """Returns each question with its exercise."""
         return ((exercise, q) for exercise in self.exercises for q in exercise.questions)
 
     def to_json(self) -> dict[str, Any]:
-        """The document of schema `autograder/result/v1`; `error` only when there is one."""
+        """Returns a document of schema `autograder/result/v1`; `error` only if there is one."""
         document = {"schema": RESULT_SCHEMA, **asdict(self)}
         if self.error is None:
             del document["error"]
@@ -151,9 +151,9 @@ class SubmissionResult:
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> SubmissionResult:
-        """The record of a line that the schema accepts."""
+        """Returns the record of a line that the schema accepts."""
         return cls(
-            student=intern(document["student"]),  # a class keeps names of thousands of lines
+            student=intern(document["student"]),  # thousands of lines share these names
             assignment=intern(document["assignment"]),
             submission_digest=document["submission_digest"],
             suite_digest=document["suite_digest"],
@@ -207,7 +207,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """One exercise by its name in all folders; each path is where that folder keeps it."""
+    """One exercise, which has the same name in all folders, and its path in each of them."""
 
     assignment: str
     name: str
@@ -221,9 +221,9 @@ class Exercise:
 
 @dataclass(frozen=True, slots=True)
 class DueDate:
-    """A moment, and the zone in which the instructor wrote it.
+    """A moment, and the time zone in which the instructor wrote it.
 
-    `at` has a zone; `grace` is how much later anybody may submit without being late.
+    `at` has a time zone; `grace` is the time after it in which a submission is not yet late.
     """
 
     at: datetime
@@ -232,13 +232,13 @@ class DueDate:
 
     @property
     def naive_utc(self) -> datetime:
-        """The moment in UTC without a zone, as nbgrader keeps dates."""
+        """The moment in UTC without a time zone, as nbgrader stores dates."""
         return self.at.astimezone(UTC).replace(tzinfo=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """One assignment: its exercises in teaching order, and the limits of its questions."""
+    """One assignment: its exercises in teaching order and the limits of its questions."""
 
     name: str
     title: str
@@ -247,5 +247,5 @@ class Assignment:
     duedate: DueDate | None = None
 
     def exercise(self, name: str) -> Exercise:
-        """The exercise of that name; raises `KeyError`."""
+        """Returns the exercise with that name; raises `KeyError` if there is none."""
         return {exercise.name: exercise for exercise in self.exercises}[name]

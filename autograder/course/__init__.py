@@ -1,4 +1,4 @@
-"""A course on disk becomes records: its exercises, what tests are worth, what is released."""
+"""Reads a course from disk: its exercises, the points of its tests, and its released files."""
 
 from .content import (
     BEGIN_SOLUTION,

@@ -1,7 +1,7 @@
-"""Folders on disk become records.
+"""Reads the folders of a course into records.
 
-What is there by an exercise's name is found; nothing is registered. Every content error names
-file, line and fix.
+Files are found by the name of their exercise; nothing is registered. Every content error names the
+file, the line and the fix.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ SUPPLIED = "# supplied"
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """The instructor's folder: where each folder is, and the assignments that `source/` names.
+    """The instructor's folder and the assignments that `source/` contains.
 
-    `broken` are those that can't be read, each with what is wrong; they are not among the others.
+    `broken` has the error of each assignment that can't be read; `assignments` has the others.
     """
 
     root: Path
@@ -35,7 +35,7 @@ class Course:
     broken: Mapping[str, ContentError] = field(default_factory=dict)
 
     def assignment(self, name: str) -> Assignment:
-        """The assignment of that name; raises `UserError` that lists the names there are."""
+        """Returns the assignment with that name; otherwise raises `UserError` with known names."""
         if name in self.broken:
             raise self.broken[name]
         for assignment in self.assignments:
@@ -45,19 +45,19 @@ class Course:
         raise UserError(f"no assignment is called {name!r}; this course has: {known}")
 
     def without(self, name: str, error: ContentError) -> Course:
-        """The course with one more assignment that can't be used."""
+        """Returns the course with one more broken assignment."""
         others = tuple(a for a in self.assignments if a.name != name)
         return replace(self, assignments=others, broken={**self.broken, name: error})
 
     def variants(self, kind: str, exercise: Exercise) -> Path:
-        """Where the `misconceptions`, `alternatives` or `combinations` of an exercise stand."""
+        """The path of an exercise's `misconceptions`, `alternatives` or `combinations`."""
         return self.root / "tests" / kind / exercise.assignment / f"{exercise.name}.py"
 
 
 def find_root(start: Path) -> Path:
-    """The nearest folder at or above `start` that holds `source/` and `solutions/`.
+    """Returns the nearest folder at or above `start` with `source/` and `solutions/` in it.
 
-    Raises `UserError` where there is none.
+    Raises `UserError` if there is none.
     """
     for folder in (start.resolve(), *start.resolve().parents):
         if (folder / "source").is_dir() and (folder / "solutions").is_dir():
@@ -69,9 +69,9 @@ def find_root(start: Path) -> Path:
 
 
 def load_course(root: Path, *, must_be_whole: bool = True) -> Course:
-    """Reads all assignments of a course; raises `ContentError` for the first that is wrong.
+    """Reads all assignments of a course; raises `ContentError` for the first broken one.
 
-    Where the course need not be whole, that one is among the `broken`, and the others can be used.
+    If `must_be_whole` is false, adds broken assignments to `broken` instead of raising.
     """
     root = root.resolve()  # pytest names the suites by their whole paths
     files = sorted((root / "source").glob("*/assignment.toml"))
@@ -91,12 +91,12 @@ def load_course(root: Path, *, must_be_whole: bool = True) -> Course:
     return Course(root, tuple(found), broken)
 
 
-#: where a course keeps what its known mistakes answer: see `grading.naming.table`
+#: the folder with the answers of a course's known mistakes; see `grading.naming.table`
 TABLES = ".tables"
 
 
 def graded_files(course: Course, assignment: Assignment) -> Iterator[Path]:
-    """What grading this one assignment needs of the course, and nothing of the others."""
+    """Yields the files of a course that grading this assignment needs, and no others."""
     for folder in ("source", "solutions", "assignments", "tests/hidden", "tests/misconceptions"):
         for file in sorted((course.root / folder / assignment.name).rglob("*")):
             if file.is_file() and "__pycache__" not in file.parts:
@@ -172,7 +172,10 @@ def _exercise(root: Path, assignment: str, name: str) -> Exercise:
 
 
 def questions_in(solution: Path) -> tuple[Question, ...]:
-    """The questions of a solution module: public definitions that hold a solution."""
+    """Returns the questions of a solution module: its public definitions with a solution.
+
+    Raises `ContentError` if the module can't be parsed, lacks markers, or has no question.
+    """
     text = solution.read_text(encoding="utf-8")
     try:
         tree = ast.parse(text)

@@ -1,4 +1,4 @@
-"""What release tells a student's folder: `checks/assignment.json` and the texts next to it."""
+"""The manifest of a student's folder, `checks/assignment.json`, and the texts next to it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ..errors import UserError
 MANIFEST = "assignment.json"
 HINTS = "hints.json"
 AFTERWARDS = "afterwards.json"
-#: one sealed sentence for each known mistake, by question
+#: the file with one sealed sentence for each known mistake, by question
 MISTAKES = "mistakes.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Title, and exercises in teaching order.
+    """The title of an assignment and its exercises in teaching order.
 
-    `points` are those of each question, `signatures` how a question, and the `forward` of a class,
-    is called; `due` is the due date as the course wrote it; `graded` says what grading tries of a
-    question, whatever its checks do. A bundle of an older course lacks them.
+    `points` are the points of each question. `signatures` show the call of each question, and of
+    the `forward` of a class. `due` is the due date as the course wrote it. `graded` describes what
+    grading tests in each question, beyond its checks. Bundles of older courses lack all of these.
     """
 
     title: str
@@ -36,7 +36,10 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of an assignment's folder; raises `UserError` where there is none."""
+    """Reads the manifest of an assignment's folder.
+
+    Raises `UserError` if there is none, or if it is damaged.
+    """
     path = folder / "checks" / MANIFEST
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -70,7 +73,7 @@ def manifest_text(
     due: str | None = None,
     graded: Mapping[str, str] | None = None,
 ) -> str:
-    """The text of a manifest; `stubs` are the released modules in teaching order."""
+    """Returns the text of a manifest; `stubs` are the released modules in teaching order."""
     document = {
         "title": title,
         "due": due,
@@ -85,15 +88,15 @@ def manifest_text(
 
 
 def read_hints(folder: Path) -> dict[str, tuple[str, ...]]:
-    """The hints of an assignment's folder by question; empty where it was released without.
+    """Reads the hints of an assignment's folder, by question; empty if none were released.
 
-    Raises `UserError` for a file that can't be read.
+    Raises `UserError` if the file can't be read.
     """
     return {name: tuple(map(str, texts)) for name, texts in _texts(folder, HINTS).items()}
 
 
 def read_afterwards(folder: Path) -> dict[str, str]:
-    """What to compare a right answer with, by question; empty where it was released without."""
+    """Reads the texts for after a right answer, by question; empty if none were released."""
     return {name: str(text) for name, text in _texts(folder, AFTERWARDS).items()}
 
 
@@ -111,14 +114,14 @@ def _texts(folder: Path, file: str) -> dict[str, Any]:
 
 
 def texts_text(texts: Mapping[str, object]) -> str:
-    """The text of `checks/hints.json` or `checks/afterwards.json`."""
+    """Returns the text of `checks/hints.json` or `checks/afterwards.json`."""
     return json.dumps(dict(texts), indent=1, ensure_ascii=False) + "\n"
 
 
 def signatures_in(text: str) -> dict[str, str]:
-    """How the functions and classes of a module are called: `scores(inputs, query)`.
+    """Returns the calls of a module's functions and classes, such as `scores(inputs, query)`.
 
-    A class has two: its own, without `self`, and that of its `forward`.
+    A class has two: its own, without `self`, and the one of its `forward`.
     """
     found: dict[str, str] = {}
     for node in ast.parse(text).body:

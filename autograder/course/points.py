@@ -1,7 +1,7 @@
-"""Reads from a suite's text what each test judges and what it is worth, without running it.
+"""Reads the question and the points of each test from a suite's text, without running it.
 
-pytest counts a parametrised test once for every case, and so does this: each case is worth its
-`points`. What is `shared` is worth the same however many cases there are.
+As in pytest, every case of a parametrised test counts as a test: each case is worth its `points`.
+All cases of a test share its `shared` points, however many there are.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _PARAMETRIZE = "pytest.mark.parametrize"
 
 
 def points_of(suite: Path) -> dict[str, float]:
-    """Full marks of each question of a suite, in the suite's order.
+    """Returns the full marks of each question of a suite, in the suite's order.
 
-    Raises `ContentError` for a suite that can't be read, or a test whose worth can't be told.
+    Raises `ContentError` if the suite can't be read, or if the points of a test are unclear.
     """
     points: dict[str, float] = {}
     for test, literals in _tests(suite):
@@ -57,7 +57,7 @@ def _tests(suite: Path) -> list[tuple[ast.FunctionDef, dict[str, ast.expr]]]:
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.Name, ast.expr]]:
-    """Names and their values: `A = 1` has one pair, `A, B = 1, 2` has two."""
+    """Pairs names with their values: `A = 1` has one pair, `A, B = 1, 2` has two."""
     if isinstance(target, ast.Name):
         return [(target, value)]
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
@@ -72,7 +72,7 @@ def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.Name, ast.expr]]
 def _marker(
     suite: Path, test: ast.FunctionDef, literals: dict[str, ast.expr]
 ) -> tuple[str, float, bool]:
-    """The question, what is said of its worth, and whether all cases share that."""
+    """Returns the question of a test, its points, and whether all cases share the points."""
     calls = [node for node in test.decorator_list if _is_call(node, _MARK)]
     try:
         (call,) = calls
@@ -91,7 +91,7 @@ def _marker(
 
 
 def _value(node: ast.expr, literals: dict[str, ast.expr]) -> Any:
-    """A literal, or the one that the module gives this name; raises `ValueError`."""
+    """Evaluates a literal, or a name to which the module assigns one; raises `ValueError`."""
     if isinstance(node, ast.Name):
         node = literals.get(node.id, node)
     return ast.literal_eval(node)

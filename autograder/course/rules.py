@@ -1,8 +1,8 @@
-"""What a question does not allow, and the errors that it promises: declared once.
+"""The rules of questions: the calls that are not allowed, and the errors that must be raised.
 
-`source/<assignment>/rules.toml` has both by question, `source/not_allowed.toml` what the calls of a
-kind are. The tests of a rule, in hidden suites and in public checks, take it from here, and release
-writes its words into the docstring of the stub and above the cell of the notebook.
+`source/<assignment>/rules.toml` declares both by question, and `source/not_allowed.toml` lists the
+calls of each kind. The tests of a rule, in hidden suites and in public checks, read it from here,
+and release writes its words into the docstring of the stub and above the cell of the notebook.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from ..errors import ContentError
 RULES = "rules.toml"
 CALLS = "not_allowed.toml"
 _KEYS = {"not_allowed", "because", "allowed", "instead", "raises", "forward_raises"}
-#: of the calls that are not allowed, whatever they are
+#: the sentence that follows any list of calls that are not allowed
 _THREADS = "Threads and processes are not allowed either."
 
 
 @dataclass(frozen=True, slots=True)
 class NotAllowed:
-    """The calls that a question does not allow, and what its students are told about them.
+    """The calls that a question does not allow, and the explanation for its students.
 
-    `operators` are names as torch dispatches them, `names` the last parts of names in source.
+    `operators` are names that torch dispatches, `names` the last parts of names in source code.
     `words` is the sentence in the docstring, `instead` the next step for an answer that is refused.
     """
 
@@ -40,7 +40,7 @@ class NotAllowed:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """An error that a call must raise, and when; of a class, `method` is the one that raises it."""
+    """An error that a call must raise, and when; in a class, `method` is the one that raises it."""
 
     error: str
     when: str
@@ -62,10 +62,10 @@ class QuestionRules:
 
 
 def rules_beside(suite: Path) -> Mapping[str, QuestionRules]:
-    """The rules of an assignment by question, from the path of one of its suites.
+    """Reads the rules of an assignment, by question, given the path of one of its suites.
 
-    In a course they stand in `source/`, in a student's folder next to the checks. Empty where the
-    assignment has none. Raises `ContentError` for a file that says something else.
+    In a course they are in `source/`, in a student's folder next to the checks. Returns an empty
+    mapping if the assignment has none. Raises `ContentError` if a file is not valid.
     """
     if (suite.parent / RULES).is_file():
         return read_rules(suite.parent / RULES, suite.parent / CALLS)
@@ -74,12 +74,12 @@ def rules_beside(suite: Path) -> Mapping[str, QuestionRules]:
 
 
 def read_rules(path: Path, calls: Path) -> Mapping[str, QuestionRules]:
-    """The rules in `path` by question; kinds of calls are looked up in `calls`."""
+    """Reads the rules in `path`, by question; looks up kinds of calls in `calls`."""
     stamps = tuple(file.stat().st_mtime_ns if file.is_file() else 0 for file in (path, calls))
     return _read_rules(path, calls, stamps)
 
 
-@lru_cache(maxsize=64)  # every suite of an assignment asks
+@lru_cache(maxsize=64)  # every suite of an assignment reads them
 def _read_rules(path: Path, calls: Path, _: tuple[int, ...]) -> Mapping[str, QuestionRules]:
     kinds = _document(calls)
     return {name: _rules(path, name, table, kinds) for name, table in _document(path).items()}

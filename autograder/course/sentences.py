@@ -1,4 +1,4 @@
-"""What each known mistake confuses, read from the files that hold them, without running these."""
+"""Reads the sentence of each known mistake from its file, without running the file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .content import Course
 
 
 def mistake_sentences(course: Course) -> Mapping[str, str]:
-    """The author's sentence of each mistake, by `<assignment>/<exercise>.<name>`."""
+    """Returns the author's sentence for each mistake, by `<assignment>/<exercise>.<name>`."""
     return {
         f"{assignment.name}/{exercise.name}.{name}": sentence
         for assignment in course.assignments

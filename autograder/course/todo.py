@@ -1,4 +1,4 @@
-"""What an author has still to write: missing files, and what `autograder new` left to do."""
+"""Finds unfinished work of an author: missing files, and TO DO marks that `autograder new` left."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _TO_DO = re.compile(r"TO DO: (?P<what>.*)")
 _ENDS = '".,)->#] \t'
 
 
-#: file, line, what, and how to go on
+#: file, line, problem and fix
 _Task = tuple[Path, int | None, str, str]
 
 
 def refuse_unfinished(course: Course, chosen: Iterable[Assignment]) -> None:
-    """Raises `ContentError` for the first thing that is to do, with all others below it."""
+    """Raises `ContentError` for the first unfinished thing, with all others listed below it."""
     found = [task for assignment in chosen for task in _tasks(course, assignment)]
     if found:
         path, line, what, fix = found[0]

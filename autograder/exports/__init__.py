@@ -1,4 +1,4 @@
-"""Results as files for others: tables, learning platforms, continuous integration."""
+"""Exports results to files: tables, learning platforms, continuous integration."""
 
 from .grades import Grades, Missing
 from .tables import Exported

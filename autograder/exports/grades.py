@@ -1,4 +1,4 @@
-"""What formats write: the results that count, when they arrived, and who has submitted nothing."""
+"""The data that formats write: results that count, their arrival, and missing submissions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..results.last import keys_of, last_of
 
 
 class Missing(enum.StrEnum):
-    """What stands in the place of a submission that is not there."""
+    """The choice of what to write for a missing submission."""
 
     KEEP = "keep"
     BLANK = "blank"
@@ -21,12 +21,13 @@ class Missing(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Grades:
-    """The last result of each student and assignment, and what else is known of the class.
+    """The last result of each student and assignment, and other facts about the class.
 
-    `absent` are people without any result, by name, and what their identifier is; `people` are who
-    students are on the roster. `has_mark` wants a byte order mark, by which Excel knows UTF-8.
-    `zero_for` are the assignments in which a missing submission may count as zero; `not_due` those
-    in which it may not yet.
+    `absent` are the names of people without any result. `people` has the roster's entry of each
+    student, `known_as` other names of each. `has_mark` asks for a byte order mark, by which Excel
+    recognises UTF-8. `zero_for` are the assignments in which a missing submission may count as
+    zero; `not_due` are those in which it may not yet. `waiting_for` are missing submissions that
+    may still arrive.
     """
 
     results: Sequence[SubmissionResult]
@@ -43,16 +44,16 @@ class Grades:
 
     @property
     def assignments(self) -> tuple[str, ...]:
-        """The assignments with results, in the order of these."""
+        """The assignments with results, in the order of the results."""
         return tuple(dict.fromkeys(name for _, name in keys_of(self.results)))
 
     @property
     def people_waited_for(self) -> tuple[str, ...]:
-        """Who may still submit something, by name."""
+        """The names of students who may still submit something, sorted."""
         return tuple(sorted({student for student, _ in self.waiting_for}))
 
     def in_place_of_nothing(self, student: str, assignment: str, before: str = "") -> str:
-        """The cell of a submission that is not there; `before` is what the platform has."""
+        """Returns the cell of a missing submission; `before` is the platform's own value."""
         is_waiting = (student, assignment) in self.waiting_for
         if self.missing is Missing.ZERO and assignment in self.zero_for and not is_waiting:
             return "0"
@@ -60,5 +61,5 @@ class Grades:
 
 
 def grades_of(results: Grades | Iterable[SubmissionResult]) -> Grades:
-    """Results alone as grades."""
+    """Returns grades as they are; turns results alone into grades."""
     return results if isinstance(results, Grades) else Grades(last_of(results))

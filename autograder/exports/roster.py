@@ -1,4 +1,4 @@
-"""A learning platform's own list of students, and which of ours each of them is."""
+"""Reads a learning platform's list of students, and matches it with the students of the class."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from .grades import Grades
 
 Row = Mapping[str, str]
 
-#: in a Canvas gradebook: rows that are nobody's
+#: the row of maxima in a Canvas gradebook
 POINTS_POSSIBLE = "Points Possible"
 _CANVAS_IDS = ("Student", "ID", "SIS User ID", "SIS Login ID")
 _NOBODY = ("Points Possible", "Manual Posting", "Student, Test")
-#: columns by which either platform knows a person for certain
+#: columns that identify a person for certain, on either platform
 _IDENTIFIERS = (
     *("SIS Login ID", "SIS User ID", "Integration ID"),
     *("ID number", "Username", "Email address"),
@@ -36,7 +36,7 @@ _IDENTIFIERS = (
 
 
 class Platform(enum.StrEnum):
-    """Where a roster comes from."""
+    """The platform that exported a roster."""
 
     CANVAS = "Canvas"
     MOODLE = "Moodle"
@@ -44,9 +44,9 @@ class Platform(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Roster:
-    """A platform's table: its columns, the rows of people, and those of nobody.
+    """A platform's table: its columns, the rows of people, and the other rows.
 
-    `headings` are the platform's own, in its language.
+    `headings` are the platform's own, in its language, by our columns.
     """
 
     path: Path
@@ -57,7 +57,7 @@ class Roster:
     headings: Mapping[str, str] = field(default_factory=dict)
 
     def must_be_of(self, platform: Platform) -> None:
-        """Raises `UserError` where the roster comes from another platform."""
+        """Raises `UserError` if the roster comes from a different platform."""
         if self.platform is not platform:
             raise UserError(
                 f"{self.path} is a table of {self.platform}, and this format is for {platform}: "
@@ -67,9 +67,10 @@ class Roster:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """Our student of each row of the people, by the row's number; and a note for all left over.
+    """The student of each row of people, by the row's number, and a note on every mismatch.
 
-    `waiting` are the rows of those who have no result and may still submit.
+    `left_over` are students without a row. `waiting` are the rows of people without a result who
+    may still submit.
     """
 
     student_of: Mapping[int, str]
@@ -78,14 +79,14 @@ class Matching:
     waiting: Mapping[int, str] = field(default_factory=dict)
 
     def name_of(self, row: int) -> str:
-        """Our name of a row's person; empty where nothing is known of them."""
+        """Returns the class's name of a row's person; empty if there is none."""
         return self.student_of.get(row) or self.waiting.get(row, "")
 
 
 def read_roster(path: Path) -> Roster:
-    """The table that Canvas or Moodle exported; raises `UserError` that says which one it must be.
+    """Reads a table that Canvas or Moodle exported; raises `UserError` for any other table.
 
-    Both separators that the platforms write are read, and Moodle's worksheet in any language.
+    Accepts both separators that the platforms write, and Moodle's worksheet in any language.
     """
     theirs, rows = read_csv(path)
     columns, rows = in_english(theirs, rows)
@@ -116,13 +117,13 @@ def _platform(path: Path, columns: tuple[str, ...]) -> Platform:
 def _is_nobody(row: Row) -> bool:
     if "Student" not in row:
         return False
-    # without a name or number it is the row of posting policies
+    # a row without a name or number contains posting policies
     said = [row.get(column, "").strip() for column in _CANVAS_IDS]
     return row["Student"].strip() in _NOBODY or not any(said)
 
 
 def match_grades(roster: Roster, grades: Grades) -> Matching:
-    """Finds the students of some grades in a roster, and who may still submit."""
+    """Finds in a roster the students with grades, and those who may still submit."""
     matching = match(roster, (student for student, _ in keys_of(grades.results)), grades.known_as)
     waiting = match(roster, grades.people_waited_for, grades.known_as)
     return replace(matching, waiting=waiting.student_of)
@@ -131,9 +132,10 @@ def match_grades(roster: Roster, grades: Grades) -> Matching:
 def match(
     roster: Roster, students: Iterable[str], known_as: Mapping[str, Sequence[str]] | None = None
 ) -> Matching:
-    """Finds each student of ours in a roster; who is not found, or not for certain, is noted.
+    """Finds each student of the class in a roster; notes those who are missing or ambiguous.
 
-    `known_as` is what else each is called. A group that submitted together is all its members.
+    `known_as` has other names of each student. A group that submitted together matches all its
+    members.
     """
     index = Index([_identity(person) for person in roster.people])
     groups = _groups(roster)
@@ -170,14 +172,14 @@ def match(
 
 
 def _found(index: Index, names: Sequence[str]) -> frozenset[int]:
-    """Whom the first name stands for that stands for one; else all that a name may stand for."""
+    """Returns the person of the first unambiguous name; otherwise all people of the first match."""
     several = [found for name in names if (found := index.find(name))]
     certain = (found for found in several if len(found) == 1)
     return next(certain, several[0] if several else frozenset())
 
 
 def _groups(roster: Roster) -> Mapping[str, tuple[int, ...]]:
-    """The people of each group that submits together, by the name that Moodle's files have."""
+    """Returns the people of each group, by the name that the group has in Moodle's files."""
     found: dict[str, list[int]] = {}
     for number, person in enumerate(roster.people):
         if group := person.get("Group", "").strip():
@@ -186,12 +188,12 @@ def _groups(roster: Roster) -> Mapping[str, tuple[int, ...]]:
 
 
 def label(person: Row) -> str:
-    """A person as a roster calls them."""
+    """Returns the quoted name of a person in the roster."""
     return repr(person.get("Student") or person.get("Full name") or person.get("Identifier", ""))
 
 
 def number_of(person: Row) -> str:
-    """The platform's number of a person: Canvas's of the course, Moodle's of the assignment."""
+    """Returns a person's number: in the course for Canvas, in the assignment for Moodle."""
     said = person.get("ID") or person.get("Identifier", "")
     return number_in(said)
 

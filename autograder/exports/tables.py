@@ -1,4 +1,4 @@
-"""What export formats share: tables as CSV, numbers, and what came of it."""
+"""Code that export formats share: CSV tables, numbers, and the record of an export."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from ..files import replace_file
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """The file or folder that was written, and what its reader should know."""
+    """The file or folder that was written, and notes for its reader."""
 
     path: Path
     notes: tuple[str, ...] = ()
 
 
 def write_csv(rows: Iterable[Sequence[Value]], path: Path, *, has_mark: bool = False) -> Path:
-    """Writes a table as CSV; raises `UserError` where the file can't be written.
+    """Writes a table as CSV; raises `UserError` if the file can't be written.
 
-    `has_mark` begins it with the mark by which Excel on Windows knows UTF-8.
+    `has_mark` adds the byte order mark by which Excel on Windows recognises UTF-8.
     """
     return replace_file(path, "\ufeff" * has_mark + for_csv(rows))
 
 
 def number(points: float) -> str:
-    """Points as a learning platform reads them: with a point, and no more digits than needed."""
+    """Formats points for a learning platform: a decimal point and no trailing zeros."""
     return f"{points:.4f}".rstrip("0").rstrip(".")
 
 
 def same_number(text: str, value: float) -> bool:
-    """Whether a platform's text, with a point or a comma, is this number."""
+    """Return whether a platform's text, with a decimal point or comma, is this number."""
     try:
         return abs(float(text.replace(",", ".")) - value) < 1e-6
     except ValueError:

@@ -1,7 +1,7 @@
-"""Results as files for others. Formats are modules of `formats`, each found by its name.
+"""Exports results in a format. Formats are modules of `formats`, found by their names.
 
-A module offers `DEFAULT`, the name of what it writes into the class folder, and
-`write(grades, path)`. One that can use a learning platform's own list of students also offers
+A module offers `DEFAULT`, the name of the file or folder that it writes into the class folder, and
+`write(grades, path)`. A module that can use a learning platform's own list of students also offers
 `write_with_roster(grades, path, roster)`.
 """
 
@@ -22,12 +22,12 @@ from .tables import Exported
 
 
 def export_formats() -> tuple[str, ...]:
-    """The names of the formats there are."""
+    """Returns the names of all formats."""
     return tuple(sorted(module.name for module in iter_modules(formats.__path__)))
 
 
 def default_name(name: str) -> str:
-    """What a format calls its file or folder; raises `UserError` for one that is not there."""
+    """Returns a format's default file name; raises `UserError` if there is no such format."""
     return str(_format(name).DEFAULT)
 
 
@@ -37,9 +37,9 @@ def export(
     path: Path,
     roster: Path | None = None,
 ) -> Exported:
-    """Writes the latest results in a format, for the people of a roster where one is given.
+    """Writes the latest results in a format, for the people of a roster if one is given.
 
-    Raises `UserError` for a format that is not there, or that has no use for a roster.
+    Raises `UserError` if there is no such format, or if it can't use a roster.
     """
     module, grades = _format(name), grades_of(results)
     if roster is None:

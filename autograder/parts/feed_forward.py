@@ -1,4 +1,4 @@
-"""The feed-forward network of a block, as a part."""
+"""Part: the feed-forward network of a block."""
 
 from __future__ import annotations
 

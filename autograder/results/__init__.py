@@ -1,1 +1,1 @@
-"""Results of submissions: the file, what counts, what needs a look, manual work, wording."""
+"""Results of submissions: their file, the ones that count, reviews, manual work and wording."""

@@ -1,4 +1,4 @@
-"""What grading again changed: of whom, which question, from, to, and because of what."""
+"""The changes that regrading made: student, question, old and new score, and the causes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LEAST = 1e-9
 
 
 class Cause(enum.StrEnum):
-    """Why a score changed."""
+    """The cause of a changed score."""
 
     SUBMISSION = "submission"
     SUITE = "suite"
@@ -26,7 +26,7 @@ class Cause(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Points of a question, and of how many."""
+    """The points of a question, and the maximum."""
 
     points: float
     of: float
@@ -34,11 +34,10 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One question of one student whose points, or maximum, changed.
+    """A question of a student whose points or maximum changed.
 
-    `before` is None for a question that was not asked before, `after` for one that is gone.
-    `between` are scores that it had in the meantime and that lie beyond both, such as the 100 of
-    0, 100, 0.
+    `before` is None for a new question, `after` for one that was removed. `between` are scores in
+    the meantime that are above or below both, such as the 100 in 0, 100, 0.
     """
 
     student: str
@@ -52,30 +51,30 @@ class Change:
 
     @property
     def difference(self) -> float:
-        """Points won (or lost, below zero)."""
+        """The points gained; negative if points were lost."""
         new, old = (score.points if score else 0.0 for score in (self.after, self.before))
         return new - old
 
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """All graded lines of one submission in order, and which of them is the one before."""
+    """All graded lines of one submission in order, and the index of the one to compare with."""
 
     lines: tuple[SubmissionResult, ...]
     before: int
 
     @property
     def key(self) -> Key:
-        """Student and assignment."""
+        """The student and the assignment."""
         return self.lines[-1].key
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A score that a human entered for an answer, or a question, that changed since.
+    """A score that a human entered before the answer or the question changed.
 
-    `entered` counts; the automatic score was `before` when it may have been entered, and is
-    `after` now.
+    The score that counts is `entered`. The automatic score was `before` when the human probably
+    entered it, and is `after` now.
     """
 
     student: str
@@ -93,10 +92,11 @@ def attempts(
     seen: Mapping[str, int] | None = None,
     only: Container[Key] | None = None,
 ) -> list[Attempts]:
-    """The graded lines of each submission, in the order of student and assignment.
+    """Groups the graded lines by submission, in the order of student and assignment.
 
-    `seen` is how many lines of each assignment were looked at: the last of those is the one
-    before, or the first of all where there is none. Those that are not in `only` are left out.
+    `seen` is the number of lines of each assignment that have been looked at. A submission's last
+    line among these is the one to compare with; if there is none, its first line is. Submissions
+    that are not in `only` are left out.
     """
     numbers: dict[str, int] = {}
     lines: dict[Key, list[SubmissionResult]] = {}
@@ -114,17 +114,17 @@ def attempts(
 
 
 def changes(found: Iterable[Attempts]) -> list[Change]:
-    """What is another score now than in the line before, as it was given automatically."""
+    """Returns the automatic scores that differ from those in the line before."""
     return [change for one in found for change in _changes_of(one) if _is_change(change)]
 
 
 def manual_changes(found: Iterable[Attempts], work: HumanWork) -> list[Change]:
-    """The scores of humans that are not the automatic ones."""
+    """Returns the scores that humans changed."""
     return [change for one in found for change in _manual(one, work) if _is_change(change)]
 
 
 def doubts(found: Iterable[Attempts], work: HumanWork) -> list[Doubt]:
-    """The scores of humans for what changed since the line before: score, maximum or answer."""
+    """Returns human scores whose automatic score, maximum or answer has changed since."""
     return [
         Doubt(*key, entered=entered, before=c.before, after=c.after, causes=c.causes)
         for one in found
@@ -150,7 +150,7 @@ def _is_change(change: Change) -> bool:
 
 
 def _changes_of(one: Attempts) -> Iterator[Change]:
-    """Every question of the two lines, changed or not."""
+    """Compares every question of the two lines, whether it changed or not."""
     before, after = one.lines[one.before], one.lines[-1]
     if one.before == len(one.lines) - 1:
         return
@@ -168,7 +168,10 @@ def _changes_of(one: Attempts) -> Iterator[Change]:
 
 
 def _beyond(found: Sequence[Score | None]) -> Iterator[Score]:
-    """Scores between the first and the last that lie beyond both, each turn once."""
+    """Yields the scores between the first and the last that are above or below both.
+
+    Equal scores in a row are yielded once.
+    """
     ends = [score.points for score in (found[0], found[-1]) if score]
     turns = [score for score, _ in itertools.groupby(found[1:-1])]
     for score in turns:
@@ -195,7 +198,7 @@ def _causes(
 
 
 def scores(result: SubmissionResult) -> dict[tuple[str, str], Score]:
-    """The score of each exercise and question of a line."""
+    """Returns the scores of a line by exercise and question."""
     return {
         (exercise.exercise, question.question): Score(question.score, question.max_score)
         for exercise, question in result.questions()

@@ -19,20 +19,20 @@ from .lines import iterate_results, lines_of, parsed, whole_size
 MAX_LINE_BYTES = 256 * 1024
 _SHORT_MESSAGE = 300
 
-#: of a graded submission: student, assignment, and the digests of submission and suite
+#: student, assignment, and the digests of submission and suite
 GradedKey = tuple[str, str, str, str]
 
 
 class History:
-    """What the lines of a results file say to have been graded; its length counts them.
+    """The graded submissions of a results file; its length is their number.
 
-    As the last line of a submission is its result, the last one alone says what it was graded for:
-    files and suites may go back to what they were before.
+    A key is in the history only if it is that of the submission's last line, because only that line
+    counts: files and suites may return to an earlier version.
     """
 
     def __init__(self) -> None:
-        #: of each student and assignment the digests of submission and suite, in order; a tuple
-        #: for a large class takes half the memory of a set and a list
+        #: the digests of submission and suite, in order, for each student and assignment; for a
+        #: large class, tuples take half the memory of a set and a list
         self._graded: dict[Key, tuple[tuple[str, str], ...]] = {}
         self._failed: set[Key] = set()
 
@@ -45,7 +45,7 @@ class History:
         return own not in self._failed and self._graded.get(own, ())[-1:] == (tuple(digests),)
 
     def add(self, key: GradedKey, status: SubmissionStatus) -> None:
-        """Takes one line."""
+        """Adds one line."""
         student, assignment, submission, suite = key
         own = student, assignment
         if status is not SubmissionStatus.GRADED:
@@ -57,9 +57,9 @@ class History:
             self._graded[own] = (*before, (submission, suite))
 
     def attempt(self, student: str, assignment: str, digest: Callable[[], str]) -> int:
-        """The number of an attempt, from 1: other files are another attempt.
+        """Returns the number of an attempt, from 1; different files are a new attempt.
 
-        `digest` is that of what was submitted; it is not asked for where there is no line.
+        `digest` computes the digest of the submission; it is not called if there are no lines.
         """
         lines = self._graded.get((student, assignment))
         if not lines:
@@ -69,10 +69,10 @@ class History:
 
 
 class ResultsFile:
-    """An open results file that this grader alone appends to.
+    """An open results file, to which only this grader appends.
 
-    A truncated last line, left by a killed grader, is moved to `<name>.truncated`. `UserError`
-    where the file can't be written, is not a results file, or is in use by another grader.
+    A truncated last line, left by a killed grader, is moved to `<name>.truncated`. Raises
+    `UserError` if the file can't be written, is not a regular file, or is in use by another grader.
     """
 
     def __init__(self, path: Path) -> None:
@@ -80,7 +80,7 @@ class ResultsFile:
         self.truncated: Path | None = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            # without a buffer: what the disk refuses must not be tried again when it is closed
+            # unbuffered: closing the file must not retry a write that the disk refused
             self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 - kept open
         except OSError as error:
             raise UserError(
@@ -97,11 +97,11 @@ class ResultsFile:
         self._set_truncated_line_aside()
 
     def history(self) -> History:
-        """What was graded before."""
+        """Returns the history of submissions graded before."""
         return _history(self.path)
 
     def append(self, result: SubmissionResult) -> None:
-        """Writes one line and makes it last; raises `GraderError` for a full disk."""
+        """Writes one line and syncs it to disk; raises `GraderError` if that fails."""
         line = _line(result)
         end = self._file.seek(0, os.SEEK_END)
         try:
@@ -109,7 +109,7 @@ class ResultsFile:
                 line = line[self._file.write(line) :]
             os.fsync(self._file.fileno())
         except OSError as error:
-            # where this fails too, the truncated line is set aside at the next start
+            # if this fails as well, the truncated line is set aside at the next start
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file.fileno(), end)
             raise GraderError(
@@ -118,7 +118,7 @@ class ResultsFile:
             ) from error
 
     def close(self) -> None:
-        """Closes the file and lets other graders have it."""
+        """Closes the file, so that other graders can use it."""
         self._file.close()
 
     def __enter__(self) -> ResultsFile:
@@ -148,7 +148,7 @@ class ResultsFile:
 
 
 def read_history(path: Path) -> History | None:
-    """What was graded before; None where the file is not whole, and is to be repaired first."""
+    """Reads the history of a file; None if its last line is truncated and must be repaired."""
     if path.is_file() and whole_size(path) < path.stat().st_size:
         return None
     return _history(path)
@@ -162,18 +162,18 @@ def _history(path: Path) -> History:
 
 
 def read_results(path: Path) -> list[SubmissionResult]:
-    """All results of a file, none where it is not there.
+    """Reads all results of a file; an empty list if there is no file.
 
-    Raises `UserError` that names a line which is not a result, or the command that repairs a file
-    whose last line is truncated.
+    Raises `UserError` with the number of a line that is not a result, or with the command that
+    repairs a truncated last line.
     """
     return list(iterate_results(path))
 
 
 def _key_of(document: dict[str, Any]) -> tuple[GradedKey, SubmissionStatus]:
-    """What a line says to have been graded, or to have failed."""
+    """Returns the key and the status in a line."""
     key = (
-        # what many lines have in common is kept once
+        # many lines share these strings, so each is kept once
         *(str(document["student"]), sys.intern(str(document["assignment"]))),
         *(str(document["submission_digest"]), sys.intern(str(document["suite_digest"]))),
     )
@@ -181,7 +181,7 @@ def _key_of(document: dict[str, Any]) -> tuple[GradedKey, SubmissionStatus]:
 
 
 def graded_key(result: SubmissionResult) -> GradedKey:
-    """What a result is the result of."""
+    """Returns the key under which the history keeps a result."""
     return result.student, result.assignment, result.submission_digest, result.suite_digest
 
 

@@ -1,7 +1,7 @@
-"""The last result of each student and assignment, read from the file when it is looked at.
+"""The last result of each student and assignment, read from the file only when it is used.
 
-A result takes some 40 KB of memory, so a class is kept as places in its file: what is done with
-one result after the other needs no more memory for a large class than for a small one.
+A result takes some 40 KB of memory, so a class is kept as positions in its file. Going through the
+results one by one then needs little memory even for a large class.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from .review import latest
 
 Change = Callable[[SubmissionResult], SubmissionResult]
 
-#: the number of a line and where it begins; or what stands in no file
+#: the number of a line and where it begins; or a result that is in no file
 _Place = tuple[int, int] | SubmissionResult
 
 
 class LastResults(Sequence[SubmissionResult]):
-    """The results of a file that count, by student and assignment.
+    """The results of a file that count, in the order of student and assignment.
 
-    `wanted` are the only ones; all by default. Raises `UserError` for a damaged file.
+    `wanted` restricts them to some keys. Raises `UserError` if the file is damaged.
     """
 
     def __init__(self, path: Path, wanted: Collection[Key] | None = None) -> None:
@@ -47,7 +47,7 @@ class LastResults(Sequence[SubmissionResult]):
 
     @property
     def keys(self) -> Sequence[Key]:
-        """Student and assignment of each, for which nothing is read."""
+        """The student and the assignment of each result, without reading the file."""
         return self._keys
 
     def __len__(self) -> int:
@@ -67,11 +67,11 @@ class LastResults(Sequence[SubmissionResult]):
         return self._read(self._places)
 
     def where(self, chosen: Callable[[SubmissionResult], bool]) -> LastResults:
-        """Those that a function says yes to; each is read for it once."""
+        """Returns the results that satisfy a predicate; each result is read once."""
         return self._some([chosen(result) for result in self])
 
     def of(self, chosen: Callable[[Key], bool]) -> LastResults:
-        """Those whose student and assignment a function says yes to; nothing is read."""
+        """Returns the results whose key satisfies a predicate; the file is not read."""
         return self._some([chosen(key) for key in self._keys])
 
     def _some(self, chosen: Sequence[bool]) -> LastResults:
@@ -79,18 +79,18 @@ class LastResults(Sequence[SubmissionResult]):
         return self._at([self._keys[n] for n in numbers], [self._places[n] for n in numbers])
 
     def together_with(self, others: Iterable[SubmissionResult]) -> LastResults:
-        """These, and results of other submissions, in the same order; before any is changed."""
+        """Adds results of other submissions; changes that were made before apply to these too."""
         places = dict(zip(self._keys, self._places, strict=True))
         places |= {result.key: result for result in others}
         keys = sorted(places)
         return self._at(keys, [places[key] for key in keys])
 
     def changed(self, change: Change) -> LastResults:
-        """The same submissions with what a function makes of each result."""
+        """Returns the same submissions, with a function applied to each result."""
         return self._at(self._keys, self._places, change)
 
     def renamed(self, key_of: Callable[[Key], Key], change: Change) -> LastResults:
-        """As `changed`, where the function gives other keys; in the order of these."""
+        """Does what `changed` does for a function that changes keys; sorted by the new keys."""
         keys = [key_of(key) for key in self._keys]
         order = sorted(range(len(keys)), key=keys.__getitem__)
         return self._at([keys[n] for n in order], [self._places[n] for n in order], change)
@@ -111,14 +111,14 @@ class LastResults(Sequence[SubmissionResult]):
 
 
 def last_of(results: Iterable[SubmissionResult]) -> Sequence[SubmissionResult]:
-    """As `latest`; what is read from a file stays there."""
+    """Returns what `latest` returns; results that are in a file are not read."""
     return results if isinstance(results, LastResults) else latest(results)
 
 
 def those(
     results: Sequence[SubmissionResult], chosen: Callable[[SubmissionResult], bool]
 ) -> Sequence[SubmissionResult]:
-    """The results that a function says yes to; what is read from a file stays there."""
+    """Returns the results that satisfy a predicate; those in a file are not kept in memory."""
     if isinstance(results, LastResults):
         return results.where(chosen)
     return [result for result in results if chosen(result)]
@@ -127,14 +127,14 @@ def those(
 def those_of(
     results: Sequence[SubmissionResult], chosen: Callable[[Key], bool]
 ) -> Sequence[SubmissionResult]:
-    """The results whose student and assignment a function says yes to, as `those`."""
+    """Returns the results whose key satisfies a predicate; those in a file are not read."""
     if isinstance(results, LastResults):
         return results.of(chosen)
     return [result for result in results if chosen(result.key)]
 
 
 def keys_of(results: Iterable[SubmissionResult]) -> Sequence[Key]:
-    """Student and assignment of each result; what is in a file is not read for it."""
+    """Returns the student and the assignment of each result; those in a file are not read."""
     if isinstance(results, LastResults):
         return results.keys
     return [result.key for result in results]

@@ -1,4 +1,4 @@
-"""The lines of a results file: where each stands, and what it says."""
+"""The lines of a results file: their positions and their contents."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Line(NamedTuple):
 
 
 def lines_of(path: Path) -> Iterator[Line]:
-    """The lines of a file that are not empty, one at a time; none where it is not there.
+    """Yields the lines of a file that are not empty; none if there is no file.
 
-    Raises `UserError` with the command that repairs a file whose last line is truncated.
+    Raises `UserError` with the command that repairs a truncated last line.
     """
     if not path.is_file():
         return
@@ -45,7 +45,7 @@ def lines_of(path: Path) -> Iterator[Line]:
 
 
 def whole_size(path: Path) -> int:
-    """How many bytes of a file are whole lines; only its end is read."""
+    """Returns the number of bytes up to the end of the last whole line; reads only the end."""
     with open(path, "rb") as file:
         end = file.seek(0, os.SEEK_END)
         while end:
@@ -58,7 +58,7 @@ def whole_size(path: Path) -> int:
 
 
 def parsed(path: Path, line: Line, of: Callable[[Any], T]) -> T:
-    """What `of` makes of a line's document; raises `UserError` that names the line."""
+    """Applies `of` to a line's document; raises `UserError` with its number if that fails."""
     try:
         return of(json.loads(line.data.decode("utf-8")))  # json would guess another encoding
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
@@ -70,7 +70,7 @@ def parsed(path: Path, line: Line, of: Callable[[Any], T]) -> T:
 
 
 def iterate_results(path: Path) -> Iterator[SubmissionResult]:
-    """All results of a file, one at a time; raises `UserError` for what is not a result."""
+    """Yields all results of a file; raises `UserError` for a line that is not a result."""
     for line in lines_of(path):
         yield parsed(path, line, SubmissionResult.from_json)
 

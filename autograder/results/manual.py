@@ -1,4 +1,4 @@
-"""What humans decided after grading: grades, comments and penalties change what is shown."""
+"""The decisions of humans after grading: grades, comments and penalties that change a result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ QuestionKey = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class HumanGrade:
-    """What a grader entered for one question; None where nothing was entered."""
+    """The entries of a human grader for one question; None where nothing was entered."""
 
     score: float | None = None
     extra_credit: float | None = None
@@ -21,28 +21,28 @@ class HumanGrade:
 
     @property
     def changes_score(self) -> bool:
-        """Whether it counts instead of, or on top of, the automatic score."""
+        """Return whether it replaces the automatic score or adds to it."""
         return self.score is not None or bool(self.extra_credit)
 
 
 @dataclass(frozen=True, slots=True)
 class HumanWork:
-    """All that the gradebook holds beyond the results; penalties by student and assignment."""
+    """The contents of the gradebook beyond the results; penalties by student and assignment."""
 
     grades: Mapping[QuestionKey, HumanGrade] = field(default_factory=dict)
     penalties: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     def of(self, result: SubmissionResult, exercise: str, question: str) -> HumanGrade:
-        """What a grader entered for a question of a result."""
+        """Returns a human grader's entries for a question of a result."""
         return self.grades.get((*result.key, exercise, question), HumanGrade())
 
     def penalty(self, result: SubmissionResult) -> float:
-        """The points taken off a result for being late."""
+        """Returns the late penalty of a result in points."""
         return self.penalties.get(result.key, 0.0)
 
 
 def counted(result: SubmissionResult, work: HumanWork) -> SubmissionResult:
-    """The result with the score that counts in the end, late penalty taken off."""
+    """Returns the result with its final score, after manual grades and the late penalty."""
     exercises = tuple(_exercise(result, exercise, work) for exercise in result.exercises)
     difference = sum(
         new.score - old.score for new, old in zip(exercises, result.exercises, strict=True)

@@ -1,4 +1,4 @@
-"""Results files of shards become one; a submission with two different scores is an error."""
+"""Merges the results files of shards; a submission with two different scores is an error."""
 
 from __future__ import annotations
 
@@ -21,13 +21,16 @@ from ..files import replacing
 from ..records import SubmissionResult, SubmissionStatus
 from .lines import lines_of, parsed
 
-#: nobody submits so often, and sums of points are rounded
+#: limits for lines of other machines: nobody submits so often, and sums of points are rounded
 _MOST_ATTEMPTS, _ROUNDING = 1_000_000, 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class MergeReport:
-    """Lines that were written, and those left out: equal ones, and failed ones graded elsewhere."""
+    """The number of lines that were written, and of those left out.
+
+    Left out are equal lines, and lines of failed submissions that were graded elsewhere.
+    """
 
     to: Path
     lines: int
@@ -36,7 +39,7 @@ class MergeReport:
 
 
 class _Entry(NamedTuple):
-    """What a line is about, and where it stands. Sorting brings a submission's lines together."""
+    """The submission of a line and its position; sorting groups the lines of a submission."""
 
     student: str
     assignment: str
@@ -50,16 +53,16 @@ class _Entry(NamedTuple):
 
     @property
     def submission(self) -> tuple[str, str, int]:
-        """Whose work it is."""
+        """The student, the assignment and the attempt."""
         return self.student, self.assignment, self.attempt
 
 
 def merge_results(paths: Sequence[Path], to: Path) -> MergeReport:
     """Writes the lines of results files into one file, by student, assignment and attempt.
 
-    The order of the files does not matter. Raises `UserError` where two files have different
-    results of one submission, where a file is damaged or being written, and where `to` is there
-    and not one of them. A line must have the form of a result: it is another machine's.
+    The order of the files does not matter. Every line is validated, because it comes from another
+    machine. Raises `UserError` if two files have different results for one submission, if a file is
+    damaged or being written, or if `to` exists and is not one of the files.
     """
     _check(paths, to)
     with contextlib.ExitStack() as stack:
@@ -111,10 +114,10 @@ def _entries(source: int, path: Path) -> Iterator[_Entry]:
 
 
 def _in_form(document: Any) -> SubmissionResult:
-    """The record of a document from another machine; raises `ValueError` if it is of another form.
+    """Validates a document from another machine and returns its record; raises `ValueError`.
 
-    The schema says most of it. It can't say that a number is finite, that nobody has more points
-    than there are, and that no name of a student or an assignment leads out of its folder.
+    The schema checks most of it. It can't check that numbers are finite, that no score is above its
+    maximum, and that no name of a student or an assignment leads out of its folder.
     """
     errors = (f"{e.json_path}: {e.message[:120]}" for e in _schema().iter_errors(document))
     if problem := next(errors, None):
@@ -141,23 +144,23 @@ def _schema() -> Draft202012Validator:
 
 
 def _said(result: SubmissionResult) -> str:
-    """All of a result that has to be equal on every machine."""
+    """Returns the parts of a result that must be equal on every machine."""
     points = [
         f"{exercise.exercise}/{question.question}={question.score!r}"
         for exercise, question in result.questions()
     ]
-    # sums as well: a line that was changed by hand may say another total than its parts do
+    # sums as well: in a line that was edited by hand, the total may not be the sum of the parts
     sums = [repr(score) for score in (result.score, *(e.score for e in result.exercises))]
     return " ".join((result.submission_digest, result.suite_digest, *sums, *points))
 
 
 def _chosen(entries: Iterable[_Entry], paths: Sequence[Path]) -> tuple[list[_Entry], int, int]:
-    """The lines that stay, and how many equal and how many failed ones do not."""
+    """Returns the lines to keep, and the numbers of equal and of failed lines that are left out."""
     kept: list[_Entry] = []
     equal = failed = 0
     for _, group in groupby(entries, key=lambda entry: entry.submission):
         lines = list(group)
-        # of one file the last line counts, as ever; earlier ones stay as they are
+        # in each file, only the last line counts, as always; earlier ones are not compared
         last = {line.source: line for line in lines if not line.is_failed}
         said = list(last.values())
         for other in said[1:]:
@@ -173,7 +176,7 @@ def _chosen(entries: Iterable[_Entry], paths: Sequence[Path]) -> tuple[list[_Ent
 
 
 def _compare(one: _Entry, other: _Entry, paths: Sequence[Path]) -> None:
-    """Raises `UserError` where two files say different things of one submission."""
+    """Raises `UserError` if two files have different results for one submission."""
     if one.said == other.said:
         return
     first, second = (

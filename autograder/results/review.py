@@ -1,4 +1,4 @@
-"""Which result counts, and which results a human should look at."""
+"""Selects the results that count, and those that a human should look at."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _LOOK: dict[Verdict, str] = {
 
 
 def latest(results: Iterable[SubmissionResult]) -> tuple[SubmissionResult, ...]:
-    """The last result of each student and assignment, in the order of student, then assignment."""
+    """Returns the last result of each student and assignment, in the order of both."""
     last = {result.key: result for result in results}
     return tuple(last[key] for key in sorted(last))
 
 
 def never_ran(exercise: ExerciseResult) -> bool:
-    """Whether all of several questions stopped with an error, as where one line ends them all.
+    """Return whether all of several questions stopped with an error, perhaps because of one line.
 
-    Such answers were not seen to do anything, so they are no mistake that others may share.
+    Such answers show no behaviour, so they are not a mistake that others may share.
     """
     questions = exercise.questions
     return len(questions) > 1 and all(question.verdict is Verdict.ERROR for question in questions)
 
 
 def reasons_to_look(result: SubmissionResult) -> tuple[str, ...]:
-    """Why a human should look at a submission; empty where the automatic result is enough."""
+    """Returns the reasons to review a submission; empty if the automatic result is enough."""
     if result.status is SubmissionStatus.FAILED:
         return (f"the grader failed: {result.error or 'no reason given'}",)
     reasons = [reason for exercise in result.exercises for reason in _of_exercise(exercise)]

@@ -1,4 +1,4 @@
-"""Wrong answers that no known mistake explains, as results have them; and how they get a name."""
+"""Wrong answers in results that no known mistake explains, and how they get a name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MARK = 8
 
 @dataclass(frozen=True, slots=True)
 class Unnamed:
-    """One wrong answer without a name, and the result that it stands in."""
+    """One wrong answer without a name, and the result that contains it."""
 
     result: SubmissionResult
     exercise: str
@@ -21,18 +21,18 @@ class Unnamed:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """Equal for answers that behave alike."""
+        """A key that is equal for answers that behave alike."""
         place = self.result.assignment, self.exercise, self.question.question
         return (*place, self.question.behaviour or "")
 
     @property
     def mark(self) -> str:
-        """The group in short."""
+        """A short name of the group of answers that behave alike."""
         return (self.question.behaviour or "").partition(":")[2][:_MARK]
 
 
 def unnamed_in(results: Iterable[SubmissionResult]) -> Iterator[Unnamed]:
-    """The wrong answers that were asked twice, ran and have no name."""
+    """Yields the wrong answers without a name that ran and whose behaviour is known."""
     for result in results:
         for exercise, question in result.questions():
             is_unnamed = question.behaviour is not None and question.misconception is None
@@ -41,7 +41,7 @@ def unnamed_in(results: Iterable[SubmissionResult]) -> Iterator[Unnamed]:
 
 
 def with_name(found: Unnamed, name: str, hint: str) -> SubmissionResult:
-    """The result in which the answer has a name and a hint, and all else is as it was."""
+    """Returns the result with a name and a hint for the answer, and otherwise unchanged."""
     exercises = tuple(
         replace(
             exercise,

@@ -1,4 +1,4 @@
-"""Verdicts, test names and amounts in words that a student reads."""
+"""The words in which a student reads verdicts, test names and amounts."""
 
 from __future__ import annotations
 
@@ -47,49 +47,49 @@ _ADVICE: dict[ExerciseStatus, str] = {
 
 
 def exercise_advice(exercise: ExerciseResult) -> str:
-    """What to submit instead where an exercise is missing or unreadable; empty where it is not."""
+    """Advises what to submit if an exercise is missing or unreadable; otherwise empty."""
     return _ADVICE[exercise.status].format(
         name=exercise.exercise, file=exercise.file or "The file that was submitted"
     )
 
 
 def why_not_judged(exercise: ExerciseResult) -> str:
-    """In one text, for whom no notes stand above it: what was found, and what to submit instead."""
+    """Joins an exercise's notes and the advice, for places that do not show the notes."""
     advice = exercise_advice(exercise)
     ended = [note if note.endswith((".", "?", "!")) else f"{note}." for note in exercise.notes]
     return " ".join([*ended, advice]) if advice else ""
 
 
 def readable(name: str) -> str:
-    """A name of code as words: `causal_attention` -> "Causal attention"."""
+    """Turns a name in code into words: `causal_attention` -> "Causal attention"."""
     words = name.replace("_", " ").strip()
     return words[:1].upper() + words[1:]
 
 
 def readable_test(name: str) -> str:
-    """A test's name as a sentence: `test_wide_rows[float64]` -> "Wide rows (float64)"."""
+    """Turns a test's name into words: `test_wide_rows[float64]` -> "Wide rows (float64)"."""
     function, bracket, case = name.rpartition("::")[2].partition("[")
     words = readable(function.removeprefix("test_"))
     return f"{words} ({case.removesuffix(']')})" if bracket else words
 
 
 def amount(points: float) -> str:
-    """Points as people write them: 2, 1.5, 0.33."""
+    """Formats points as people write them: 2, 1.5, 0.33."""
     return f"{points:.2f}".rstrip("0").rstrip(".")
 
 
 def points_text(points: float, most: float) -> str:
-    """Points and of how many: `1.5 of 2`."""
+    """Formats points with their maximum: `1.5 of 2`."""
     return f"{amount(points)} of {amount(most)}"
 
 
 def mistake_text(name: str | None) -> str:
-    """A known mistake's name in words, without its exercise's; empty where there is none."""
+    """Returns a known mistake's name in words, without its exercise; empty if there is none."""
     return readable((name or "").rpartition(".")[2])
 
 
 def shortened(text: str, limit: int) -> str:
-    """The text, or its beginning and end where it is longer than `limit` characters."""
+    """Returns a text, or its beginning and end if it is longer than `limit` characters."""
     if len(text) <= limit:
         return text
     head, tail = limit * 2 // 3, limit // 4

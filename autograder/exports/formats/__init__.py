@@ -1,1 +1,1 @@
-"""One module for each export format: `DEFAULT`, the name of what it writes, and `write`."""
+"""One module for each export format, with `DEFAULT`, the name of its file, and `write`."""

@@ -1,8 +1,8 @@
 """Canvas's gradebook as CSV: a row for each student, a column for each assignment.
 
 Canvas finds a student by ID, then SIS User ID, then SIS Login ID, and an assignment by its name
-with the number that Canvas gave it, `Causal attention (4711)`. Both are known from a roster: the
-gradebook that Canvas exports. What is not known from us stays in it as it was.
+with the number that Canvas gave it, `Causal attention (4711)`. A roster, which is the gradebook
+that Canvas exports, has both. Cells without a result of ours keep their values.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ DEFAULT = "grades.canvas.csv"
 _ID_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 _ALL_ID_COLUMNS = (*_ID_COLUMNS, "Integration ID", "Root Account")
 _NUMBERED = re.compile(r"(?P<name>.*) \(\d+\)\s*", re.DOTALL)
-#: Canvas itself indents it so
+#: the name of the row of maxima, indented as in Canvas
 _POINTS_ROW = f"    {POINTS_POSSIBLE}"
 
-#: None where the grader failed
+#: the score of each submission; None where the grader failed
 Scores = Mapping[Key, float | None]
 
 
 def write(grades: Grades, path: Path) -> Exported:
-    """The table without Canvas's numbers: our names stand as SIS Login ID."""
+    """Writes the table without Canvas's numbers, with our names as SIS Login ID."""
     maxima, scores = _points(grades)
     rows: list[Sequence[str]] = [
         (*_ID_COLUMNS, *map(readable, maxima)),
@@ -46,7 +46,7 @@ def write(grades: Grades, path: Path) -> Exported:
 
 
 def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
-    """The roster's people with their grades; students of ours who are not in it come last."""
+    """Writes the roster's people with their grades, then the students who are not in it."""
     roster.must_be_of(Platform.CANVAS)
     maxima, scores = _points(grades)
     columns = {assignment: _column(roster, assignment) for assignment in maxima}
@@ -75,7 +75,7 @@ def _students(results: Sequence[SubmissionResult]) -> list[str]:
 
 
 def _points(grades: Grades) -> tuple[dict[str, float], Scores]:
-    """The full marks of each assignment, in the order of their names, and all scores."""
+    """Returns the full marks of each assignment, sorted by name, and all scores."""
     maxima = dict.fromkeys(sorted(grades.assignments), 0.0)
     scores: dict[Key, float | None] = {}
     for result in grades.results:
@@ -86,7 +86,7 @@ def _points(grades: Grades) -> tuple[dict[str, float], Scores]:
 
 
 def _cell(grades: Grades, scores: Scores, student: str, assignment: str, before: str = "") -> str:
-    """A score; what the platform had before where the grader failed, or what was chosen."""
+    """Returns a score; the platform's own value if the grader failed, or the chosen default."""
     key = (student, assignment)
     if key not in scores:
         return grades.in_place_of_nothing(student, assignment, before)
@@ -95,7 +95,7 @@ def _cell(grades: Grades, scores: Scores, student: str, assignment: str, before:
 
 
 def _column(roster: Roster, assignment: str) -> str:
-    """The column of an assignment in Canvas, or the name of a new one."""
+    """Returns the column of an assignment in Canvas, or the name of a new one."""
     found = [
         column
         for column in dict.fromkeys(roster.columns)

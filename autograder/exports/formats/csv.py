@@ -1,4 +1,4 @@
-"""A table for a spreadsheet or an LMS: a row for each student, a column for each question."""
+"""A CSV table for a spreadsheet or an LMS: a row for each student, a column for each question."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEFAULT = "grades.csv"
 
 
 def write(grades: Grades, path: Path) -> Exported:
-    """The format's entry point; a question that was not graded stays empty."""
+    """Writes the table; the cell of a question that was not graded is empty."""
     return Exported(write_csv(_table(grades), path, has_mark=grades.has_mark))
 
 
@@ -41,7 +41,7 @@ def _table(grades: Grades) -> Iterable[list[Value]]:
 
 
 def _of_person(grades: Grades, student: str) -> tuple[str, ...]:
-    """Name, address and section of the roster; nothing where there is no roster."""
+    """Returns name, email address and section in the roster; nothing if there is no roster."""
     if not grades.people:
         return ()
     person = grades.people.get(student)
@@ -49,7 +49,7 @@ def _of_person(grades: Grades, student: str) -> tuple[str, ...]:
 
 
 def _sum(values: Mapping[str, Value], names: Iterable[str]) -> tuple[Value, Value]:
-    """The points of all assignments, and of how many; empty where nothing was submitted."""
+    """Returns the points and the maximum of all assignments; empty if nothing was submitted."""
     found = [(values.get(f"{n}/total", ""), values.get(f"{n}/maximum", "")) for n in names]
     graded = [(total, most) for total, most in found if isinstance(total, float) and most]
     if not graded:
@@ -58,7 +58,7 @@ def _sum(values: Mapping[str, Value], names: Iterable[str]) -> tuple[Value, Valu
 
 
 def _columns(grades: Grades) -> list[str]:
-    """Each assignment's questions, then its total and maximum, and when it arrived if known."""
+    """Returns each assignment's questions, its total and maximum, and its arrival if known."""
     by_assignment: dict[str, dict[str, None]] = {}
     for result in grades.results:
         columns = by_assignment.setdefault(result.assignment, {})
@@ -84,7 +84,7 @@ def _questions(result: SubmissionResult) -> dict[str, float]:
 
 
 def _nothing(grades: Grades, names: Iterable[str], student: str) -> dict[str, Value]:
-    """What stands where nothing was submitted: a total of zero, where that was chosen."""
+    """Returns the cells of missing submissions: a total of zero if that was chosen."""
     return {f"{name}/total": grades.in_place_of_nothing(student, name) for name in names}
 
 

@@ -1,4 +1,4 @@
-"""Gradescope's `results.json`, as its autograder harness reads it: one for each submission."""
+"""Gradescope's `results.json`, which its autograder harness reads: one for each submission."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ DEFAULT = "gradescope"
 
 
 def write(grades: Grades, path: Path) -> Exported:
-    """`<student>/<assignment>/results.json` below a folder; or one file, named `*.json`.
+    """Writes `<student>/<assignment>/results.json` below a folder, or one file named `*.json`.
 
-    What the grader failed on gets no file: the harness then reports a failed autograder, and nobody
-    a zero. Raises `UserError` where one file was asked for several submissions.
+    Writes no file if the grader failed, so that the harness reports a failed autograder instead of
+    a zero. Raises `UserError` if one file is requested for several submissions.
     """
     own = grades.results
     if path.suffix == ".json":
@@ -36,7 +36,7 @@ def write(grades: Grades, path: Path) -> Exported:
 
 
 def document(result: SubmissionResult) -> dict[str, Any]:
-    """The content of `results.json`; its score is the one that humans may have changed."""
+    """Returns the content of `results.json`, with the score that humans may have changed."""
     advice = [a for exercise in result.exercises if (a := why_not_judged(exercise))]
     summary = f"{points_text(result.score, result.max_score)} points"
     return {

@@ -21,10 +21,10 @@ _TOTALS = ("tests", "failures", "errors")
 
 
 def write(grades: Grades, path: Path) -> Exported:
-    """The format's entry point; raises `UserError` where the file can't be written."""
+    """Writes the XML file; raises `UserError` if it can't be written."""
     root = ET.Element("testsuites", name="autograder")
     totals, seconds = Counter[str](), 0.0
-    suites = io.StringIO()  # as text, which is much smaller than elements
+    suites = io.StringIO()  # text needs much less memory than elements
     for result in grades.results:
         seconds += result.seconds
         for suite in map(_counted, _suites(result)):
@@ -38,7 +38,7 @@ def write(grades: Grades, path: Path) -> Exported:
 
 
 def _document(root: ET.Element, suites: str) -> str:
-    """The root with what stands in it."""
+    """Returns the text of the document: the root with the suites in it."""
     alone = ET.tostring(root, encoding="unicode")
     text = f"{alone.removesuffix(' />')}>{suites}\n</testsuites>" if suites else alone
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'

@@ -21,7 +21,7 @@ _LONGEST = 300
 
 
 def write(grades: Grades, path: Path) -> Exported:
-    """The format's entry point; raises `UserError` where the file can't be written."""
+    """Writes the summary; raises `UserError` if the file can't be written."""
     own = grades.results
     lines = _submission(own[0]) if len(own) == 1 else _class(own)
     return Exported(replace_file(path, "\n".join(lines) + "\n"))
@@ -71,7 +71,7 @@ def _row(*cells: str) -> str:
 
 
 def _name(text: str) -> str:
-    """A name as code: it calls nobody by `@` and refers to nothing by `#`."""
+    """Formats a name as code, so that `@` and `#` in it do not become mentions or references."""
     return f"<code>{_text(text)}</code>"
 
 

@@ -1,8 +1,8 @@
 """Moodle's offline grading worksheet: one for each assignment.
 
-Moodle reads it back by the columns Identifier, Grade, Last modified (grade) and Feedback comments.
-The number in `Participant 12345` is a student's number in one assignment, so only the worksheet
-that was downloaded from that assignment, given as the roster, makes one that Moodle takes.
+Moodle reads the columns Identifier, Grade, Last modified (grade) and Feedback comments. The number
+in `Participant 12345` is a student's number in one assignment. Moodle therefore accepts only a
+worksheet that was made from its own, downloaded from that assignment and given as the roster.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _COLUMNS = (
 
 
 def write(grades: Grades, path: Path) -> Exported:
-    """A folder with a worksheet for each assignment, for people to read: it has no identifiers."""
+    """Writes a folder with a worksheet for each assignment, without identifiers, to be read."""
     for name in grades.assignments:
         write_csv(chain([_COLUMNS], _new_rows(grades, name)), path / for_file_name(name, ".csv"))
     note = (
@@ -42,7 +42,7 @@ def write(grades: Grades, path: Path) -> Exported:
 
 
 def write_with_roster(grades: Grades, path: Path, roster: Roster) -> Exported:
-    """The worksheet of one assignment with grades and comments, else as it was."""
+    """Writes the worksheet of one assignment with grades and comments, otherwise unchanged."""
     roster.must_be_of(Platform.MOODLE)
     graded = grades.results
     names = sorted(grades.assignments)
@@ -90,14 +90,14 @@ def _new_row(result: SubmissionResult) -> dict[str, str]:
 
 
 def _judged(result: SubmissionResult) -> Mapping[str, str]:
-    """Grade and comment; nothing where the grader failed."""
+    """Returns grade and comment; nothing if the grader failed."""
     if result.status is SubmissionStatus.FAILED:
         return {}
     return {_GRADE: number(result.score), _COMMENT: _comment(result)}
 
 
 def _comment(result: SubmissionResult) -> str:
-    """Moodle shows it as HTML: all text is escaped."""
+    """Returns the comment; all text is escaped, because Moodle shows it as HTML."""
     lines = [
         f"{for_html(exercise.exercise)}/{_question(question)}"
         for exercise, question in result.questions()
