@@ -55,15 +55,15 @@ V2_CONTEXT = torch.tensor(
         [-0.0754, 0.0693],
     ]
 )
-#: two tokens and weights in which the first token's scores differ by sqrt(2) * log(3)
-HAND_INPUTS = torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 2.0]])
-HAND_QUERY = torch.tensor([[math.sqrt(2.0), 0.0], [0.0, 0.0], [0.0, 0.0]])
-HAND_KEY = torch.tensor([[math.log(3.0), 0.0], [0.0, 0.0], [0.0, 0.0]])
-HAND_VALUE = torch.tensor([[4.0, 8.0], [0.0, -8.0], [1.0, 3.0]])
-HAND_CONTEXT = torch.tensor([[3.5, 5.5], [3.0, 3.0]])
+#: three tokens and weights in which the first token's scores differ by sqrt(2) * log(3)
+HAND_INPUTS = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 2.0]])
+HAND_QUERY = torch.tensor([[math.sqrt(2.0), 0.0], [0.0, 0.0]])
+HAND_KEY = torch.tensor([[math.log(3.0), 0.0], [0.0, 0.0]])
+HAND_VALUE = torch.tensor([[15.0, 30.0], [0.0, -15.0]])
+HAND_CONTEXT = torch.tensor([[9.0, 9.0], [5.0, -5.0], [5.0, -5.0]])
 HAND_LIKELY = (
-    "token 0 gives 3/4 of its attention to itself and 1/4 to token 1, whose values are (4, 8) and "
-    "(2, -2); token 1 divides its attention equally"
+    "token 0 gives 3/5 of its attention to itself and 1/5 to each of the others, whose values are "
+    "(0, -15) and (0, -30); the other tokens divide their attention equally"
 )
 
 
@@ -80,8 +80,8 @@ def test_three_parameters(expect: Expect) -> None:
 
 
 @pytest.mark.question(V1, points=0)
-def test_two_tokens_by_hand(expect: Expect) -> None:
-    layer = expect.layer(V1, 3, 2)
+def test_three_tokens_by_hand(expect: Expect) -> None:
+    layer = expect.layer(V1, 2, 2)
     layer.load({"W_query": HAND_QUERY, "W_key": HAND_KEY, "W_value": HAND_VALUE})
     layer.value((HAND_INPUTS,), HAND_CONTEXT, likely=HAND_LIKELY)
 
@@ -146,8 +146,8 @@ def test_three_layers_with_and_without_bias(expect: Expect) -> None:
 
 
 @pytest.mark.question(V2, points=0)
-def test_two_tokens_by_hand_with_bias(expect: Expect) -> None:
-    layer = expect.layer(V2, 3, 2, True)
+def test_three_tokens_by_hand_with_bias(expect: Expect) -> None:
+    layer = expect.layer(V2, 2, 2, True)
     layer.load(
         {
             "W_query.weight": HAND_QUERY.T,
