@@ -1,7 +1,7 @@
 """Trains the model of the capstone with the ready-made block, as a student would.
 
 Writes its weights to `source/decoder_attention/extras/storyteller.json`, and prints the curve that
-stands in `autograder/student/stories.py`. Takes about a minute: `make weights`.
+stands in `autograder/attention/notebooks/stories.py`. Takes about a minute: `make weights`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 import jupytext
 import matplotlib
 
-from autograder.student import own
-from autograder.student.stored_weights import save_weights
+from autograder.attention.notebooks import own
+from autograder.attention.notebooks.stored_weights import save_weights
 
 EXTRAS = Path(__file__).parents[1] / "source" / "decoder_attention" / "extras"
 

@@ -32,9 +32,10 @@ from .ipynb import code_cell, markdown_cell, notebook_json, notebook_of
 from .map_picture import map_picture
 from .notebook import source_notebook
 from .parts import STUB, module_text, split_module, strip_solutions
+from .student_wheel import FOLDERS
 
-#: what public checks may import: they travel with the wheel alone
-_IMPORTS_OF_CHECKS = ("torch", "pytest", "autograder.suite")
+#: what public checks may import: they travel with the student's wheel alone
+_IMPORTS_OF_CHECKS = ("torch", "pytest", *(name.strip("/").replace("/", ".") for name in FOLDERS))
 
 #: what runs the checks after every push, by its place in a code classroom's repository
 _WORKFLOWS = {".github/workflows/checks.yml": "github.yml", ".gitlab-ci.yml": "gitlab.yml"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from html import escape
 
-#: like `autograder.student.drawing`: they read on a white page and on a black one
+#: like `autograder.attention.notebooks.drawing`: they read on a white page and on a black one
 _INK, _FRAME, _BOX_INK = "#7a7a7a", "#8a8a8a", "#222222"
 _HERE, _BUILT, _LATER = "#f2b661", "#c6d7ea", "#e4e4e0"
 _WIDTH, _HEIGHT = 400, 384

@@ -12,7 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from .bundle import DATE
 
 #: folders of which a student has everything, and single files
-_FOLDERS = ("autograder/student/", "autograder/suite/", "autograder/parts/")
+FOLDERS = (
+    *("autograder/student/", "autograder/suite/", "autograder/parts/"),
+    "autograder/attention/",
+)
 _FILES = frozenset(
     f"autograder/{name}.py" for name in ("__init__", "__main__", "cli/__init__", "cli/student")
 )
@@ -31,7 +34,7 @@ def student_wheel(name: str, wheel: bytes) -> tuple[str, bytes]:
         files = {name: archive.read(name) for name in archive.namelist()}
     modules = {_module(name): name for name in files if name.endswith(".py")}
     texts = {module: files[name].decode("utf-8") for module, name in modules.items()}
-    first = [m for m, name in modules.items() if name in _FILES or name.startswith(_FOLDERS)]
+    first = [m for m, name in modules.items() if name in _FILES or name.startswith(FOLDERS)]
     needed = {modules[module] for module in _reached(first, texts)}
     kept = {
         name: _metadata(data) if name.endswith("/METADATA") else data

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+from autograder.attention.suites.chance import dependence_problem, rate_problem
 from autograder.suite import Expect, difference, rules_of
-from autograder.suite.chance import dependence_problem, rate_problem
 from autograder.suite.compare import describe
 from autograder.suite.traits import Made, Tensor, Traits, check_by_itself, rows
 

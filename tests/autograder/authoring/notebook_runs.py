@@ -25,8 +25,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import CapturedIO, capture_output
 from matplotlib_inline.backend_inline import configure_inline_support
 
+import autograder.attention.notebooks.pictures
 import autograder.student
-import autograder.student.pictures
 import autograder.student.runner  # noqa: F401
 
 Task = tuple[str, str, list[str | list[str]]]

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from autograder.attention.suites.divisors import undivided
 from autograder.suite import Draw
-from autograder.suite.divisors import undivided
 from autograder.suite.traits import Traits, declarations
 from autograder.suite.traits.cells import FEW, LENGTHS, Cells
 

@@ -7,16 +7,20 @@ less than once in a million runs.
 import pytest
 import torch
 
-from autograder.suite import Draw, Expect, ExpectLayer, difference
-from autograder.suite.chance import (
+from autograder.attention.suites.chance import (
     dependence_problem,
     drawn_rate,
     factor_problem,
     rate_problem,
     repeat_problem,
 )
-from autograder.suite.dropped import check_dropped_weights, check_layers_apart, shown_weights
-from autograder.suite.dropped_gradients import check_gradients_of_weights
+from autograder.attention.suites.dropped import (
+    check_dropped_weights,
+    check_layers_apart,
+    shown_weights,
+)
+from autograder.attention.suites.dropped_gradients import check_gradients_of_weights
+from autograder.suite import Draw, Expect, ExpectLayer, difference
 from autograder.suite.low_scores import low_scoring, low_tokens
 from autograder.suite.traits import Made, Rate, Size, Tensor, Traits, check_trait
 

@@ -7,8 +7,7 @@ answer less than once in a million runs.
 import pytest
 import torch
 
-from autograder.suite import Draw, Expect, difference, rules_of
-from autograder.suite.chance import (
+from autograder.attention.suites.chance import (
     copied_problem,
     dependence_problem,
     drawn_rate,
@@ -18,7 +17,8 @@ from autograder.suite.chance import (
     rate_problem,
     repeat_problem,
 )
-from autograder.suite.echoes import echo_problem
+from autograder.attention.suites.echoes import echo_problem
+from autograder.suite import Draw, Expect, difference, rules_of
 from autograder.suite.traits import Made, Tensor, Traits, check_trait, rows
 
 RULES = rules_of(__file__)

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from autograder.attention.suites.divisors import undivided
 from autograder.suite import Draw, Expect, ExpectLayer, rules_of
-from autograder.suite.divisors import undivided
 from autograder.suite.low_scores import (
     loud,
     low_queries_and_keys,

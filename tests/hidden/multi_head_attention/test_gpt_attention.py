@@ -5,19 +5,19 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from autograder.suite import Draw, Expect, difference
-from autograder.suite.chance import drawn_rate, rate_problem
-from autograder.suite.compare import FLOAT32
-from autograder.suite.dropped import (
+from autograder.attention.suites.chance import drawn_rate, rate_problem
+from autograder.attention.suites.dropped import (
     check_dropped_outputs,
     check_dropped_weights,
     check_layers_apart,
     shown_weights,
 )
-from autograder.suite.dropped_gradients import (
+from autograder.attention.suites.dropped_gradients import (
     check_gradients_of_outputs,
     check_gradients_of_weights,
 )
+from autograder.suite import Draw, Expect, difference
+from autograder.suite.compare import FLOAT32
 from autograder.suite.low_scores import low_scoring, low_tokens
 from autograder.suite.traits import Made, Sizes, Tensor, Traits, check_trait
 

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from autograder.attention.suites.divisors import undivided
 from autograder.suite import Draw, Expect, Tolerance, rules_of
-from autograder.suite.divisors import undivided
 from autograder.suite.low_scores import low_queries_and_keys
 from autograder.suite.traits import Size, Tensor, Traits, check_rule, check_trait
 

@@ -3,11 +3,15 @@
 import pytest
 import torch
 
+from autograder.attention.suites.chance import drawn_rate
+from autograder.attention.suites.divisors import undivided
+from autograder.attention.suites.dropped import (
+    check_dropped_weights,
+    check_layers_apart,
+    shown_weights,
+)
+from autograder.attention.suites.dropped_gradients import check_gradients_of_weights
 from autograder.suite import Draw, Expect
-from autograder.suite.chance import drawn_rate
-from autograder.suite.divisors import undivided
-from autograder.suite.dropped import check_dropped_weights, check_layers_apart, shown_weights
-from autograder.suite.dropped_gradients import check_gradients_of_weights
 from autograder.suite.low_scores import low_scoring, low_tokens
 from autograder.suite.traits import Made, Rate, Size, Tensor, Traits, check_trait
 

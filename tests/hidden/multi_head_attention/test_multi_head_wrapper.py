@@ -3,10 +3,14 @@
 import pytest
 import torch
 
+from autograder.attention.suites.chance import drawn_rate
+from autograder.attention.suites.dropped import (
+    check_dropped_weights,
+    check_layers_apart,
+    shown_weights,
+)
+from autograder.attention.suites.dropped_gradients import check_gradients_of_weights
 from autograder.suite import Draw, Expect
-from autograder.suite.chance import drawn_rate
-from autograder.suite.dropped import check_dropped_weights, check_layers_apart, shown_weights
-from autograder.suite.dropped_gradients import check_gradients_of_weights
 from autograder.suite.traits import Made, Rate, Size, Tensor, Traits, check_trait
 
 WRAPPER = "MultiHeadAttentionWrapper"

@@ -7,13 +7,13 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from autograder.suite import Draw, Expect
-from autograder.suite.compare import FROM_PRINTED
-from autograder.suite.dropped import (
+from autograder.attention.suites.dropped import (
     check_dropped_outputs,
     check_dropped_weights,
     shown_weights,
 )
+from autograder.suite import Draw, Expect
+from autograder.suite.compare import FROM_PRINTED
 from autograder.suite.traits import Made, Sizes, Tensor, Traits, check_by_itself
 
 GPT = "CausalSelfAttention"

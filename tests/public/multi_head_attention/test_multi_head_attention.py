@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
+from autograder.attention.suites.dropped import check_dropped_weights, shown_weights
 from autograder.suite import Draw, Expect
 from autograder.suite.compare import FROM_PRINTED
-from autograder.suite.dropped import check_dropped_weights, shown_weights
 from autograder.suite.traits import Rate, Size, Tensor, Traits, check_by_itself
 
 MHA = "MultiHeadAttention"

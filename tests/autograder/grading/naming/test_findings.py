@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 import torch
 
-from autograder.grading.naming.findings import found_by_statistics
-from autograder.grading.naming.record import in_words
-from autograder.suite.chance import (
+from autograder.attention.suites.chance import (
     causal_dropout_problem,
     factor_problem,
     rate_problem,
     repeat_problem,
     together_problem,
 )
+from autograder.grading.naming.findings import found_by_statistics
+from autograder.grading.naming.record import in_words
 
 NAMES = ("calls", "samples", "heads", "queries", "keys")
 SHAPE = (5, 4, 3, 12, 12)

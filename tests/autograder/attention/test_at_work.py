@@ -10,11 +10,11 @@ import pytest
 import torch
 from torch import nn
 
+from autograder.attention.notebooks.arrows import HEADS, attention_arrows
+from autograder.attention.notebooks.at_work import at_work
+from autograder.attention.notebooks.pronouns import GAP, sentences
+from autograder.attention.notebooks.sentence_reader import SentenceReader, looks, trained
 from autograder.parts import MultiHeadSelfAttention
-from autograder.student.arrows import HEADS, attention_arrows
-from autograder.student.at_work import at_work
-from autograder.student.pronouns import GAP, sentences
-from autograder.student.sentence_reader import SentenceReader, looks, trained
 
 GAPPED = "Anna met Ben and gave ___ ___ book"
 

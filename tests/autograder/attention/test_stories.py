@@ -12,11 +12,11 @@ import jupytext
 import pytest
 import torch
 
+from autograder.attention.notebooks import own
+from autograder.attention.notebooks.looking import block_looks
+from autograder.attention.notebooks.stored_weights import load_weights, save_weights
+from autograder.attention.notebooks.stories import KNOWN_CURVE, is_syllable, stories, story, tokens
 from autograder.parts import DecoderBlock
-from autograder.student import own
-from autograder.student.looking import block_looks
-from autograder.student.stored_weights import load_weights, save_weights
-from autograder.student.stories import KNOWN_CURVE, is_syllable, stories, story, tokens
 
 ROOT = Path(__file__).parents[3]
 EXTRAS = ROOT / "source" / "decoder_attention" / "extras"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
-from ..parts import apply_rotary, rotary_angles
+from ...parts import apply_rotary, rotary_angles
 
 
 @torch.no_grad()

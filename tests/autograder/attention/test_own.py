@@ -12,11 +12,11 @@ import matplotlib.pyplot as plt
 import pytest
 import torch
 
+from autograder.attention.notebooks.own import own_or_part
 from autograder.authoring.parts import split_module
 from autograder.course import load_course
 from autograder.errors import UserError
 from autograder.parts import DecoderBlock
-from autograder.student.own import own_or_part
 
 ROOT = Path(__file__).parents[3]
 SOLUTION = ROOT / "solutions" / "decoder_attention" / "decoder_block.py"

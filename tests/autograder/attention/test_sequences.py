@@ -15,8 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
-from autograder.student.drawing import WIDEST
-from autograder.student.sequences import blocks_in_turn, cache_growth, dials
+from autograder.attention.notebooks.drawing import WIDEST
+from autograder.attention.notebooks.sequences import blocks_in_turn, cache_growth, dials
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.student import attention_view as module
-from autograder.student.attention_view import attention_view
+from autograder.attention.notebooks import attention_view as module
+from autograder.attention.notebooks.attention_view import attention_view
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from autograder.suite.echoes import echo_problem
+from autograder.attention.suites.echoes import echo_problem
 
 SIZE = 2000
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.suite import tails
-from autograder.suite.chance import (
+from autograder.attention.suites import tails
+from autograder.attention.suites.chance import (
     copied_problem,
     dependence_problem,
     drawn_rate,

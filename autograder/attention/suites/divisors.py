@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .draw import Draw
+from ...suite.draw import Draw
 
 #: among how many at most; the number is then no larger than that of heads may be, 16
 _AMONG = 6

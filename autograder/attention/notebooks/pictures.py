@@ -16,6 +16,7 @@ import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ...student.time_limit import SECONDS, TooSlow, limited
 from .arrows import attention_arrows, dot_product
 from .drawing import (
     BOX_INK,
@@ -34,7 +35,6 @@ from .drawing import (
     styled,
     wrapped,
 )
-from .time_limit import SECONDS, TooSlow, limited
 
 __all__ = ["attention_arrows", "beside", "dot_product", "flow", "heatmap", "side_by_side"]
 

@@ -8,6 +8,9 @@ from typing import Any
 
 import torch
 
+from ...suite.compare import tolerance_of
+from ...suite.expect import Expect
+from ...suite.layers import ExpectLayer
 from .chance import (
     causal_dropout_problem,
     dependence_problem,
@@ -15,9 +18,6 @@ from .chance import (
     rate_problem,
     together_problem,
 )
-from .compare import tolerance_of
-from .expect import Expect
-from .layers import ExpectLayer
 
 #: how often attention weights are asked for
 _CALLS = 5

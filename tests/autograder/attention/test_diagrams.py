@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from matplotlib.text import Annotation
 
-from autograder.student.diagrams import curves, head_groups, one_query, residual_roads
-from autograder.student.drawing import WIDEST
+from autograder.attention.notebooks.diagrams import curves, head_groups, one_query, residual_roads
+from autograder.attention.notebooks.drawing import WIDEST
 
 
 @pytest.fixture(autouse=True)

@@ -7,15 +7,15 @@ from typing import Any
 
 from IPython.display import display
 
-from .. import parts
-from ..course.manifest import read_manifest
-from ..errors import AutograderError, UserError
-from .answers import answer_of, execute
-from .assignment_folder import assignment_folder
-from .display import notice
-from .folder import check_folder
-from .questions import questions_of
-from .results import Standing
+from ... import parts
+from ...course.manifest import read_manifest
+from ...errors import AutograderError, UserError
+from ...student.answers import answer_of, execute
+from ...student.assignment_folder import assignment_folder
+from ...student.display import notice
+from ...student.folder import check_folder
+from ...student.questions import questions_of
+from ...student.results import Standing
 
 
 def own_or_part(question: str) -> Any:

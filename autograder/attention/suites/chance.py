@@ -14,8 +14,8 @@ from typing import TypeVar
 
 import torch
 
+from ...suite.draw import Draw
 from . import tails
-from .draw import Draw
 from .echoes import echo_problem
 
 T = TypeVar("T")

@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from IPython.display import display
 
-from ..escaping import for_html
+from ...escaping import for_html
+from ...student.display import Shown, notice
 from .arrows import HEADS
-from .display import Shown, notice
 
 #: signs that cannot be seen, as the view shows and names them
 _UNSEEN = {"\n": "↵", " ": "\u00a0"}

@@ -12,11 +12,11 @@ from unittest.mock import patch
 
 import torch
 
-from .arguments import gradient_difference, gradient_faults, weight_faults
-from .compare import difference
-from .cotangents import cotangent_of
-from .draw import Draw
-from .layers import ExpectLayer
+from ...suite.arguments import gradient_difference, gradient_faults, weight_faults
+from ...suite.compare import difference
+from ...suite.cotangents import cotangent_of
+from ...suite.draw import Draw
+from ...suite.layers import ExpectLayer
 
 _LEARNS = (
     "what was dropped in a call learns nothing from that call, and what was kept learns with its "

@@ -13,9 +13,9 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib_inline.backend_inline import _fetch_figure_metadata
 
-from autograder.student import pictures
-from autograder.student.drawing import WIDEST
-from autograder.student.pictures import (
+from autograder.attention.notebooks import pictures
+from autograder.attention.notebooks.drawing import WIDEST
+from autograder.attention.notebooks.pictures import (
     attention_arrows,
     beside,
     dot_product,

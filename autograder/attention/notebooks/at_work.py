@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from torch import nn
 
+from ...student.time_limit import limited
 from .arrows import attention_arrows, no_arrows
 from .attention_view import attention_view
 from .pronouns import GAP
 from .sentence_reader import SentenceReader, looks, trained
-from .time_limit import limited
 
 #: training takes a second or two, on a busy machine some twenty
 _SECONDS = 60.0

@@ -1,0 +1,1 @@
+"""Pictures and small experiments about attention for the lessons and the capstone."""

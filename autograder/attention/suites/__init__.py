@@ -1,0 +1,1 @@
+"""Inputs and checks of attention for hidden and public suites: dropout, low scores, head counts."""
