@@ -1,7 +1,7 @@
-"""Starts a fork server, asks it for sandboxed workers, and speaks with them.
+"""Starts a fork server, asks it for sandboxed workers, and communicates with them.
 
-Knows tensors, not tests. A parent can be started before torch is imported here; `sandbox.session`,
-what one speaks with a worker through, is imported with the first worker.
+This package knows tensors, but not tests. A fork server can be started before torch is imported
+here; `sandbox.session`, the channel to a worker, is imported with the first worker.
 """
 
 from .clock import Budget

@@ -1,8 +1,9 @@
-"""Many requests in one frame, and the frames of their replies: one exchange in place of many.
+"""Many requests in one frame, and the frames of their replies: one exchange instead of many.
 
-Every exchange of a worker and its grader meets cold caches on both sides, and a submission would
-have hundreds of them. What every worker of a run is asked, the fork server holds: it is decoded
-once, and a worker is only told which batch it is. `benchmarks/tricks.py` prints what both save.
+Every exchange between a worker and its grader runs with cold caches on both sides, and a submission
+would need hundreds of them. The fork server holds the batches that every worker of a run gets: it
+decodes each once, and a worker receives only the batch's digest. `benchmarks/tricks.py` prints how
+much time both save.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from typing import Any
 
 from ..worker import wire
 
-#: header and data of one reply, as they came
+#: header and data of one reply, not yet decoded
 RawReply = tuple[bytes, bytes]
-#: how a frame begins that is no reply
+#: the beginning of a frame that is a request to the grader, not a reply
 _ASKS = b'{"U": ["substitute", '
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Requests that are asked at once; the same bytes for every worker, known by their digest.
+    """Requests that are sent at once: the same bytes for every worker, identified by a digest.
 
     With `kernels`, right answers need parts of torch that the fork server may not have loaded.
     """
@@ -41,7 +42,7 @@ class Batch:
         return cls(frame, len(requests), digest, kernels)
 
     def asked(self, frame: int, held: Container[str] = ()) -> bytes:
-        """What is sent under this number to a worker whose fork server holds batches by digest."""
+        """Returns the bytes to send as this frame; `held` are the fork server's batches."""
         if self.digest in held:
             return b"".join(wire.encode(frame, ("held", self.digest)))
         _, header_size, data_size = wire.HEAD.unpack_from(self.frame)
@@ -49,16 +50,16 @@ class Batch:
 
 
 def reply_in(frame: bytes) -> RawReply:
-    """The reply in a frame of our own."""
+    """Returns the reply in a frame that this process encoded itself."""
     _, header_size, _ = wire.HEAD.unpack_from(frame)
     middle = wire.HEAD.size + header_size
     return frame[wire.HEAD.size : middle], frame[middle:]
 
 
 class RawReplies:
-    """Takes the replies to a batch out of what comes; all together are as large as one may be.
+    """Extracts the replies to a batch from received bytes; they share the size limit of one reply.
 
-    Between them may be what a worker asks of the grader, where that substitutes.
+    If the grader substitutes answers, requests of the worker may come between the replies.
     """
 
     def __init__(self, frame: int, count: int, limit: int, substitutes: bool = False) -> None:
@@ -71,13 +72,13 @@ class RawReplies:
 
     @property
     def complete(self) -> bool:
-        """Whether every request has its reply."""
+        """Return whether every request has its reply."""
         return len(self.found) == self._count
 
     def feed(self, part: bytes) -> list[RawReply]:
-        """Takes the next bytes, and returns what is asked in them of the grader.
+        """Takes the next bytes, and returns the requests to the grader in them.
 
-        Raises `BadFrame` where they can't be replies to this batch.
+        Raises `BadFrame` if they can't be replies to this batch.
         """
         self._buffer += part
         asked: list[RawReply] = []

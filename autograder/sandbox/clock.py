@@ -1,4 +1,4 @@
-"""The time that a question has, and the clock that takes it while a call runs."""
+"""The time budget of a question, and the clock that charges it while a call runs."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from ..records import Limits
 
 @dataclass(slots=True)
 class Budget:
-    """What is left of a question's wall and CPU seconds; only time inside calls counts."""
+    """The remaining wall and CPU seconds of a question; only time inside calls counts."""
 
     wall: float
     cpu: float
-    #: seconds of waiting for a processor that were given back
+    #: seconds of waiting for a processor that have been given back
     waited: float = 0.0
 
     @classmethod
     def of(cls, limits: Limits) -> Budget:
-        """A full budget."""
+        """Returns a full budget."""
         return cls(limits.wall_seconds, limits.cpu_seconds)
 
     @classmethod
     def of_import(cls, limits: Limits) -> Budget:
-        """For a module, loaded once for all questions: it may take twice as long as one."""
+        """Returns a budget for loading a module, which may take twice as long as a question."""
         return cls(2 * limits.wall_seconds, 2 * limits.cpu_seconds)
 
 
-#: who waits looks ten times a second: of a longer time between two looks the worker knows nothing,
-#: because the grader was stopped, its machine slept, or its clock was set
+#: the most seconds charged between two looks. The grader looks ten times a second; a longer gap is
+#: not the worker's fault: the grader was stopped, the machine slept, or the clock was set
 _LONGEST_LOOK = 1.0
 
 
 class Clock:
-    """Takes wall and CPU time from a budget while a call runs and somebody looks."""
+    """Charges wall and CPU time to a budget while a call runs and the grader watches it."""
 
     def __init__(self, budget: Budget, pid: int) -> None:
         self._budget = budget
@@ -47,7 +47,7 @@ class Clock:
         self._cpu_before = self._cpu()
 
     def spent(self) -> str | None:
-        """What is used up, if anything is; called whenever the worker is looked at."""
+        """Returns the limit that is used up, or None; called each time the grader looks."""
         self._look()
         if self._left() < 0:
             return "the time limit (wall clock)"
@@ -56,20 +56,20 @@ class Clock:
         return None
 
     def extend(self, seconds: float) -> None:
-        """Gives so much more time, on both clocks."""
+        """Adds seconds of wall and CPU time."""
         self._budget.wall += seconds
         self._budget.cpu += seconds
 
     def stop(self) -> None:
-        """Books the time of the call."""
+        """Charges the time of the call to the budget."""
         self._look()
         self._budget.wall = self._left()
         self._budget.cpu -= max(0.0, self._cpu() - self._cpu_before)
 
     def _left(self) -> float:
-        """Wall seconds. What the worker waited for a processor is the machine's, and given back.
+        """Returns the wall seconds left; gives back the time of waiting for a processor.
 
-        Else a right answer that takes long would be refused where others compute, too.
+        Otherwise, a slow but right answer would be refused on a busy machine.
         """
         if self._wall > self._budget.wall:
             waited = waited_seconds(self._pid)
@@ -87,7 +87,7 @@ class Clock:
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU seconds that a process has used so far; 0 where it has ended."""
+    """Returns the CPU seconds that a process has used so far; 0 if it has ended."""
     try:
         return time.clock_gettime((~pid << 3) | 2)  # clock_getcpuclockid(3)
     except OSError:
@@ -95,7 +95,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def waited_seconds(pid: int) -> float:
-    """Seconds that a process could run, and waited for a processor; 0 where nobody counts them."""
+    """Returns the seconds that a process has waited for a processor; 0 if nothing counts them."""
     try:
         return int(Path(f"/proc/{pid}/schedstat").read_bytes().split()[1]) / 1e9
     except (OSError, IndexError, ValueError):
@@ -103,21 +103,21 @@ def waited_seconds(pid: int) -> float:
 
 
 def cpu_of_tree(pid: int) -> float:
-    """CPU seconds of a process, of those below it, and of all that these have waited for."""
+    """Returns the CPU seconds of a process, its descendants, and all ended children of these."""
     return sum(map(_all_cpu, (pid, *descendants(pid))))
 
 
 def _all_cpu(pid: int) -> float:
     try:
-        # bytes: a process gives itself a name in there, with whatever is in it
+        # bytes, because a process chooses its own name in this file, which may contain anything
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError):
-        return 0.0  # it has ended, and counts with whoever waited for it
+        return 0.0  # it has ended: its time is included in that of the process that waited for it
 
 
 def descendants(pid: int) -> list[int]:
-    """All processes below one; none of what has ended meanwhile."""
+    """Returns all descendants of a process, without those that have ended meanwhile."""
     found = [pid]
     for one in found:
         try:
@@ -132,13 +132,13 @@ def descendants(pid: int) -> list[int]:
 
 
 def pid_of(pidfd: int) -> int:
-    """The process that a descriptor stands for, by its number here; its clock goes by that."""
+    """Returns the number, in this namespace, of a descriptor's process, which its clock needs."""
     with open(f"/proc/self/fdinfo/{pidfd}", "rb") as file:
         return next(int(line.split()[1]) for line in file if line.startswith(b"Pid:"))
 
 
 def threads_of(pid: int) -> int:
-    """How many threads a process has; one where it has ended, or /proc is hidden."""
+    """Returns the number of a process's threads; 1 if it has ended or /proc is hidden."""
     try:
         return os.stat(f"/proc/{pid}/task").st_nlink - 2
     except OSError:

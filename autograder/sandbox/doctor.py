@@ -1,4 +1,4 @@
-"""Finds out which isolation tiers this machine gives, by trying each, and why not."""
+"""Finds out which isolation tiers work on this machine by trying each, and why others do not."""
 
 from __future__ import annotations
 
@@ -32,31 +32,31 @@ def probe():
             denied.append(name)
     return torch.ones(1), os.getuid(), denied
 """
-#: of a tier that something ended while it started: an out-of-memory killer, an impatient person
+#: attempts to start a tier that was killed meanwhile, by the kernel for its memory or by a person
 _ATTEMPTS = 2
-#: how a reason goes on that says by itself what to do
+#: the text in a reason that already includes the remedy
 _FIX = "\n    fix: "
 _EXPECTED = ["listing /", "reading /etc/passwd", "a new process", "a socket", "chmod"]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Whether a tier works here, and the reason if not."""
+    """The outcome of trying a tier: it works on this machine, or the reason why not."""
 
     tier: Tier
     works: bool
     reason: str
-    #: whether something ended it from outside: it may work when it is tried again
+    #: whether it was killed from outside; another try may work
     was_killed: bool = False
 
     @property
     def remedy(self) -> str:
-        """What to do where it does not work; empty where the reason says it already."""
+        """The remedy if the tier does not work; empty if the reason already includes one."""
         return "" if _FIX in self.reason else f"\n    remedy: {remedy_of(self.tier)}"
 
 
 def examine(tier: Tier) -> Finding:
-    """Starts a worker of that tier and lets it try what it must not be able to do."""
+    """Starts a worker of a tier and lets it try the operations that must be denied."""
     try:
         parent = ForkServer(tier)
     except AutograderError as error:
@@ -66,17 +66,17 @@ def examine(tier: Tier) -> Finding:
 
 
 def examine_all() -> tuple[Finding, ...]:
-    """What `examine` finds for each level, the strongest first."""
+    """Examines each level, the strongest first."""
     return tuple(examine(tier) for tier in LEVELS)
 
 
 def remedy_of(tier: Tier) -> str:
-    """What to do where a level does not work."""
+    """Returns the remedy for a level that does not work."""
     return LEVELS[tier].remedy if tier in LEVELS else "choose another tier"
 
 
 def start_fork_server(wanted: Tier | None = None, libraries: Libraries | None = None) -> ForkServer:
-    """A probed fork server of the best tier that works here, or of the wanted one.
+    """Starts and probes a fork server of the wanted tier, or of the best one that works here.
 
     Raises `IsolationUnavailable` with each tier's reason and remedy.
     """
@@ -87,13 +87,13 @@ def start_fork_server(wanted: Tier | None = None, libraries: Libraries | None = 
 def fork_server_ahead(
     wanted: Tier | None = None, ahead: Ahead | None = None
 ) -> Iterator[Callable[[Tier | None], ForkServer]]:
-    """Begins to start a fork server, and gives a `start_fork_server` that goes on with it.
+    """Begins to start a fork server, and yields a `start_fork_server` that continues with it.
 
-    What the caller does meanwhile - import torch, for one - costs no time of its own.
+    The caller can meanwhile do other work, such as importing torch.
     """
     begun: dict[Tier, ForkServer] = {}
     tier = wanted or next(iter(LEVELS))
-    with contextlib.suppress(AutograderError):  # told by the second attempt
+    with contextlib.suppress(AutograderError):  # the second attempt reports the error
         begun[tier] = ForkServer(tier, ahead=ahead)
     try:
         yield lambda wanted: _best(
@@ -105,7 +105,7 @@ def fork_server_ahead(
 
 
 def _best(wanted: Tier | None, start: Callable[[Tier], ForkServer]) -> ForkServer:
-    """The first tier that works. One that something ended while it started is tried again."""
+    """Starts the first tier that works; tries a tier again if it was killed while starting."""
     reasons: list[str] = []
     for tier in (wanted,) if wanted else LEVELS:
         for attempt in range(1, _ATTEMPTS + 1):
@@ -123,7 +123,7 @@ def _best(wanted: Tier | None, start: Callable[[Tier], ForkServer]) -> ForkServe
 
 
 def _tried(tier: Tier, start: Callable[[Tier], ForkServer]) -> tuple[ForkServer | Finding, bool]:
-    """A fork server that works, or what is wrong; and whether something ended it from outside."""
+    """Returns a working fork server or the problem, and whether it was killed from outside."""
     try:
         parent = start(tier)
     except AutograderError as error:

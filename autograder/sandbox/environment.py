@@ -1,4 +1,4 @@
-"""What a worker may see: Python, torch with what it needs, the worker's own code; no more."""
+"""The files that a worker may see: Python, torch with its requirements, the worker's own code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-#: distributions that an answer may import besides the standard library, where installed
+#: distributions that an answer may import besides the standard library, if they are installed
 ALLOWED = ("torch", "numpy", "einops")
 WORKER = Path(__file__).resolve().parent.parent / "worker"
 _SYSTEM_LIBRARIES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache")
@@ -18,9 +18,9 @@ _SYSTEM_LIBRARIES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cac
 
 @dataclass(frozen=True, slots=True)
 class Libraries:
-    """What workers may import besides the standard library.
+    """The libraries that workers may import besides the standard library.
 
-    `modules` are those that the fork server imports ahead; `notebooks` makes workers run cells.
+    The fork server imports `modules` in advance; `notebooks` makes workers run cells.
     """
 
     distributions: tuple[str, ...] = ALLOWED
@@ -30,11 +30,11 @@ class Libraries:
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """What the fork server does ahead, because its workers would do it again and again.
+    """The work that the fork server does in advance, so that its workers need not repeat it.
 
-    Without `second_device`, a layer whose operators have no kernel of the meta device in C++ costs
-    its worker a third of a second; without `many_workers` this is so in any case, and each worker
-    costs ten milliseconds more, and the start half a second less.
+    Without `second_device`, a layer whose operators have no C++ kernel for the meta device costs
+    its worker a third of a second. Without `many_workers`, this is always so; in addition, each
+    worker takes ten milliseconds longer, and the start half a second less.
     """
 
     second_device: bool = True
@@ -52,13 +52,13 @@ class WorkerEnvironment:
     packages: tuple[Path, ...]
 
     def readable(self) -> list[str]:
-        """The paths that Landlock lets a worker read: around what is hidden, not through it."""
+        """Returns the paths that Landlock lets a worker read, without the hidden folders."""
         paths = [self.python, self.standard_library, *self.libraries]
         parts = {part for path in paths for part in self._around(path.resolve())}
         return [*map(str, (*sorted(parts), *self.packages, WORKER)), "/dev/null", "/dev/urandom"]
 
     def listable(self) -> list[str]:
-        """The folders around what is hidden: Python lists them to find its modules."""
+        """Returns the parents of hidden folders, which Python lists to find its modules."""
         roots = [path.resolve() for path in (self.standard_library, *self.libraries)]
         above = {parent for path in self.hidden for parent in path.parents}
         return sorted(
@@ -74,9 +74,10 @@ class WorkerEnvironment:
 
 
 def worker_environment(distributions: Sequence[str] = ALLOWED) -> WorkerEnvironment:
-    """The environment of the running interpreter's workers; raises `LookupError` without torch.
+    """Returns the environment for workers of the running interpreter.
 
-    Of the distributions those count that are installed, with all they require.
+    Includes the distributions that are installed, and all their requirements. Raises `LookupError`
+    if torch is not installed.
     """
     base = Path(sys.base_prefix).resolve()
     standard_library = Path(sysconfig.get_path("stdlib")).resolve()
@@ -100,7 +101,7 @@ def worker_environment(distributions: Sequence[str] = ALLOWED) -> WorkerEnvironm
 
 
 def _packages(distributions: Sequence[str]) -> list[Path]:
-    """Top-level folders and files of distributions and all they require."""
+    """Returns the top-level folders and files of distributions and of all their requirements."""
     waiting, seen, paths = list(distributions), set(), set()
     while waiting:
         name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
@@ -125,11 +126,11 @@ def _top_level(distribution: metadata.Distribution) -> set[Path]:
 
 
 def _first_parts(distribution: metadata.Distribution) -> set[str]:
-    """Of all its files the first part of each path."""
+    """Returns the first part of the path of each file in a distribution."""
     record = distribution.read_text("RECORD")
-    if record is None:  # installed in another way than by pip
+    if record is None:  # not installed by pip
         return {file.parts[0] for file in distribution.files or ()}
-    # as text: of torch's ten thousand files `distribution.files` makes an object each
+    # as text, because `distribution.files` makes an object for each of torch's ten thousand files
     paths = (line.partition(",")[0].strip('"') for line in record.splitlines())
     return {path.partition("/")[0] for path in paths}
 

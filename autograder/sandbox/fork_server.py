@@ -19,7 +19,7 @@ from .clock import cpu_of_tree
 from .environment import Ahead, Libraries, WorkerEnvironment, worker_environment
 from .levels import LEVELS, Launch
 
-if TYPE_CHECKING:  # its import loads torch, for which the parent's start need not wait
+if TYPE_CHECKING:  # these import torch, and the start of the fork server need not wait for it
     from .batch import Batch
     from .session import Session
 
@@ -36,14 +36,15 @@ sys.path[:] = moved(p for p in sys.path if "-packages" not in p) + [{place!r}]
 from worker.fork_server import main
 main()
 """
-#: before any package keeps an `open` of its own
+#: runs before any package can keep a reference to `open`
 _FILES_FIRST = "from worker.data_files import DATA_FILES; DATA_FILES.install()"
-#: before torch is imported, where not many layers will be moved
+#: runs before torch is imported, if only a few layers will be moved
 _KERNELS_LATER = "from worker import late; late.defer()"
 _ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "HOME": "/",
-    "LOGNAME": "nobody",  # who asks for its user gets an answer, though there is no list of users
+    # code that asks for its user gets an answer, although there is no list of users
+    "LOGNAME": "nobody",
     "LANG": "C.UTF-8",
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
@@ -59,7 +60,7 @@ class ForkServer:
     """A running fork server of one tier. Close it, or use it as a context manager.
 
     Forked graders may share it: every request is one datagram and brings its own sockets.
-    Raises `SandboxError` where it can't be started.
+    Raises `SandboxError` if it can't be started.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class ForkServer:
         if tier not in LEVELS:
             raise SandboxError("student code does not run without an isolation tier")
         self.tier = tier
-        #: why each stronger tier was not taken
+        #: the reason why each stronger tier was passed over
         self.passed_over: Sequence[str] = ()
         self._libraries = libraries or Libraries()
         self._ahead = ahead or Ahead()
@@ -76,16 +77,16 @@ class ForkServer:
         self._start()
 
     def restart(self) -> None:
-        """Starts a new parent in the place of one that has ended; raises `SandboxError`.
+        """Starts a new fork server instead of one that has ended; raises `SandboxError`.
 
-        Forks that were made before still hold the old one.
+        Graders that were forked before still use the old one.
         """
         self.close()
         self._start()
         self.wait_until_ready()
 
     def has_ended(self, seconds: float = _ENDING_SECONDS) -> bool:
-        """Whether the parent is gone, or will be so soon; for the process that started it."""
+        """Return whether it has ended or ends soon; only for the process that started it."""
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -93,17 +94,17 @@ class ForkServer:
         return True
 
     def was_killed(self) -> bool:
-        """Whether something ended it from outside: by a signal, or without a word of its own."""
+        """Return whether it was killed from outside: by a signal, or without any error message."""
         if not self.has_ended():
             return False
-        code = self._process.returncode  # bubblewrap says 128 and more of a signal
+        code = self._process.returncode  # bubblewrap returns 128 and more for a signal
         return code < 0 or code > 128 or not self._words()
 
     def _start(self) -> None:
         self._launch: Launch | None = None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - kept open
         self._control, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        # in a file, which is closed before a worker is forked: arguments stay in its memory
+        # in a file, which is closed before a worker is forked; arguments would stay in its memory
         settings = os.memfd_create("settings")
         try:
             environment = worker_environment(self._libraries.distributions)
@@ -127,11 +128,11 @@ class ForkServer:
 
     @property
     def pid(self) -> int:
-        """The process to end if all else fails; its workers are below it."""
+        """The process to kill as a last resort; its workers are its descendants."""
         return self._process.pid
 
     def wait_until_ready(self) -> None:
-        """Returns when torch is loaded in the sandbox; `SandboxError` tells what was said."""
+        """Waits until torch is loaded in the sandbox; raises `SandboxError` with its output."""
         if self._ready:
             return
         self._control.settimeout(_START_SECONDS)
@@ -150,9 +151,9 @@ class ForkServer:
             self._send_batch(batch)
 
     def hold(self, batch: Batch) -> None:
-        """Has it keep a batch, so that no worker that it forks from now on is sent it.
+        """Makes it keep a batch, so that the batch is not sent to workers forked from now on.
 
-        Said before the grader is forked: forks know what was held until then.
+        Call this before the grader is forked: forks know only the batches that were held before.
         """
         if batch.digest not in self._held:
             self._held[batch.digest] = batch
@@ -170,13 +171,13 @@ class ForkServer:
                 raise SandboxError(f"the fork server is gone ({error}):\n{self._said()}") from error
 
     def cpu_seconds(self) -> float:
-        """CPU seconds of the fork server, and of all its workers so far."""
+        """Returns the CPU seconds of the fork server and of all its workers so far."""
         return cpu_of_tree(self.pid)
 
     def open(self, limits: Limits, questions: int, batches: Collection[str] = ()) -> Session:
-        """Asks for a worker. It is forked while the caller goes on; its first call waits for it.
+        """Asks for a worker, which is forked in the background; its first call waits for it.
 
-        Of the batches that are held the worker keeps these, by digest, and sees no other.
+        `batches` are the digests of the held batches that the worker keeps; it sees no others.
         """
         from .session import Session
 
@@ -199,10 +200,10 @@ class ForkServer:
         return session
 
     def close(self) -> None:
-        """Ends the parent and every worker with it."""
+        """Ends the fork server and all its workers."""
         self._control.close()
         if not self._ready:
-            self._process.kill()  # it would load torch to its end first
+            self._process.kill()  # otherwise, it would finish loading torch first
         try:
             self._process.wait(5)
         except subprocess.TimeoutExpired:
@@ -231,7 +232,7 @@ class ForkServer:
         return self._errors.read()[-2000:].decode(errors="replace").strip()
 
     def _command(self, environment: WorkerEnvironment, control: int, file: int) -> list[str]:
-        """The command of the fork server, whose settings are written to the file."""
+        """Returns the command of the fork server; writes its settings to the file."""
         settings: dict[str, object] = {
             "control": control,
             "own_namespaces": LEVELS[self.tier].own_namespaces,
@@ -248,7 +249,7 @@ class ForkServer:
 
 
 def _before_torch(settings: Mapping[str, object]) -> Iterator[str]:
-    """What is done before any package is imported."""
+    """Yields the code that runs before any package is imported."""
     if settings["notebooks"]:
         yield _FILES_FIRST
     if not (settings["second_device"] and settings["many_workers"]):
@@ -258,7 +259,7 @@ def _before_torch(settings: Mapping[str, object]) -> Iterator[str]:
 def _python(
     environment: WorkerEnvironment, settings: dict[str, object], launch: Launch
 ) -> list[str]:
-    """The fork server's own command, without its last argument."""
+    """Returns the Python command of the fork server, without its last argument."""
     boot = _BOOT.format(
         library=str(environment.standard_library),
         reached=str(launch.library),

@@ -1,6 +1,6 @@
-"""The isolation levels, strongest first: how each is started, and what a machine lacks for it.
+"""The isolation levels, strongest first: how each is started, and the remedy if it is missing.
 
-Another level is one more row of `LEVELS`, and a member of `records.Tier`.
+A new level is one more row of `LEVELS`, and a member of `records.Tier`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _PLACE = Path("/worker")
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What stands around a fork server: the command in front of its Python, and what it finds.
+    """The surroundings of a fork server: the command in front of its Python, and its folders.
 
-    `library` is the standard library as it sees it, `place` holds what a worker imports. `links`
-    are to be closed when it has ended.
+    `library` is the path of the standard library inside the sandbox, `place` the folder of the
+    packages that a worker imports. Close `links` when the fork server has ended.
     """
 
     command: list[str]
@@ -41,7 +41,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One level. `launch` raises `SandboxError` where the machine lacks what it needs."""
+    """One level; `launch` raises `SandboxError` if the machine lacks a requirement."""
 
     tier: Tier
     launch: Callable[[WorkerEnvironment], Launch]
@@ -61,7 +61,7 @@ def _among_links(environment: WorkerEnvironment) -> Launch:
     return Launch([], links.library, links.folder, links)
 
 
-#: what `autograder doctor` tries, in this order
+#: the levels that `autograder doctor` tries, in this order
 LEVELS = {
     level.tier: level
     for level in (
@@ -98,7 +98,7 @@ def _bubblewrap(environment: WorkerEnvironment) -> list[str]:
     command += ["--tmpfs", "/tmp"]
     targets = [*environment.libraries, environment.standard_library, environment.python]
     for folder in sorted({parent for path in targets for parent in path.parents}):
-        command += ["--dir", str(folder)]  # by itself bubblewrap makes them for root's eyes only
+        command += ["--dir", str(folder)]  # otherwise bubblewrap makes them readable for root only
     command += ["--dir", str(_PLACE)]
     for path in environment.libraries:
         if path.is_symlink():
@@ -116,10 +116,10 @@ def _bubblewrap(environment: WorkerEnvironment) -> list[str]:
 
 
 class Links:
-    """Such a folder, and where a worker finds the standard library. Close it.
+    """A folder of links to a worker's packages, and a path of the standard library. Close it.
 
-    Root's worker changes its user and may then not pass through folders like /root, so its links
-    go through `descriptors` of folders that were opened before; a worker keeps these.
+    A worker started by root changes its user, and may then not enter folders like /root. Its links
+    therefore use `descriptors` of folders that were opened before, which a worker inherits.
     """
 
     def __init__(self, environment: WorkerEnvironment) -> None:
@@ -133,7 +133,7 @@ class Links:
 
     @property
     def descriptors(self) -> list[int]:
-        """What a fork server and its workers inherit."""
+        """The descriptors that a fork server and its workers inherit."""
         return list(self._opened.values())
 
     def close(self) -> None:

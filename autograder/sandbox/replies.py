@@ -1,4 +1,4 @@
-"""What a worker answered, or how it ended, as a value or an `AnswerFault`. Believes nothing."""
+"""Turns a worker's reply, or its end, into a value or an `AnswerFault`; trusts nothing in it."""
 
 from __future__ import annotations
 
@@ -22,18 +22,22 @@ from ..errors import (
 from ..records import Limits
 from ..worker import wire
 
-#: characters of what is told of a failure, and of a name in it; an honest worker says no more
+#: the most characters of a failure's text and of a name, and the most bases of an exception; an
+#: honest worker sends no more
 _MOST_TEXT, _MOST_NAME, _MOST_BASES = 1_500, 100, 12
 
 
 def value_of(reply: Any) -> Any:
-    """The value of a decoded reply; raises the fault that it tells, `BadFrame` where it is none."""
+    """Returns the value in a decoded reply; raises the fault that it reports.
+
+    Raises `BadFrame` if it is not a valid reply.
+    """
     match reply:
         case ("ok", value):
             return value
         case ("missing", str(name)):
             raise AnswerMissing(f"{name[:_MOST_NAME]} is not defined")
-        case ("unloaded", str(text)):  # no answer has raised this: no test may take it for an error
+        case ("unloaded", str(text)):  # no answer raised this, so no test may expect it as an error
             raise AnswerFault(text[:_MOST_TEXT])
         case ("timeout", str(text)):
             raise AnswerTimeout(text[:500])
@@ -42,7 +46,7 @@ def value_of(reply: Any) -> Any:
         case ("protocol", str(text)):
             raise AnswerProtocol(text[:500])
         case ("raised", str(kind), str(text), [*bases], str(where)):
-            # what is longer would be looked through by every reader of a message
+            # a longer text would slow down everything that reads the message
             kind, text, where = kind[:_MOST_NAME], text[:_MOST_TEXT], where[:_MOST_TEXT]
             names = tuple(b[:_MOST_NAME] for b in bases[:_MOST_BASES] if isinstance(b, str))
             if "NotImplementedError" in names:
@@ -52,15 +56,15 @@ def value_of(reply: Any) -> Any:
 
 
 def _not_implemented(kind: str, text: str, where: str) -> str:
-    """That there is a stub; or what torch says that it can't do, or that it misses a `forward`."""
+    """Describes a NotImplementedError: of a stub, or of torch, as for a missing `forward`."""
     is_stub = "raise" in where.rpartition("\n")[2]
     return "not implemented yet" if is_stub or not text else f"{kind}: {text}\n{where}".strip()
 
 
 def report_in(status: socket.socket) -> list[float]:
-    """How a worker ended, as the fork server says: wait status, CPU seconds, memory.
+    """Reads the fork server's report on a worker's end: wait status, CPU seconds, memory.
 
-    Raises `SandboxError` where it says nothing: then nobody knows whose doing the end was.
+    Raises `SandboxError` if there is no report, because the cause of the end is then unknown.
     """
     try:
         report = status.recv(4096)
@@ -73,7 +77,7 @@ def report_in(status: socket.socket) -> list[float]:
 
 
 def fault_of(code: int, cpu: float, limits: Limits) -> AnswerFault:
-    """How a worker ended, by its wait status and the CPU seconds that it used."""
+    """Returns the fault that matches a worker's wait status and its CPU seconds."""
     if os.WIFEXITED(code):
         status = os.WEXITSTATUS(code)
         return AnswerCrashed(f"the code ended its own process with exit status {status}")
@@ -82,6 +86,6 @@ def fault_of(code: int, cpu: float, limits: Limits) -> AnswerFault:
         return AnswerTimeout(f"used {cpu:.0f} s of CPU time")
     if number == signal.SIGXFSZ:
         return AnswerCrashed("wrote a file larger than the limit")
-    named = number in set(signal.Signals)  # those for real-time programs have numbers only
+    named = number in set(signal.Signals)  # real-time signals have only numbers
     name = signal.Signals(number).name if named else f"signal {number}"
     return AnswerCrashed(f"the process was ended by {name}")

@@ -1,4 +1,4 @@
-"""One sandboxed worker, as the grader holds it: calls with a budget, and a sure kill."""
+"""The grader's side of one sandboxed worker: calls with a budget, and a reliable kill."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ T = TypeVar("T")
 _LOOK_AT_CPU_SECONDS, _CONFINED_SECONDS, _ENDING_SECONDS = 0.1, 30.0, 0.5
 _SOCKET_BUFFER = 1 << 20
 
-#: answers what a worker asks of the grader: operation, name, arguments -> ("ok", value) or error
+#: answers a worker's request to the grader: operation, name, arguments -> ("ok", value) or error
 Substitute = Callable[[tuple[Any, ...]], tuple[str, Any]]
 
 
 class Session:
     """A worker's channel, output and end. Every method may raise an `AnswerFault`.
 
-    After a fault other than a raised exception the worker is dead: `alive` says so.
+    After any fault other than a raised exception, the worker is dead and `alive` is false.
     """
 
     def __init__(
@@ -47,12 +47,12 @@ class Session:
         self.alive = True
         self.substitute: Substitute | None = None
         self.held: Container[str] = ()  #: its fork server's batches, by digest
-        #: what a worker whose time is up may take to stop by itself, and whether it was asked to
+        #: seconds in which an interrupted worker may stop, and whether it was interrupted
         self.grace_seconds, self.interrupted = 0.0, False
 
     @classmethod
     def pair(cls, limits: Limits) -> tuple[Session, list[int]]:
-        """A session, and the descriptors (channel, status, output) of its worker's side."""
+        """Returns a session and the worker's descriptors (channel, status, output)."""
         channel, far_channel = socket.socketpair()
         status, far_status = socket.socketpair()
         output, far_output = os.pipe()
@@ -63,7 +63,7 @@ class Session:
         return session, [far_channel.detach(), far_status.detach(), far_output]
 
     def ask(self, budget: Budget, operation: str, *args: Any) -> Any:
-        """One call of the worker; returns its decoded value."""
+        """Makes one call of the worker; returns its decoded value."""
         with self._asking(budget) as clock:
             self._send(clock, (operation, *args))
             reply = self._receive(clock)
@@ -73,7 +73,7 @@ class Session:
             return value_of(reply)
 
     def ask_several(self, budget: Budget, batch: Batch) -> list[RawReply]:
-        """All calls of a batch at once; returns their replies as they came, not yet decoded."""
+        """Makes all calls of a batch at once; returns their replies, not yet decoded."""
         with self._asking(budget) as clock:
             limit = self._limits.reply_bytes
             replies = RawReplies(self._frame, batch.count, limit, self.substitute is not None)
@@ -84,7 +84,7 @@ class Session:
             return replies.found
 
     def _substitute(self, clock: Clock, request: tuple[Any, ...]) -> None:
-        """Answers what a worker asks; the request is hostile."""
+        """Answers a worker's request, which may be hostile."""
         if self.substitute is not None:
             self._check_time(clock)
             self._send(clock, self.substitute(request[1:]))
@@ -94,7 +94,7 @@ class Session:
         if not self.alive:
             raise AnswerCrashed("the process of the submission has ended")
         self._wait_until_confined()
-        self._frame = secrets.randbits(32)  # a reply that was written ahead does not know it
+        self._frame = secrets.randbits(32)  # a reply that was written in advance can't contain it
         self.interrupted = False
         clock = Clock(budget, self._pid)
         try:
@@ -107,13 +107,13 @@ class Session:
 
     @property
     def idle(self) -> bool:
-        """Whether the worker lives, in one thread, and says nothing: its last call left nothing."""
+        """Return whether the worker is alive and its last call left no thread and no data."""
         if not self.alive or self._pidfd is None:
             return self.alive
         return threads_of(self._pid) == 1 and not select.select([self._channel], [], [], 0)[0]
 
     def kill(self) -> None:
-        """Ends the worker, and all of its namespace with it."""
+        """Kills the worker and its whole namespace."""
         self.alive = False
         if self._exit is None:
             self._signal(signal.SIGKILL)
@@ -124,7 +124,7 @@ class Session:
                 signal.pidfd_send_signal(self._pidfd, number)
 
     def close(self) -> None:
-        """Ends the worker and frees what the session holds."""
+        """Kills the worker and releases the session's resources."""
         self.kill()
         self._channel.close()
         self._status.close()
@@ -146,9 +146,9 @@ class Session:
         self._pidfd = descriptors[0]
         self._pid = pid_of(self._pidfd)
         readable, _, _ = select.select([self._channel], [], [], _CONFINED_SECONDS)
-        # no student's code has run yet: what goes wrong until this byte is our own fault
+        # no student's code has run yet, so an error before this byte is the grader's fault
         if not readable or self._channel.recv(1) != b"C":
-            time.sleep(0.05)  # its last words are still on the way
+            time.sleep(0.05)  # its last output may still be on the way
             self._drain()
             said = self._output.end.decode(errors="replace")
             self.kill()
@@ -184,17 +184,17 @@ class Session:
         return buffer
 
     def _some(self, clock: Clock) -> bytes:
-        """The next bytes that come, all that are there."""
+        """Receives the next bytes, as many as there are."""
         part = self._tried(clock, select.POLLIN, lambda: self._channel.recv(_SOCKET_BUFFER))
         if not part:
             self._ended()
         return part
 
     def _tried(self, clock: Clock, event: int, attempt: Callable[[], T]) -> T:
-        """Does what the channel may not be ready for, waiting as often as it takes."""
+        """Retries an operation until the channel is ready for it."""
         poll = None
         while True:
-            try:  # first without waiting: most calls are answered at once
+            try:  # without waiting first, because most calls are answered at once
                 return attempt()
             except BlockingIOError:
                 pass
@@ -223,7 +223,7 @@ class Session:
             raise AnswerTimeout(f"still running after {spent}; is there a loop without an end?")
 
     def _drain(self) -> bool:
-        """Reads what was printed; False when the output is closed."""
+        """Reads the printed output; returns False when the output is closed."""
         open_still = self._output.drain()
         if self._output.size > self._limits.output_bytes:
             self.kill()
@@ -234,7 +234,7 @@ class Session:
         return open_still
 
     def _ended(self) -> NoReturn:
-        """The channel is closed: finds out how the worker ended, and raises it."""
+        """Finds out how the worker ended after its channel was closed, and raises the fault."""
         self._drain()
         assert self._pidfd is not None
         if not select.select([self._pidfd], [], [], _ENDING_SECONDS)[0]:
@@ -254,7 +254,7 @@ class Output:
     """The reading end of a worker's output. Close it."""
 
     def __init__(self, descriptor: int, limit: int) -> None:
-        """`limit` is the number of bytes after which no more is read."""
+        """Stops reading after `limit` bytes."""
         os.set_blocking(descriptor, False)
         self.descriptor = descriptor
         self.size = 0
@@ -262,7 +262,7 @@ class Output:
         self._limit = limit
 
     def drain(self) -> bool:
-        """Reads what is there, until it is too much; False where the other end is closed."""
+        """Reads the available output up to the limit; returns False if the other end is closed."""
         while self.size <= self._limit:
             try:
                 part = os.read(self.descriptor, _PART_BYTES)

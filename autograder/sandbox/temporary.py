@@ -1,4 +1,4 @@
-"""Temporary folders that a later run removes where the one that made them was killed."""
+"""Temporary folders that a later run removes if the run that made them was killed."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _YOUNG_SECONDS = 60.0
 
 @contextlib.contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A new folder in the system's temporary one, locked by this process while it is there.
+    """Makes a folder in the system's temporary folder, which this process keeps locked.
 
-    Marked folders of this user whose process is gone are removed first. An unmarked one may be
-    somebody's own, such as a copy of a course, and stays.
+    First removes marked folders of this user whose process is gone. Keeps unmarked folders, which
+    may be somebody's own, such as a copy of a course.
     """
     for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         _remove_if_left(left)
@@ -41,7 +41,7 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def _remove_if_left(path: Path) -> None:
-    with contextlib.suppress(OSError):  # another user's, no folder, locked, or gone meanwhile
+    with contextlib.suppress(OSError):  # another user's, not a folder, locked, or gone meanwhile
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             state = os.fstat(folder)
