@@ -1,4 +1,4 @@
-"""All that knows nbgrader: its gradebook, its steps, notebooks with its own test cells."""
+"""All code that depends on nbgrader: its gradebook, steps, and notebooks with its test cells."""
 
 from .class_source import write_class_source
 from .gradebook import (

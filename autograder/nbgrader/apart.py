@@ -1,7 +1,7 @@
 """A grading run in a process of its own, for callers that must not fork or load torch themselves.
 
-nbgrader's formgrader grades inside a Jupyter server: a process with threads, of which no fork may
-be made, and which should stay small. Options go in as JSON, an error comes out as text.
+nbgrader's formgrader grades inside a Jupyter server: a process with threads, which must not be
+forked and should stay small. Options are passed as JSON, an error is returned as text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..grading.options import RunOptions, SilentEvents
 
 
 def grade_apart(course: Path, options: RunOptions) -> str:
-    """Grades as `grading.run.grade_class` does; returns why nothing could be graded, or ""."""
+    """Grades as `grading.run.grade_class` does; returns the error message, or "" on success."""
     request = {
         "course": str(course),
         "submitted": str(options.submitted),
@@ -37,7 +37,7 @@ def grade_apart(course: Path, options: RunOptions) -> str:
 
 
 def main(request: str) -> int:
-    """What the process does: 0 when every submission has a result, else 1 and why on stderr."""
+    """Runs the grading process; returns 0, or 1 after writing an error to stderr."""
     from ..grading.run import grade_class
     from ..grading.suite_engine import SuiteEngine
 

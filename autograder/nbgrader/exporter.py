@@ -1,9 +1,9 @@
-"""nbgrader's own `autograde`, and formgrader's Autograde button, grade in the sandbox.
+"""Makes nbgrader's own `autograde`, and formgrader's Autograde button, grade in the sandbox.
 
-nbgrader reads, executes and writes a notebook through an exporter, twice. This one takes the place
-of both passes: the submission is graded as in any other run, in a process of its own, and what
-nbgrader gets is the finished autograded notebook. So it never opens a student's file, which is why
-no file that it could not read stops a batch. Assignments of others go nbgrader's usual way.
+nbgrader reads, executes and writes a notebook through an exporter, twice. This exporter replaces
+both passes: the submission is graded as in any other run, in a process of its own, and nbgrader
+gets the finished autograded notebook. nbgrader thus never opens a student's file, so an unreadable
+file can't stop a batch. Other assignments are graded in nbgrader's usual way.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .settings import Settings
 
 
 class BehindTheWall(NotebookExporter):
-    """The section that configurations written for version 1.0 name; it counts for its heir."""
+    """The name of the section in configurations of version 1.0; its subclass inherits them."""
 
 
 class SandboxedExporter(BehindTheWall):
@@ -58,7 +58,7 @@ class SandboxedExporter(BehindTheWall):
     def from_filename(
         self, filename: str, resources: dict[str, Any] | None = None, **kwargs: Any
     ) -> tuple[Any, dict[str, Any]]:
-        """Called by nbgrader for each notebook of a submission, as submitted and as autograded."""
+        """Returns the autograded notebook; nbgrader calls it in both passes for each notebook."""
         names = (resources or {}).get("nbgrader", {})
         student, assignment = names.get("student", ""), names.get("assignment", "")
         if not self._is_ours(assignment, names.get("notebook", "")):
@@ -75,9 +75,9 @@ class SandboxedExporter(BehindTheWall):
         }
 
     def _leave_out_unknown_notebooks(self) -> None:
-        """Takes submissions off nbgrader's list whose notebooks all have other names.
+        """Removes submissions from nbgrader's list if all their notebooks have unknown names.
 
-        nbgrader stops at the first of them; here they have no points, and a person looks at them.
+        nbgrader would stop at the first of them. Here, they get no points and a warning.
         """
         converter = self._converter
         names = converter._format_source("(?P<assignment>.*)", "(?P<student>.*)", escape=True)
@@ -97,7 +97,7 @@ class SandboxedExporter(BehindTheWall):
                     record_nothing(gradebook, student, assignment)
 
     def _released(self, assignment: str) -> Sequence[str]:
-        """The notebooks of an assignment that the gradebook knows; none where it is not there."""
+        """Returns the notebooks of an assignment in the gradebook; none if it is not there."""
         with Gradebook(self._settings.db_url, self._settings.course_id) as gradebook:
             try:
                 return [
@@ -126,7 +126,7 @@ class SandboxedExporter(BehindTheWall):
 
     @cached_property
     def _has_course(self) -> bool:
-        """Whether there is a course of ours at all: none is named or found where there is none."""
+        """Return whether a course of ours is configured, or found at or above the class folder."""
         with contextlib.suppress(AutograderError):
             return bool(self.course or find_root(Path(self._settings.directories.root)))
         return False
@@ -138,7 +138,7 @@ class SandboxedExporter(BehindTheWall):
         return found is not None and any(e.name == notebook for e in found.exercises)
 
     def _record(self, student: str, assignment: str) -> None:
-        """Grades and records a submission, once in a run of nbgrader."""
+        """Grades and records a submission, once in each run of nbgrader."""
         if (student, assignment) in self._recorded:
             return
         if (student, assignment) not in self._graded:
@@ -153,7 +153,7 @@ class SandboxedExporter(BehindTheWall):
         self._recorded |= {(result.student, assignment) for result in chosen}
 
     def _without_notebooks(self, assignment: str) -> Iterator[SubmissionResult]:
-        """Results of submissions that nbgrader leaves out: they are plain modules."""
+        """Yields results of submissions that nbgrader skips because they are plain modules."""
         for (student, name), result in self._graded.items():
             folder = self._settings.submitted(student, assignment)
             is_new = name == assignment and (student, name) not in self._recorded
@@ -162,7 +162,7 @@ class SandboxedExporter(BehindTheWall):
                 yield result
 
     def _grade(self, student: str, assignment: str) -> None:
-        """Grades the submission, and with it all others where nbgrader was asked for all."""
+        """Grades the submission, or all submissions if nbgrader runs for all students."""
         directories = self._settings.directories
         submitted = Path(directories.format_path(directories.submitted_directory, "", ""))
         everybody = directories.student_id == "*"
@@ -179,7 +179,7 @@ class SandboxedExporter(BehindTheWall):
                 assignment=assignment if everybody else None,
             ),
         )
-        if error:  # no submission was judged; otherwise each says how it went
+        if error:  # no submission was graded; otherwise each result has its own status
             raise NbGraderException(error)
         self._graded |= {
             (result.student, assignment): result
@@ -189,7 +189,7 @@ class SandboxedExporter(BehindTheWall):
 
 
 def _results_of(path: Path, assignment: str) -> Iterator[SubmissionResult]:
-    """The results of an assignment in the order in which they were written."""
+    """Yields the results of an assignment in the order in which they were written."""
     try:
         yield from (r for r in iterate_results(path) if r.assignment == assignment)
     except UserError as error:

@@ -1,6 +1,6 @@
-"""Markdown of students, as a page may show it: nothing acts, nothing is fetched.
+"""Makes the Markdown of students safe for a page: nothing in it runs or is fetched.
 
-What a page could not show at all, or would fetch from elsewhere, is shown as it was written.
+Text that a page can't show, or that would fetch something from elsewhere, is shown as source.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Any
 from nbconvert.filters import clean_html
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
-# where CommonMark may begin raw HTML: no space stands between `<` and what follows
+# the possible beginning of raw HTML in CommonMark: no space follows `<`
 _TAG = re.compile(r"<[A-Za-z/!?]")
 _ELSEWHERE = re.compile(r"(?!data:)[a-z][a-z0-9+.-]*:|[/\\]{2}")
-#: attributes of which a browser fetches what they name
+#: attributes whose addresses a browser fetches
 _FETCHED = {"src", "srcset", "poster", "background", "data", "xlink:href"}
-#: of CPU time for one cell; some milliseconds are usual
+#: the most CPU time for rendering one cell; some milliseconds are usual
 _MOST_SECONDS = 2.0
 
 
 def safe_markdown(source: str, attachments: dict[str, Any]) -> str:
-    """A cell's Markdown without markup that acts; where it can't be shown, its text as code."""
-    # cleaning writes `<`, `>` and `&` as entities: text without a tag stays as the student wrote it
+    """Returns a cell's Markdown without active markup, or its text as code if it can't be shown."""
+    # cleaning turns `<`, `>` and `&` into entities, so text without a tag is not cleaned
     cleaned = _cleaned(source) if _TAG.search(source) else source
     if _can_be_shown(cleaned, attachments):
         return cleaned
@@ -36,12 +36,12 @@ def _cleaned(source: str) -> str:
 
 
 def _can_be_shown(source: str, attachments: dict[str, Any]) -> bool:
-    """Whether nbconvert makes a page of it, soon, that asks for nothing from elsewhere."""
+    """Return whether nbconvert renders it fast, to a page that fetches nothing from elsewhere."""
     start = time.process_time()
     try:
         renderer = IPythonRenderer(escape=False, attachments=attachments)
         page = MarkdownWithMath(renderer=renderer).render(source)
-    except Exception:  # of its parser, too: nesting without an end, an attachment that is missing
+    except Exception:  # includes the parser's errors: endless nesting, a missing attachment
         return False
     return time.process_time() - start < _MOST_SECONDS and not _fetches(page)
 
@@ -54,14 +54,14 @@ def _fetches(page: str) -> bool:
 
 
 class _Finder(HTMLParser):
-    """Looks for what a browser would ask another machine for."""
+    """Finds addresses that a browser would fetch from another machine."""
 
     def __init__(self) -> None:
         super().__init__()
         self.found = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """See `HTMLParser`."""
+        """Looks at the attributes of a tag; see `HTMLParser`."""
         for name, value in attrs:
             text = "".join((value or "").split()).lower()
             if name in _FETCHED and _ELSEWHERE.match(text):

@@ -1,4 +1,4 @@
-"""A student's notebook becomes safe to open in formgrader: no markup that runs, no huge output.
+"""Makes a student's notebook safe to open in formgrader: no active markup, no huge output.
 
 Formgrader renders notebooks on the instructor's own Jupyter server, where a script would act with
 the instructor's rights.
@@ -23,9 +23,9 @@ Cell = dict[str, Any]
 
 
 def safe_cell(cell: Cell, known_markdown: frozenset[str]) -> Cell:
-    """A cell of its source, its harmless outputs and nothing else.
+    """Returns a cell with its source and its harmless outputs only.
 
-    Text that the release holds as well is kept to the letter.
+    Markdown that is also in the release is not changed.
     """
     source = source_of(cell)
     kind = cell.get("cell_type")
@@ -37,14 +37,14 @@ def safe_cell(cell: Cell, known_markdown: frozenset[str]) -> Cell:
     if kind == "markdown":
         text = source if source in known_markdown else safe_markdown(source, {})
         return {"cell_type": "markdown", "metadata": {}, "source": text}
-    # a raw cell would be put into the page as it is
+    # a raw cell would become part of the page without any change
     return _code("\n".join(f"# {line}" for line in source.split("\n")), [])
 
 
 def make_safe(notebook: Cell, known_markdown: frozenset[str]) -> None:
-    """The same for a notebook of nbgrader's own that has run, in place: its cells and marks stay.
+    """Makes an executed notebook of nbgrader's safe, in place; keeps its cells and grade ids.
 
-    What its cells show came from a worker, as text and pictures.
+    Outputs of its cells need no cleaning: they came from a worker as text and pictures.
     """
     kept = ("kernelspec", "language_info")
     notebook["metadata"] = _some(notebook["metadata"], kept)

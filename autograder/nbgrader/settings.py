@@ -1,4 +1,4 @@
-"""Where a class folder keeps things, as its nbgrader configuration says."""
+"""The settings of a class folder, such as its paths, from its nbgrader configuration."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ c.ClearSolutions.code_stub = {{"python": "raise NotImplementedError"}}  # as stu
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The class folder as nbgrader sees it, and the configuration that plugins read."""
+    """The class folder as nbgrader sees it, with the configuration that plugins read."""
 
     db_url: str
     course_id: str
@@ -51,19 +51,19 @@ class Settings:
     config: Config
 
     def source(self, assignment: str) -> Path:
-        """The folder of the notebooks that nbgrader's `generate_assignment` reads."""
+        """Returns the folder of notebooks that nbgrader's `generate_assignment` reads."""
         return self._folder(self.directories.source_directory, ".", assignment)
 
     def submitted(self, student: str, assignment: str) -> Path:
-        """The folder of what a student submitted."""
+        """Returns the folder of a student's submission."""
         return self._folder(self.directories.submitted_directory, student, assignment)
 
     def autograded(self, student: str, assignment: str) -> Path:
-        """The folder of a student's autograded notebooks."""
+        """Returns the folder of a student's autograded notebooks."""
         return self._folder(self.directories.autograded_directory, student, assignment)
 
     def released(self, assignment: str) -> Path:
-        """The folder of what nbgrader's `generate_assignment` made; it need not be there."""
+        """Returns the folder that nbgrader's `generate_assignment` writes; it may not exist."""
         return self._folder(self.directories.release_directory, ".", assignment)
 
     def _folder(self, step: str, student: str, assignment: str) -> Path:
@@ -71,29 +71,30 @@ class Settings:
 
 
 def configure(config: Config, course: str = "") -> None:
-    """Lets nbgrader grade in the sandbox: our assignments by their suites, others by their cells.
+    """Makes nbgrader grade in the sandbox: our assignments by their suites, others by their cells.
 
-    `course` is the folder with source/ and solutions/, absolute or from the class folder on. For an
-    nbgrader_config.py: `configure(c, course="/home/ada/attention")`, or `configure(c)` where there
-    are only assignments of nbgrader's own test cells.
+    `course` is the folder with source/ and solutions/, absolute or relative to the class folder. In
+    an nbgrader_config.py, write `configure(c, course="/home/ada/attention")`, or `configure(c)` if
+    all assignments have nbgrader's own test cells.
     """
     use_sandboxed_steps(config)
     config.Autograde.exporter_class = _EXPORTER
     config.SandboxedExporter.course = course
-    # what a notebook shows in formgrader comes from students
+    # the notebooks in formgrader contain text of students
     config.HTMLExporter.sanitize_html = True
 
 
 def prepare_class_folder(course: Course, class_folder: Path) -> Path:
-    """Makes a class folder that nbgrader's commands work in; returns its configuration file.
+    """Makes a class folder in which nbgrader's commands work; returns its configuration file.
 
-    A configuration that is there already stays as it is.
+    An existing configuration is not changed.
     """
     path = class_folder / CONFIG_FILE
     if path.exists():
         return path
     root, folder = course.root.resolve(), class_folder.resolve()
-    named = root if folder.is_relative_to(root) else folder  # a folder `course` says nothing
+    # a class folder inside the course is usually called `course`, which says nothing
+    named = root if folder.is_relative_to(root) else folder
     name = re.sub(r"[^A-Za-z0-9_-]+", "_", named.name).strip("_") or "course"
     return replace_file(
         path, _CONFIG.format(course_id=name, course=_course_path(course, class_folder))
@@ -101,7 +102,7 @@ def prepare_class_folder(course: Course, class_folder: Path) -> Path:
 
 
 def missing_lines(course: Course, class_folder: Path, settings: Settings) -> list[str]:
-    """What a configuration of the instructor's own lacks for grading in the sandbox."""
+    """Returns the lines that an instructor's configuration lacks for grading in the sandbox."""
     if settings.config.Autograde.get("exporter_class") == _EXPORTER:
         return []
     path = _course_path(course, class_folder)
@@ -110,12 +111,12 @@ def missing_lines(course: Course, class_folder: Path, settings: Settings) -> lis
 
 def _course_path(course: Course, class_folder: Path) -> str:
     root, folder = course.root.resolve(), class_folder.resolve()
-    # from inside, the relative one stays right when the course is moved
+    # for a class folder inside the course, a relative path stays right when the course is moved
     return os.path.relpath(root, folder) if folder.is_relative_to(root) else str(root)
 
 
 def load_settings(class_folder: Path, db_url: str | None = None) -> Settings:
-    """The settings of a class folder; raises `UserError` where its configuration is broken."""
+    """Loads the settings of a class folder; raises `UserError` if its configuration is broken."""
     folder = class_folder.resolve()
     loader = Application()
     loader.raise_config_file_errors = True

@@ -1,4 +1,4 @@
-"""nbgrader's steps of autograding, some of them replaced by ours, and one more of releasing."""
+"""Replaces some of nbgrader's autograding steps by ours, and adds a step to releasing."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _EXTRAS = f"{__package__}.notebooks.extras.ReleaseExtras"
 
 
 def use_sandboxed_steps(config: Config) -> None:
-    """Replaces, in the steps that a configuration names or in nbgrader's own, what runs a kernel.
+    """Replaces steps that run a kernel, in a configuration's own list or in nbgrader's default.
 
-    A copied cell is dealt with as well, which would end nbgrader's run. Releasing gets a step that
-    takes notebooks along which nobody grades.
+    Also replaces steps whose run would end at a copied cell or a changed cell type. Adds a step to
+    releasing that includes notebooks without graded cells.
     """
     for name in ("sanitize_preprocessors", "autograde_preprocessors"):
         steps = config.Autograde.get(name) or getattr(Autograde, name).default()
@@ -32,7 +32,7 @@ def use_sandboxed_steps(config: Config) -> None:
 
 
 def _ours(step: Any) -> Any:
-    """Our step in the place of nbgrader's, which a configuration may name as text."""
+    """Returns our step instead of nbgrader's, which a configuration may give as text."""
     for theirs, ours in _OURS.items():
         if step in (theirs, f"nbgrader.preprocessors.{theirs.__name__}"):
             return ours

@@ -1,4 +1,4 @@
-"""Assignments of nbgrader's own test cells: their cells run in the sandbox, without a kernel.
+"""Grades assignments with nbgrader's own test cells, which run in the sandbox without a kernel.
 
-Nothing of this project is needed in such an assignment; see docs/migration.md.
+Such an assignment needs no code of this project; see docs/migration.md.
 """

@@ -1,4 +1,4 @@
-"""nbgrader's own autograding of one submission, with its cells in the sandbox."""
+"""Runs nbgrader's own autograding of one submission, with its cells in the sandbox."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from .course import NotebookCourse
 from .submitted_files import irregular, is_regular, too_much
 
 _OURS = Path(__file__).parent
-#: of nbgrader's own warnings only this one is of use: of each hidden test it says that it changed
+#: the only useful warning of nbgrader: others appear for every hidden test, which always changes
 _DUPLICATE = "exists multiple times"
 #: all notebooks of a submission, as nbgrader calls them
 _ALL = "*"
 _TOO_LONG = f"it takes more than {CPU_SECONDS} s of computing time, or too much memory, to be read"
-#: how the line of a traceback begins that says what was raised
+#: the beginning of the traceback line that names the exception
 _ERROR = re.compile(r"[A-Za-z_][\w.]*(?:: |$)")
 _DATABASE = "accessing the nbgrader database"
 
 
 @dataclass(frozen=True, slots=True)
 class Autograded:
-    """What came of it: notebooks that could not be read and why, and notes for the instructor."""
+    """The outcome: unreadable notebooks with the reasons, and notes for the instructor."""
 
     unreadable: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -43,10 +43,10 @@ class Autograded:
 def autograde(
     course: NotebookCourse, fork_server: ForkServer, submission: Submission, watch: Watch
 ) -> Autograded:
-    """Fills the gradebook and `autograded/`; a notebook that can't be read costs its own points.
+    """Fills the gradebook and `autograded/`; an unreadable notebook loses only its own points.
 
-    Tells `watch` which notebook it is at: all of them first, then one by one where that fails.
-    Raises `GraderError` for what is not the submission's fault.
+    Converts all notebooks at once, and one by one if that fails; reports the current one to
+    `watch`. Raises `GraderError` if an error is not the submission's fault.
     """
     submitted = [
         path.stem
@@ -56,7 +56,7 @@ def autograde(
     problem = too_much(submission.folder)
     if not submitted or problem:
         with warnings.catch_warnings(), course.gradebook() as gradebook:
-            warnings.simplefilter("ignore")  # of nbgrader's models
+            warnings.simplefilter("ignore")  # warnings of nbgrader's models
             record_nothing(gradebook, submission.student, submission.assignment)
         _score_nothing(course, submission, submitted)
         return Autograded(dict.fromkeys(submitted, problem or ""))
@@ -82,7 +82,7 @@ def _convert(
     notes: _Log,
     watch: Watch,
 ) -> str | None:
-    """What is wrong with a notebook, or with one of all; None where it has its points."""
+    """Converts a notebook, or all; returns the problem, or None if it was graded."""
     place = Place(notebook)
     if place in watch.left_out:
         return _TOO_LONG
@@ -114,7 +114,7 @@ def _run(
     converter.fork_server = fork_server
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of nbgrader's models, and of students' notebooks
+            warnings.simplefilter("ignore")  # warnings of nbgrader's models and students' notebooks
             converter.start()
     except NbGraderException as error:
         if fault := getattr(converter, "grader_fault", None):
@@ -125,7 +125,7 @@ def _run(
 
 
 def record_nothing(gradebook: Gradebook, student: str, assignment: str) -> None:
-    """No points for a folder without any notebook of the assignment, at which nbgrader stops."""
+    """Records no points for a folder without notebooks, at which nbgrader would stop."""
     gradebook.update_or_create_student(student)
     found = gradebook.update_or_create_submission(assignment, student)
     for notebook in found.notebooks:
@@ -138,7 +138,7 @@ def record_nothing(gradebook: Gradebook, student: str, assignment: str) -> None:
 def _score_nothing(
     course: NotebookCourse, submission: Submission, notebooks: Iterable[str]
 ) -> None:
-    """A notebook that can't be read has no points until somebody has looked at it."""
+    """Gives unreadable notebooks no points, and asks for a manual grade."""
     with course.gradebook() as gradebook:
         for name in notebooks:
             found = gradebook.find_submission_notebook(
@@ -151,7 +151,7 @@ def _score_nothing(
 
 
 class _Log(logging.Handler):
-    """What nbgrader says while it works; nothing of it reaches the terminal."""
+    """Collects nbgrader's log messages, so that none reaches the terminal."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -160,11 +160,11 @@ class _Log(logging.Handler):
         self.logger.addHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """See `logging.Handler.emit`."""
+        """Keeps a record; see `logging.Handler.emit`."""
         self.records.append(record)
 
     def notes(self) -> tuple[str, ...]:
-        """What an instructor should know, each thing once."""
+        """Returns the messages for the instructor, each once."""
         said = (
             record.getMessage()
             for record in self.records
@@ -173,7 +173,7 @@ class _Log(logging.Handler):
         return tuple(dict.fromkeys(said))
 
     def cause(self) -> str:
-        """The error of the last traceback that nbgrader has written down, which may be long."""
+        """Returns the error of the last traceback that nbgrader has logged."""
         traces = [r.getMessage() for r in self.records if "Traceback" in r.getMessage()]
         lines = traces[-1].strip().split("\n") if traces else [""]
         return next((line for line in reversed(lines) if _ERROR.match(line)), lines[-1])

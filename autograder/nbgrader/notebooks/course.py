@@ -1,4 +1,4 @@
-"""A course in nbgrader's own layout: its settings, and which of its assignments can be graded."""
+"""A course in nbgrader's own layout: its settings and the assignments that can be graded."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from ..settings import CONFIG_FILE
 
 @dataclass(frozen=True, slots=True)
 class NotebookCourse:
-    """The folder of a course, and what its `nbgrader_config.py` says."""
+    """The folder of a course, its configuration and its assignments."""
 
     root: Path
     config: Config
     assignments: tuple[str, ...]
 
     def directories(self, student: str = "*", assignment: str = "*") -> CourseDirectory:
-        """nbgrader's view of the course, narrowed to what is named."""
+        """Returns nbgrader's view of the course, limited to a student and an assignment."""
         found = CourseDirectory(config=self.config, root=str(self.root))
         found.student_id, found.assignment_id = student, assignment
         return found
 
     def sources(self, assignment: str) -> list[Path]:
-        """The instructor's notebooks of an assignment."""
+        """Returns the instructor's notebooks of an assignment."""
         course = self.directories()
         folder = Path(course.format_path(course.source_directory, ".", assignment))
         return sorted(folder.glob("*.ipynb"))
 
     def gradebook(self) -> Gradebook:
-        """nbgrader's database; a context manager."""
+        """Opens nbgrader's database; a context manager."""
         course = self.directories()
         return Gradebook(course.db_url, course.course_id)
 
 
 def read_notebook_course(folder: Path) -> NotebookCourse:
-    """The course in a folder; raises `UserError` where its configuration can't be loaded."""
+    """Reads the course in a folder; raises `UserError` if its configuration can't be loaded."""
     root = folder.resolve()
     loader = Application()
     loader.raise_config_file_errors = True
@@ -62,9 +62,9 @@ def read_notebook_course(folder: Path) -> NotebookCourse:
 
 
 def read_assignment(course: NotebookCourse, name: str, seconds: float) -> Assignment:
-    """An assignment as the gradebook knows it: a notebook is an exercise, a graded cell a question.
+    """Reads an assignment from the gradebook: notebooks become exercises, graded cells questions.
 
-    Raises `UserError` where `nbgrader generate_assignment` did not run.
+    Raises `UserError` if `nbgrader generate_assignment` has not been run.
     """
     with course.gradebook() as gradebook:
         try:

@@ -1,4 +1,4 @@
-"""Assignments of nbgrader's own test cells, as a kind of assignment that a grading run grades."""
+"""The engine that lets a grading run grade assignments with nbgrader's own test cells."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from .submitted_files import digest_of
 
 @dataclass(frozen=True, slots=True)
 class NotebookGrader:
-    """Grades submissions of a course one by one; what a run's jobs ask for."""
+    """Grades submissions of a course one by one, for the jobs of a run."""
 
     course: NotebookCourse
     fork_server: ForkServer
     digests: Mapping[str, str]
 
     def prepare(self, assignments: Sequence[Assignment]) -> None:
-        """There is nothing that jobs could share."""
+        """Does nothing, because there is nothing that jobs could share."""
 
     def grade(
         self,
@@ -39,7 +39,7 @@ class NotebookGrader:
         assignment: Assignment,
         watch: Watch | None = None,
     ) -> SubmissionResult:
-        """The result of one submission; raises only for the grader's own faults."""
+        """Grades one submission; raises only for the grader's own faults."""
         start = time.perf_counter()
         outcome = autograde(self.course, self.fork_server, submission, watch or Watch())
         exercises = exercises_of(self.course, submission, outcome)
@@ -67,7 +67,7 @@ class NotebookGrader:
     def _unused(
         self, submission: Submission, exercises: Sequence[ExerciseResult]
     ) -> tuple[str, ...]:
-        """What was uploaded and not used, where no notebook's note names it already."""
+        """Returns notes on files that were not used, unless a notebook's note names them."""
         sources = self.course.sources(submission.assignment)
         given = {path.name for source in sources[:1] for path in source.parent.iterdir()}
         names = {path.stem for path in sources}
@@ -79,8 +79,8 @@ class NotebookGrader:
 class NotebookEngine:
     """Grades a course's notebooks in nbgrader's way, sandboxed; see `grading.engine.Engine`.
 
-    What it grades goes into the gradebook and `autograded/` as well. Raises `UserError` where the
-    submissions are not where the course's configuration says.
+    Also writes the results into the gradebook and `autograded/`. Raises `UserError` if the
+    submissions are not in the folder that the course's configuration names.
     """
 
     def __init__(self, folder: Path, submitted: Path) -> None:
@@ -95,25 +95,25 @@ class NotebookEngine:
 
     @property
     def names(self) -> Collection[str]:
-        """The course's assignments that have no suite of ours."""
+        """The names of the course's assignments without a suite of ours."""
         return self._course.assignments
 
     def assignment(self, name: str) -> Assignment:
-        """One of them; raises `UserError` where `nbgrader generate_assignment` did not run."""
+        """Reads an assignment; raises `UserError` if `generate_assignment` has not been run."""
         return read_assignment(self._course, name, self._step.most_seconds)
 
     def suite_digest(self, assignment: Assignment) -> str:
-        """A digest of everything a score depends on besides the submission."""
+        """Returns a digest of everything that a score depends on besides the submission."""
         return digest_of_files(self._course.sources(assignment.name), str(JUDGING))
 
     def submission_digest(self, submission: Submission, assignment: Assignment) -> str:
-        """A digest of all files."""
+        """Returns a digest of all submitted files."""
         return digest_of(submission.folder)
 
     def start_sandbox(
         self, tier: Tier | None, assignments: Sequence[Assignment], workers: int | None = None
     ) -> AbstractContextManager[ForkServer]:
-        """A fork server that has loaded what the instructor's notebooks import."""
+        """Starts a fork server with the libraries that the instructor's notebooks import."""
         paths = [path for a in assignments for path in self._course.sources(a.name)]
         return start_fork_server(tier, libraries_for(paths, self._step.packages))
 
@@ -124,5 +124,5 @@ class NotebookEngine:
         suite_digests: Mapping[str, str],
         secret: bytes,
     ) -> NotebookGrader:
-        """What grades one submission after the other; its numbers do not hang on a secret."""
+        """Returns the grader of single submissions, whose seeds do not depend on the secret."""
         return NotebookGrader(self._course, fork_server, suite_digests)

@@ -1,7 +1,7 @@
-"""nbgrader's Execute step in the sandbox: `nbgrader autograde` and formgrader's button use it.
+"""nbgrader's Execute step in the sandbox, for `nbgrader autograde` and formgrader's button.
 
-All other steps stay nbgrader's own: it restores the instructor's cells before, and scores by the
-outputs afterwards.
+Most other steps are nbgrader's own: it restores the instructor's cells before this step, and
+determines scores from the outputs after it.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from .outputs import error_output
 from .runner import Cell, CellRun, NotebookRunner, Surroundings
 from .submitted_files import is_regular
 
-#: the time limit where nbgrader has none
+#: the time limit in seconds if nbgrader has none
 _A_DAY = 86_400
-#: a cell may take that many times its CPU time on the clock
+#: the wall time limit of a cell as a multiple of its CPU time limit
 _CLOCK = 3
 _MISSING = "No module named "
 
 
 class ExecuteBehindWall(Execute):  # type: ignore[misc]  # nbgrader ships no types
-    """The section that configurations written for version 1.0 name; it counts for its heir."""
+    """The name of the section in configurations of version 1.0; its subclass inherits them."""
 
 
 class SandboxedExecute(ExecuteBehindWall):
-    """Runs a notebook's cells in a sandboxed worker. `c.Execute.timeout` counts here, too."""
+    """Runs a notebook's cells in a sandboxed worker; `c.Execute.timeout` applies here as well."""
 
     packages = List(
         Unicode(),
@@ -57,14 +57,14 @@ class SandboxedExecute(ExecuteBehindWall):
 
     @property
     def most_seconds(self) -> float:
-        """What a cell may take on the clock."""
+        """The wall time limit of a cell in seconds."""
         limited = self.timeout is not None and self.timeout > 0
         return _CLOCK * float(self.timeout if limited else _A_DAY)
 
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Called by nbgrader for each notebook of a submission."""
+        """Runs a notebook's cells; nbgrader calls it for each notebook of a submission."""
         language = nb.metadata.get("kernelspec", {}).get("language", "python")
         if language != "python":
             raise NbGraderException(f"notebooks in {language} do not run in the sandbox")
@@ -80,14 +80,14 @@ class SandboxedExecute(ExecuteBehindWall):
         return nb, resources
 
     def _known_markdown(self, assignment: str) -> frozenset[str]:
-        """Of the instructor's own cells, which pages show as they are."""
+        """Returns the texts of the instructor's own Markdown cells, which need no cleaning."""
         sources = source_notebooks(self.parent.parent, assignment)
         notebooks = [json.loads(path.read_text(encoding="utf-8")) for path in sources]
         cells = [cell for notebook in notebooks for cell in notebook["cells"]]
         return frozenset(source_of(c) for c in cells if c["cell_type"] == "markdown")
 
     def _runs(self, cell: NotebookNode) -> bool:
-        """As a kernel would have it; but no tag of a student's switches a test off."""
+        """Return whether a cell runs, as in a kernel; a student's tag can't switch a test off."""
         if cell.cell_type != "code" or not cell.source.strip():
             return False
         return utils.is_grade(cell) or self.skip_cells_with_tag not in cell.metadata.get("tags", ())
@@ -98,7 +98,7 @@ class SandboxedExecute(ExecuteBehindWall):
             return []
         fork_server = self._fork_server(names["assignment"])
         seconds = self.most_seconds / _CLOCK
-        # CPU time counts: on a busy machine the clock says nothing about a cell
+        # CPU time counts, because wall time says little about a cell on a busy machine
         limits = Limits(self.most_seconds, seconds, memory_bytes=self.memory_megabytes << 20)
         files, left_out = read_data_files(
             Path(resources["metadata"]["path"]), self._submitted(names)
@@ -125,7 +125,7 @@ class SandboxedExecute(ExecuteBehindWall):
         return Path(course.format_path(step, names["student"], names["assignment"]))
 
     def _fork_server(self, assignment: str) -> ForkServer:
-        """The converter's own, started for its first notebook and ended with the converter."""
+        """Returns the converter's fork server, which is started at first use and ends with it."""
         converter = self.parent.parent
         if getattr(converter, "fork_server", None) is None:
             sources = source_notebooks(converter, assignment)
@@ -152,7 +152,7 @@ class SandboxedExecute(ExecuteBehindWall):
 
 
 def source_notebooks(converter: Any, assignment: str) -> list[Path]:
-    """The instructor's notebooks of an assignment."""
+    """Returns the instructor's notebooks of an assignment."""
     course = converter.coursedir
     folder = Path(course.format_path(course.source_directory, ".", assignment))
     return sorted(folder.glob("*.ipynb"))
@@ -163,13 +163,13 @@ def _cell(cell: NotebookNode) -> Cell:
 
 
 def _seed_of(cells: Sequence[Cell]) -> int:
-    """A notebook's chance is the same whenever and wherever it is graded."""
+    """Returns a seed that depends only on the cells, so that random numbers are reproducible."""
     text = json.dumps([cell.source for cell in cells]).encode()
     return int.from_bytes(hashlib.sha256(text).digest()[:6], "big")
 
 
 def _make_gradable(cell: NotebookNode) -> None:
-    """What nbgrader can't score would cost it the whole submission: it costs the cell."""
+    """Replaces an unscorable value by an error, so that nbgrader loses one cell, not the run."""
     try:
         utils.determine_grade(cell)
     except (KeyError, ValueError) as error:
@@ -182,9 +182,10 @@ _MOST_FILES = 1_000
 
 
 def read_data_files(folder: Path, submitted: Path) -> tuple[dict[str, bytes], list[str]]:
-    """Regular files by their path from the folder, no notebooks; and the names of what is too much.
+    """Reads regular files except notebooks, by relative path; returns names of skipped ones too.
 
-    Links are not followed, nor what nbgrader has copied through a link in the submitted folder.
+    Files beyond the limits on size and number are skipped. Links are not followed, and files that
+    nbgrader copied through a link in the submitted folder are ignored.
     """
     files: dict[str, bytes] = {}
     left_out = []

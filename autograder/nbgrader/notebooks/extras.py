@@ -1,4 +1,4 @@
-"""Notebooks that nobody grades go out with an assignment: nbgrader itself leaves them behind."""
+"""Releases notebooks without graded cells with an assignment; nbgrader itself omits them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ...files import replace_file
 
 
 class ReleaseExtras(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader ships no types
-    """A step of `generate_assignment`, which copies all files below folders but notebooks."""
+    """Copies notebooks in subfolders: `generate_assignment` copies only the other files."""
 
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Called by nbgrader for each notebook next to which folders with others may stand."""
-        directories = self.parent.parent.coursedir  # of the exporter's converter
+        """Copies them; nbgrader calls it for each notebook of an assignment."""
+        directories = self.parent.parent.coursedir  # that of the exporter's converter
         assignment = resources["nbgrader"]["assignment"]
         source, release = (
             Path(directories.format_path(step, ".", assignment))

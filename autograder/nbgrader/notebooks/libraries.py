@@ -1,4 +1,4 @@
-"""What a course's notebooks may import where they are graded: what the instructor's own import."""
+"""The libraries that submitted notebooks may import: those that the instructor's own import."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ...sandbox import ALLOWED, Libraries
 from ...submission.magic import python_of
 from ...submission.text import NOT_PYTHON, parsed
 
-#: what runs the cells itself, and shows plots
+#: the distributions that run cells and show plots
 _SHELL = ("ipython", "matplotlib-inline", "matplotlib")
 
 
 def libraries_for(sources: Iterable[Path], named: Sequence[str] = ()) -> Libraries:
-    """What workers may import: what source notebooks import, and the distributions `named`.
+    """Returns the libraries for workers: imports of source notebooks, and `named` distributions.
 
-    Raises `UserError` for one that is named and not installed.
+    Raises `UserError` if a named distribution is not installed.
     """
     for name in named:
         _check_installed(name)
@@ -33,7 +33,7 @@ def libraries_for(sources: Iterable[Path], named: Sequence[str] = ()) -> Librari
 
 
 def imported_modules(path: Path) -> set[str]:
-    """The modules that a notebook's cells import, those of the standard library aside."""
+    """Returns the modules that a notebook's cells import, except the standard library."""
     modules: set[str] = set()
     for source in code_cells(path):
         try:
@@ -49,7 +49,7 @@ def imported_modules(path: Path) -> set[str]:
 
 
 def advice_on(module: str) -> str:
-    """What an instructor does about a module that a worker did not find."""
+    """Advises the instructor about a module that a worker did not find."""
     top = module.partition(".")[0]
     owners = metadata.packages_distributions().get(top, [])
     if owners:
@@ -74,7 +74,7 @@ def _check_installed(name: str) -> None:
 
 
 def code_cells(path: Path) -> list[str]:
-    """The sources of a notebook's code cells; raises `ContentError` for what is not a notebook."""
+    """Returns the sources of a notebook's code cells; raises `ContentError` if it is damaged."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         cells = [cell for cell in document["cells"] if cell["cell_type"] == "code"]

@@ -1,4 +1,4 @@
-"""What a worker says that a cell showed, as a notebook's outputs. Believes nothing."""
+"""Turns a worker's reply about a cell into the outputs of a notebook; trusts nothing in it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _STREAMS = ("stdout", "stderr")
 
 
 def outputs_of(reply: Any) -> list[NotebookNode]:
-    """The outputs of a reply; raises `AnswerProtocol` where it is of another form."""
+    """Returns the outputs in a reply; raises `AnswerProtocol` if it has a different form."""
     if not isinstance(reply, list):
         raise AnswerProtocol("the reply is not a list of outputs")
     return [_output(entry) for entry in reply]
 
 
 def error_output(name: str, text: str, trace: str = "") -> NotebookNode:
-    """An error as a notebook shows it."""
+    """Returns an error output of a notebook."""
     lines = (trace or f"{name}: {text}").split("\n")
     return _new("error", ename=name, evalue=text, traceback=lines)
 
@@ -70,7 +70,7 @@ _KINDS: dict[Any, Callable[[Mapping[str, Any]], NotebookNode]] = {
 
 
 def _data(entry: Mapping[str, Any]) -> dict[str, str]:
-    """Text and pictures; a picture is encoded here, so that it holds nothing but base64."""
+    """Returns text and pictures; pictures are encoded here, so that they are certainly base64."""
     given = entry.get("data")
     if not isinstance(given, dict):
         raise AnswerProtocol("the reply holds an output without data")
@@ -83,7 +83,7 @@ def _data(entry: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _text(entry: Mapping[str, Any], name: str) -> str:
-    """A text that a page, a terminal and JSON can take; a progress bar goes back in its line."""
+    """Returns text that a page, a terminal and JSON can contain; keeps a progress bar's returns."""
     value = entry.get(name)
     if not isinstance(value, str):
         raise AnswerProtocol("the reply holds an output that is not text")

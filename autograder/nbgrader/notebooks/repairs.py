@@ -1,4 +1,4 @@
-"""Accidents in Jupyter that end nbgrader's run, and here cost their own cell at most."""
+"""Repairs of accidents in Jupyter that would end nbgrader's run; here they cost a cell at most."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from nbgrader.preprocessors import DeduplicateIds, OverwriteCells
 
 
 class ForgetDuplicateIds(DeduplicateIds):  # type: ignore[misc]  # nbgrader ships no types
-    """A cell that a student has copied: only the last one keeps its name.
+    """Removes the ids of copied cells, so that only the last copy keeps its id.
 
-    nbgrader's step leaves empty metadata behind, which its own check refuses afterwards.
+    nbgrader's own step leaves empty metadata, which its check then refuses.
     """
 
     def preprocess_cell(
         self, cell: NotebookNode, resources: dict[str, Any], cell_index: int
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Called by nbgrader for each cell, the last one first."""
+        """Removes empty metadata; nbgrader calls it for each cell, the last one first."""
         cell, resources = super().preprocess_cell(cell, resources, cell_index)
         if cell.metadata.get("nbgrader") == {}:
             del cell.metadata["nbgrader"]
@@ -25,14 +25,14 @@ class ForgetDuplicateIds(DeduplicateIds):  # type: ignore[misc]  # nbgrader ship
 
 
 class RestoreCells(OverwriteCells):  # type: ignore[misc]  # nbgrader ships no types
-    """A cell whose type was changed, such as a test that was turned into Markdown, is turned back.
+    """Restores the type of a changed cell, such as a test that was turned into Markdown.
 
-    nbgrader means to do so, and then refuses cells without ids, which notebooks of nbformat 4.0 to
-    4.4 do not have.
+    nbgrader tries to do so, but then refuses cells without ids, as in notebooks of nbformat 4.0 to
+    4.4.
     """
 
     def update_cell_type(self, cell: NotebookNode, cell_type: str) -> None:
-        """Called by nbgrader for a cell whose type is not the released one."""
+        """Changes a cell's type; nbgrader calls it if the type differs from the released one."""
         before = cell.cell_type
         if before == cell_type:
             return

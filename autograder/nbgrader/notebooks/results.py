@@ -1,4 +1,4 @@
-"""nbgrader's scores of a submission as our result: a notebook is an exercise, a cell a question."""
+"""Turns nbgrader's scores into our result: a notebook is an exercise, a cell a question."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .autograding import Autograded
 from .course import NotebookCourse
 from .submitted_files import is_regular
 
-#: what a student reads of a cell that a human grades
+#: the message to a student about a cell that a human grades
 BY_HAND = "waits for a grade by hand"
-#: how the files end that are graded by cells
+#: the endings of files that are graded by cells
 NOTEBOOKS = (".ipynb",)
 _LONGEST_MESSAGE = 1_000
 _VERDICTS = {
@@ -30,7 +30,7 @@ _VERDICTS = {
 def exercises_of(
     course: NotebookCourse, submission: Submission, outcome: Autograded
 ) -> tuple[ExerciseResult, ...]:
-    """What the gradebook holds of a submission after it was autograded."""
+    """Returns the exercises of a submission from the gradebook, after autograding."""
     directories = course.directories()
     folder = Path(
         directories.format_path(
@@ -109,7 +109,7 @@ def _verdict(
 
 
 def _errors(path: Path) -> Mapping[str, tuple[str, str]]:
-    """Name and text of the error in each cell of an autograded notebook; the last one counts."""
+    """Returns name and text of the last error in each cell of an autograded notebook."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     found = {}
     for cell in cells:
@@ -121,7 +121,7 @@ def _errors(path: Path) -> Mapping[str, tuple[str, str]]:
 
 
 def waiting(exercises: Iterable[ExerciseResult]) -> tuple[str, ...]:
-    """A note that names the cells which a human has to grade."""
+    """Returns a note with the cells that a human has to grade, if there are any."""
     names = [
         f"{exercise.exercise}/{question.question}"
         for exercise in exercises

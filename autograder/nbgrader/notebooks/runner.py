@@ -1,7 +1,7 @@
-"""Runs the cells of one notebook in the sandbox, in their order, each sent only when it is due.
+"""Runs the cells of one notebook in the sandbox, in order; sends each cell only when it is due.
 
-What ends the worker costs the cell at which it ended: the cells above run again in a new worker,
-without those that ended one, and the notebook goes on below.
+If a cell ends the worker, only that cell fails: the cells above it run again in a new worker,
+without those that ended one, and the notebook continues below it.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from ...sandbox import Budget
 from ...sandbox.session import Session
 from .outputs import error_output, outputs_of
 
-#: what a cell may take to stop when it is interrupted at its time limit
+#: the time in which a cell may stop after it was interrupted at its time limit
 _GRACE_SECONDS = 3.0
-#: after that many ends of a worker the cells that are left do not run
+#: the number of ended workers after which the remaining cells do not run
 _MOST_ENDS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The code of a cell; a test is the instructor's."""
+    """The code of a cell; `is_test` marks a cell of the instructor."""
 
     source: str
     is_test: bool = False
@@ -36,7 +36,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class CellRun:
-    """What a cell showed, and the fault that ended it, if one did."""
+    """The outputs of a cell, and the fault that ended it, if there was one."""
 
     outputs: tuple[NotebookNode, ...] = ()
     fault: AnswerFault | None = None
@@ -44,7 +44,7 @@ class CellRun:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a notebook finds besides its cells: files next to it, variables, the seed of chance."""
+    """The surroundings of a notebook: random seed, environment variables and files next to it."""
 
     seed: int
     environment: Mapping[str, str]
@@ -52,7 +52,7 @@ class Surroundings:
 
 
 class NotebookRunner:
-    """One run of a notebook. `open_worker` gives a fresh worker."""
+    """One run of a notebook; `open_worker` starts a new worker."""
 
     def __init__(
         self, open_worker: Callable[[], Session], limits: Limits, surroundings: Surroundings
@@ -65,7 +65,7 @@ class NotebookRunner:
         self._ends: list[AnswerFault] = []
 
     def run(self, cells: Sequence[Cell]) -> list[CellRun]:
-        """Runs all cells; raises `SandboxError` where it is not the cells' fault."""
+        """Runs all cells; raises `SandboxError` if an error is not the cells' fault."""
         try:
             return [self._run(cell) for cell in cells]
         finally:
@@ -89,7 +89,7 @@ class NotebookRunner:
         return CellRun(outputs)
 
     def _outputs(self, session: Session, cell: Cell) -> tuple[NotebookNode, ...]:
-        """What a cell showed; an error besides where a test hides that it never ended."""
+        """Returns a cell's outputs, plus an error if a test silently did not run to its end."""
         mark = secrets.token_hex(8) if cell.is_test else ""
         reply = self._ask(session, "run_cell", cell.source, cell.is_test, mark)
         end = {"kind": "end", "mark": mark}
@@ -101,12 +101,12 @@ class NotebookRunner:
         return (*outputs, error_output("TestNotRun", "this test did not run to its end"))
 
     def _ready(self) -> Session:
-        """The worker, or a new one that has run all the cells so far that ended none."""
+        """Returns the worker, or a new one that has rerun all cells so far that ended none."""
         if self._session is not None and self._session.alive:
             return self._session
         self._close()
         session = self._session = self._open_worker()
-        # this opens the worker: without a student's code yet, what goes wrong here is our own fault
+        # no student's code has run in this worker yet, so an error here is the grader's own fault
         found = self._surroundings
         files = {name: _bytes(data) for name, data in found.files.items()}
         self._ask(session, "begin_cells", found.seed, dict(found.environment), files)

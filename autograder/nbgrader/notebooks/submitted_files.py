@@ -1,7 +1,7 @@
-"""What lies in the folder of a submission, before nbgrader sees it.
+"""Checks the folder of a submission before nbgrader sees it.
 
-nbgrader copies whatever is there, through links and however large it is, so what no student can
-mean to submit is left out here: links, pipes, devices, and more than a submission may hold.
+nbgrader copies everything in it, through links and of any size. Files that no student means to
+submit are therefore left out here: links, pipes, devices, and more than a submission may hold.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TOO_MUCH = (
 
 
 def is_regular(path: Path) -> bool:
-    """Whether a file is there, and is a file itself: no link to one, no pipe, no device."""
+    """Return whether a path is a regular file, not a link, a pipe or a device."""
     try:
         return stat.S_ISREG(path.lstat().st_mode)
     except OSError:
@@ -32,26 +32,26 @@ def is_regular(path: Path) -> bool:
 
 
 def irregular(folder: Path) -> list[str]:
-    """The names of what is neither a file nor a folder."""
+    """Returns the names of entries that are neither regular files nor folders."""
     return sorted({path.name for path in _below(folder) if not is_regular(path)})
 
 
 def too_much(folder: Path) -> str | None:
-    """Why nobody looks into a folder that holds more than a submission may; else None."""
+    """Returns the problem of a folder that is larger than a submission may be; otherwise None."""
     files = list(islice(_below(folder), MAX_FILES + 1))
     size = sum(path.lstat().st_size for path in files if is_regular(path))
     return _TOO_MUCH if len(files) > MAX_FILES or size > MAX_SUBMISSION_BYTES else None
 
 
 def digest_of(folder: Path) -> str:
-    """A digest of the files of a submission: names, sizes, and as many bytes as it may hold."""
+    """Returns a digest of a submission's files: names, sizes, and contents up to the limit."""
     digest, left = hashlib.sha256(), MAX_SUBMISSION_BYTES
     for path in islice(_below(folder), MAX_FILES + 1):
         if not is_regular(path):
             continue
         try:
             data = read_bytes(path, left)
-        except SubmissionError:  # it may not be read: then only its name is known
+        except SubmissionError:  # the file can't be read, so only its name and size count
             data = b""
         left -= len(data)
         name = path.relative_to(folder).as_posix()
@@ -60,7 +60,7 @@ def digest_of(folder: Path) -> str:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """All that is not a folder, in the order of the names. Links are not followed."""
+    """Yields all entries that are not folders, sorted by name; links are not followed."""
     for place, folders, names in os.walk(folder):
         links = {name for name in folders if Path(place, name).is_symlink()}
         folders[:] = sorted(set(folders) - links)
