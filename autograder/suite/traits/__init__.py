@@ -1,4 +1,4 @@
-"""What holds for every question, tested for every question from one declaration."""
+"""General properties of a question, and the tests generated from its declaration."""
 
 from .declaration import NO_TENSORS, TRAITS, Case, Traits
 from .functions import check_rule

@@ -1,4 +1,4 @@
-"""A class as a declaration builds it, and the arguments of its calls."""
+"""Builds a class from its declaration, and makes the arguments of its calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .layouts import Layout, contiguous
 
 
 def built(expect: Expect, traits: Traits, sizes: Sizes) -> ExpectLayer:
-    """The class with these sizes, its weights those of the declaration."""
+    """Build the class with these sizes and with weights drawn as the declaration says."""
     assert traits.build is not None
     made = arguments_of(traits.build, expect.draw, sizes, traits.dtype)
     layer = expect.layer(traits.question, *made)
@@ -26,7 +26,7 @@ def built(expect: Expect, traits: Traits, sizes: Sizes) -> ExpectLayer:
 
 
 def refill(expect: Expect, traits: Traits, layer: ExpectLayer, way: str = COPY) -> None:
-    """Gives both layers other weights, the answer's in that way."""
+    """Give both layers new weights; `way` says how the answer's weights are set."""
     layer.fill(lambda name, shape: traits.weights(expect.draw, name, shape), way)
 
 
@@ -37,5 +37,5 @@ def arguments(
     dtype: torch.dtype | None = None,
     layout: Layout = contiguous,
 ) -> list[Any]:
-    """Those of a call, in one layout."""
+    """Make the arguments of a call, all in one layout."""
     return arguments_of(traits.inputs, expect.draw, sizes, dtype or traits.dtype, [layout])

@@ -1,17 +1,17 @@
-"""Which sizes generated tests ask: a table of cells, each shown once, drawn where nothing is lost.
+"""Chooses the sizes that generated tests use.
 
-A right answer may loop over every number, and has to end in time. And the whole class pays for it:
-what one question takes in loops is more than all others together. So each size is as large as it
-becomes in one call, with all else as small as it has to be for that. Between its ends each size is
-drawn, by the secret of the class: no list of sizes can be learnt, and none is missed for long.
+A right answer may loop over every number, and must still end in time. The whole class pays for it:
+the loops of one question can take longer than everything else together. So each size is at its
+largest in one call, with everything else as small as possible there. In between, each size is
+drawn from the secret of the class: no list of sizes can be learnt, and none is missed for long.
 
-- `extremes`: each letter is 1 once, and the next as large as it becomes; a count is drawn, the rest
-  is usual;
-- `between`: each length is drawn between a middle size and its end, and what costs nothing with it;
-- `middling`: all are drawn around the middle;
-- `long`: all lengths are as long as they become;
-- `many`, `wide`: many samples; a few tokens, of long vectors;
-- `rooted`: the size whose root is taken is drawn near its end.
+- `extremes`: each letter is 1 in one call, while the next is at its largest; a count is drawn,
+  the rest is usual;
+- `between`: each length is drawn between a middle size and its largest, with all that is free;
+- `middling`: all sizes are drawn around the middle;
+- `long`: all lengths are at their largest;
+- `many`, `wide`: many samples; a few tokens with long vectors;
+- `rooted`: the size whose root is taken is drawn near its largest value.
 """
 
 from __future__ import annotations
@@ -24,36 +24,36 @@ from ..draw import Draw
 from .declaration import COUNTS, Traits
 from .inputs import LEADING, Input, Sizes, Tensor
 
-#: how large a letter becomes where a declaration says nothing else: the promise of every question.
-#: Other letters are the length of vectors, which `_VECTORS` says
+#: how large a letter becomes unless a declaration says otherwise: every question promises this.
+#: The other letters are lengths of vectors, see `_VECTORS`
 _LARGEST: Mapping[str, int] = {
     **{"B": 64, "H": 16, "G": 5, "R": 16},
     **{"T": 127, "S": 128, "P": 120, "w": 130, "n": 130},
 }
-#: how long long vectors are: nothing is promised, so nobody shall know; and how long each is where
-#: 120 of them shall be more than 1,000 numbers
+#: the lengths of long vectors, drawn from a range because no length is promised; and the length of
+#: each if 120 of them should have more than 1,000 numbers
 _VECTORS, _SHORT_VECTORS = range(67, 91), 10
 #: letters that count tokens
 LENGTHS = ("T", "S", "P")
-#: steps of a call in loops over every number: each takes 10 us, with gradients 100 us. A right
-#: answer of that kind costs what all the calls of a question take, so few of them may be long.
-#: Those of an ordinary call, of one with gradients, of one with gradients of a function, which is
-#: asked for more of them, and of calls in which all lengths, or everything, are large
+#: the most steps of a call in loops over every number: each takes 10 us, with gradients 100 us. A
+#: right answer with loops determines what the calls of a question take, so few of them may be long.
+#: In order: an ordinary call, one with gradients, one with gradients of a function (which has more
+#: of them), and calls in which all lengths, or all sizes, are large
 USUAL, WITH_GRADIENTS, FEW, LONG, _ALL_LARGE = 3_000, 1_500, 400, 1_500, 5_000
-#: of the call in which one letter is as large as it becomes, where a declaration says how large
-#: that is; else for plain loops all 128 tokens that look at each other are too many
+#: the most steps of the call in which one letter is at its largest, if a declaration says how large
+#: that is; and otherwise, when 128 tokens that all look at each other are too many for plain loops
 _ONE_LARGE, _SOME_LARGE = 128 * 128, 108 * 108
-#: what is a large size, a middle one, and a few tokens that look at each other, at least
+#: the least large size, the least middle one, and the least number of tokens that see each other
 _LARGE, _MIDDLE, _SEEN = 17, 24, 2
-#: samples: few, many, and so many of tokens that look at each other
+#: numbers of samples: few, many, and many of tokens that look at each other
 _SAMPLES, _MANY, _PAIRS = 5, 17, 8
-#: tokens of many samples
+#: the number of tokens if there are many samples
 _FEW_TOKENS = 4
 _ONES = (1, 1)
-#: leading dimensions that are tried in turn, with one in every place; of five dimensions
+#: leading dimensions that are tried in turn, with a 1 in every place; five dimensions
 _TRIED: tuple[tuple[int, ...], ...] = ((), (1, 3), (3, 1))
 _FIVE = (2, 1, 3, 2)
-#: a tensor has no more numbers than this where its longest side alone does not make it larger
+#: a tensor has at most this many numbers, unless its longest side alone has more
 _MOST_NUMBERS = 1 << 17
 
 
@@ -68,19 +68,19 @@ class Cells:
         self._letters, self._built = traits.call_letters(), traits.built_letters()
         self._is_batched = traits.has_leading
         self.leads = Leads(traits)
-        #: how often each count was drawn: once above the middle, then below it
+        #: how often each count was drawn: first above the middle, then below it
         self._drawn_counts: dict[str, int] = {}
 
     @property
     def one_large(self) -> int:
-        """Steps of a call in which one letter is as large as it becomes."""
+        """The most steps of a call in which one letter is at its largest."""
         return _ONE_LARGE if self._traits.largest else _SOME_LARGE
 
     def extremes(self, letters: Sequence[str]) -> list[dict[str, int]]:
-        """Sizes in which every letter is 1 once, and once as large as it becomes.
+        """Return sizes in which every letter is once 1 and once at its largest.
 
-        One is small while the next is large: so few calls show both, and none of them is slow. A
-        count that is neither is drawn.
+        One letter is small while the next is large: so few calls show both, and none of them is
+        slow. Counts that are neither are drawn.
         """
         if len(letters) == 1:
             return [{x: self._traits.smallest.get(x, 1)} for x in letters] + [
@@ -98,12 +98,12 @@ class Cells:
     def _count(
         self, letters: Sequence[str], others: Mapping[str, int], turn: int
     ) -> dict[str, int]:
-        """One of the counts that are not among the others, and a size of it between its ends."""
+        """Draw one of the counts that are not in `others`, between its ends."""
         counts = [x for x in letters if x in COUNTS and x not in others]
         if not counts:
             return {}
         letter = counts[turn % len(counts)]
-        shared = {"G": "R", "R": "G"}.get(letter, "")  # together they are the heads
+        shared = {"G": "R", "R": "G"}.get(letter, "")  # the heads are these two together
         usual = self._traits.usual().letters
         among = others.get(shared, usual.get(shared, 1))
         end = min(self._largest(letter), _LARGEST["H"] // among)
@@ -113,7 +113,7 @@ class Cells:
         return {letter: self._draw.integer(low, max(low, high))}
 
     def between(self, base: Sizes) -> list[Sizes]:
-        """Calls in which each length, in its turn, is drawn between a middle size and its end."""
+        """Return calls in which each length in turn is between a middle size and its largest."""
         lengths = [x for x in self._letters if x in LENGTHS and self._largest(x) > _MIDDLE + 1]
         return [self._between(base, x) for x in lengths]
 
@@ -126,7 +126,7 @@ class Cells:
         return self._bounded(sizes, self._letters, self.one_large)
 
     def rooted(self) -> Sizes | None:
-        """The size whose root is taken, drawn near its end, and few of all else; None without."""
+        """Draw the size whose root is taken near its largest; None if there is no such size."""
         letter, end = self._traits.root
         if not letter:
             return None
@@ -136,9 +136,9 @@ class Cells:
         return self._traits.usual(leading).but({**others, letter: drawn})
 
     def varied(self, letters: Sequence[str], base: Sizes, largest: int = USUAL) -> list[Sizes]:
-        """The calls of the trait of sizes: `extremes`, with all numbers of leading dimensions.
+        """Return the calls of the trait of sizes: `extremes`, with all leading dimensions.
 
-        And one with five dimensions, and one in which everything is 1.
+        One more call has five dimensions, and in another one everything is 1.
         """
         extremes = self.extremes(letters) if letters else [{}]
         leads = self.leads.tried(self._largest("T"))
@@ -158,9 +158,9 @@ class Cells:
         most: int = USUAL,
         largest: int = 0,
     ) -> Sizes:
-        """These sizes and leading dimensions; less of all others, where a call would take too long.
+        """Return these sizes and leading dimensions, with the others reduced to `most` steps.
 
-        These letters themselves become less only where it would still take more than `largest`.
+        The given letters are reduced only if the call still takes more than `largest` steps.
         """
         sizes = base.but(letters, leading if self._is_batched else ())
         if self._traits.steps(sizes) > most:
@@ -170,9 +170,9 @@ class Cells:
         return self._bounded(sizes, self._letters, largest or most)
 
     def middling(self, most: int = USUAL) -> Sizes:
-        """Sizes that nobody can know before: none small, none large, of five samples.
+        """Draw sizes that nobody can know in advance: neither small nor large, five samples.
 
-        Where there are no samples they are twice as large.
+        If there are no samples, they are twice as large.
         """
         times = 1 if self._is_batched or "B" in self._traits.usual().letters else 2
         letters = [*self._letters, *self._traits.built_letters()]
@@ -181,11 +181,11 @@ class Cells:
         leading = (_SAMPLES, self._drawn("T", 1)) if vectors else (_SAMPLES,)
         sizes = self._traits.usual(leading).but(drawn)
         sizes = thin(sizes, self._traits.inputs, self._traits.smallest)
-        # where one token is left of many, nothing is learnt about any other
+        # if only one token were left, nothing would be learnt about the others
         tokens = {x: min(_SEEN, drawn[x]) for x in self._letters if x in LENGTHS}
         sizes = shorter(sizes, tokens, self._traits.steps, most)
         if self._traits.steps(sizes) > most and self._traits.built_letters():
-            return sizes.but({}, (_SEEN, *sizes.leading[1:]))  # weights stay as they are
+            return sizes.but({}, (_SEEN, *sizes.leading[1:]))  # the weights keep their sizes
         for floor in (
             {x: min(_SEEN, n) for x, n in drawn.items() if x not in COUNTS},
             self._least([x for x in self._letters if x not in (*COUNTS, *LENGTHS)]),
@@ -201,7 +201,7 @@ class Cells:
         return self._draw.integer(max(1, 3 * high // 4), high)
 
     def all_large(self, base: Sizes | None = None) -> Sizes:
-        """Everything that may be long is, in one sample; lengths alone where all takes too long."""
+        """Make everything as long as allowed, in one sample; only lengths if that is too slow."""
         base, letters = base or self._traits.usual(), self._letters
         lengths = {x: self._largest(x) for x in letters}
         long = {x: n if x in LENGTHS or n >= _VECTORS.start else 1 for x, n in lengths.items()}
@@ -224,7 +224,7 @@ class Cells:
         return shorter(sizes, floor, self._traits.steps, most)
 
     def long_past(self) -> list[Sizes]:
-        """One token after a long past of more than 1,000 numbers, where there is a past."""
+        """One token after a long past of more than 1,000 numbers, if the question has a past."""
         if "P" not in self._letters:
             return []
         vectors = {x: _SHORT_VECTORS for x in self._letters if x not in (*COUNTS, *LENGTHS)}
@@ -232,7 +232,7 @@ class Cells:
         return [past.but({"P": self._largest("P")})]
 
     def many(self, samples: int = 0) -> Sizes:
-        """Many samples of one long vector each: many numbers, and as few steps as can be."""
+        """Many samples of one long vector each: many numbers in as few steps as possible."""
         counted = [x for x in ("B", "S", "T") if x in self._letters]
         places = [] if self._is_batched else counted[:1]
         for number, keys in product((samples or self._many, _MANY, _PAIRS), (2, 1)):
@@ -243,9 +243,9 @@ class Cells:
         return self._bounded(self._wide((1,), {}), self._letters)
 
     def many_with_gradients(self) -> list[Sizes]:
-        """The same of as few samples as are more than 1,000 numbers.
+        """Return `many` with just enough samples for more than 1,000 numbers.
 
-        Of tokens that look at each other: many samples of one, and fewer of several.
+        If tokens look at each other: many samples of one token, and fewer samples of several.
         """
         in_pairs = self._is_batched and {"T", "S"} <= set(self._letters)
         many = self.many(_PAIRS if in_pairs else _MANY)
@@ -253,7 +253,7 @@ class Cells:
         return [many, self.many(_PAIRS)] if is_alone else [many]
 
     def least_unseen(self, asked: Sequence[Sizes]) -> Sizes | None:
-        """With a size of one wherever none of these calls has it; None where there is no such."""
+        """Sizes of 1 for the letters that none of these calls makes 1; None if there are none."""
         least = self._least(self._letters)
         unseen = {x: n for x, n in least.items() if all(one.letters[x] > n for one in asked)}
         return self._traits.usual((1,)).but(unseen) if unseen else None
@@ -278,7 +278,7 @@ class Cells:
         return self._traits.usual(leading).but({**self._least(letters), **free, **known, **long})
 
     def _bounded(self, sizes: Sizes, letters: Sequence[str], most: int = USUAL) -> Sizes:
-        """The same, or less of these letters, where a call would take too long in plain loops."""
+        """Reduce these letters until a call does not take too long in plain loops."""
         least = self._least([x for x in letters if x in self._traits.looped()])
         sizes = thin(sizes, self._traits.inputs, self._traits.smallest)
         return shorter(sizes, least, self._traits.steps, most)
@@ -287,7 +287,7 @@ class Cells:
         return {x: self._traits.smallest.get(x, 1) for x in letters}
 
     def other(self, base: Sizes) -> Sizes:
-        """Other sizes for what may change from call to call: shorter by one, longer by two."""
+        """Change what may differ from call to call: shorter by one, longer by two."""
         changes = (-1, 2)
         letters = {x: base.letters[x] + changes[i % 2] for i, x in enumerate(self._letters)}
         return base.but(letters, tuple(n + changes[i % 2] for i, n in enumerate(base.leading)))
@@ -306,38 +306,38 @@ class Leads:
 
     @property
     def are_lengths(self) -> bool:
-        """Whether one dimension follows, so that the last leading one counts tokens."""
+        """Whether one dimension follows, so that the last leading dimension counts tokens."""
         return self._is_batched and min(self._following) == 1
 
     def tried(self, length: int) -> tuple[tuple[int, ...], ...]:
-        """All that are tried in turn; `length` is that of many tokens."""
+        """Return all that are tried in turn; `length` is a large number of tokens."""
         last = (length,) if self.are_lengths else (2,)
         return (*_TRIED, last) if self._is_batched else ((),)
 
     def five(self) -> tuple[int, ...]:
-        """Those with which the largest has five dimensions; few where none are allowed."""
+        """Leading dimensions with which the largest tensor has five; few if none are allowed."""
         return _FIVE[: 5 - max(self._following)] if self._is_batched else _FIVE[1:]
 
     def other_five(self) -> tuple[int, ...]:
-        """As many, with the one in another place: what is mixed along the others shows."""
+        """As many, with the 1 in a different place: this shows what mixes the other dimensions."""
         five = self.five()
         return (1, 3, 2, 2)[: len(five)] if self._is_batched else five
 
     def four(self) -> tuple[int, ...]:
-        """Those of one sample with which the largest has four dimensions."""
+        """Leading dimensions of one sample that give the largest tensor four dimensions."""
         return (1,) * (len(self.five()) - 1)
 
     def few(self, turn: int) -> tuple[int, ...]:
-        """Those of few samples, in turns: of five dimensions, four, none."""
+        """Leading dimensions of few samples, in turn of five dimensions, of four, and none."""
         return ((2, *(1 for _ in self.five()[1:])), (*self.four()[2:], 1, 2), ())[turn % 3]
 
 
 def shorter(
     sizes: Sizes, least: Mapping[str, int], steps: Callable[[Sizes], int], most: int
 ) -> Sizes:
-    """The same, or less of what is longest among some letters, until a call has no more steps.
+    """Reduce the longest of some letters until a call has at most `most` steps.
 
-    None of them becomes less than its `least`.
+    No letter becomes less than its `least`.
     """
     while steps(sizes) > most:
         longest = max((sizes.letters[x] for x in least), default=0)
@@ -351,7 +351,7 @@ def shorter(
 
 
 def thin(sizes: Sizes, inputs: Sequence[Input], smallest: Mapping[str, int]) -> Sizes:
-    """The longest side alone of a tensor that would be very large."""
+    """Keep only the longest side of a tensor that would be very large."""
     for item in inputs:
         if isinstance(item, Tensor) and math.prod(sizes.shape(item.shape)) > _MOST_NUMBERS:
             longest = max(item.letters, key=sizes.letters.__getitem__)

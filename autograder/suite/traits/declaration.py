@@ -1,4 +1,4 @@
-"""What a question says about itself, once, in its hidden suite."""
+"""The declaration in a hidden suite that describes a question for its generated tests."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from .inputs import LEADING, Input, Made, Rate, Sizes, Tensor, letters_of, with_
 #: traits with a generated test
 LAYOUT, SIZE, CALLS, GRADIENTS = "any memory layout", "any size", "call after call", "gradients"
 GENERATED = (LAYOUT, SIZE, CALLS, GRADIENTS)
-#: traits that tests of the question's own show, because no rule tells what is right
+#: traits that the question's own tests show, because no rule says what is right
 FLOAT64, ERRORS, CHANCE = "float64", "errors", "chance"
 TRAITS = (*GENERATED, FLOAT64, ERRORS, CHANCE)
-#: the reasons of a question about something else than tensors: `Traits("...", [], without=...)`
+#: the reasons of a question that computes without tensors: `Traits("...", [], without=...)`
 NO_TENSORS: Mapping[str, str] = {
     trait: "it computes with no tensors; tests of its own show what holds" for trait in TRAITS
 }
 
-#: what a letter is where nothing else is said
+#: the size of each letter unless a declaration says otherwise
 _USUAL: Mapping[str, int] = {"B": 2, "H": 3, "T": 5, "S": 7, "d": 4}
 _OTHERS = (6, 9, 8, 10, 11)
 #: letters that count samples and heads
 COUNTS = ("B", "H", "G", "R")
-#: of a layer's weights, by name and shape
+#: makes a layer's weight from its name and shape
 Weights = Callable[[Draw, str, tuple[int, ...]], torch.Tensor]
 
 
@@ -39,7 +39,7 @@ def moderate(draw: Draw, name: str, shape: tuple[int, ...]) -> torch.Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Arguments that no rule of sizes and numbers gives, and the likely cause where they fail."""
+    """Arguments that no rule of sizes and numbers gives, and the likely cause of a failure."""
 
     arguments: Callable[[Draw], Sequence[Any]]
     likely: str
@@ -47,20 +47,21 @@ class Case:
 
 @dataclass(frozen=True)
 class Traits:
-    """A function, or with `build` a class, and what holds for it.
+    """A function, or with `build` a class, and the properties that it has.
 
     `inputs` are the arguments of a call (of `forward`), `build` those of the class. A letter in a
-    shape is a size; `sizes`, `smallest` and `largest` say what it is and becomes where that is not
-    the usual, and a letter in `fixed` stays as it is. Values are compared after `after`, in `dtype`
-    where nothing else is asked for; `weights` fills a layer. `factors` multiply the numbers of the
-    tensor arguments, in their order, once: large ones, and moderate results. `loops` counts the
-    steps of the plainest right answer, in letters (`T*S*d+T*S*d_v`), and calls are no larger than
-    what ends in time. Where nothing is said it is every letter of a call and the heads, once, and
-    `T` twice where no `S` is: each token may look at each. With `judged`, only gradients to the
-    arguments at these places are; of a function, `case` is called with gradients, too. `likely`
-    replaces the likely cause that a trait's failure tells.
-    `root` is the letter of the size whose root scores are divided by, and how large it becomes:
-    the first two tensors of a function are queries and keys then.
+    shape is a size; `sizes`, `smallest` and `largest` give its usual, least and largest value if
+    they differ from the defaults, and a letter in `fixed` never changes. Values are compared after
+    `after`, in `dtype` unless a test uses a different one; `weights` fills a layer. `factors`
+    multiply the numbers of the tensor arguments, in their order, in one call: some become large,
+    and results stay moderate. `loops` counts the steps of the plainest right answer, in letters
+    (`T*S*d+T*S*d_v`), and limits the sizes of calls so that it ends in time. By default it is
+    every letter of a call and the heads, once, and `T` twice if there is no `S`, because each
+    token may look at each. With `judged`, only gradients to the arguments at these places are
+    compared; the `case` of a function is called with gradients, too. `likely` replaces the likely
+    cause in the message of a trait's failure.
+    `root` is the letter of the size whose root scores are divided by, and its largest value: the
+    first two tensors of a function are then queries and keys.
     `own` names, by trait, a test of the suite that shows it; `without` says why there is none.
     """
 
@@ -110,7 +111,7 @@ class Traits:
         return Sizes({**self.sizes, **known}, leading, rate)
 
     def each_way(self) -> list[Traits]:
-        """With all arguments, and without the optional one, if there is one."""
+        """Return the declaration with all arguments and, if one is optional, also without it."""
         return [replace(self, inputs=inputs) for inputs in with_and_without(self.inputs)]
 
     def call_letters(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a layer with dropout does in train mode and in eval mode, in turn."""
+"""Tests that a layer with dropout drops in train mode and not in eval mode, in turn."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .cells import Cells
 from .declaration import Traits
 from .numbers import falling, rising
 
-#: a rate of dropout with which a call in train mode can't be taken for one in eval mode
+#: a rate of dropout at which a call in train mode can't be mistaken for one in eval mode
 RATE = 0.5
 EVAL = "in eval mode nothing is dropped, also after a call in train mode"
 _TRAIN = (
@@ -22,14 +22,14 @@ _TRAIN = (
 
 
 def check_dropping(expect: Expect, traits: Traits, layer: ExpectLayer) -> None:
-    """A layer of that rate drops in train mode and never in eval mode, in calls of any size."""
+    """Check that a layer of this rate drops in train mode only, in calls of any size."""
     sizes = traits.usual(rate=RATE)
     first = arguments(expect, traits, sizes)
     layer.train().result(*first, likely=EVAL)
     right = layer.eval().same(*first, likely=EVAL)
     middle = Cells(traits, expect.draw).middling()
     long = sizes.but({x: middle.letters[x] for x in traits.call_letters()} | {"B": 1})
-    # the weight of a token that is alone is dropped like any other
+    # the weight of a single token is dropped like any other
     for now, numbers in ((long, rising), (sizes.but({"B": 1, "T": 1}), falling)):
         args = arguments(expect, traits, now, layout=numbers)
         _drops(layer, args, layer.eval().same(*args, likely=EVAL))

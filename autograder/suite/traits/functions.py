@@ -56,15 +56,15 @@ _FROZEN = (
     "each argument may be the only one that wants a gradient, as weights do and data do not: what "
     "one of them needs does not hang on another's `requires_grad`"
 )
-#: the size of everything, where all is of one size; with gradients, which take longer
+#: the size of everything if all sizes are equal; and with gradients, which take longer
 _ALIKE, _FEW_ALIKE = 4, 3
-#: than queries, once with gradients: more than one, whose weight would have none
+#: fewer keys than queries, in one call with gradients; the weight of a single key would have none
 _FEWER_KEYS = 2
 _SINGLE = "gradients flow in float32 and for large sizes, too: that is how models are trained"
 
 
 def any_layout(expect: Expect, traits: Traits, likely: str) -> None:
-    """Every argument once in every layout."""
+    """Test every argument in every layout once."""
     sizes = traits.usual((2, 3))
     for turn, numbers in enumerate((*map(of_turn, range(3)), level, small)):
         layouts = [both(numbers, layout) for layout in LAYOUTS[turn:] + LAYOUTS[:turn]]
@@ -87,9 +87,9 @@ def _all_alike(
 
 
 def any_size(expect: Expect, traits: Traits, likely: str) -> None:
-    """Every size once 1 and once large, with none to three leading dimensions.
+    """Test every size once as 1 and once large, with none to three leading dimensions.
 
-    In turn as models have them and in float64.
+    Calls alternate between the dtype of the declaration and float64.
     """
     asked = Cells(traits, expect.draw)
     usual = traits.usual()
@@ -101,7 +101,7 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
         for sizes, dtype in ((asked.middling(), traits.dtype), (asked.long(LONG), torch.float64)):
             _same(expect, traits, _last_turned(expect, given, sizes, dtype), likely)
         _same(expect, traits, arguments(expect, given, asked.many(), torch.float64), likely)
-    for sizes in (asked.wide(), asked.many()):  # nothing is kept by a large shape
+    for sizes in (asked.wide(), asked.many()):  # no answer may remember large shapes only
         _same(expect, traits, arguments(expect, traits, sizes, torch.float64), likely)
     _same(
         expect,
@@ -115,7 +115,7 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def _low(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
-    """Queries and keys, where they are arguments, whose scores are far from zero; and all else."""
+    """Make queries and keys, if they are arguments, with scores far from zero; and all the rest."""
     given = traits.each_way()[0]
     made = arguments(expect, given, sizes, torch.float64)
     size = sizes.letters[traits.root[0]]
@@ -126,13 +126,13 @@ def _low(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
 
 
 def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:
-    """No call that a rule excludes, neither for long inputs, many dimensions, or many samples.
+    """Check that no call breaks a rule, for long inputs, many dimensions, or many samples.
 
-    Where an argument is optional, it is missing in turns. Where gradients are asked for at such
-    sizes, the call is watched with its backward.
+    An optional argument is missing in some of the calls. If gradients are tested at such sizes,
+    the call is watched together with its backward.
     """
     asked, usual, ways = Cells(traits, expect.draw), traits.usual(), traits.each_way()
-    # a block of one is many steps, which a watch makes slow
+    # with a block of size 1 there are many steps, which are slow to watch
     free = {x: usual.letters[x] for x in traits.call_letters() if x not in traits.looped()}
     deep = asked.with_gradients(traits.usual(asked.leads.five()))
     long = asked.long(leading=asked.leads.four())
@@ -143,7 +143,7 @@ def check_rule(expect: Expect, traits: Traits, rule: Forbidden) -> None:
 
 
 def _any_numbers(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
-    """Large, small and zero ones, in float64, where none of them is lost in a sum."""
+    """Make large, small and zero numbers, in float64, so that none of them is lost in a sum."""
     made = arguments(expect, traits, sizes, torch.float64)
     factors = iter(traits.factors)
     return [
@@ -155,7 +155,7 @@ def _any_numbers(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
 
 
 def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
-    """The same shapes again with other numbers, in one argument after the other; other shapes."""
+    """Repeat shapes with new numbers in one argument after the other; then change the shapes."""
     usual = traits.usual()
     other = Cells(traits, expect.draw).other(usual)
     first = arguments(expect, traits, usual)
@@ -172,7 +172,7 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
             Step(tuple(arguments(expect, given, sizes, torch.float64, numbers)))
             for sizes, numbers in ((usual, rising), (other, small), (usual, falling))
         ]
-        # a result and an argument are kept from the call before, if at all; or by their numbers
+        # what an answer keeps is a result or an argument of the last call, or its numbers
         steps = (made[1], made[0], made[2], made[0])
         expect.steps(traits.question, *steps, likely=_HELD, after=traits.after)
         held = arguments(expect, given, other)
@@ -180,15 +180,15 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def _rearranged(tensor: torch.Tensor) -> torch.Tensor:
-    """The same numbers in each row, the first one first: no sum and no number tells them apart."""
+    """The same numbers in each row, with the first in its place, so sums don't tell them apart."""
     return torch.cat([tensor[..., :1], tensor[..., 1:].flip(-1)], dim=-1)
 
 
 def _last_turned(expect: Expect, traits: Traits, sizes: Sizes, dtype: torch.dtype) -> list[Any]:
-    """Arguments of which the last of several tensors alone is not contiguous.
+    """Make arguments, the last tensor not contiguous.
 
-    In float64 it is large, where its factor says so: then it is what weights are applied to, and
-    sums that nearly cancel show what float32 loses.
+    In float64 this tensor is large if its factor says so: weights are applied to it, and sums that
+    nearly cancel show what float32 loses.
     """
     made = arguments(expect, traits, sizes, dtype)
     places = [n for n, arg in enumerate(made) if isinstance(arg, torch.Tensor)]
@@ -200,7 +200,7 @@ def _last_turned(expect: Expect, traits: Traits, sizes: Sizes, dtype: torch.dtyp
 
 
 def gradients(expect: Expect, traits: Traits, likely: str) -> None:
-    """To every argument that is differentiable, to all together and to one."""
+    """Test gradients to all differentiable arguments together, and to each one."""
 
     def pull(arguments: Sequence[Any], cause: str = likely, way: Pull = PLAIN) -> None:
         expect.gradients(
@@ -216,7 +216,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     usual = asked.with_gradients(traits.usual())
     pull(arguments(expect, traits, usual, torch.float64))
     five = traits.usual(asked.leads.other_five())
-    # a size of vectors whose root float32 knows: next to large values, one in float32 would show
+    # choose d so that sqrt(d) is exact in float32; otherwise a root in float32 would fail the test
     kept = {x: n for x, n in five.letters.items() if x == "d"}
     if {"T", "S"} <= set(traits.call_letters()):
         kept["S"] = _FEWER_KEYS
@@ -236,7 +236,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
         for sizes in many:
             pull(arguments(expect, given, sizes, torch.float64, both(rising, expanded)))
         pull(arguments(expect, given, long, torch.float64, both(falling, sliced)))
-    # where a size is one above, one of the arguments wants no gradient
+    # the calls above with a size of 1 leave out one gradient; ask for all of them here
     ones = asked.least_unseen((usual, middle, *many, long))
     if ones is not None:
         pull(arguments(expect, traits, ones, torch.float64))
@@ -247,7 +247,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
         pull(traits.case.arguments(expect.draw), traits.case.likely)
 
 
-#: the ways in which gradients are asked for besides the plain one
+#: the other ways in which gradients are asked for
 _WAYS = (
     (torch.float32, _RESULTS, Pull(results=True, size=1e5, turned=True)),
     (torch.float64, _BACKWARD, Pull(backward=True, size=1e-9)),
@@ -257,13 +257,13 @@ _WAYS = (
 def _frozen_in_turn(
     expect: Expect, traits: Traits, asked: Cells
 ) -> Iterator[tuple[list[Any], list[int]]]:
-    """Arguments with a size of one in turns, of which one wants no gradient, and its place.
+    """Yield arguments with a size of 1 in turn, and the place of one that wants no gradient.
 
-    All of them want one where there is one alone.
+    A single argument always wants one.
     """
     kinds = Tensor | Pair | Maybe
     places = [place for place, item in enumerate(traits.inputs) if isinstance(item, kinds)]
-    # of one token that looks at itself nothing is learnt about queries
+    # with one token, the gradient to the queries is zero: leave the lengths alone
     letters = [x for x in traits.call_letters() if x not in LENGTHS]
     for turn, place in enumerate(places):
         numbers = both((rising, small, as_drawn)[turn % 3], turned)
@@ -274,7 +274,7 @@ def _frozen_in_turn(
 
 
 def _small_and_zero(expect: Expect, traits: Traits, sizes: Sizes) -> list[Any]:
-    """In float32, with zeros among the numbers, not contiguous."""
+    """Make float32 arguments with zeros among their numbers, not contiguous."""
     made = arguments(expect, traits, sizes, torch.float32)
     return [
         turned(with_zeros(arg) if item.values is normal else arg)

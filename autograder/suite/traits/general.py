@@ -1,4 +1,4 @@
-"""The generated test of a trait: for a function or for a class, with words of its own."""
+"""Runs the generated test of a trait, for a function or a class."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .declaration import CALLS, GENERATED, GRADIENTS, LAYOUT, SIZE, Traits
 from .functions import FUNCTION_TESTS
 from .layers import LAYER_TESTS
 
-#: the likely cause, where the declaration has none
+#: the likely cause of a failure, unless the declaration has one
 _LIKELY = {
     LAYOUT: "only the numbers count, not how they lie in memory: a tensor may be transposed, a "
     "slice or expanded; `.view` wants contiguous memory, `.reshape` does not",
@@ -21,7 +21,7 @@ _LIKELY = {
 
 
 def check_trait(expect: Expect, traits: Traits, trait: str) -> None:
-    """Runs the generated test of a trait; raises `LookupError` for a name that no trait has."""
+    """Run the generated test of a trait; raises `LookupError` if no trait has this name."""
     if trait not in GENERATED:
         raise LookupError(f"no generated test is called {trait!r}; there are {GENERATED}")
     tests = FUNCTION_TESTS if traits.build is None else LAYER_TESTS

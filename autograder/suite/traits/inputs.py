@@ -1,4 +1,4 @@
-"""Arguments as a declaration names them: a shape in letters, a size, a rate, anything else."""
+"""Arguments as a declaration describes them: a shape in letters, a size, a rate, anything else."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from .layouts import Layout, contiguous
 
 #: the leading dimensions of a shape: `(..., T, d)`
 LEADING = "..."
-#: from a draw, a shape and a dtype to the entries of an argument
+#: makes the entries of an argument from a draw, a shape and a dtype
 Values = Callable[[Draw, tuple[int, ...], torch.dtype], torch.Tensor]
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What the letters of the shapes are in one call, and the rate of dropout."""
+    """The sizes of the letters in one call, the leading dimensions, and the rate of dropout."""
 
     letters: Mapping[str, int]
     leading: tuple[int, ...] = ()
     rate: float = 0.0
 
     def of(self, text: str) -> int:
-        """The number that an expression in letters means: `T`, `H*d`, `T+2`."""
+        """Return the value of an expression in letters: `T`, `H*d`, `T+2`."""
         return sum(math.prod(map(self._factor, part.split("*"))) for part in text.split("+"))
 
     def shape(self, text: str) -> tuple[int, ...]:
-        """The shape that a text means: `... T d`."""
+        """Return the shape that a text such as `... T d` describes."""
         sizes: list[int] = []
         for part in text.split():
             sizes += self.leading if part == LEADING else [self.of(part)]
         return tuple(sizes)
 
     def but(self, letters: Mapping[str, int], leading: tuple[int, ...] | None = None) -> Sizes:
-        """These sizes with other ones in some places."""
+        """Return these sizes with some of them changed."""
         leading = self.leading if leading is None else leading
         return replace(self, letters={**self.letters, **letters}, leading=leading)
 
@@ -47,7 +47,7 @@ class Sizes:
 
 
 def letters_of(text: str) -> list[str]:
-    """The letters of an expression or of a shape, in their order."""
+    """Return the letters of an expression or of a shape, in their order."""
     parts = text.replace("*", " ").replace("+", " ").split()
     return [part for part in parts if part != LEADING and not part.isdigit()]
 
@@ -57,16 +57,16 @@ class Input(Protocol):
 
     @property
     def letters(self) -> list[str]:
-        """The letters that the argument depends on."""
+        """The letters on which the argument depends."""
 
     def make(
         self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = contiguous
     ) -> Any:
-        """A fresh argument."""
+        """Make a new argument."""
 
 
 def normal(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Normal values; smaller where vectors are long, so that dot products stay moderate."""
+    """Normal values; smaller for long vectors, so that dot products stay moderate."""
     return draw.normal(*shape, scale=min(1.0, (6 / shape[-1]) ** 0.5), dtype=dtype)
 
 
@@ -76,7 +76,7 @@ def positive(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Te
 
 
 def rows(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Attention weights: positive, each row sums to one."""
+    """Attention weights: positive, with rows that sum to one."""
     values = positive(draw, shape, dtype)
     return values / values.sum(-1, keepdim=True)
 
@@ -96,13 +96,13 @@ class Tensor:
     def make(
         self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = contiguous
     ) -> torch.Tensor:
-        """See `Input.make`; `layout` says how it lies in memory."""
+        """See `Input.make`; `layout` sets the order in memory."""
         return layout(self.values(draw, sizes.shape(self.shape), dtype))
 
 
 @dataclass(frozen=True, slots=True)
 class Ids:
-    """int64 ids of rows of a table, as `Ids("T", below="V")`; the last row is among them."""
+    """int64 ids of the rows of a table, as `Ids("T", below="V")`; the last row always occurs."""
 
     shape: str
     below: str
@@ -115,7 +115,7 @@ class Ids:
     def make(
         self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = contiguous
     ) -> torch.Tensor:
-        """See `Input.make`; `layout` says how it lies in memory."""
+        """See `Input.make`; `layout` sets the order in memory."""
         below = sizes.of(self.below)
         found = draw.integers(*sizes.shape(self.shape), low=0, high=below)
         found.view(-1)[0] = below - 1
@@ -124,7 +124,7 @@ class Ids:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """An int that belongs to the shapes: `Size("H")`, `Size("H*d")`."""
+    """An int that is a size of the shapes: `Size("H")`, `Size("H*d")`."""
 
     text: str
 
@@ -142,7 +142,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """The rate of dropout: 0 where train mode shall compute what eval mode does."""
+    """The rate of dropout: 0 if train mode should compute the same as eval mode."""
 
     letters: list[str] = field(default_factory=list)
 
@@ -157,7 +157,7 @@ class Rate:
 class Made:
     """Any other argument, made by a function from a draw and the sizes.
 
-    `rate` says whether it holds a rate of dropout, which is that of the sizes.
+    `rate` says whether the argument contains the rate of dropout of the sizes.
     """
 
     function: Callable[[Draw, Sizes], Any]
@@ -186,14 +186,14 @@ class Pair:
     def make(
         self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = contiguous
     ) -> tuple[Any, Any]:
-        """See `Input.make`; both lie in memory alike."""
+        """See `Input.make`; both have the same layout."""
         first = self.first.make(draw, sizes, dtype, layout)
         return first, self.second.make(draw, sizes, dtype, layout)
 
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """None in the place of an argument."""
+    """None instead of an argument."""
 
     letters: list[str] = field(default_factory=list)
 
@@ -206,9 +206,9 @@ class Nothing:
 
 @dataclass(frozen=True, slots=True)
 class Maybe:
-    """The last argument of a call that works without it, too: None in every third call.
+    """The last argument of a call if it is optional: None in every third call.
 
-    What is made only where there is none, or only where there is one, meets each generated test.
+    Each generated test therefore also reaches code that runs only without it, or only with it.
     """
 
     item: Input
@@ -221,15 +221,15 @@ class Maybe:
     def make(
         self, draw: Draw, sizes: Sizes, dtype: torch.dtype, layout: Layout = contiguous
     ) -> Any:
-        """See `Input.make`; None comes first."""
+        """See `Input.make`; the first one is None."""
         given = draw.turn() % 3 > 0
         return self.item.make(draw, sizes, dtype, layout) if given else None
 
 
 def with_and_without(inputs: Sequence[Input]) -> list[list[Input]]:
-    """The arguments of a call, of which none is missing, and those without the optional one.
+    """Return the arguments of a call with the optional one, and those without it.
 
-    Where there is no optional one, that is the same, and stands there once.
+    If no argument is optional, there is one list only.
     """
     given = [item.item if isinstance(item, Maybe) else item for item in inputs]
     left = [Nothing() if isinstance(item, Maybe) else item for item in inputs]
@@ -243,7 +243,7 @@ def arguments_of(
     dtype: torch.dtype,
     layouts: Sequence[Layout] = (contiguous,),
 ) -> list[Any]:
-    """Fresh arguments of a call, with the layouts in turn."""
+    """Make new arguments of a call, using the layouts in turn."""
     return [
         item.make(draw, sizes, dtype, layouts[index % len(layouts)])
         for index, item in enumerate(inputs)

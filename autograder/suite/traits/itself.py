@@ -1,8 +1,8 @@
-"""What an answer must agree on with itself: for public checks, which have no solution to ask.
+"""Checks that an answer agrees with itself: for public checks, which have no solution to compare.
 
-A batch is its samples one by one, only numbers count and not how they lie in memory, and a
-gradient is what small steps of the inputs, and of a layer's weights, make of the value. A layer
-computes what a new one with its weights does, in both modes, and on another device.
+A batch must equal its samples one by one, the layout in memory must not matter, and a gradient must
+agree with small steps of the inputs and of a layer's weights. A layer must compute what a new one
+with its weights computes, in both modes, and on a different device.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ _DEVICE = (
     "`module.to(device)` moves parameters and registered buffers, and no plain tensor attribute; "
     "a tensor made in forward needs the device of the input"
 )
-#: from arguments to a value
+#: calls the answer with these arguments
 _Ask = Callable[[Sequence[Any]], Any]
 
 
 def check_by_itself(expect: Expect, traits: Traits, *, moves: bool = True) -> None:
-    """Runs what can be checked of a question without a solution.
+    """Check all that can be checked of a question without a solution.
 
-    A class is moved to another device where its question promises that this works: `moves`.
+    With `moves`, a class is also moved to a different device, if its question promises this.
     """
     if traits.build is None:
         _check_function(expect, traits)
@@ -89,7 +89,7 @@ def _check_function(expect: Expect, traits: Traits) -> None:
 
 
 def _check_class(expect: Expect, traits: Traits) -> tuple[ExpectLayer, list[Any]]:
-    """All but the device; returns the layer and the arguments of a call."""
+    """Check all but the device; returns the layer and the arguments of a call."""
     assert traits.build is not None
     arguments = arguments_of(traits.build, expect.draw, traits.usual(), traits.dtype)
     layer = expect.layer(traits.question, *arguments).eval().move(dtype=torch.float64)
@@ -122,7 +122,7 @@ def _check_class(expect: Expect, traits: Traits) -> tuple[ExpectLayer, list[Any]
 def _check_lengths(
     expect: Expect, traits: Traits, arguments: Sequence[Any], layer: ExpectLayer
 ) -> None:
-    """Shorter and longer inputs, in both modes: as a new layer of the same weights answers them."""
+    """Check shorter and longer inputs, in both modes, against a new layer with the same weights."""
     fresh = expect.layer(traits.question, *arguments).eval().move(dtype=torch.float64)
     fresh.load(layer.answer.weights())
     usual = traits.usual((2,))
@@ -143,7 +143,7 @@ def _check_layout(ask: _Ask, args: Sequence[Any], value: Any, that: Callable[...
 
 
 def _through(traits: Traits, value: Any, seeds: Any) -> Any:
-    """Numbers to pull back from what `after` makes of a value, pulled back to the value."""
+    """Return a cotangent for the value itself from one for the result of `after`."""
     if traits.after is None:
         return seeds
     value = value.detach().requires_grad_()

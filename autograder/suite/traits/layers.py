@@ -22,9 +22,9 @@ from .inputs import Input, Sizes, Tensor
 from .layouts import LAYOUTS, expanded, turned, with_holes, with_zeros
 from .numbers import as_drawn, both, falling, level, of_turn, rising, small
 
-#: by how much inputs are larger, and weights smaller, once
+#: the factor by which inputs are larger and weights smaller in one of the calls
 _LARGE = 16
-#: as many samples as tokens
+#: the size if there are as many samples as tokens
 _ALIKE = 4
 _MODES = (
     "without dropout a layer computes the same in train mode and in eval mode, in every call, "
@@ -74,7 +74,7 @@ _HELD = (
 
 
 def any_layout(expect: Expect, traits: Traits, likely: str) -> None:
-    """The inputs in every layout."""
+    """Test the inputs in every layout."""
     sizes = traits.usual((2, 3))
     layer = built(expect, traits, sizes)
     alike = traits.usual((_ALIKE,)).but(dict.fromkeys(traits.call_letters(), _ALIKE))
@@ -85,17 +85,17 @@ def any_layout(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def any_size(expect: Expect, traits: Traits, likely: str) -> None:
-    """Every size once 1 and once large: those that the class is built with, those of a call."""
+    """Test every size once as 1 and once large: of the class and of its calls."""
 
     chosen = Cells(traits, expect.draw)
     plan = _builds_and_calls(traits, chosen)
-    # all before the first call: a layer of other sizes, built later, changes nothing in this one
+    # build all before the first call: building a layer must not change another one
     layers = [built(expect, traits, built_with) for built_with, _ in plan]
     sizes = chosen.middling()
     middle = built(expect, traits, sizes)
     for index, (layer, (_, calls)) in enumerate(zip(layers, plan, strict=True)):
         layer.train(index % 2 == 0)
-        # ordinary numbers for the largest: what happens to one neuron of two needs many tokens
+        # ordinary numbers for the largest call: an error in one neuron shows with many tokens only
         for turn, now in enumerate(sorted(calls, key=_entries, reverse=True)):
             numbers = of_turn(turn * (1 + index % 2))
             layer.same(*arguments(expect, traits, now, layout=numbers), likely=likely)
@@ -108,7 +108,7 @@ def any_size(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def _check_root(expect: Expect, traits: Traits, sizes: Sizes) -> None:
-    """A large head, and scores that are far from zero before they are divided by its root."""
+    """Test a large head with scores that are far from zero before they are divided by its root."""
     layer = built(expect, traits, sizes)
     head = sizes.letters[traits.root[0]]
     low = low_scoring(expect.draw, head)
@@ -128,30 +128,30 @@ def _check_root(expect: Expect, traits: Traits, sizes: Sizes) -> None:
 
 
 def _entries(sizes: Sizes) -> int:
-    """How large a call is, next to another one of the same layer."""
+    """Return how large a call is, to compare calls of one layer."""
     return math.prod([*sizes.leading, *sizes.letters.values()])
 
 
 def _builds_and_calls(traits: Traits, chosen: Cells) -> list[tuple[Sizes, list[Sizes]]]:
-    """The sizes that layers are built with, and those of the calls of each."""
+    """Return the sizes that layers are built with, each with the sizes of its calls."""
     usual, letters, fixed = traits.usual(), traits.call_letters(), traits.built_letters()
     builds = [usual.but(extreme) for extreme in chosen.extremes(fixed)] if fixed else [usual]
     plan = []
     for index, built_with in enumerate(builds):
         calls = chosen.varied(letters, built_with)
         plan.append((built_with, calls[index % len(calls) :: len(builds)]))
-    # plain loops take the longest call where all else is one
+    # plain loops are fast enough for the longest call if all other sizes are 1
     small = usual.but(dict.fromkeys(fixed, 1))
     longest = chosen.varied(letters, small, chosen.one_large)[: len(letters) or 1]
     return [*plan, (small, [*longest, *chosen.between(small)])]
 
 
 def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
-    """Calls in both modes in turn, other weights after a call, and a restored layer."""
-    # where nothing else may change from call to call, leading dimensions do
+    """Test calls in both modes in turn, new weights after a call, and a restored layer."""
+    # if nothing else may change from call to call, use leading dimensions, which may
     sizes = traits.usual(() if traits.call_letters() else (2, 1))
     layer = built(expect, traits, sizes)
-    # before the calls, which drop nothing: each layer has a rate of its own
+    # build it before the calls that drop nothing: each layer must keep its own rate
     dropping = built(expect, traits, traits.usual(rate=RATE)) if traits.has_rate else None
     restored = layer.restored(likely=_RESTORED)
 
@@ -179,10 +179,10 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
         refill(expect, traits, layer, way)
         likely = _WEIGHTS if way == COPY else _OTHER_WEIGHTS
         layer.eval().same(*first, likely=likely)
-        if way != STATE:  # which changes them in place, as COPY does
+        if way != STATE:  # STATE changes weights in place, as COPY does
             layer.train().same(*first, likely=likely)
     alike = sizes.but(dict.fromkeys(traits.call_letters(), _ALIKE))
-    # a layer may learn in eval mode, too, and from data
+    # a layer may also learn in eval mode, and from data
     args = arguments(expect, traits, alike)
     layer.eval().gradients(*args, likely=_DATA, pull=Pull(frozen=tuple(range(len(args)))))
     restored.eval().same(*first, likely=_RESTORED)
@@ -194,7 +194,7 @@ def call_after_call(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def gradients(expect: Expect, traits: Traits, likely: str) -> None:
-    """To inputs and weights, in both modes and dtypes; with dropout, that there are any."""
+    """Test gradients to inputs and weights, in both modes and dtypes."""
     _middling_gradients(expect, traits, likely)
     asked = Cells(traits, expect.draw)
     sizes = traits.usual(asked.leads.five())
@@ -205,11 +205,11 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
     letters = traits.call_letters()
     extremes = asked.extremes(letters) if letters else [{}]
     given = traits.each_way()[0]
-    for turn, kept in enumerate((-1, *places)):  # training itself first: data wants none
+    for turn, kept in enumerate((-1, *places)):  # first as in training
         extreme = asked.extreme(
             sizes, extremes[turn % len(extremes)], asked.leads.few(turn), WITH_GRADIENTS
         )
-        # a step of one token learns from all that is given: with the first input, all want one
+        # one token learns from all arguments: with the first input, all want a gradient
         frozen = tuple(place for place in places if place != kept and kept != 0)
         layer.train(turn % 2 == 0)
         args = arguments(expect, given, extreme, torch.float64, of_turn(turn + 1))
@@ -222,7 +222,7 @@ def gradients(expect: Expect, traits: Traits, likely: str) -> None:
 
 
 def _gradients_in_other_ways(expect: Expect, traits: Traits, layer: ExpectLayer) -> None:
-    """With half of the weights frozen, then the other half; of results; by `backward()`."""
+    """Freeze one half of the weights, then the other; use results as inputs; call `backward()`."""
     sizes = traits.usual((2, 3))
     names = list(layer.reference.weights())
     mixed = [names[place] for place in expect.draw.permutation(len(names))]
@@ -240,9 +240,9 @@ def _gradients_in_other_ways(expect: Expect, traits: Traits, layer: ExpectLayer)
 
 
 def _gradients_of_one_head(expect: Expect, traits: Traits, sizes: Sizes, likely: str) -> None:
-    """Large inputs of a layer with small weights, of one head or group where it has any.
+    """Test large inputs of a layer with small weights, with one head or group if it has any.
 
-    The first of several inputs alone wants a gradient, as new tokens do after a past that is data.
+    Only the first of several inputs wants a gradient, as new tokens do after a past that is data.
     """
     alone = sizes.but({x: 1 for x in ("H", "R") if x in traits.built_letters()})
     layer = built(expect, traits, alone).move(dtype=torch.float64)
@@ -256,7 +256,7 @@ def _gradients_of_one_head(expect: Expect, traits: Traits, sizes: Sizes, likely:
 def _middling_gradients(expect: Expect, traits: Traits, likely: str) -> None:
     asked = Cells(traits, expect.draw)
     sizes = asked.middling(WITH_GRADIENTS)
-    # float64 first: a table that is a buffer loses digits in float32, for good
+    # float64 first: float32 would lose digits of a table that is a buffer, for good
     layer = built(expect, traits, sizes).move(dtype=torch.float64).eval()
     one = sizes.but({x: 1 for x in ("B",) if x in sizes.letters}, (1,))
     long, many = asked.all_large(one), asked.many_of(sizes)
@@ -265,14 +265,14 @@ def _middling_gradients(expect: Expect, traits: Traits, likely: str) -> None:
         args = arguments(expect, given, long, torch.float64, turned)
         layer.train(turn < len(ways) - 1).gradients(*args, likely=likely)
     layer.move(dtype=traits.dtype).train()
-    # no row of zeros, whose norm float32 rounds
+    # without a row of zeros, because float32 rounds its norm
     holed = arguments(expect, traits, sizes, layout=both(with_holes, turned))
     layer.gradients(*holed, likely=likely)
     layer.eval()
     for given in traits.each_way():
         layer.gradients(*arguments(expect, given, many, layout=expanded), likely=likely)
     few = sizes.but({x: min(2, sizes.letters[x]) for x in traits.call_letters()}, (1,))
-    # gradients that rounding decides on, as of a ReLU near 0, are not judged
+    # compare loosely: rounding may decide on gradients, for example of a ReLU near 0
     for dtype in (torch.float32, torch.float64):
         layer.move(dtype=dtype).train()
         args = arguments(expect, traits, few, dtype)
@@ -284,7 +284,7 @@ def _turned_with_zeros(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _enlarged(item: Input, arg: Any) -> Any:
-    """Large numbers and zeros, not contiguous: small weights make them moderate."""
+    """Make large numbers and zeros, not contiguous: small weights make them moderate again."""
     return turned(with_zeros(arg) * _LARGE) if isinstance(item, Tensor) else arg
 
 

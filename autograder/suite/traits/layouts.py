@@ -1,4 +1,4 @@
-"""The ways in which a tensor of given numbers may lie in memory."""
+"""The layouts that a tensor may have in memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_map_only
 
-#: from a contiguous tensor to one of the same numbers (of the same first ones, where expanded)
+#: returns a tensor with the same numbers (`expanded` repeats the first ones)
 Layout = Callable[[torch.Tensor], torch.Tensor]
 
 
@@ -18,14 +18,14 @@ def contiguous(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def turned(tensor: torch.Tensor) -> torch.Tensor:
-    """As after `.transpose(-2, -1)`."""
+    """Lay out as after `.transpose(-2, -1)`."""
     if tensor.dim() < 2:
         return sliced(tensor)
     return tensor.transpose(-2, -1).contiguous().transpose(-2, -1)
 
 
 def heads(tensor: torch.Tensor) -> torch.Tensor:
-    """As `(B, H, T, d)` after the heads of `(B, T, H, d)` were brought to the front."""
+    """Lay out as `(B, H, T, d)` after moving the heads of `(B, T, H, d)` to the front."""
     if tensor.dim() < 3:
         return turned(tensor)
     return tensor.transpose(-3, -2).contiguous().transpose(-3, -2)
@@ -39,25 +39,25 @@ def sliced(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def expanded(tensor: torch.Tensor) -> torch.Tensor:
-    """As after `.expand`: what stands first along the first dimension stands there everywhere."""
+    """Repeat the first entry of the first dimension everywhere, as `.expand` does."""
     return tensor[:1].clone().expand_as(tensor)
 
 
 def inside(tensor: torch.Tensor) -> torch.Tensor:
-    """Row after row, but not from the beginning of its memory: as `x[1:]` of a batch."""
+    """Row after row, but not from the beginning of its memory, as `x[1:]` of a batch."""
     row = tensor.reshape(-1)
     return torch.cat([row[:1], row])[1:].view(tensor.shape)
 
 
 def with_holes(tensor: torch.Tensor) -> torch.Tensor:
-    """With every fifth number zero, as memory has them."""
+    """Set every fifth number, in the order of memory, to zero."""
     holed = tensor.clone()
     holed.as_strided((holed.numel(),), (1,))[3::5] = 0
     return holed
 
 
 def with_zeros(tensor: torch.Tensor) -> torch.Tensor:
-    """With holes, and one row of zeros among others."""
+    """Make holes, and one row of zeros if there are several."""
     holed = with_holes(tensor)
     if holed.dim() > 1 and holed.shape[-2] > 2:
         holed[..., 1, :] = 0
@@ -65,7 +65,7 @@ def with_zeros(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def shared(arguments: Sequence[Any]) -> list[Any]:
-    """The arguments with one tensor in place of all floating point ones of one shape."""
+    """Return the arguments with one tensor for all floating-point ones of the same shape."""
     first: dict[tuple[int, ...], torch.Tensor] = {}
 
     def same(tensor: torch.Tensor) -> torch.Tensor:
@@ -75,5 +75,5 @@ def shared(arguments: Sequence[Any]) -> list[Any]:
     return list(tree_map_only(torch.Tensor, same, list(arguments)))
 
 
-#: all of them but the plain one
+#: all layouts but the plain one
 LAYOUTS: tuple[Layout, ...] = (turned, heads, sliced, expanded, inside)

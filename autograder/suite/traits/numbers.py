@@ -1,7 +1,7 @@
-"""What numbers an argument may hold besides ordinary ones: ordered, equal, whole, small.
+"""Special numbers for arguments: ordered, equal, whole, small.
 
-Each keeps the shape and what the values are for: weights that are not negative stay so, ids and
-masks stay as they are.
+Each function keeps the shape and the meaning of the values: weights that are not negative stay so,
+ids and masks do not change.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ import torch
 from .layouts import Layout
 
 _SMALL = 1 / 64
-#: sums of products of one sign grow with their length: attention is judged with moderate scores
+#: sums of products of one sign grow with their length: this factor keeps scores moderate
 _ONE_SIGN = 1 / 2
 
 
 def as_drawn(tensor: torch.Tensor) -> torch.Tensor:
-    """No change."""
+    """Return the tensor unchanged."""
     return tensor
 
 
 def rising(tensor: torch.Tensor) -> torch.Tensor:
-    """None below zero, each row from small to large, the second row equal to the first.
+    """No negative numbers, each row from small to large, the second row equal to the first.
 
-    Rows that are not negative anyway keep their order: what a right answer takes from their sum
-    may not be lost in its rounding.
+    Rows without negative numbers keep their order, because a right answer may subtract from their
+    sum what rounding would lose.
     """
     if tensor.dtype == torch.int64:
         return tensor.sort(dim=-1).values
@@ -40,7 +40,7 @@ def rising(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def falling(tensor: torch.Tensor) -> torch.Tensor:
-    """None above zero, where numbers may be negative; each row from large to small."""
+    """No positive numbers, if there are negative ones; each row from large to small."""
     if not _is_free(tensor):
         return tensor
     one_sign = -tensor.abs() * _ONE_SIGN if _has_negative(tensor) else tensor
@@ -50,8 +50,8 @@ def falling(tensor: torch.Tensor) -> torch.Tensor:
 def level(tensor: torch.Tensor) -> torch.Tensor:
     """One number in each row, in whole eighths, and not 0.
 
-    Sums, means and squares of these are exact, however they are computed. Of other numbers a norm
-    would divide what rounding left by the root of its eps.
+    Their sums, means and squares are exact in any order of computation. With other numbers, a norm
+    would divide the rounding error by the root of its eps.
     """
     if not _is_free(tensor):
         return tensor
@@ -61,26 +61,26 @@ def level(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def whole(tensor: torch.Tensor) -> torch.Tensor:
-    """Whole numbers, where numbers may be negative."""
+    """Whole numbers, if numbers may be negative."""
     return tensor.round() if _is_free(tensor) and _has_negative(tensor) else tensor
 
 
 def small(tensor: torch.Tensor) -> torch.Tensor:
-    """Numbers near zero, where numbers may be negative."""
+    """Numbers near zero, if numbers may be negative."""
     return tensor * _SMALL if _is_free(tensor) and _has_negative(tensor) else tensor
 
 
-#: in the order in which calls take turns
+#: the numbers of the calls, in turn
 NUMBERS: Sequence[Layout] = (as_drawn, rising, falling)
 
 
 def of_turn(turn: int) -> Layout:
-    """The numbers of the call with that number, counted from 0."""
+    """Return the numbers of a call by its index, counted from 0."""
     return NUMBERS[turn % len(NUMBERS)]
 
 
 def both(numbers: Layout, layout: Layout) -> Layout:
-    """These numbers in that layout."""
+    """Combine these numbers with that layout."""
     return lambda tensor: layout(numbers(tensor))
 
 

@@ -1,4 +1,4 @@
-"""Small steps of inputs and weights: what they make of a value is what its gradient says."""
+"""Compares gradients with the change of a value after small steps of inputs and weights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 from ..draw import Draw
 from ..failures import DTYPE
 
-#: so small that numbers with the digits of float32 alone do not follow it
+#: so small that values with only the digits of float32 do not change with it
 STEP = 1e-7
 _GRADIENT = (
     "in float64 a small step of an input changes the value by what the gradient says: `.detach()`, "
@@ -24,26 +24,26 @@ _NO_TENSOR = "the result is of another kind than the docstring says: is it a ten
 
 
 def step_of(draw: Draw, arg: Any) -> Any:
-    """A step of a floating point tensor; None for what takes none."""
+    """Draw a step for a floating-point tensor; None for anything else."""
     if isinstance(arg, torch.Tensor) and arg.is_floating_point():
         return draw.normal(*arg.shape, dtype=arg.dtype)
     return None
 
 
 def no_step(_: Any) -> None:
-    """Of what stays where it is."""
+    """Return None, for an argument that does not move."""
     return None
 
 
 def moved(args: Sequence[Any], steps: Sequence[Any], size: float) -> list[Any]:
-    """The arguments, each tensor with a step that far along its own."""
+    """Return the arguments, each tensor moved by `size` times its step."""
     leaves, form = tree_flatten(list(args))
     pairs = zip(leaves, tree_leaves(list(steps)), strict=True)
     return list(tree_unflatten([x if s is None else x + size * s for x, s in pairs], form))
 
 
 def check_dtype(value: Any, that: Callable[..., None]) -> None:
-    """Of float64 inputs comes float64: no step is lost."""
+    """Check that float64 inputs give float64 results, so that no step is lost."""
     items = tree_leaves(value)
     kinds = [getattr(item, "dtype", type(item).__name__) for item in items]
     are_tensors = all(isinstance(item, torch.Tensor) for item in items)
@@ -56,13 +56,13 @@ def check_dtype(value: Any, that: Callable[..., None]) -> None:
 
 
 def dot(value: Any, cotangent: Any) -> float:
-    """The sum of all products of two trees of tensors."""
+    """Return the sum of all products of two trees of tensors."""
     pairs = zip(tree_leaves(value), tree_leaves(cotangent), strict=True)
     return sum(float((one.detach() * other).sum()) for one, other in pairs)
 
 
 def follow(gradients: Sequence[Any], steps: Sequence[Any]) -> float:
-    """How far the value goes along the steps, says the gradient; none is a gradient of zero."""
+    """Return the change of the value along the steps by its gradient; a missing one is zero."""
     pairs = zip(tree_leaves(list(gradients)), tree_leaves(list(steps)), strict=True)
     return sum(
         float((gradient * step).sum())
@@ -72,9 +72,9 @@ def follow(gradients: Sequence[Any], steps: Sequence[Any]) -> float:
 
 
 def check_slope(slopes: Sequence[float], along: float, that: Callable[..., None]) -> None:
-    """The values a step ahead and a step back differ by what the gradient says.
+    """Check that the values a step ahead and a step back differ by what the gradient says.
 
-    Where a step leads to nan, nothing is said: a weight was moved that is no weight, as a mask.
+    Nothing is compared if a step leads to nan: a parameter such as a mask was moved.
     """
     slope = (slopes[0] - slopes[1]) / (2 * STEP)
     if math.isnan(slope):

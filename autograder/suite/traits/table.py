@@ -1,4 +1,4 @@
-"""Which test shows which trait of which question; an empty cell needs a reason."""
+"""A table of the tests that show each trait of each question; an empty cell needs a reason."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .declaration import (
     Traits,
 )
 
-#: what a student is told of a trait that grading tries
+#: the words in which students read what grading tries
 _TOLD: Mapping[str, str] = {
     SIZE: "other sizes",
     LAYOUT: "other memory orders",
@@ -35,7 +35,7 @@ _TOLD: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A general rule: the trait whose test asks it, and why it can't be asked of a question."""
+    """A general rule: the trait whose test applies it, and why it can't apply to a question."""
 
     name: str
     trait: str
@@ -62,7 +62,7 @@ def _of_roots(traits: Traits) -> str:
     return "" if traits.root[0] else "no root is taken, or its weights would be megabytes"
 
 
-#: what the generated tests ask, each of every question that it can be asked of
+#: the rules of the generated tests; each applies to every question unless it gives a reason
 RULES = (
     Rule("slices of a larger tensor", LAYOUT, _always),
     Rule("sizes drawn from the promised range", SIZE, _always),
@@ -82,9 +82,9 @@ RULES = (
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The traits of one question: by trait `generated`, the name of a test, or a reason.
+    """The traits of one question: `generated`, the name of a test by trait, or a reason.
 
-    `not_asked` says, by the name of a rule, why the question can't be asked it.
+    `not_asked` says, by the name of a rule, why it does not apply to the question.
     """
 
     question: str
@@ -95,7 +95,7 @@ class Row:
 
     @property
     def rules(self) -> dict[str, str]:
-        """By general rule what asks it, or why nothing does; empty where nobody knows."""
+        """What tests each general rule, or why nothing does; empty if neither is known."""
         return {
             rule.name: f"({self.not_asked[rule.name]})"
             if rule.name in self.not_asked
@@ -105,12 +105,12 @@ class Row:
 
     @property
     def cells(self) -> dict[str, str]:
-        """By trait what shows it; empty where nothing does and no reason is given."""
+        """What shows each trait; empty if nothing does and no reason is given."""
         return {trait: self._cell(trait) for trait in TRAITS}
 
     @property
     def told(self) -> str:
-        """What grading tries of these, in words for a student; empty where none is shown."""
+        """The traits that grading tries, in words for a student; empty if none is shown."""
         return ", ".join(
             words for trait, words in _TOLD.items() if trait in self.generated or trait in self.own
         )
@@ -122,7 +122,7 @@ class Row:
 
 
 def traits_of(suite: Path) -> tuple[tuple[Row, ...], tuple[str, ...]]:
-    """The rows of a suite's questions that declare traits, and what is wrong with them.
+    """Return the rows of a suite's questions that declare traits, and the problems in them.
 
     A question may have several declarations. Raises what the suite's file raises.
     """
@@ -135,7 +135,7 @@ def traits_of(suite: Path) -> tuple[tuple[Row, ...], tuple[str, ...]]:
 
 
 def declarations(suite: Path) -> tuple[Traits, ...]:
-    """All declarations of a suite, in its order. Raises what the suite's file raises."""
+    """Return all declarations of a suite, in its order. Raises what the suite's file raises."""
     return tuple(_declared(_loaded(suite)))
 
 
@@ -159,7 +159,7 @@ def _row(question: str, declared: list[Traits], tests: list[tuple[str, str, Any]
 
 
 def _tests(module: ModuleType) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Question, name and generated traits of every test."""
+    """Yield the question, name and generated traits of every test."""
     for name, value in vars(module).items():
         marks = {mark.name: mark for mark in getattr(value, "pytestmark", ())}
         if name.startswith("test") and "question" in marks:
