@@ -1,4 +1,4 @@
-"""From content to product: what students get, proved to be fresh and to tell nothing hidden."""
+"""Makes the students' files from a course's content, and checks them for freshness and leaks."""
 
 from .gradescope import gradescope_bundle
 from .leaks import Leak

@@ -1,4 +1,4 @@
-"""What students download: a zip that is the same bytes whenever and wherever it is made."""
+"""The zip that students download, with the same bytes whenever and wherever it is made."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from pathlib import Path
 
 from ..errors import GraderError, install_with
 
-#: 2020-01-01, for everything that wants a date
+#: 2020-01-01, the date of all files
 _EPOCH = "1577836800"
 DATE = (2020, 1, 1, 0, 0, 0)
 
 
 def bundle_bytes(folder: str, files: Mapping[str, bytes]) -> bytes:
-    """A zip of `files` below `folder`: sorted, dated alike, and stored, for packers differ."""
+    """Returns a zip of `files` below `folder`: sorted, with one date, and not compressed.
+
+    Compressed bytes would differ between versions of zlib.
+    """
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(files):
@@ -30,7 +33,7 @@ def bundle_bytes(folder: str, files: Mapping[str, bytes]) -> bytes:
 
 
 def build_wheel(root: Path, out: Path) -> Path:
-    """Builds the project's wheel without network; raises `GraderError` with the builder's words."""
+    """Builds the project's wheel without network; raises `GraderError` with the build's output."""
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation"]
     result = subprocess.run(
         [*command, "--outdir", str(out), str(root)],

@@ -1,7 +1,7 @@
-"""Claims: expressions next to what a text states, which a test evaluates.
+"""Claims: expressions next to statements of a text, which a test evaluates.
 
 A claim is a comment on lines of its own, `<!-- holds: rounds(0.5**2, "0.25") -->`. It is evaluated
-where it stands, in the solved notebook, so it may use every name that the cells above define.
+at its place in the solved notebook, so it may use every name that the cells above define.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ _CLAIM = re.compile(r"^[ \t]*<!-- holds: (.*?) -->[ \t]*(?:\n|\Z)", re.MULTILINE
 
 
 def without_claims(text: str) -> str:
-    """The text as students read it."""
+    """Returns the text as students read it."""
     return _CLAIM.sub("", text).rstrip("\n")
 
 
 def claims_in(text: str) -> list[str]:
-    """The expressions of a text, from the top, each on one line."""
+    """Returns the expressions of a text, from the top, each on one line."""
     return [" ".join(match.group(1).split()) for match in _CLAIM.finditer(text)]

@@ -1,4 +1,4 @@
-"""Text without what formatting changes, each character with the line that it came from."""
+"""Removes differences of formatting from a text, and keeps the line of each character."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 
-#: a line of a notebook's JSON that is one string, perhaps with its key
+#: a line of a notebook's JSON that contains one string, perhaps with its key
 _JSON_STRING = re.compile(r'^\s*(?:"(?:[^"\\]|\\.)*":\s*)?("(?:[^"\\]|\\.)*"),?\s*$')
 _CLOSING = ")]}"
 
@@ -20,7 +20,7 @@ class Compact:
 
 
 def compact(text: str) -> Compact:
-    """Takes white space and commas before closing brackets away, and makes all quotes alike."""
+    """Removes white space and commas before closing brackets, and makes all quotes alike."""
     characters: list[str] = []
     lines: list[int] = []
     line = 1
@@ -38,7 +38,7 @@ def compact(text: str) -> Compact:
 
 
 def readable_lines(name: str, text: str) -> str:
-    """A file's text for reading; a notebook's source lines stand in their lines of its JSON."""
+    """Returns a file's text for reading; in a notebook, the JSON strings of each line decoded."""
     if not name.endswith(".ipynb"):
         return text
     return "\n".join(_decoded(line) for line in text.splitlines())

@@ -1,4 +1,4 @@
-"""The way through a course: which assignment comes when, what it needs, and how long it takes."""
+"""The way through a course: the order of assignments, their requirements and their duration."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .claims import without_claims
 MAP = "map.toml"
 _KEYS = {"name", "builds", "needs", "skip"}
 
-#: How long a student takes: words read in a minute, and minutes to run a cell and look at it, to
-#: think about a question, and to write a line of an answer (its design, its mistakes, its checks).
+#: the speed of a student: words read per minute, and the minutes to run a cell and look at it, to
+#: think about a question, and to write a line of an answer, including design, mistakes and checks
 _WORDS, _CELL, _QUESTION, _LINE = 135, 0.5, 3.0, 1.4
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """An assignment on the map; `minutes` by exercise, in teaching order."""
+    """An assignment on the map; `minutes` are by exercise, in teaching order."""
 
     name: str
     title: str
@@ -34,26 +34,26 @@ class Stage:
 
     @property
     def hours(self) -> float:
-        """The whole assignment, in half hours."""
+        """The duration of the whole assignment, rounded to half hours."""
         return round(sum(self.minutes.values()) / 30) / 2
 
 
 @dataclass(frozen=True, slots=True)
 class CourseMap:
-    """The stages in their order, and what is needed before the first; without stages: no map."""
+    """The stages in order, and the requirements before the first; no stages if there is no map."""
 
     title: str = ""
     before: str = ""
     stages: tuple[Stage, ...] = ()
 
     def number(self, name: str) -> int:
-        """The place of an assignment, from 1; 0 if it is not on the map."""
+        """Returns the position of an assignment, from 1; 0 if it is not on the map."""
         names = [stage.name for stage in self.stages]
         return names.index(name) + 1 if name in names else 0
 
 
 def course_map(course: Course) -> CourseMap:
-    """The map in `source/map.toml`; an empty one if there is no such file.
+    """Reads the map in `source/map.toml`; returns an empty one if there is no such file.
 
     Raises `ContentError` for unknown keys and for assignments that the course does not have.
     """
@@ -80,7 +80,7 @@ def course_map(course: Course) -> CourseMap:
 
 
 def minutes_of(exercise: Exercise) -> int:
-    """How long a notebook takes, in steps of five minutes, from its words, cells and answers."""
+    """Estimates the minutes that a notebook takes, from its words, cells and answers."""
     cells = jupytext.reads(exercise.source.read_text(encoding="utf-8"), fmt="md:myst").cells
     texts = [without_claims(cell.source) for cell in cells if cell.cell_type == "markdown"]
     words = sum(len(re.findall(r"\w+", text)) for text in texts)
@@ -92,7 +92,7 @@ def minutes_of(exercise: Exercise) -> int:
 
 
 def _lines_of(exercise: Exercise) -> int:
-    """The lines of code between the markers of the solution."""
+    """Counts the lines of code between the markers of the solution."""
     inside, count = False, 0
     for line in exercise.solution.read_text(encoding="utf-8").splitlines():
         code = line.strip()
@@ -104,7 +104,7 @@ def _lines_of(exercise: Exercise) -> int:
 
 
 def map_table(way: CourseMap, here: str = "") -> str:
-    """The stages as a table in Markdown; the row of `here` is bold."""
+    """Returns the stages as a table in Markdown; the row of `here` is bold."""
     rows = ["| | assignment | you build | you need | hours | what you may skip |"]
     rows.append("|---|---|---|---|---|---|")
     for number, stage in enumerate(way.stages, start=1):
@@ -117,7 +117,7 @@ def map_table(way: CourseMap, here: str = "") -> str:
 
 
 def map_cell(way: CourseMap, assignment: Assignment, exercise: Exercise) -> str:
-    """The text of a notebook's first cell: where it is on the way, and what it needs."""
+    """Returns the text of a notebook's first cell: its place on the way and its requirements."""
     stage = way.stages[way.number(assignment.name) - 1]
     names = list(stage.minutes)
     place = names.index(exercise.name) + 1

@@ -1,6 +1,6 @@
-"""Finds what a solution computes in the code cells of a notebook.
+"""Finds the computations of a solution in the code cells of a notebook.
 
-Lines are not enough: a picture may need the half of a line that a question asks for.
+Comparing lines is not enough: code that draws a picture may contain half a line of a solution.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pathlib import Path
 from .compact import compact
 from .parts import solution_lines
 
-#: an expression of that many products, calls and comparisons is known by its form, whatever names
+#: the number of operations from which an expression is recognised by its form, ignoring names
 _KNOWN_BY_FORM = 3
 _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Call, ast.Compare)
 _PRODUCTS = frozenset({"matmul", "mm", "bmm", "einsum"})
 
 
 def expressions_of(solution: Path) -> Iterator[tuple[str, int]]:
-    """What is computed between the solution markers of a module, each with its line."""
+    """Yields the computations between the solution markers of a module, each with its line."""
     text = solution.read_text(encoding="utf-8")
     inside = {number for number, _, within in solution_lines(text) if within}
     for function in ast.walk(ast.parse(text)):
@@ -34,12 +34,12 @@ def expressions_of(solution: Path) -> Iterator[tuple[str, int]]:
 
 
 def expressions_in_cells(notebook: str) -> Iterator[tuple[str, str]]:
-    """What the code cells of a notebook compute, each with the line of code where it stands."""
+    """Yields the computations in a notebook's code cells, each with its line of code."""
     for cell in json.loads(notebook)["cells"]:
         source = "".join(cell["source"])
         try:
             tree = ast.parse(source if cell["cell_type"] == "code" else "")
-        except SyntaxError:  # a magic of IPython
+        except SyntaxError:  # an IPython magic
             continue
         for node in ast.walk(tree):
             if isinstance(node, ast.expr):
@@ -48,7 +48,7 @@ def expressions_in_cells(notebook: str) -> Iterator[tuple[str, str]]:
 
 
 def _keys(node: ast.expr) -> Iterator[str]:
-    """What an expression with a matrix product in it is known by: its text, or its form."""
+    """Yields keys of an expression that contains a matrix product: its text or its form."""
     inner = list(ast.walk(node))
     if not any(map(_is_product, inner)):
         return
@@ -67,18 +67,18 @@ def _is_product(node: ast.AST) -> bool:
 
 
 def _name_of(call: ast.Call) -> str:
-    """The last word of what is called."""
+    """Returns the last part of the name of the called function."""
     return getattr(call.func, "attr", getattr(call.func, "id", ""))
 
 
 class _Named(ast.NodeTransformer):
-    """Puts what a name was given in its place: `softmax(scores)` is the softmax of a product."""
+    """Replaces names by their values, so that `softmax(scores)` is the softmax of a product."""
 
     def __init__(self) -> None:
         self._values: dict[str, ast.expr] = {}
 
     def resolved(self, statement: ast.stmt) -> ast.stmt:
-        """The statement with what earlier ones computed; it may name something itself."""
+        """Returns the statement with earlier values inserted; remembers a value that it assigns."""
         found: ast.stmt = self.visit(copy.deepcopy(statement))
         match found:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):

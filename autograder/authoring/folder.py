@@ -1,4 +1,4 @@
-"""One assignment as students get it: the files of `assignments/<assignment>/`."""
+"""Makes one assignment for students: the files of `assignments/<assignment>/`."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from .notebook import source_notebook
 from .parts import STUB, module_text, split_module, strip_solutions
 from .student_wheel import FOLDERS
 
-#: what public checks may import: they travel with the student's wheel alone
+#: the modules that public checks may import, because students have only these
 _IMPORTS_OF_CHECKS = ("torch", "pytest", *(name.strip("/").replace("/", ".") for name in FOLDERS))
 
-#: what runs the checks after every push, by its place in a code classroom's repository
+#: the templates that run the checks after every push, by their paths in a student's repository
 _WORKFLOWS = {".github/workflows/checks.yml": "github.yml", ".gitlab-ci.yml": "gitlab.yml"}
 
 
@@ -45,7 +45,7 @@ _WORKFLOWS = {".github/workflows/checks.yml": "github.yml", ".gitlab-ci.yml": "g
 class ReleasedAssignment:
     """The texts of a released assignment by their path in its folder, and nbgrader's sources.
 
-    `extras` names the files that belong to no exercise.
+    `extras` has the names of files that do not belong to an exercise.
     """
 
     name: str
@@ -59,9 +59,9 @@ class ReleasedAssignment:
 def released_assignment(
     course: Course, assignment: Assignment, scratch: Path
 ) -> ReleasedAssignment:
-    """Makes all files of an assignment; writes into `scratch` only.
+    """Makes all files of an assignment; writes only into `scratch`.
 
-    Raises `ContentError` for the first thing that is wrong with the content.
+    Raises `ContentError` for the first problem in the content.
     """
     _refuse_double_questions(assignment)
     way = course_map(course)
@@ -116,7 +116,7 @@ def _manifest(
 
 
 def _texts(root: Path, assignment: Assignment) -> dict[str, str]:
-    """What students read one at a time: hints, comparisons, what a mistake confuses."""
+    """Returns the texts that students read one at a time: hints, comparisons, known mistakes."""
     texts: dict[str, Mapping[str, object]] = {
         HINTS: hints_of(root, assignment),
         AFTERWARDS: afterwards_of(root, assignment),
@@ -126,7 +126,7 @@ def _texts(root: Path, assignment: Assignment) -> dict[str, str]:
 
 
 def _rules(root: Path, assignment: Assignment) -> dict[str, str]:
-    """The rules that the checks ask for, as the course declares them."""
+    """Returns the files of rules for the checks, as in the course."""
     source = root / "source"
     files = (source / assignment.name / RULES, source / CALLS)
     if not files[0].is_file():
@@ -135,15 +135,15 @@ def _rules(root: Path, assignment: Assignment) -> dict[str, str]:
 
 
 def _graded(assignment: Assignment) -> dict[str, str]:
-    """By question what grading tries, as far as its traits say."""
-    from ..suite.traits import traits_of  # torch, which who only opens a gradebook can do without
+    """Describes for each question what grading tests, as far as its traits say."""
+    from ..suite.traits import traits_of  # imports torch, which reading a gradebook does not need
 
     rows = (row for exercise in assignment.exercises for row in traits_of(exercise.hidden_suite)[0])
     return {row.question: row.told for row in rows if row.told}
 
 
 def _refuse_double_questions(assignment: Assignment) -> None:
-    """`check("<question>")` finds a question by its name alone."""
+    """Refuses questions with equal names: `check("<question>")` finds a question by its name."""
     seen: dict[str, str] = {}
     for exercise in assignment.exercises:
         for question in exercise.questions:
@@ -260,7 +260,7 @@ def _picture(way: CourseMap, assignment: Assignment) -> dict[str, str]:
 
 
 def _way(way: CourseMap, assignment: Assignment) -> str:
-    """The part of the README on the way through the course; empty if the course has no map."""
+    """Returns the README's part on the way through the course; empty if there is no map."""
     if not way.number(assignment.name):
         return ""
     return (
@@ -275,10 +275,10 @@ EXTRAS = "extras"
 
 
 def extras_of(root: Path, assignment: Assignment) -> dict[str, str]:
-    """The files of `source/<assignment>/extras/` by their path in the released assignment.
+    """Returns the files of `source/<assignment>/extras/` by their path in the release.
 
-    A `.md` is a notebook without questions, everything else goes out as it is. Raises
-    `ContentError` for a name that an exercise has, and for a file that is not text.
+    A `.md` file becomes a notebook without questions; other files are released as they are. Raises
+    `ContentError` if a file has the name of an exercise or is not text.
     """
     taken = {exercise.name for exercise in assignment.exercises}
     found: dict[str, str] = {}
@@ -312,9 +312,9 @@ def _notebook(path: Path, text: str) -> str:
 
 
 def generate_assignment(root: Path, assignment: str, sources: Mapping[str, str]) -> dict[str, str]:
-    """Released notebooks from nbgrader source notebooks, by exercise.
+    """Makes released notebooks from nbgrader source notebooks, by exercise.
 
-    `root` is a temporary folder. Raises `GraderError` with nbgrader's log.
+    `root` is a temporary folder. Raises `GraderError` with nbgrader's log if that fails.
     """
     folder = root / "source" / assignment
     folder.mkdir(parents=True)
@@ -338,13 +338,13 @@ def _convert(root: Path, assignment: str) -> None:
     config.ClearSolutions.code_stub = {"python": STUB}
     config.ClearSolutions.begin_solution_delimeter = BEGIN_SOLUTION
     config.ClearSolutions.end_solution_delimeter = END_SOLUTION
-    # what `nbgrader generate_assignment --no-db` says: the class's gradebook is made elsewhere
+    # as `nbgrader generate_assignment --no-db`, because the class's gradebook is made elsewhere
     config.GenerateAssignment.no_database = True
     config.SaveCells.enabled = False
     try:
         directory = CourseDirectory(config=config, log=logger)
         GenerateAssignment(coursedir=directory, config=config, log=logger).start()
-    except Exception as error:  # nbgrader raises what it likes; its log says why
+    except Exception as error:  # nbgrader may raise any exception; its log has the cause
         raise GraderError(
             f"nbgrader can't release {assignment}: {error}\n{log.getvalue()}"
         ) from error

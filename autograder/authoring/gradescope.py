@@ -1,6 +1,6 @@
-"""An autograder for Gradescope: one zip with the course's side of one assignment.
+"""Makes an autograder for Gradescope: one zip with an assignment's files for grading.
 
-It holds solutions and hidden tests, so it is for Gradescope's upload form and for nobody else.
+It contains solutions and hidden tests, so it must only be uploaded to Gradescope.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _SCRIPTS = ("setup.sh", "run_autograder")
 def gradescope_bundle(
     course: Course, assignment: Assignment, path: Path, *, wheel: Path | None = None
 ) -> Path:
-    """Writes the zip that Gradescope's "Configure Autograder" takes; raises `UserError`.
+    """Writes the zip for Gradescope's "Configure Autograder"; builds the wheel if none is given.
 
-    `wheel` takes the place of the project's own, built otherwise.
+    Raises `UserError` if the file can't be written.
     """
     with tempfile.TemporaryDirectory() as scratch:
         wheel = wheel or package_wheel(course.root, Path(scratch))
@@ -51,7 +51,7 @@ def _files(course: Course, assignment: Assignment) -> dict[str, bytes]:
 
 
 def _zip(files: Mapping[str, bytes]) -> bytes:
-    """The same bytes whenever it is made; scripts may be run."""
+    """Returns a zip with the same bytes whenever it is made; scripts are executable."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(files):

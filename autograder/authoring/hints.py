@@ -1,4 +1,4 @@
-"""Texts for each question next to its exercise: `hints.toml`, and `afterwards.toml`."""
+"""Reads the texts for each question from `hints.toml` and `afterwards.toml`."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ AFTERWARDS = "afterwards.toml"
 
 
 def hints_of(root: Path, assignment: Assignment) -> dict[str, tuple[str, ...]]:
-    """The hints of each question in teaching order; empty where the assignment has no such file.
+    """Reads the hints of each question in teaching order; empty if there is no such file.
 
-    Raises `ContentError` for a question that does not exist, or that has none.
+    Raises `ContentError` if a question does not exist or has no hints.
     """
     path = root / "source" / assignment.name / HINTS
     return {name: _hints(path, name, given) for name, given in _by_question(path, assignment)}
 
 
 def afterwards_of(root: Path, assignment: Assignment) -> dict[str, str]:
-    """What each question's right answer is compared with; empty where there is no such file.
+    """Reads the text that follows each question's right answer; empty if there is no such file.
 
-    Raises `ContentError` for a question that does not exist, or that has no text.
+    Raises `ContentError` if a question does not exist or has no text.
     """
     path = root / "source" / assignment.name / AFTERWARDS
     texts = _by_question(path, assignment)
@@ -35,7 +35,7 @@ def afterwards_of(root: Path, assignment: Assignment) -> dict[str, str]:
 
 
 def mistakes_of(root: Path, assignment: Assignment) -> dict[str, Any]:
-    """Sealed sentences of known mistakes, by question; `make student-mistakes` writes them."""
+    """Reads sealed sentences of known mistakes, by question, from `make student-mistakes`."""
     path = root / "source" / assignment.name / MISTAKES
     if not path.is_file():
         return {}

@@ -1,4 +1,4 @@
-"""Notebooks as plain JSON: cells are made, and texts written, the same way everywhere."""
+"""Notebooks as plain JSON, with the same cells and the same formatting everywhere."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _METADATA = {
 
 
 def code_cell(name: str, source: str, metadata: dict[str, Any] | None = None) -> Cell:
-    """A code cell that has not run; `name` is its id."""
+    """Returns a code cell that has not been run; `name` is its id."""
     return {
         **markdown_cell(name, source, metadata),
         "cell_type": "code",
@@ -31,17 +31,17 @@ def code_cell(name: str, source: str, metadata: dict[str, Any] | None = None) ->
 
 
 def markdown_cell(name: str, source: str, metadata: dict[str, Any] | None = None) -> Cell:
-    """A cell of text."""
+    """Returns a cell of text."""
     return {"cell_type": "markdown", "id": name, "metadata": metadata or {}, "source": source}
 
 
 def notebook_of(cells: list[Cell]) -> Notebook:
-    """A notebook for a Python kernel, whichever version of it."""
+    """Returns a notebook for any version of the Python kernel."""
     return {"cells": cells, "metadata": _METADATA, "nbformat": 4, "nbformat_minor": 5}
 
 
 def notebook_json(notebook: Notebook) -> str:
-    """The notebook's text: sorted keys, one line per source line, no trace of time or versions."""
+    """Formats a notebook: sorted keys, one line per source line, no times or versions."""
     cells = [_as_lines(cell) for cell in notebook["cells"]]
     document = notebook_of(cells)
     nbformat.validate(document)

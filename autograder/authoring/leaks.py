@@ -1,4 +1,4 @@
-"""Finds what students must not see in what they get."""
+"""Finds secrets of the course in files for students."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .compact import compact, readable_lines
 from .expressions import expressions_in_cells
 from .secrets import Kind, Secret, code_of, computed_by, given_lines, secrets_of
 
-#: a solution's line of this length is found anywhere, a shorter one as a line of its own
+#: the length from which a solution's line is found anywhere; a shorter one must be a whole line
 _FOUND_ANYWHERE = 36
 
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """A secret and the line of the released file where it shows."""
+    """A secret, and the line of a released file that contains it."""
 
     path: str
     line: int
@@ -36,7 +36,7 @@ class Leak:
 
 
 class LeakFinder:
-    """The secrets of a course, ready to be looked for in texts."""
+    """Searches texts for the secrets of a course."""
 
     def __init__(self, course: Course) -> None:
         self._secrets = secrets_of(course)
@@ -48,7 +48,7 @@ class LeakFinder:
         }
 
     def in_files(self, assignment: str, files: Mapping[str, bytes]) -> Iterator[Leak]:
-        """Leaks in an assignment's files; a wheel is looked into."""
+        """Yields leaks in an assignment's files, including the files in a wheel."""
         for name, content in files.items():
             path = f"{assignment}/{name}"
             if name.endswith(".whl"):
@@ -91,7 +91,7 @@ class LeakFinder:
 
 
 def refuse_leaks(leaks: Iterable[Leak], root: Path) -> None:
-    """Raises `ContentError` for the first leak, which also lists the others."""
+    """Raises `ContentError` for the first leak, with a list of the others."""
     found = list(leaks)
     if not found:
         return
@@ -107,7 +107,7 @@ def refuse_leaks(leaks: Iterable[Leak], root: Path) -> None:
 
 
 def _matters(leak: Leak, assignment: str) -> bool:
-    """What is a mistake in one assignment may be right in the next."""
+    """Return whether a leak counts: a known mistake may be right in a different assignment."""
     secret = leak.secret
     return secret.kind is not Kind.MISCONCEPTION or secret.path.parent.name == assignment
 
@@ -117,7 +117,7 @@ def _exercise_of(name: str) -> str:
 
 
 def _lines(text: str) -> Iterator[tuple[str, int]]:
-    """Each line as code, without the signs of a comment or quotation, and code within a line."""
+    """Yields each line as code, also without comment or quotation marks, and its inline code."""
     for number, line in enumerate(text.splitlines(), start=1):
         yield code_of(line), number
         yield code_of(line.strip().lstrip("#>-* ")), number

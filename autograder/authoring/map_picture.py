@@ -1,11 +1,11 @@
-"""A transformer as SVG: its boxes, and which of them an assignment builds."""
+"""Draws a transformer as SVG, with the boxes that an assignment builds in colour."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
 
-#: like `autograder.attention.notebooks.drawing`: they read on a white page and on a black one
+#: colours as in `autograder.attention.notebooks.drawing`, readable on white and on black pages
 _INK, _FRAME, _BOX_INK = "#7a7a7a", "#8a8a8a", "#222222"
 _HERE, _BUILT, _LATER = "#f2b661", "#c6d7ea", "#e4e4e0"
 _WIDTH, _HEIGHT = 400, 384
@@ -13,7 +13,7 @@ _WIDTH, _HEIGHT = 400, 384
 Box = tuple[float, float, float, str]  # left, top, width, text
 _TALL = 26
 
-#: every box, below the name of the assignment that builds it
+#: all boxes, by the name of the assignment that builds them
 _BOXES: Mapping[str, tuple[Box, ...]] = {
     "simplified_attention": (
         (190, 206, 84, "scores"),
@@ -46,15 +46,15 @@ _BOXES: Mapping[str, tuple[Box, ...]] = {
         (8, 40, 140, "the next word"),
     ),
 }
-#: what every assignment is about: the box that the right half shows from inside
+#: the box that the right half of the picture shows in detail, the topic of all assignments
 _ATTENTION: Box = (22, 238, 112, "attention")
 _LINES = ((78, 324, 78, 66), (232, 308, 232, 98), (365, 308, 365, 98), (290, 72, 290, 66))
 
 
 def map_picture(order: tuple[str, ...], here: str = "") -> str:
-    """The picture as SVG. Orange is what `here` builds, blue what comes before it in the order.
+    """Returns the picture as SVG: boxes of `here` are orange, those of earlier assignments blue.
 
-    Assignments that the picture does not know have no box.
+    Other assignments than those of `_BOXES` have no boxes.
     """
     place = order.index(here) if here in order else -1
     parts = [_line(*line) for line in _LINES]

@@ -1,4 +1,4 @@
-"""From the text in `source/` to nbgrader's source notebook, solutions included."""
+"""Makes nbgrader's source notebook, including solutions, from the text in `source/`."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from .ipynb import Cell, Notebook, code_cell, markdown_cell, notebook_of
 from .parts import ModuleParts
 
 SETUP = "setup"
-#: the id of the cell that says where a notebook is on the way through the course
+#: the id of the cell with the notebook's place on the way through the course
 WAY = "way"
-#: of the cell that finds our package where it is not installed
+#: the id of the cell that finds our package if it is not installed
 BRING_CHECKS = "bring_checks"
 _IMPORT_CHECK = """\
 try:
     from autograder.student import check, hint, retry, trace
 except ModuleNotFoundError as error:
     raise ImportError(f"{error}: run the cell above, it says what to do") from None"""
-#: a kernel that was started again knows no name
+#: advice for students whose kernel has been restarted, and has lost all names
 _AFTER_A_RESTART = "# NameError? Run > Run All Above Selected Cell"
 _KEPT_METADATA = ("tags",)
-#: the tag of a cell that only draws: its code is folded away
+#: the tag of a cell that only draws, whose code is folded
 _HIDDEN = "hide-input"
-#: the first line is all that is seen of a folded cell; a longer one makes a phone's page too wide
+#: the first and only visible line of a folded cell; a longer one would be too wide for a phone
 _FOLDED = "# draws the picture"
 _FOLDED_CELL = {"jupyter": {"source_hidden": True}}
 
@@ -42,10 +42,10 @@ _FOLDED_CELL = {"jupyter": {"source_hidden": True}}
 def source_notebook(
     exercise: Exercise, parts: ModuleParts, points: Mapping[str, float], way: str = ""
 ) -> Notebook:
-    """The notebook that nbgrader's `generate_assignment` reads; `way` is its first cell's text.
+    """Makes the notebook that nbgrader's `generate_assignment` reads; it begins with `way`.
 
-    The first two cells of code and the check cells are locked: nbgrader puts them back as they
-    were, whatever a student does to them. Raises `ContentError` that names the line of the text.
+    The first two code cells and the check cells are locked: nbgrader restores them after any change
+    of a student. Raises `ContentError` with the line of the text if that is not valid.
     """
     text = _text_of(exercise)
     rules = rules_beside(exercise.hidden_suite)
@@ -82,7 +82,7 @@ def _text_of(exercise: Exercise) -> str:
 def _read(exercise: Exercise, text: str) -> list[Cell]:
     try:
         return list(jupytext.reads(text, fmt="md:myst").cells)
-    except Exception as error:  # jupytext's parsers raise what they like
+    except Exception as error:  # jupytext's parsers may raise any exception
         raise ContentError(
             exercise.source, None, f"not a MyST notebook: {error}", "see docs/authoring.md"
         ) from error
@@ -96,7 +96,7 @@ def _bring_cell(assignment: str) -> Cell:
 
 
 def _setup_cell(parts: ModuleParts) -> Cell:
-    """The imports of the exercise, and ours before those that need our package to be installed."""
+    """Makes the cell of imports; ours come before those that need our installed package."""
     lines = parts.given.splitlines()
     tree = ast.parse(parts.given)
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
@@ -123,7 +123,7 @@ def _question_cells(question: str, definition: str, points: float) -> list[Cell]
 
 
 def _nbgrader(grade_id: str, **told: Any) -> dict[str, Any]:
-    """A cell's metadata; `told` is what is not as usual."""
+    """Returns a cell's nbgrader metadata; `told` overrides the usual values."""
     usual = {"grade": False, "locked": False, "schema_version": 3, "solution": False, "task": False}
     return {"nbgrader": {**usual, "grade_id": grade_id, **told}}
 
@@ -141,7 +141,7 @@ def _text_cell(exercise: Exercise, text: str, cell: Cell) -> Cell:
     if _HIDDEN in kept.get("tags", ()):
         kept |= _FOLDED_CELL
         source = f"{_FOLDED}\n{source}"
-    # named by its content: other cells may change without renaming it
+    # named after its content, so that changes of other cells do not rename it
     kind = cell["cell_type"]
     if kind != "code":
         source = without_claims(source)
@@ -154,11 +154,11 @@ def _text_cell(exercise: Exercise, text: str, cell: Cell) -> Cell:
 
 
 def _refuse_definitions(exercise: Exercise, text: str, source: str) -> None:
-    """A cell of the text that defines a question would take the place of the student's answer."""
+    """Refuses a cell that defines a question, because it would replace the student's answer."""
     try:
         tree = ast.parse(source)
     except SyntaxError:
-        return  # magic lines; when the notebook runs, anything else shows
+        return  # a magic line; any other error is found when the notebook runs
     names = {question.name for question in exercise.questions}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in names:
@@ -205,13 +205,13 @@ def _check_complete(exercise: Exercise, answered: set[str]) -> None:
 
 
 def line_of(text: str, part: str) -> int | None:
-    """The last line that holds `part`: the one that is too much where there are two."""
+    """Returns the last line that contains `part`: if there are two, the superfluous one."""
     found = [number for number, line in enumerate(text.splitlines(), 1) if part in line]
     return found[-1] if found else None
 
 
 def _tell_apart(cells: list[Cell]) -> None:
-    """Two cells of the same text are numbered: ids of a notebook are all different."""
+    """Numbers cells with the same text, because the ids in a notebook must be unique."""
     seen: dict[str, int] = {}
     for cell in cells:
         name = cell["id"]

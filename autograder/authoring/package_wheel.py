@@ -1,7 +1,7 @@
-"""The wheel of this package that a course gives to its students and graders.
+"""Makes the wheel of this package that a course gives to its students and graders.
 
-The course that the package is developed in builds it from there. Any other course has the package
-as it is installed.
+The course in this package's own repository builds it from there. Any other course uses the
+installed package.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ABOUT = ("METADATA", "entry_points.txt")
 
 
 def package_wheel(root: Path, out: Path) -> Path:
-    """Writes the wheel for a course into a folder; raises `GraderError` where it can't be built."""
+    """Writes the wheel for a course into a folder; raises `GraderError` if it can't be built."""
     if _own_version(root) is not None:
         return build_wheel(root, out)
     path = out / wheel_name(root)
@@ -31,13 +31,13 @@ def package_wheel(root: Path, out: Path) -> Path:
 
 
 def wheel_name(root: Path) -> str:
-    """The file name of that wheel; raises `ContentError` for an unreadable pyproject.toml."""
+    """Returns the file name of that wheel; raises `ContentError` if pyproject.toml is damaged."""
     version = _own_version(root) or metadata.version(PACKAGE)
     return f"{PACKAGE.replace('-', '_')}-{version}-py3-none-any.whl"
 
 
 def _own_version(root: Path) -> str | None:
-    """The version in the course's pyproject.toml, where that describes this package."""
+    """Returns the version in the course's pyproject.toml if that describes this package."""
     path = root / "pyproject.toml"
     if not path.is_file():
         return None
@@ -51,7 +51,7 @@ def _own_version(root: Path) -> str | None:
 
 
 def _installed() -> bytes:
-    """The package as it is installed, as a wheel; whether its files or a link to them are there."""
+    """Makes a wheel of the installed package, even if it is installed as editable."""
     distribution = metadata.distribution(PACKAGE)
     folder = f"{PACKAGE.replace('-', '_')}-{distribution.version}.dist-info"
     files = _files(resources.files("autograder"), "autograder")

@@ -1,4 +1,4 @@
-"""A solution module in parts: what students are given, and each question's definition."""
+"""Splits a solution module into the code that students get and the definition of each question."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ..records import Exercise
 from ..submission.text import first_line_of
 from .rules import with_rules
 
-#: what stands in place of a solution, in modules and notebooks alike
+#: the statement that replaces a solution, in modules and in notebooks
 STUB = "raise NotImplementedError"
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleParts:
-    """`given` is everything outside the questions, without the module's docstring."""
+    """The parts of a module; `given` is the code outside the questions and the docstring."""
 
     given: str
     definitions: Mapping[str, str]
 
 
 def split_module(exercise: Exercise) -> ModuleParts:
-    """Splits a solution module; raises `ContentError` for a marker outside the questions."""
+    """Splits a solution module; raises `ContentError` if a marker is outside the questions."""
     text = module_text(exercise)
     lines = text.splitlines()
     body = ast.parse(text).body
@@ -47,13 +47,13 @@ def split_module(exercise: Exercise) -> ModuleParts:
 
 
 def module_text(exercise: Exercise) -> str:
-    """The solution module with the rules of its questions in their docstrings."""
+    """Returns the solution module with the rules of its questions in their docstrings."""
     text = exercise.solution.read_text(encoding="utf-8")
     return with_rules(exercise.solution, text, rules_beside(exercise.hidden_suite))
 
 
 def strip_solutions(path: Path, text: str) -> str:
-    """The text with every solution replaced by the stub; raises `ContentError` for odd markers."""
+    """Replaces every solution by the stub; raises `ContentError` if markers do not match."""
     kept: list[str] = []
     opened: int | None = None
     for number, line in enumerate(text.splitlines(), start=1):
@@ -75,7 +75,7 @@ def strip_solutions(path: Path, text: str) -> str:
 
 
 def solution_lines(text: str) -> Iterator[tuple[int, str, bool]]:
-    """Number and text of every line, and whether it stands between markers."""
+    """Yields the number and text of every line, and whether it is between markers."""
     inside = False
     for number, line in enumerate(text.splitlines(), start=1):
         marker = line.strip()
@@ -86,7 +86,7 @@ def solution_lines(text: str) -> Iterator[tuple[int, str, bool]]:
 
 
 def _lines_of(node: ast.FunctionDef | ast.ClassDef, lines: list[str]) -> range:
-    """The definition with its decorators, comments right above, and the markers that end it."""
+    """Returns the lines of a definition with its decorators, comments above and end markers."""
     first = first_line_of(node) - 1
     while first > 0 and lines[first - 1].startswith("#"):
         first -= 1

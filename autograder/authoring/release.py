@@ -1,4 +1,4 @@
-"""From the course's content to `assignments/` and the bundles: all of it, or nothing."""
+"""Releases the course's content to `assignments/` and the bundles, completely or not at all."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .package_wheel import package_wheel
 from .staging import replace_all, write_tree
 from .student_wheel import student_wheel
 
-#: what running the released notebooks leaves behind; git ignores it too
+#: folders that running the released notebooks leaves behind; git ignores them as well
 _LITTER = {"__pycache__", ".ipynb_checkpoints"}
 _EXTRA = "not released any more"
 
@@ -42,7 +42,7 @@ class ReleasedFolder:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseReport:
-    """What a release wrote, and assignments that it removed."""
+    """The assignments that a release wrote and those that it removed."""
 
     assignments: tuple[ReleasedFolder, ...]
     removed: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class ReleaseReport:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A file of `assignments/` that is not what release would write."""
+    """A file of `assignments/` that differs from the one that release would write."""
 
     path: str
     problem: str
@@ -61,10 +61,9 @@ def release(
 ) -> ReleaseReport:
     """Writes `assignments/<name>/` and `dist/<name>.zip` of some assignments (default: all).
 
-    A release of all writes one bundle with all of them, too, and removes folders of assignments
-    that the course has no more. All or nothing: raises before the first old file is touched,
-    `ContentError` for wrong content or a leak. `wheel` takes the place of the project's own, built
-    otherwise.
+    A release of all assignments also writes one bundle with all of them, and removes folders of
+    assignments that are no longer in the course. Builds the wheel if none is given. Raises
+    `ContentError` for wrong content or a leak, before any old file is changed.
     """
     chosen = _chosen(course, names)
     bundles = course.root / "dist"
@@ -101,7 +100,7 @@ def _for_students(wheel: Path) -> Path:
 
 
 def verify_fresh(course: Course, names: Sequence[str] = ()) -> tuple[Difference, ...]:
-    """Compares `assignments/` with what release would write now; empty where it is fresh."""
+    """Compares `assignments/` with a new release; returns an empty tuple if it is up to date."""
     differences: list[Difference] = []
     with temporary_folder() as scratch:
         for item in _chosen(course, names):
@@ -113,7 +112,7 @@ def verify_fresh(course: Course, names: Sequence[str] = ()) -> tuple[Difference,
 
 
 def find_leaks(course: Course, names: Sequence[str] = ()) -> tuple[Leak, ...]:
-    """Leaks in `assignments/` as it stands."""
+    """Finds leaks in the current files of `assignments/`."""
     finder = LeakFinder(course)
     return tuple(
         leak
@@ -128,7 +127,7 @@ def _chosen(course: Course, names: Sequence[str]) -> tuple[Assignment, ...]:
 
 @contextmanager
 def _scratch(root: Path) -> Iterator[Path]:
-    """A temporary folder next to what it will replace: renaming needs one file system."""
+    """Makes a temporary folder in the course, because renaming needs the same file system."""
     build = root / "build"
     try:
         build.mkdir(exist_ok=True)
@@ -148,7 +147,7 @@ def _encoded(files: Mapping[str, str]) -> dict[str, bytes]:
 
 
 def _files(course: Course, made: ReleasedAssignment, wheel: Path) -> dict[str, bytes]:
-    """The files of a bundle: those of `assignments/`, the wheel, and how to install it."""
+    """Returns the files of a bundle: those of `assignments/`, the wheel and its requirements."""
     install = {"requirements.txt": requirements_text(course.root, wheel.name)}
     return {**_encoded({**made.files, **install}), wheel.name: wheel.read_bytes()}
 
@@ -165,7 +164,7 @@ def _new_folders(course: Course, scratch: Path, made: ReleasedAssignment) -> dic
 
 
 def _gone(course: Course) -> tuple[Path, ...]:
-    """Folders of `assignments/` whose assignment the course has no more."""
+    """Returns folders of `assignments/` whose assignment is no longer in the course."""
     known = {assignment.name for assignment in course.assignments}
     folders = sorted((course.root / "assignments").glob("*/"))
     return tuple(folder for folder in folders if folder.is_dir() and folder.name not in known)
@@ -221,7 +220,7 @@ _SMALL_TORCH = f"""\
 
 
 def requirements_text(root: Path, wheel: str) -> str:
-    """What `pip install -r` installs: the course's version of PyTorch, the wheel next to it."""
+    """Returns the text of requirements.txt: the course's version of PyTorch, and the wheel."""
     constraints = root / "constraints.txt"
     text = constraints.read_text(encoding="utf-8") if constraints.is_file() else ""
     pin = _PIN.search(text)
@@ -236,9 +235,9 @@ _ONCE = "requirements.txt"
 def whole_course(
     titles: Mapping[str, str], folders: Mapping[str, Mapping[str, bytes]], way: CourseMap
 ) -> dict[str, bytes]:
-    """The files of the whole course: a folder for each assignment, and what they share on top.
+    """Returns the files of the whole course: a folder per assignment, with shared files on top.
 
-    `titles` by name; `folders` are the files of each single bundle. The README lists the
+    `titles` are by name; `folders` are the files of each single bundle. The README lists the
     assignments in the order of the map, if there is one.
     """
     files: dict[str, bytes] = {}

@@ -1,4 +1,4 @@
-"""Writes the rules of a question into its docstring: the calls not allowed, the errors promised."""
+"""Writes the rules of a question into its docstring: forbidden calls and promised errors."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..course.rules import QuestionRules
 from ..errors import ContentError
 
 _WIDTH = 100
-#: the last paragraph of a docstring, where there is one: the rules come above it
+#: the beginning of a docstring's last paragraph, if there is one; rules are written above it
 _SOURCE = "Source:"
 
 
 def with_rules(path: Path, text: str, rules: Mapping[str, QuestionRules]) -> str:
-    """The text of a module with the rules of its questions in their docstrings.
+    """Returns the text of a module with the rules of its questions in their docstrings.
 
-    Raises `ContentError` where there is no docstring to write them into.
+    Raises `ContentError` if a docstring is missing.
     """
     lines = text.splitlines()
     places = [
@@ -35,7 +35,7 @@ def with_rules(path: Path, text: str, rules: Mapping[str, QuestionRules]) -> str
 def _places(
     path: Path, node: ast.FunctionDef | ast.ClassDef, rules: QuestionRules
 ) -> Iterator[tuple[ast.expr, list[str]]]:
-    """The docstrings of a question that say something of its rules, and the paragraphs."""
+    """Yields the docstrings of a question that get rules, with their paragraphs."""
     for method in ("", "forward"):
         promises = [promise for promise in rules.promises if promise.method == method]
         calls = rules.not_allowed if not method else None
@@ -46,7 +46,7 @@ def _places(
 
 
 def _speaking(node: ast.FunctionDef | ast.ClassDef, method: str) -> ast.FunctionDef | ast.ClassDef:
-    """The function, or the method of the class, that tells a rule; the class if it has none."""
+    """Returns the method whose docstring gets a rule; the function or class if there is none."""
     methods = (item for item in node.body if isinstance(item, ast.FunctionDef))
     return next((item for item in methods if item.name == method), node)
 
@@ -61,7 +61,7 @@ def _docstring(path: Path, node: ast.FunctionDef | ast.ClassDef) -> ast.expr:
 
 
 def _insert(lines: list[str], docstring: ast.expr, blocks: list[str]) -> None:
-    """Puts paragraphs above the source that a docstring names, or at its end."""
+    """Inserts paragraphs above the `Source:` of a docstring, or at its end."""
     first, last = docstring.lineno - 1, (docstring.end_lineno or docstring.lineno) - 1
     indent = " " * docstring.col_offset
     if lines[last].strip() != '"""':  # closed on a line with text
@@ -76,7 +76,7 @@ def _insert(lines: list[str], docstring: ast.expr, blocks: list[str]) -> None:
 
 
 def _wrapped(block: str, indent: str) -> list[str]:
-    """A paragraph in lines; a line that is indented in it goes on with one step more."""
+    """Wraps a paragraph; continues its indented lines with a deeper indentation."""
     lines: list[str] = []
     for text in block.splitlines():
         start = indent + text[: len(text) - len(text.lstrip())]

@@ -1,4 +1,4 @@
-"""New exercises, questions and courses: all files that they need, with what is to do in them."""
+"""Writes new exercises, questions and courses: all their files, with marks of what is to do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..errors import ContentError, UserError
 from ..files import replace_file
 from ..results.wording import readable
 
-#: what an exercise consists of, by its template: where it stands
+#: the paths of an exercise's files, by their templates
 _PLACES = {
     "solution": "solutions/{assignment}/{exercise}.py",
     "hidden": "tests/hidden/{assignment}/test_{exercise}.py",
@@ -28,21 +28,21 @@ _PLACES = {
     "misconceptions": "tests/misconceptions/{assignment}/{exercise}.py",
     "alternatives": "tests/alternatives/{assignment}/{exercise}.py",
 }
-#: of these, what an assignment has is added to, and nothing is begun
+#: the files that are only extended if an assignment has them, and never begun
 _WHERE_THERE = ("afterwards",)
 _PART = re.compile(r"^%%\n", re.MULTILINE)
 _IMPORT = (ast.Import, ast.ImportFrom)
 _QUESTION_CELL = re.compile(r"^:question: \w+\n(?:.*\n)*?```", re.MULTILINE)
-#: what stands below all questions of a page: another chapter, or folded text
+#: the beginning of text below all questions of a page: a new chapter, or folded text
 _CLOSING = re.compile(r"^(## (?!.*`)|<details)", re.MULTILINE)
 _EXERCISES = re.compile(r"^exercises\s*=\s*\[(?P<names>[^\]]*)\]", re.MULTILINE)
-#: what may stand in a folder that becomes a course
+#: the files and folders that may be in a folder that becomes a course
 _NOTHING = {".git", ".venv", ".gitignore", ".gitattributes", "README.md", "LICENSE"}
 
 
 @dataclass(frozen=True, slots=True)
 class Scaffold:
-    """What `new` wrote: files of a new course, if it made one, and those of the exercise."""
+    """The files that `new` wrote: those of a new course, if it made one, and of the exercise."""
 
     root: Path
     repository: tuple[Path, ...]
@@ -50,7 +50,7 @@ class Scaffold:
 
 
 def scaffold_course(root: Path) -> tuple[Path, ...]:
-    """Makes a folder a course without exercises; raises `UserError` where it holds other things."""
+    """Makes a folder a course without exercises; raises `UserError` if it has other files."""
     others = {path.name for path in root.iterdir()} - _NOTHING if root.is_dir() else set()
     if others:
         raise UserError(
@@ -70,8 +70,8 @@ def scaffold_exercise(
 ) -> tuple[Path, ...]:
     """Writes the files of an exercise, or adds questions to one; returns those that changed.
 
-    Nothing that is there is replaced. Raises `UserError` for a name that Python can't have, or a
-    question that is there already, `ContentError` for an assignment.toml without exercises.
+    Existing text is not replaced. Raises `UserError` if a name is not valid in Python or a question
+    already exists, and `ContentError` if assignment.toml has no exercises.
     """
     for name in (assignment, exercise, *questions):
         _check_name(name)
@@ -112,7 +112,7 @@ def _with_end(text: str, part: str) -> str:
 
 
 def _with_section(text: str, part: str) -> str:
-    """The text with a section below those of the other questions, above what closes the page."""
+    """Adds a section below those of the other questions and above the end of the page."""
     cells = list(_QUESTION_CELL.finditer(text))
     after = cells[-1].end() if cells else len(text)
     closing = _CLOSING.search(text, after)
@@ -121,7 +121,7 @@ def _with_section(text: str, part: str) -> str:
 
 
 def _with_imports(path: Path, text: str, head: str) -> str:
-    """The text with what the head of a new file imports, as far as it lacks it."""
+    """Adds the imports in the head of a new file that a text lacks."""
     for wanted in _imports(path, head):
         known = _imports(path, text)
         same = [node for node in known if _module(node) == _module(wanted)]
@@ -131,7 +131,7 @@ def _with_imports(path: Path, text: str, head: str) -> str:
             continue
         lines = text.splitlines()
         if same and isinstance(wanted, ast.ImportFrom):
-            first = same[0]  # it becomes one line, sorted as a linter wants it
+            first = same[0]  # becomes one line, sorted as a linter expects
             first.names = sorted([*first.names, *missing], key=lambda alias: alias.name)
             lines[first.lineno - 1 : first.end_lineno] = [ast.unparse(first)]
         else:
@@ -154,7 +154,7 @@ def _module(node: ast.Import | ast.ImportFrom) -> str:
 
 
 def _with_exercise(path: Path, assignment: str, exercise: str) -> str:
-    """The text of assignment.toml with the exercise as the last of its list."""
+    """Returns the text of assignment.toml with the exercise at the end of its list."""
     if path.is_file():
         text = path.read_text(encoding="utf-8")
     else:
@@ -193,5 +193,5 @@ def _repository() -> list[Traversable]:
 
 
 def _repository_name(name: str) -> str:
-    # a file of that very name would count for the folder of templates
+    # a file called .gitignore would apply to the folder of templates itself
     return ".gitignore" if name == "gitignore" else name

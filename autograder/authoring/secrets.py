@@ -1,4 +1,4 @@
-"""What students must not find: collected from solutions, hidden suites and misconceptions."""
+"""Collects the secrets of a course from solutions, hidden suites and misconceptions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .compact import compact
 from .expressions import expressions_of
 from .parts import solution_lines
 
-#: shorter pieces of code, or without any of these, are nobody's secret: `return x`, `else:`
+#: code that is shorter, or has none of these characters, is not a secret: `return x`, `else:`
 _SHORTEST_LINE = 10
 _COMPUTES = frozenset("+-*/@%([")
 _SHORTEST_STATEMENT = 40
@@ -23,7 +23,7 @@ _SHORTEST_STRING = 30
 
 
 class Kind(enum.StrEnum):
-    """What kind of secret it is, as a message names it."""
+    """The kinds of secrets, as messages name them."""
 
     SOLUTION = "a line of the solution"
     TEST_NAME = "the name of a hidden test"
@@ -36,7 +36,7 @@ class Kind(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A piece of text, compacted, and where it comes from."""
+    """A piece of compacted text, with its file and line."""
 
     kind: Kind
     text: str
@@ -45,7 +45,7 @@ class Secret:
 
 
 def secrets_of(course: Course) -> tuple[Secret, ...]:
-    """All secrets of a course; the same text once per kind."""
+    """Returns all secrets of a course; the same text once per kind."""
     found: dict[tuple[Kind, str], Secret] = {}
     for assignment in course.assignments:
         for exercise in assignment.exercises:
@@ -55,7 +55,7 @@ def secrets_of(course: Course) -> tuple[Secret, ...]:
 
 
 def computed_by(course: Course) -> dict[str, Secret]:
-    """What the solutions of a course compute, by the text or the form of the expression."""
+    """Returns the computations of a course's solutions, by text or form of the expression."""
     found: dict[str, Secret] = {}
     for assignment in course.assignments:
         for exercise in assignment.exercises:
@@ -66,13 +66,13 @@ def computed_by(course: Course) -> dict[str, Secret]:
 
 
 def given_lines(exercise: Exercise) -> frozenset[str]:
-    """The compacted lines of a solution module that stand outside its solutions."""
+    """Returns the compacted lines of a solution module outside its solutions."""
     text = exercise.solution.read_text(encoding="utf-8")
     return frozenset(code_of(line) for _, line, inside in solution_lines(text) if not inside)
 
 
 def code_of(line: str) -> str:
-    """A line without its comment and white space."""
+    """Returns a line without its comment and white space."""
     code, mark, _ = line.partition("  #")
     return compact(code if mark else line).text
 
@@ -146,7 +146,7 @@ def _numbers(text: str, path: Path, node: ast.AST) -> Iterator[Secret]:
 
 
 def _is_row_of_numbers(node: ast.AST) -> bool:
-    """At least two numbers with three decimals or more: nobody writes these by chance."""
+    """Return whether at least two numbers have three or more decimals, which is not by chance."""
     if not isinstance(node, ast.List | ast.Tuple) or len(node.elts) < 2:
         return False
     try:

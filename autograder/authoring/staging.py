@@ -1,4 +1,4 @@
-"""Puts a finished release in place of the old one: all of it, or nothing."""
+"""Replaces the old release by a finished new one, completely or not at all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def write_tree(folder: Path, files: Mapping[str, bytes]) -> Path:
-    """Writes files by their path below a new folder; returns the folder."""
+    """Writes files to their paths below a new folder; returns the folder."""
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -20,10 +20,10 @@ def write_tree(folder: Path, files: Mapping[str, bytes]) -> Path:
 def replace_all(
     folders: Mapping[Path, Path | None], bundles: Mapping[Path, bytes], attic: Path
 ) -> None:
-    """Renames each new folder to its place (None: only removes the old one) and writes the bundles.
+    """Renames each new folder to its place, and writes the bundles.
 
-    Raises `OSError` after everything was put back. `attic`, where old folders go, is on the same
-    file system.
+    If the new folder is None, only removes the old one. `attic`, the folder for old folders, must
+    be on the same file system. If an `OSError` is raised, all folders have been restored.
     """
     staged = _stage_bundles(bundles)
     parked: list[tuple[Path, Path | None]] = []

@@ -1,4 +1,4 @@
-"""The wheel that students install: what their commands and notebooks import, and nothing else."""
+"""Makes the wheel for students: only the modules that their commands and notebooks import."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from .bundle import DATE
 
-#: folders of which a student has everything, and single files
+#: folders that are included completely, and single files
 FOLDERS = (
     *("autograder/student/", "autograder/suite/", "autograder/parts/"),
     "autograder/attention/",
@@ -19,16 +19,16 @@ FOLDERS = (
 _FILES = frozenset(
     f"autograder/{name}.py" for name in ("__init__", "__main__", "cli/__init__", "cli/student")
 )
-#: of the digest in a version
+#: the digits of the digest in a version
 _DIGITS = 10
 
 
 def student_wheel(name: str, wheel: bytes) -> tuple[str, bytes]:
-    """Name and content of the wheel without what no student's command imports, and without extras.
+    """Returns name and content of the wheel without modules that students do not import.
 
-    Imports are followed through all modules, those inside functions, too, but not those that only
-    a type checker reads. The version gets a digest of the content: pip leaves a package as it is
-    where the version is the same, and a student's next bundle may hold a newer one.
+    Follows imports through all modules, even inside functions, but not those for type checkers
+    only. Leaves out extras. Adds a digest of the content to the version, because pip does not
+    replace a package of the same version, and a student's next bundle may have a newer one.
     """
     with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
@@ -54,7 +54,7 @@ def _digest(files: Mapping[str, bytes]) -> str:
 
 
 def _with_version(files: Mapping[str, bytes], old: str, new: str) -> dict[str, bytes]:
-    """The same files as of another version: it stands in a folder's name and in METADATA."""
+    """Changes the version of the files, in a folder's name and in METADATA."""
     found: dict[str, bytes] = {}
     for name, data in files.items():
         folder, _, rest = name.partition("/")
@@ -72,7 +72,7 @@ def _module(name: str) -> str:
 
 
 def _reached(waiting: list[str], texts: Mapping[str, str]) -> set[str]:
-    """These modules and all that they import, directly or not."""
+    """Returns these modules and all that they import, directly or indirectly."""
     reached: set[str] = set()
     while waiting:
         module = waiting.pop()
@@ -105,7 +105,7 @@ def _imported(module: str, texts: Mapping[str, str]) -> Iterator[str]:
 
 
 def _run(tree: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but those that only a type checker reads."""
+    """Yields all nodes except those for type checkers only."""
     for node in ast.iter_child_nodes(tree):
         if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
             yield node
@@ -117,7 +117,7 @@ def _is_about_the_wheel(name: str) -> bool:
 
 
 def _metadata(data: bytes) -> bytes:
-    """METADATA without extras, and without the README of the project: that is for instructors."""
+    """Returns METADATA without extras and without the README, which is for instructors."""
     lines = data.decode("utf-8").partition("\n\n")[0].splitlines()
     left_out = ("Provides-Extra:", "Description-Content-Type:")
     kept = [s for s in lines if not s.startswith(left_out) and "extra ==" not in s]
@@ -125,7 +125,7 @@ def _metadata(data: bytes) -> bytes:
 
 
 def wheel_bytes(files: Mapping[str, bytes]) -> bytes:
-    """A wheel of these files, with its record: the same bytes whenever it is made."""
+    """Returns a wheel of these files with its record: the same bytes whenever it is made."""
     folder = next(name.partition("/")[0] for name in files if ".dist-info/" in name)
     record = f"{folder}/RECORD"
     text = "".join(_lines(sorted(files.items()))) + f"{record},,\n"

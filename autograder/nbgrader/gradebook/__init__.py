@@ -1,4 +1,4 @@
-"""nbgrader's gradebook, in SQLite or PostgreSQL: filled from results, read back."""
+"""nbgrader's gradebook, in SQLite or PostgreSQL: filled from results, and read back."""
 
 from .arrivals import class_duedates, class_lateness, set_extension
 from .others import graded_elsewhere

@@ -1,7 +1,7 @@
-"""Who of a class is late, told before anything is taken off and shown wherever grades are shown.
+"""The lateness of submissions, known before any penalty and shown wherever grades are shown.
 
-The due date is the assignment's, else the one that was set in formgrader; the allowance is what the
-class's own tables say, else what nbgrader's gradebook holds.
+The due date is that of the assignment, otherwise the one that was set in formgrader. The allowance
+is that of the class's own tables, otherwise the extension in nbgrader's gradebook.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .database_errors import explained
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """Due dates and extensions that the gradebook holds, in UTC without a zone."""
+    """Due dates and extensions in the gradebook, in UTC without a time zone."""
 
     duedates: Mapping[str, datetime | None] = field(default_factory=dict)
     extensions: Mapping[Key, timedelta] = field(default_factory=dict)
@@ -32,11 +32,11 @@ class _Held:
 def class_lateness(
     class_folder: Path, keys: Iterable[Key], assignments: Iterable[Assignment] | None = None
 ) -> dict[Key, Lateness]:
-    """When each submission arrived, until when it might, and how late it is.
+    """Returns when each submission arrived, when it was due, and how late it is.
 
-    With `assignments` as it will be recorded, by their due dates and the class's own tables; else
-    as the gradebook has it, which is what a penalty was taken for. Raises `UserError` for tables
-    of the class or a gradebook that can't be read.
+    With `assignments`, uses their due dates and the class's own tables, as recording will do.
+    Otherwise, uses the gradebook's dates, on which its penalties are based. Raises `UserError` if
+    the class's tables or the gradebook can't be read.
     """
     settings = load_settings(class_folder)
     held, marks = _held(settings.db_url), marked_late(class_folder)
@@ -59,7 +59,7 @@ def class_lateness(
 
 
 def class_duedates(class_folder: Path) -> Mapping[str, datetime]:
-    """The due dates that the gradebook of a class holds, in UTC without a zone."""
+    """Returns the due dates in the gradebook of a class, in UTC without a time zone."""
     held = _held(load_settings(class_folder).db_url)
     return {name: due for name, due in held.duedates.items() if due is not None}
 
@@ -79,7 +79,7 @@ def _held(address: str) -> _Held:
 
 
 def set_extension(class_folder: Path, student: str, assignment: str, allowance: timedelta) -> bool:
-    """Sets the extension of a submission in the gradebook; False where it does not have it yet."""
+    """Sets the extension of a submission; returns False if the gradebook does not have it yet."""
     settings = load_settings(class_folder)
     if not is_there(settings.db_url):
         return False

@@ -1,7 +1,7 @@
-"""The autograded notebook of one exercise: what formgrader shows to a human grader.
+"""The autograded notebook of one exercise, which formgrader shows to a human grader.
 
-A student's own notebook stays as it is where every cell that nbgrader keeps is there exactly
-once. Otherwise, and for modules, the released notebook is filled in with the student's answers.
+A student's own notebook is used if it contains every cell that nbgrader keeps exactly once.
+Otherwise, and for modules, the student's answers are filled into the released notebook.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _LARGEST_NOTEBOOK = 8 << 20
 
 
 class NotebookMaker:
-    """Makes autograded notebooks in a child with limits. Close it, or use it in a `with`."""
+    """Makes autograded notebooks in a limited child process. Close it, or use it in a `with`."""
 
     def __init__(self, releases: Mapping[str, ReleasedAssignment]) -> None:
         self._releases = releases
         self._reader = BoundedReader(self._read)
 
     def text(self, result: SubmissionResult, number: int, submitted: Path) -> str:
-        """The autograded notebook of the exercise of that number in the release."""
+        """Returns the autograded notebook of an exercise, given its number in the release."""
         try:
             return self._reader(result, number, str(submitted))
         except SubmissionError as error:
@@ -75,7 +75,7 @@ class NotebookMaker:
 def _autograded_notebook(
     released: ReleasedNotebook, exercise: ExerciseResult | None, answers: SubmittedCode
 ) -> str:
-    """The text of the autograded notebook of a student's exercise."""
+    """Returns the text of the autograded notebook of a student's exercise."""
     notes = list(exercise.notes) if exercise else []
     notes += [answers.problem] if answers.problem else []
     cells = None
@@ -89,7 +89,7 @@ def _autograded_notebook(
 
 
 def _kept(released: ReleasedNotebook, notebook: dict[str, Any]) -> tuple[list[Cell] | None, str]:
-    """The student's own cells, or None; and what a grader should know about them."""
+    """Returns the student's own cells, or None, and a note about them for the grader."""
     found = [cell for cell in notebook["cells"] if isinstance(cell, dict)]
     names = [_name(cell) for cell in found]
     counts = Counter(name for name in names if name)
@@ -111,7 +111,7 @@ def _kept(released: ReleasedNotebook, notebook: dict[str, Any]) -> tuple[list[Ce
 
 
 def _is_fixed(original: Cell) -> bool:
-    """Whether nbgrader shows this cell as it was released, whatever a student made of it."""
+    """Return whether nbgrader always shows this cell as released, ignoring a student's changes."""
     kept = original["metadata"]["nbgrader"]
     return bool(kept.get("locked") or kept.get("grade")) and not kept.get("solution")
 
@@ -128,7 +128,7 @@ def _name(cell: Cell) -> str | None:
 
 
 def _restored(cell: Cell, original: Cell | None) -> Cell:
-    """The cell with the release's nbgrader metadata; a locked one with the release's source."""
+    """Returns the cell with the released nbgrader metadata, and the released source if locked."""
     if original is None:
         return cell
     metadata = dict(original["metadata"]["nbgrader"])
@@ -154,7 +154,7 @@ def _copied(cell: Cell, answers: SubmittedCode) -> Cell:
 
 
 def _other_code(released: ReleasedNotebook, answers: SubmittedCode) -> str:
-    """The student's code outside the questions, as far as it is not the stub's."""
+    """Returns the student's code outside the questions that differs from the stub."""
     stub = released.stub
     parts = [] if same_code(answers.rest, stub.rest) else [answers.rest]
     for name, code in answers.definitions.items():
@@ -179,7 +179,7 @@ def _with_notes(cells: list[Cell], notes: list[str]) -> list[Cell]:
 
 
 def _comment_cell(notes: list[str], code: str) -> Cell:
-    """A code cell: unlike Markdown it shows any text as it is."""
+    """Returns a code cell with notes, because Markdown would interpret their text."""
     lines = [f"# {line}" for note in notes for line in printable(note).splitlines()]
     source = "\n".join([*lines, code] if code else lines)
     return {
@@ -192,7 +192,7 @@ def _comment_cell(notes: list[str], code: str) -> Cell:
 
 
 def _document(released: ReleasedNotebook, cells: list[Cell]) -> str:
-    """The notebook as JSON with a line for each cell, several times faster made than indented."""
+    """Returns the notebook as JSON with one line per cell, which is much faster than indenting."""
     numbered = ({**cell, "id": f"cell-{number}"} for number, cell in enumerate(cells))
     lines = ",\n".join(json.dumps(cell, ensure_ascii=False) for cell in numbered)
     rest = json.dumps(

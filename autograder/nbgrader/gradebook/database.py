@@ -1,8 +1,8 @@
-"""Opens nbgrader's database, SQLite or PostgreSQL, and writes to it while others do.
+"""Opens nbgrader's database, SQLite or PostgreSQL, and writes to it concurrently with others.
 
 Grading runs, `record`, nbgrader's own commands and formgrader may write to one gradebook at the
-same time. Each of our transactions that writes waits for the one before it, so that what it read
-still holds when it writes; one that nbgrader got in the way of is done once more.
+same time. Each of our writing transactions waits for the one before it, so that the values that it
+read are still valid when it writes. A transaction that conflicts with nbgrader's is repeated.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ from .database_errors import explained, without_password
 T = TypeVar("T")
 Row = dict[str, Any]
 
-#: seconds that SQLite waits for another writer, where the address says nothing else
+#: seconds that SQLite waits for another writer, unless the address sets a timeout
 _PATIENCE = 30
-#: PostgreSQL's name for "somebody of ours writes": any number that nobody else uses
+#: the number of our advisory lock in PostgreSQL, which no other program uses
 _LOCK = 0x61747467
-#: how often a transaction is tried where nbgrader, which knows no such lock, was in its way
+#: the most attempts of a transaction that conflicts with nbgrader, which does not take this lock
 _ATTEMPTS = 5
 
 
 def table(name: str) -> Table:
-    """A table of nbgrader's own model."""
+    """Returns a table of nbgrader's own model."""
     found: Table = Base.metadata.tables[name]
     return found
 
 
 @contextmanager
 def opened(db_url: str) -> Iterator[Engine]:
-    """The database with nbgrader's tables, made where there are none."""
+    """Opens the database, and makes nbgrader's tables if there are none."""
     with explained(db_url):
         engine = _engine(db_url)
     try:
@@ -73,7 +73,7 @@ def opened(db_url: str) -> Iterator[Engine]:
 
 
 def is_there(db_url: str) -> bool:
-    """Whether there is a database at an address; one of a server is taken to be there."""
+    """Return whether there is a database at an address; assumes so for a server."""
     with explained(db_url):
         url = make_url(db_url)
     return url.get_backend_name() != "sqlite" or Path(url.database or "").is_file()
@@ -83,7 +83,7 @@ def _engine(db_url: str) -> Engine:
     url = make_url(db_url)
     if url.get_backend_name() != "sqlite":
         return create_engine(url)
-    # Python's driver would begin at the first change, when what was read before may be old
+    # Python's driver would begin a transaction only at the first change, after reading old values
     arguments: dict[str, float | None] = {"isolation_level": None}
     if "timeout" not in url.query:
         arguments["timeout"] = _PATIENCE
@@ -99,15 +99,15 @@ def _begin(connection: Connection) -> None:
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """A transaction that only reads: it waits for no writer."""
+    """Opens a transaction that only reads, and does not wait for writers."""
     with explained(str(engine.url)), engine.begin() as connection:
         yield connection
 
 
 def writing(engine: Engine, work: Callable[[Connection], T]) -> T:
-    """Does the work in one transaction, all of it or nothing, while no other writer of ours does.
+    """Does the work in one transaction, while none of our other writers has one.
 
-    The work may be called again from its beginning, so it must not change anything else.
+    The work may be called again from its beginning, so it must have no other effects.
     """
     with explained(str(engine.url)):
         for _ in range(_ATTEMPTS - 1):
@@ -156,14 +156,14 @@ def _check_version(connection: Connection) -> None:
 
 @cache
 def _newest_version() -> str | None:
-    """The version that nbgrader's own migrations end with; nbgrader asks a subprocess for it."""
+    """Returns the version of nbgrader's last migration, without nbgrader's subprocess for it."""
     config = Config()
     config.set_main_option("script_location", dbutil.ALEMBIC_DIR)
     return ScriptDirectory.from_config(config).get_current_head()
 
 
 def insert_rows(connection: Connection, name: str, rows: list[Row]) -> None:
-    """Adds rows to a table of nbgrader's, with values by column."""
+    """Adds rows, given as values by column, to a table of nbgrader's."""
     if rows:
         connection.execute(insert(table(name)), rows)
 
@@ -171,7 +171,7 @@ def insert_rows(connection: Connection, name: str, rows: list[Row]) -> None:
 def update_rows(
     connection: Connection, name: str, columns: tuple[str, ...], rows: list[Row]
 ) -> None:
-    """Sets the columns of many rows, each row by its id."""
+    """Sets columns of many rows, which are identified by their ids."""
     if rows:
         target = table(name)
         values: Row = {column: bindparam(f"new_{column}") for column in columns}

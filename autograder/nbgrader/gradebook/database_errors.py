@@ -1,4 +1,4 @@
-"""A database's errors in the words of somebody who has to put them right."""
+"""Explains errors of a database to the person who has to fix them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROOM = "make room on the disk, then run `autograder record` on the class folder
 _PLACE = "make sure that its folder is there and may be written to"
 _DRIVER = f"{install_with('postgresql')}; write the address as postgresql+psycopg://USER@HOST/NAME"
 
-#: what a database says, in lower case, and what to do about it; the first that fits counts
+#: texts in a database's messages, in lower case, and their remedies; the first match counts
 _REMEDIES = {
     "locked": "another program writes to it (formgrader?): close that, then run this again",
     "not a database": _ANEW,
@@ -36,7 +36,7 @@ _REMEDIES = {
 
 @contextmanager
 def explained(db_url: str) -> Iterator[None]:
-    """Raises a database's errors again as `UserError` with what to do."""
+    """Turns a database's errors into `UserError` with a remedy."""
     try:
         yield
     except (SQLAlchemyError, ImportError) as error:
@@ -44,11 +44,11 @@ def explained(db_url: str) -> Iterator[None]:
 
 
 def without_password(db_url: str) -> str:
-    """An address as it may be shown."""
+    """Returns an address without its password, for messages."""
     try:
         return make_url(db_url).render_as_string(hide_password=True)
     except ArgumentError:
-        return "address"  # it may hold a password all the same
+        return "address"  # even an invalid address may contain a password
 
 
 def _explanation(where: str, error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""What nbgrader's plugin takes off for being late, by the times that all other rooms go by."""
+"""The late penalties of nbgrader's plugin, based on our arrival times and due dates."""
 
 from __future__ import annotations
 
@@ -16,17 +16,20 @@ from ...classroom import arrival
 from ...deadlines import late_by
 from ...errors import UserError
 
-#: (student, score, seconds late) -> points taken off, or None for no penalty
+#: (student, score, seconds late) -> points to take off, or None for no penalty
 Penalty = Callable[[str, float, float], float | None]
 
 
 def seconds_late(stamped: datetime | None, due: datetime | None) -> float:
-    """By how much a time is late; 0 where it, or the due date, is unknown."""
+    """Returns how late a time is in seconds; 0 if it or the due date is unknown."""
     return late_by(stamped, due).total_seconds() if stamped and due else 0.0
 
 
 def late_penalty(config: Config) -> Penalty:
-    """The penalty of the plugin that the configuration names, between 0 and the score."""
+    """Returns the penalty function of the configured plugin, limited to between 0 and the score.
+
+    Raises `UserError` if the plugin can't be loaded; the function does if the plugin fails.
+    """
     try:
         assigner = AssignLatePenalties(config=config)
         assigner.init_plugin()
@@ -45,13 +48,13 @@ def late_penalty(config: Config) -> Penalty:
 
 
 class LatePenalties(AssignLatePenalties):  # type: ignore[misc]  # nbgrader ships no types
-    """nbgrader's step, which reads `CEST` as UTC and counts the minute of the due date as late."""
+    """Corrects nbgrader's step, which reads `CEST` as UTC and counts the due minute as late."""
 
     def preprocess(
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
-        """Called by nbgrader for each notebook of a submission."""
-        directories = self.parent.parent.coursedir  # of the exporter's converter
+        """Sets the arrival time; nbgrader calls it for each notebook of a submission."""
+        directories = self.parent.parent.coursedir  # that of the exporter's converter
         names = resources["nbgrader"]["student"], resources["nbgrader"]["assignment"]
         folder = directories.format_path(directories.submitted_directory, *names)
         with Gradebook(resources["nbgrader"]["db_url"]) as gradebook:
@@ -62,7 +65,7 @@ class LatePenalties(AssignLatePenalties):  # type: ignore[misc]  # nbgrader ship
         return super().preprocess(nb, resources)  # type: ignore[no-any-return]
 
     def init_plugin(self) -> None:
-        """Called by nbgrader: the plugin is asked with our seconds in the place of nbgrader's."""
+        """Makes the plugin use our seconds instead of nbgrader's; nbgrader calls it."""
         super().init_plugin()
         ask, late = self.plugin_inst.late_submission_penalty, self._late
 

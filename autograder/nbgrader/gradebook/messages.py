@@ -1,4 +1,4 @@
-"""What graders read in formgrader: a comment for each answer, an output for each check."""
+"""The texts for graders in formgrader: a comment for each answer, an output for each check."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _LONGEST_COMMENT = 6_000
 
 
 def comment(exercise: ExerciseResult | None, question: QuestionResult | None) -> str | None:
-    """The automatic comment on an answer, in a few lines; None where there is nothing to say.
+    """Returns the automatic comment on an answer, in a few lines; None for a correct answer.
 
-    The messages of the tests stand in the output of its check.
+    The messages of the tests are in the output of its check.
     """
     if exercise is None or question is None:
         return "The grading run did not judge this question."
@@ -33,9 +33,9 @@ def comment(exercise: ExerciseResult | None, question: QuestionResult | None) ->
 
 
 def check_output(exercise: ExerciseResult | None, question: QuestionResult | None) -> str:
-    """What the check cell of a question shows: its verdict, every test, and what helps.
+    """Returns the output of a question's check cell: its verdict, every test, and advice.
 
-    All of it, because a comment of the grader's takes the place of the automatic one.
+    It repeats the automatic comment, because a grader's own comment replaces that.
     """
     if exercise is None or question is None:
         return "The grading run did not judge this question.\n"
@@ -67,7 +67,7 @@ def _line(test: TestResult) -> str:
 
 
 def _plain_in_markdown(text: str) -> str:
-    """The text so that Markdown, as which a page of feedback shows comments, has no tag in it."""
+    """Escapes tags, because feedback pages show comments as Markdown."""
     return text.replace("<", "\\<")
 
 

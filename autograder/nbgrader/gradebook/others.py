@@ -1,4 +1,4 @@
-"""Assignments that nbgrader alone graded, read from its gradebook as results like any other."""
+"""Reads assignments that only nbgrader has graded, from its gradebook, as ordinary results."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from ..settings import load_settings
 from .database import is_there, opened, reading, table
 from .released import CHECK
 
-#: what a line of the results file has, and the gradebook does not know
+#: the placeholder for digests, which the gradebook does not contain
 _UNKNOWN = "sha256:" + "0" * 64
 
 
 def graded_elsewhere(class_folder: Path, known: Collection[str]) -> list[SubmissionResult]:
-    """The submissions of assignments that are not `known`, with nbgrader's automatic scores.
+    """Returns submissions of assignments that are not `known`, with nbgrader's automatic scores.
 
-    What humans entered is not in it: see `human_work`. A cell that a human has to grade yet is a
-    reason to look.
+    Entries of humans are not included; see `human_work`. A cell that a human still has to grade is
+    a reason to review the submission.
     """
     address = load_settings(class_folder).db_url
     if not is_there(address):
@@ -44,7 +44,7 @@ def graded_elsewhere(class_folder: Path, known: Collection[str]) -> list[Submiss
 
 
 def _query(known: Collection[str]) -> Select[Any]:
-    """A row for each graded cell of each submission of assignments that are not known."""
+    """Selects a row for each graded cell of each submission of assignments that are not known."""
     grade, cell, notebook = table("grade"), table("base_cell"), table("notebook")
     page, submission = table("submitted_notebook"), table("submitted_assignment")
     assignment, points, tasks = table("assignment"), table("grade_cells"), table("task_cells")

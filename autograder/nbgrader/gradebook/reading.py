@@ -1,4 +1,4 @@
-"""Reads back what humans entered in formgrader, and the penalties for late work."""
+"""Reads the entries of humans in formgrader, and the penalties for late work."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .released import CHECK
 
 
 def human_work(class_folder: Path, db_url: str | None = None) -> HumanWork:
-    """What the gradebook of a class holds beyond the results; nothing where there is none yet."""
+    """Reads a gradebook's entries beyond the results; nothing if there is no gradebook yet."""
     address = load_settings(class_folder, db_url).db_url
     if not is_there(address):
         return HumanWork()
@@ -39,7 +39,7 @@ def _grades(connection: Connection) -> dict[QuestionKey, HumanGrade]:
 
 
 def _rows(name: str, *columns: ColumnElement[Any]) -> Select[Any]:
-    """Rows of grades or comments with the names of student, assignment, notebook and cell."""
+    """Selects grades or comments with the names of student, assignment, notebook and cell."""
     own, cell, notebook = table(name), table("base_cell"), table("notebook")
     page, submission, assignment = (
         table("submitted_notebook"),

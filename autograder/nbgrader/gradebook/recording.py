@@ -1,7 +1,7 @@
-"""Records results: nbgrader's database and the autograded notebooks that formgrader shows.
+"""Records results in nbgrader's database and in the autograded notebooks of formgrader.
 
-Running it again writes the same; so a run that was stopped, or a lost database, is fixed by the
-same command.
+Recording again writes the same data, so the same command repairs an interrupted run or a lost
+database.
 """
 
 from __future__ import annotations
@@ -39,14 +39,15 @@ from .rows import Entry, write_entries
 from .structure import AssignmentRows, update_structure
 
 _BATCH = 100
-#: with it the exchange names a student's feedback, which nobody else then finds
+#: the file whose content nbgrader's exchange uses in the name of a student's feedback, so that no
+#: other student can guess it
 _SECRET_FILE = "submission_secret.txt"
 _LONGEST_SECRET = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something that a human should know about one student's record."""
+    """A note for the instructor about one student's record."""
 
     student: str
     assignment: str
@@ -55,7 +56,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class RecordSummary:
-    """What was recorded, and what was not and why; `db_url` without its password."""
+    """A summary of a recording, with notes on what was not recorded; `db_url` has no password."""
 
     db_url: str
     submissions: int
@@ -72,8 +73,8 @@ def record(
 ) -> RecordSummary:
     """Writes the latest results into nbgrader's gradebook and the autograded notebooks.
 
-    Raises `UserError` for a database or a release that can't be used; a batch of submissions is
-    written whole or not at all, and nothing that a human graded changes.
+    A batch of submissions is written completely or not at all, and manual grades are not changed.
+    Raises `UserError` if the database or a release can't be used.
     """
     prepare_class_folder(course, class_folder)
     return record_into(course, load_settings(class_folder, db_url), results)
@@ -82,7 +83,7 @@ def record(
 def record_into(
     course: Course, settings: Settings, results: Iterable[SubmissionResult]
 ) -> RecordSummary:
-    """See `record`; for a class folder whose settings are known."""
+    """Does what `record` does, for a class folder whose settings are already loaded."""
     notes: list[Note] = []
     accepted = those(last_of(results), lambda result: _is_accepted(course, result, notes))
     releases = _releases(course, settings, {result.assignment for result in accepted})
@@ -135,7 +136,7 @@ def _batches(results: Sequence[SubmissionResult]) -> Iterator[Sequence[Submissio
 
 
 def _is_accepted(course: Course, result: SubmissionResult, notes: list[Note]) -> bool:
-    """Whether a result can be recorded; says in the notes why not."""
+    """Return whether a result can be recorded; adds the reason to the notes if not."""
     why = None
     if result.status is SubmissionStatus.FAILED:
         why = "not recorded: the grader failed on it; grade it again with --resume"
@@ -155,7 +156,7 @@ def _is_accepted(course: Course, result: SubmissionResult, notes: list[Note]) ->
 def _release_notes(
     releases: Mapping[str, ReleasedAssignment], results: Iterable[SubmissionResult]
 ) -> list[Note]:
-    """Where the released notebooks and the suites that graded disagree on questions or points."""
+    """Returns notes on questions or points that differ between released notebooks and suites."""
     points = {
         (name, notebook.name, question): cell.points
         for name, released in releases.items()
@@ -192,7 +193,7 @@ def _written(
     maker: NotebookMaker,
     notes: list[Note],
 ) -> Entry:
-    """Writes a submission's autograded folder; returns what the database is told."""
+    """Writes a submission's autograded folder; returns its entry for the database."""
     submitted = settings.submitted(*result.key)
     folder = settings.autograded(*result.key)
     arrived = arrival(submitted)
@@ -207,7 +208,7 @@ def _written(
 
 
 def _copy_stamps(submitted: Path, folder: Path, arrived: Arrival) -> None:
-    """What nbgrader wrote next to the submission, and reads again when it releases feedback."""
+    """Copies nbgrader's files next to a submission, which it reads when it releases feedback."""
     is_there = {
         TIMESTAMP_FILE: arrived.stamped is not None,
         _SECRET_FILE: _is_small(submitted / _SECRET_FILE),
@@ -229,7 +230,7 @@ def entry_of(
     arrived: Arrival,
     allowance: timedelta | None = None,
 ) -> Entry:
-    """A score for each check and a comment for each answer that the gradebook knows."""
+    """Returns a score for each check and a comment for each answer in the gradebook."""
     judged = {
         (exercise.exercise, question.question): (exercise, question)
         for exercise, question in result.questions()
@@ -253,6 +254,6 @@ def entry_of(
 
 
 def _wants_a_look(exercise: ExerciseResult, question: QuestionResult) -> bool:
-    """Where a human grader may find what automatic grading could not."""
+    """Return whether a human grader may see more in an answer than automatic grading did."""
     is_unreadable = exercise.status is ExerciseStatus.UNREADABLE
     return is_unreadable or question.verdict is Verdict.PROTOCOL

@@ -1,4 +1,4 @@
-"""Released notebooks become records: what nbgrader must know of each cell."""
+"""Reads released notebooks into records of the cells that nbgrader keeps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHECK = "check_"
 
 @dataclass(frozen=True, slots=True)
 class ReleasedCell:
-    """One cell that nbgrader keeps: by its name, `points` only where it is graded."""
+    """One cell that nbgrader keeps under a name; only graded cells have `points`."""
 
     name: str
     cell_type: str
@@ -35,7 +35,7 @@ class ReleasedCell:
 
 @dataclass(frozen=True, slots=True)
 class ReleasedNotebook:
-    """One exercise as students got it."""
+    """One exercise as it was released to students."""
 
     name: str
     stub: SubmittedCode
@@ -54,8 +54,8 @@ class ReleasedNotebook:
 class ReleasedAssignment:
     """An assignment of the course with its released notebooks.
 
-    `is_nbgraders` where nbgrader made it: it may hold cells and notebooks that the course does not
-    have.
+    `is_nbgraders` is true if nbgrader made the release, which may then contain cells and notebooks
+    that the course does not have.
     """
 
     name: str
@@ -65,9 +65,9 @@ class ReleasedAssignment:
 
 
 def read_release(course: Course, assignment: Assignment, nbgraders: Path) -> ReleasedAssignment:
-    """The released notebooks of an assignment; raises `ContentError` for one that can't be used.
+    """Reads the released notebooks of an assignment; raises `ContentError` if one is damaged.
 
-    What nbgrader released to this class (the folder `nbgraders`) counts, else `assignments/`.
+    Uses nbgrader's release for this class, the folder `nbgraders`, otherwise `assignments/`.
     """
     stubs = [exercise.stub for exercise in assignment.exercises]
     given = [stub for stub in stubs if (nbgraders / f"{stub.stem}.ipynb").is_file()]

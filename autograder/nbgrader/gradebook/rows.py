@@ -1,6 +1,6 @@
-"""Writes many submissions into nbgrader's tables at once: a few statements for a whole batch.
+"""Writes many submissions into nbgrader's tables at once, with a few statements for each batch.
 
-nbgrader's own calls take 36-59 ms for one submission, because each commits and asks again.
+nbgrader's own calls take 36-59 ms for one submission, because each commits and queries again.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _TIMES = ("timestamp", "extension")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What the gradebook is told of one submission; scores and comments by notebook and cell.
+    """The data of one submission for the gradebook; scores and comments by notebook and cell.
 
-    `allowance` is how much later than the due date it may be; None keeps what the gradebook holds.
+    `allowance` is the extension beyond the due date; None keeps the one in the gradebook.
     """
 
     student: str
@@ -52,7 +52,7 @@ def write_entries(
     entries: Sequence[Entry],
     penalty: Penalty,
 ) -> None:
-    """Writes the entries; what humans wrote (manual scores, comments, extensions) stays."""
+    """Writes the entries; keeps manual scores and comments, and extensions without allowance."""
     _add_students(connection, {entry.student for entry in entries})
     submissions = _submissions(connection, structures, entries)
     late = {
@@ -84,7 +84,7 @@ def _add_students(connection: Connection, names: set[str]) -> None:
 def _submissions(
     connection: Connection, structures: Mapping[str, AssignmentRows], entries: Sequence[Entry]
 ) -> list[Row]:
-    """The row of each entry's submission, in the entries' order."""
+    """Returns the row of each entry's submission, in the order of the entries."""
     rows = table("submitted_assignment")
     assignments = {structures[entry.assignment].id for entry in entries}
     students = {entry.student for entry in entries}
@@ -112,7 +112,7 @@ def _submissions(
 
 
 def _times(entry: Entry, extension: timedelta | None) -> Row:
-    """When it arrived, and the extension by which nbgrader's own penalty agrees with ours."""
+    """Returns the arrival, and the extension with which nbgrader's own penalty equals ours."""
     allowed = extension if entry.allowance is None else entry.allowance or None
     return {"timestamp": entry.arrival.stamped, "extension": allowed}
 
@@ -146,17 +146,17 @@ def _known_cells(
 ) -> dict[tuple[str, str], Row]:
     rows = table(name)
     ids = [sheet.row["id"] for sheet in sheets]
-    # all their cells: nbgrader's only index of these tables begins with the cell
+    # selects by cells as well, because nbgrader's only index of these tables begins with the cell
     base, notebooks = table("base_cell"), {sheet.cells.id for sheet in sheets}
     cells = select(base.c.id).where(base.c.notebook_id.in_(notebooks))
-    # locked where the database can lock a row: what formgrader enters meanwhile is not missed
+    # locks the rows if the database can, so that entries in formgrader are not lost meanwhile
     query = select(rows).where(rows.c.notebook_id.in_(ids), rows.c.cell_id.in_(cells))
     found = connection.execute(query.order_by(rows.c.id).with_for_update()).mappings()
     return {(row["notebook_id"], row["cell_id"]): dict(row) for row in found}
 
 
 def _write_grades(connection: Connection, sheets: Sequence[_Sheet]) -> dict[str, float]:
-    """Writes the automatic scores; returns what each notebook is worth with manual ones."""
+    """Writes the automatic scores; returns each notebook's points, including manual scores."""
     known = _known_cells(connection, "grade", sheets)
     new: list[Row] = []
     changed: list[Row] = []
@@ -171,7 +171,7 @@ def _write_grades(connection: Connection, sheets: Sequence[_Sheet]) -> dict[str,
             elif difference := _regraded(row, score, look):
                 changed.append(difference)
             worth[sheet.row["id"]] += _worth(row, score)
-    for (notebook, _), row in known.items():  # cells that the release has no more
+    for (notebook, _), row in known.items():  # cells that are no longer in the release
         worth[notebook] += _worth(row, row["auto_score"] or 0.0)
     insert_rows(connection, "grade", new)
     update_rows(connection, "grade", ("auto_score", "needs_manual_grade"), changed)
@@ -179,7 +179,7 @@ def _write_grades(connection: Connection, sheets: Sequence[_Sheet]) -> dict[str,
 
 
 def _judged(sheet: _Sheet, cell: str) -> tuple[float | None, bool]:
-    """The automatic score, and whether a human has to look; a written answer has no such score."""
+    """Returns the automatic score, if any, and whether a human has to look at the cell."""
     if cell in sheet.cells.solution_cells:
         return None, True
     key = (sheet.name, cell)
@@ -199,7 +199,10 @@ def _new_grade(notebook: str, cell: str, score: float | None, look: bool) -> Row
 
 
 def _regraded(row: Row, score: float | None, look: bool) -> Row | None:
-    """How a known grade changes: a manual one wants a new look only if the automatic one moved."""
+    """Returns the changes of a known grade, if any.
+
+    A manual grade needs a new look only if the automatic score has changed.
+    """
     is_same, is_manual = row["auto_score"] == score, row["manual_score"] is not None
     needs = False
     if score is None:

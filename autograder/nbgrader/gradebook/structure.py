@@ -1,7 +1,7 @@
-"""The gradebook's picture of an assignment: made from the release, and brought up to date with it.
+"""Keeps the gradebook's rows of an assignment up to date with its release.
 
-What a human wrote is never deleted: a cell that the release has no more goes only where no grade
-or comment was given by hand.
+Entries of humans are never deleted: a cell that is no longer in the release is removed only if it
+has no manual grade or comment.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .released import ReleasedAssignment, ReleasedNotebook
 class NotebookRows:
     """The ids of a notebook and of its cells, by the cells' names.
 
-    A written answer, which a human grades, is one of both kinds.
+    A written answer, which a human grades, is a cell of both kinds.
     """
 
     id: str
@@ -41,7 +41,7 @@ class AssignmentRows:
 def update_structure(
     connection: Connection, course_id: str, released: ReleasedAssignment
 ) -> AssignmentRows:
-    """Makes the gradebook's assignment, notebooks and cells equal to the release."""
+    """Updates the gradebook's assignment, notebooks and cells to match the release."""
     assignment, duedate = _assignment(connection, course_id, released)
     known = _rows_by_name(connection, "notebook", "assignment_id", assignment)
     gone = known.keys() - {notebook.name for notebook in released.notebooks}
@@ -58,7 +58,7 @@ def update_structure(
 
 
 def new_id() -> str:
-    """An id in nbgrader's form."""
+    """Returns a new id in nbgrader's format."""
     return uuid4().hex
 
 
@@ -76,7 +76,7 @@ def _assignment(
         connection.execute(insert(rows).values(id=name, **values))
         return name, duedate
     if duedate is None or duedate == found["duedate"]:
-        return found["id"], found["duedate"]  # a date set in formgrader stays
+        return found["id"], found["duedate"]  # keeps a date that was set in formgrader
     connection.execute(update(rows).where(rows.c.id == found["id"]).values(duedate=duedate))
     return found["id"], duedate
 
@@ -129,7 +129,7 @@ _CELL_TABLES = {
 def _update_cells(
     connection: Connection, notebook: str, kind: str, wanted: dict[str, dict[str, Any]]
 ) -> dict[str, str]:
-    """The ids of the wanted cells of one kind, which are there with these values afterwards."""
+    """Makes the cells of one kind match the wanted ones; returns their ids."""
     base, own = table("base_cell"), table(_CELL_TABLES[kind])
     query = select(base.c.name, own).join(own, own.c.id == base.c.id)
     found = connection.execute(query.where(base.c.notebook_id == notebook)).mappings()
@@ -170,7 +170,7 @@ def _update_sources(connection: Connection, notebook: str, released: ReleasedNot
 
 
 def _remove_cells(connection: Connection, cells: list[str]) -> bool:
-    """Removes cells with their automatic grades and comments; True if none had to stay."""
+    """Removes cells with automatic grades and comments; returns True if none had to stay."""
     by_hand = _with_human_work(connection, cells)
     gone = [cell for cell in cells if cell not in by_hand]
     for name, column in (("grade", "cell_id"), ("comment", "cell_id")):
