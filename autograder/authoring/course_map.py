@@ -40,7 +40,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class CourseMap:
-    """The stages in order, and the requirements before the first; no stages if there is no map."""
+    """The stages in order, and the requirements before the first; empty without a map."""
 
     title: str = ""
     before: str = ""
@@ -53,7 +53,7 @@ class CourseMap:
 
 
 def course_map(course: Course) -> CourseMap:
-    """Reads the map in `source/map.toml`; returns an empty one if there is no such file.
+    """Reads the map in `source/map.toml`; returns an empty one if the file does not exist.
 
     Raises `ContentError` for unknown keys and for assignments that the course does not have.
     """

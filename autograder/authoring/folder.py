@@ -260,7 +260,7 @@ def _picture(way: CourseMap, assignment: Assignment) -> dict[str, str]:
 
 
 def _way(way: CourseMap, assignment: Assignment) -> str:
-    """Returns the README's part on the way through the course; empty if there is no map."""
+    """Returns the README's part on the way through the course; empty without a map."""
     if not way.number(assignment.name):
         return ""
     return (
@@ -298,7 +298,7 @@ def extras_of(root: Path, assignment: Assignment) -> dict[str, str]:
 def _notebook(path: Path, text: str) -> str:
     try:
         cells = jupytext.reads(text, fmt="md:myst").cells
-    except Exception as error:  # jupytext's parsers raise what they like
+    except Exception as error:  # jupytext's parsers may raise any exception
         raise ContentError(
             path, None, f"not a MyST notebook: {error}", "see docs/authoring.md"
         ) from error

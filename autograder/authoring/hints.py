@@ -16,7 +16,7 @@ AFTERWARDS = "afterwards.toml"
 
 
 def hints_of(root: Path, assignment: Assignment) -> dict[str, tuple[str, ...]]:
-    """Reads the hints of each question in teaching order; empty if there is no such file.
+    """Reads the hints of each question in teaching order; empty if the file does not exist.
 
     Raises `ContentError` if a question does not exist or has no hints.
     """
@@ -25,7 +25,7 @@ def hints_of(root: Path, assignment: Assignment) -> dict[str, tuple[str, ...]]:
 
 
 def afterwards_of(root: Path, assignment: Assignment) -> dict[str, str]:
-    """Reads the text that follows each question's right answer; empty if there is no such file.
+    """Reads the text that follows each question's right answer; empty without such a file.
 
     Raises `ContentError` if a question does not exist or has no text.
     """

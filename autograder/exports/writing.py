@@ -27,7 +27,7 @@ def export_formats() -> tuple[str, ...]:
 
 
 def default_name(name: str) -> str:
-    """Returns a format's default file name; raises `UserError` if there is no such format."""
+    """Returns a format's default file name; raises `UserError` if the format does not exist."""
     return str(_format(name).DEFAULT)
 
 
@@ -39,7 +39,7 @@ def export(
 ) -> Exported:
     """Writes the latest results in a format, for the people of a roster if one is given.
 
-    Raises `UserError` if there is no such format, or if it can't use a roster.
+    Raises `UserError` if the format does not exist or can't use a roster.
     """
     module, grades = _format(name), grades_of(results)
     if roster is None:

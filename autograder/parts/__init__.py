@@ -1,7 +1,7 @@
-"""Parts that an exercise needs from other exercises: `from autograder.parts import ...`.
+"""What an exercise takes from another one, ready to be used: `from autograder.parts import ...`.
 
-A part does what the question of the same name asks for, but is written differently from a usual
-answer. Each part is loaded when it is first used.
+A part does what the question of its name asks for, and is written in another way than an answer
+would be. Each is loaded when it is first asked for.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Part: causal multi-head attention with rotary positions and a key-value cache."""
+"""Causal multi-head attention with rotary positions and a key-value cache, as a part."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Past = tuple[torch.Tensor, torch.Tensor]
 
 
 class CachedAttention(nn.Module):
-    """Causal attention with `W_query`, `W_key`, `W_value`, `out_proj`: (d_model, d_model), bias.
+    """Layers `W_query`, `W_key`, `W_value`, `out_proj` of (d_model, d_model), with bias.
 
-    Queries and keys are rotated by their positions, which continue where the past ends.
+    Queries and keys are turned to their positions, which go on where the past ends.
     """
 
     def __init__(self, d_model: int, num_heads: int) -> None:
@@ -26,7 +26,7 @@ class CachedAttention(nn.Module):
             self.add_module(name, nn.Linear(d_model, d_model))
 
     def forward(self, x: torch.Tensor, past: Past | None = None) -> tuple[torch.Tensor, Past]:
-        """Maps (B, T, d_model) to the pair of the output (B, T, d_model) and the new past."""
+        """(B, T, d_model) -> the pair of the output (B, T, d_model) and the new past."""
         empty = x.new_empty(len(x), self.num_heads, 0, x.shape[-1] // self.num_heads)
         old_keys, old_values = (empty, empty) if past is None else past
         before, new = old_keys.shape[-2], x.shape[1]

@@ -1,4 +1,4 @@
-"""Part: one head of causal attention."""
+"""One head of causal attention, as a part."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _LAYERS = ("W_query", "W_key", "W_value")
 
 
 class CausalAttention(nn.Module):
-    """One head with `W_query`, `W_key`, `W_value` and `dropout`: (B, T, d_in) -> (B, T, d_out).
+    """Layers `W_query`, `W_key`, `W_value` and `dropout`: (B, T, d_in) -> (B, T, d_out).
 
-    Raises `ValueError` if there are more tokens than `context_length`.
+    Raises `ValueError` for more tokens than `context_length`.
     """
 
     def __init__(
@@ -24,7 +24,7 @@ class CausalAttention(nn.Module):
             self.add_module(name, nn.Linear(d_in, d_out, qkv_bias))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Lets every token attend to itself and to the tokens before it."""
+        """Lets every token look at itself and at those before it."""
         batch, length, _ = x.shape
         if length > self.longest:
             raise ValueError(f"{length} tokens, but the context has {self.longest}")

@@ -1,4 +1,4 @@
-"""Part: a pre-norm decoder block."""
+"""The block of a decoder with its norms in front, as a part."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .feed_forward import FeedForward
 
 
 class DecoderBlock(nn.Module):
-    """A block of `norm1`, `attention`, `norm2`, `feed_forward`; residuals bypass the norms."""
+    """Submodules `norm1`, `attention`, `norm2`, `feed_forward`; no norm on the road past them."""
 
     def __init__(self, d_model: int, num_heads: int, hidden_dim: int) -> None:
         super().__init__()
@@ -22,7 +22,7 @@ class DecoderBlock(nn.Module):
             self.add_module(name, sublayer)
 
     def forward(self, x: torch.Tensor, past: Past | None = None) -> tuple[torch.Tensor, Past]:
-        """Maps (B, T, d_model) and a past to the pair of the output and the new past."""
+        """(B, T, d_model) and a past -> the pair of the output and the new past."""
         look, think = self.get_submodule("attention"), self.get_submodule("feed_forward")
         found, grown = look(self.get_submodule("norm1")(x), past)
         found = torch.add(x, found)

@@ -1,4 +1,4 @@
-"""Part: the feed-forward network of a block."""
+"""The feed-forward network of a block, as a part."""
 
 from __future__ import annotations
 

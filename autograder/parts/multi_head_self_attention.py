@@ -1,4 +1,4 @@
-"""Part: multi-head self-attention without a mask."""
+"""Self-attention with several heads and without a mask, as a part."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _LAYERS = ("W_query", "W_key", "W_value", "out_proj")
 
 
 class MultiHeadSelfAttention(nn.Module):
-    """Self-attention with `W_query`, `W_key`, `W_value`, `out_proj`: (d_model, d_model), bias.
+    """Layers `W_query`, `W_key`, `W_value`, `out_proj` of (d_model, d_model), with bias.
 
-    Maps (B, T, d_model) to (B, T, d_model); every token attends to every token.
+    (B, T, d_model) -> (B, T, d_model); every token sees every token.
     """
 
     def __init__(self, d_model: int, num_heads: int) -> None:
@@ -21,14 +21,14 @@ class MultiHeadSelfAttention(nn.Module):
             self.add_module(name, nn.Linear(d_model, d_model))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Moves the heads into the batch dimension, attends, and moves them back."""
+        """Folds heads into the batch, attends there, and unfolds them."""
         batch, length, width = x.shape
         split = (len(_LAYERS) - 1, batch, length, self.num_heads, width // self.num_heads)
         *into, back = (self.get_submodule(name) for name in _LAYERS)
         folded = torch.stack([layer(x) for layer in into]).reshape(split).transpose(2, 3)
         asked, offered, carried = folded.flatten(1, 2)  # (B * H, T, d) each
         logits = torch.einsum("ntd,nsd->nst", asked, offered).mul(split[-1] ** -0.5)
-        shares = logits.sub(logits.logsumexp(1, keepdim=True)).exp()  # column t belongs to query t
+        shares = logits.sub(logits.logsumexp(1, keepdim=True)).exp()  # column t is of query t
         mixed = torch.einsum("nst,nsd->ntd", shares, carried).reshape(batch, -1, *split[2::2])
         joined: torch.Tensor = back(mixed.transpose(1, 2).reshape(x.shape))
         return joined

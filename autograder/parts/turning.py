@@ -1,4 +1,4 @@
-"""Part: the rotation of queries and keys by rotary angles."""
+"""The turn of queries and keys by rotary angles, as a part."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 
 
 def apply_rotary(x: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
-    """Rotates coordinates i and i + d/2 as a pair: (..., T, d), (T, d/2) -> (..., T, d)."""
+    """Turns coordinate i together with coordinate i + d/2: (..., T, d), (T, d/2) -> (..., T, d)."""
     cosine, sine = angles.cos(), angles.sin()
     turn = torch.stack(
         (torch.stack((cosine, -sine)), torch.stack((sine, cosine)))

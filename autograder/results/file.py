@@ -59,7 +59,7 @@ class History:
     def attempt(self, student: str, assignment: str, digest: Callable[[], str]) -> int:
         """Returns the number of an attempt, from 1; different files are a new attempt.
 
-        `digest` computes the digest of the submission; it is not called if there are no lines.
+        `digest` computes the digest of the submission; it is called only if there are lines.
         """
         lines = self._graded.get((student, assignment))
         if not lines:
@@ -162,7 +162,7 @@ def _history(path: Path) -> History:
 
 
 def read_results(path: Path) -> list[SubmissionResult]:
-    """Reads all results of a file; an empty list if there is no file.
+    """Reads all results of a file; an empty list if it does not exist.
 
     Raises `UserError` with the number of a line that is not a result, or with the command that
     repairs a truncated last line.

@@ -25,7 +25,7 @@ class Line(NamedTuple):
 
 
 def lines_of(path: Path) -> Iterator[Line]:
-    """Yields the lines of a file that are not empty; none if there is no file.
+    """Yields the lines of a file that are not empty; none if it does not exist.
 
     Raises `UserError` with the command that repairs a truncated last line.
     """

@@ -64,7 +64,7 @@ def _not_implemented(kind: str, text: str, where: str) -> str:
 def report_in(status: socket.socket) -> list[float]:
     """Reads the fork server's report on a worker's end: wait status, CPU seconds, memory.
 
-    Raises `SandboxError` if there is no report, because the cause of the end is then unknown.
+    Raises `SandboxError` without a report, because the cause of the end is then unknown.
     """
     try:
         report = status.recv(4096)

@@ -41,7 +41,7 @@ def _table(grades: Grades) -> Iterable[list[Value]]:
 
 
 def _of_person(grades: Grades, student: str) -> tuple[str, ...]:
-    """Returns name, email address and section in the roster; nothing if there is no roster."""
+    """Returns name, email address and section in the roster; nothing without a roster."""
     if not grades.people:
         return ()
     person = grades.people.get(student)

@@ -14,7 +14,7 @@ from .released import CHECK
 
 
 def human_work(class_folder: Path, db_url: str | None = None) -> HumanWork:
-    """Reads a gradebook's entries beyond the results; nothing if there is no gradebook yet."""
+    """Reads a gradebook's entries beyond the results; nothing if it does not exist yet."""
     address = load_settings(class_folder, db_url).db_url
     if not is_there(address):
         return HumanWork()
