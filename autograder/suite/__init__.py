@@ -1,7 +1,7 @@
-"""What hidden and public suites are written with: drawn inputs, comparisons, messages, fixtures.
+"""The tools that hidden and public suites use: drawn inputs, comparisons, messages, fixtures.
 
-A suite asks an `Implementation` - a module in this process or a sandboxed worker - and never
-sees which of the two it has.
+A suite calls an `Implementation`, which is a module in this process or a sandboxed worker, and does
+not know which of the two it is.
 """
 
 from .compare import Tolerance, difference

@@ -1,4 +1,4 @@
-"""Two results of one answer that should be equal: which of the two a number is from is said."""
+"""Compares two results of one answer and labels each number with its source."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _SIDE = re.compile(r"^(got|expected) +|\b(got|expected)\b(?= )", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What two results are called, neither of which is known to be right, and what equals them."""
+    """The names of two results that should be equal, and the likely cause if they are not."""
 
     one: str
     other: str
     likely: str
 
     def check(self, one: Any, other: Any, that: Callable[..., None]) -> None:
-        """Both are equal, within the contract's tolerance; `that` fails where they are not.
+        """Compare both within the contract's tolerance; `that` fails if they differ.
 
-        What is not a number in both is equal: that it is none, another test says.
+        A nan in both counts as equal: another test reports it.
         """
         text = difference(*_without_nan(one, other))
         that(
@@ -46,7 +46,7 @@ class Agreement:
 
 
 def _without_nan(one: Any, other: Any) -> tuple[Any, Any]:
-    """Both values with 0 where both have nan."""
+    """Replace nan by 0 in places where both values have it."""
     if isinstance(one, tuple | list) and isinstance(other, tuple | list) and len(one) == len(other):
         pairs = [_without_nan(*pair) for pair in zip(one, other, strict=True)]
         return tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)

@@ -1,6 +1,6 @@
-"""What became of a call's arguments: left as they were, and reached by the right gradients.
+"""Checks a call's arguments: they must stay as they were, and get the right gradients.
 
-An argument is a tensor, or a tuple or list that may hold some.
+An argument is a tensor, or a tuple or list that may contain tensors.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from ..worker.execution import CHANGED, HOOK, SEED_CHANGED
 from .compare import EXACT, FLOAT32, describe, difference, tolerance_of_gradient
 from .implementation import Gradients, Outcome
 
-#: from a gradient and the expected one to what is wrong with it
+#: describes what is wrong with a gradient, given the expected one; None if it is right
 Compare = Callable[[Any, Any], str | None]
 
-#: what writes into a caller's tensor, and into a caller's container
+#: the likely cause if a call changed an argument, and if it changed a container
 IN_PLACE = (
     "an operation in place (`x -= ...`, `x[...] = ...`, a name ending in `_`) writes into the "
     "caller's tensor; work on a new one"
@@ -34,7 +34,7 @@ _LEFT = (
     "a tensor that comes in is the caller's: `x.requires_grad_()` and `x.register_hook(...)` stay "
     "on it after the call; take them to a tensor of your own"
 )
-#: what is told of what a call with its backward left behind, and why
+#: what a student reads about each thing that a call with its backward left behind, and why
 _LEFT_BEHIND: Mapping[str, tuple[str, str]] = {
     HOOK: ("a hook of yours stays on an argument", _LEFT),
     CHANGED: ("an argument was changed by the call", IN_PLACE),
@@ -47,14 +47,14 @@ _LEFT_BEHIND: Mapping[str, tuple[str, str]] = {
 
 
 def left_behind(gradients: Gradients) -> Iterator[tuple[str, str]]:
-    """What a call with its backward left behind, each with the likely cause."""
+    """Yield what a call with its backward left behind, each with the likely cause."""
     for what in gradients.left:
         text, likely = _LEFT_BEHIND[what]
         yield f"got       {text}\nexpected  everything of the caller as it was", likely
 
 
 def changes(args: Sequence[Any], outcome: Outcome) -> Iterator[tuple[str, str]]:
-    """What a call changed in its arguments, each with the likely cause."""
+    """Yield what a call changed in its arguments, each with the likely cause."""
     for index, (before, after) in enumerate(zip(args, outcome.inputs_after, strict=False)):
         if not isinstance(before, torch.Tensor | tuple | list | dict) or _is_meta(before):
             continue
@@ -67,7 +67,7 @@ def changes(args: Sequence[Any], outcome: Outcome) -> Iterator[tuple[str, str]]:
 
 
 def _is_meta(value: Any) -> bool:
-    """Whether there are no numbers to compare."""
+    """Return whether a value has no numbers to compare."""
     if isinstance(value, tuple | list):
         return any(map(_is_meta, value))
     return isinstance(value, torch.Tensor) and value.device.type == "meta"
@@ -75,7 +75,7 @@ def _is_meta(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class GradientFault:
-    """A gradient that is not right: to what, and what differs; `got` is None where none came."""
+    """A wrong gradient: its place, and what differs; `got` is None if there was no gradient."""
 
     place: str
     text: str
@@ -86,7 +86,7 @@ class GradientFault:
 def weight_faults(
     got: Mapping[str, Any], expected: Mapping[str, Any], compare: Compare
 ) -> Iterator[GradientFault]:
-    """Where gradients to weights differ from the expected ones."""
+    """Yield the gradients to weights that differ from the expected ones."""
     for name, other in expected.items():
         text = compare(got.get(name), other)
         if text is not None:
@@ -96,7 +96,7 @@ def weight_faults(
 def gradient_faults(
     args: Sequence[Any], got: Sequence[Any], expected: Sequence[Any], compare: Compare | None = None
 ) -> Iterator[GradientFault]:
-    """Where gradients to arguments differ from the expected ones, with what came."""
+    """Yield the gradients to arguments that differ from the expected ones."""
     compare = compare or gradient_difference
     for index, (arg, one, other) in enumerate(zip(args, got, expected, strict=True)):
         yield from _faults(f"argument {index + 1}", arg, one, other, compare)
@@ -116,9 +116,9 @@ def _faults(
 
 
 def gradient_difference(got: Any, expected: Any, size: float = 1.0) -> str | None:
-    """None where a gradient is right; none at all is right where zero, but for rounding, is.
+    """Return None if a gradient is right; a missing one is right if zero is, up to rounding.
 
-    `size` is about that of the gradient that came in.
+    `size` is about the size of the gradient that came in.
     """
     if not isinstance(expected, torch.Tensor):
         return None
@@ -131,9 +131,9 @@ def gradient_difference(got: Any, expected: Any, size: float = 1.0) -> str | Non
 
 
 def not_finite(got: Any, expected: Any) -> str | None:
-    """None where a gradient of the expected shape came, of finite numbers.
+    """Return None if a gradient is finite and has the expected shape.
 
-    And where none came to what only rounding has a gradient to, as to a bias of all keys.
+    A missing gradient is right if the expected one is only rounding, as for a bias of all keys.
     """
     if not isinstance(expected, torch.Tensor):
         return None

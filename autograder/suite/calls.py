@@ -1,4 +1,4 @@
-"""Writes a call down the way a reader would: `attention_scores((2, 5, 4), (2, 7, 4))`."""
+"""Writes calls as text, the way a reader would: `attention_scores((2, 5, 4), (2, 7, 4))`."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .implementation import PLAIN, Pull, Step
 
 
 def call_text(name: str, args: Sequence[Any]) -> str:
-    """The call with a shape in place of each tensor, and a dtype where it is not float32.
+    """Write a call with shapes instead of tensors, and with dtypes other than float32.
 
-    A tensor that does not lie row after row in memory is called not contiguous, and one that begins
-    inside its memory is of a larger tensor.
+    The text also says if a tensor is not contiguous, and if it is a part of a larger tensor because
+    it begins inside its memory.
     """
     return f"{name}({', '.join(argument_text(arg) for arg in args)})"
 
 
 def gradient_text(name: str, args: Sequence[Any], pull: Pull = PLAIN) -> str:
-    """The call whose gradient is asked for, and in which way."""
+    """Write the call whose gradient is computed, and how it is computed."""
     places = " and ".join(str(place + 1) for place in pull.frozen)
     turned = ", not contiguous" if pull.turned else ""
     ways = {
@@ -37,12 +37,12 @@ def gradient_text(name: str, args: Sequence[Any], pull: Pull = PLAIN) -> str:
 
 
 def no_grad_text(call: str, no_grad: bool) -> str:
-    """The call, and whether it is made under `torch.no_grad()`."""
+    """Return the call, preceded by `under torch.no_grad()` if it is made so."""
     return f"under torch.no_grad(), {call}" if no_grad else call
 
 
 def steps_text(name: str, steps: Sequence[Step]) -> str:
-    """Several calls, a line each, and whose state each one gets."""
+    """Write several calls, one per line, each with the call whose state it gets."""
     lines = [f"{name}, {len(steps)} calls:"]
     for number, step in enumerate(steps):
         handed = "" if step.after is None else f", with the state of call {step.after}"
@@ -51,7 +51,7 @@ def steps_text(name: str, steps: Sequence[Step]) -> str:
 
 
 def argument_text(value: Any) -> str:
-    """One argument: shape of a tensor, short repr of the rest."""
+    """Write one argument: the shape of a tensor, a short repr of anything else."""
     if isinstance(value, torch.Tensor):
         shape = str(tuple(value.shape)) + _layout_text(value)
         if value.dtype == torch.float32:

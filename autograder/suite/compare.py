@@ -1,4 +1,4 @@
-"""Compares what came with what was expected, and says in words where they differ."""
+"""Compares a result with the expected one, and describes the difference in words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .witness import Witness
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far a value may be off: |got - expected| <= atol + rtol * |expected|."""
+    """The allowed error of a value: |got - expected| <= atol + rtol * |expected|."""
 
     atol: float
     rtol: float
@@ -25,31 +25,31 @@ class Tolerance:
 
 FLOAT32 = Tolerance(atol=1e-5, rtol=1e-4)
 FLOAT64 = Tolerance(atol=1e-7, rtol=1e-6)
-#: values of a row that a message shows
+#: the number of values of a row that a message shows
 _SHOWN = 8
 
 EXACT = Tolerance(atol=0.0, rtol=0.0)
 #: 4-decimal numbers printed in a document, computed from literal inputs
 PRINTED = Tolerance(atol=6e-5, rtol=0.0)
-#: the same, computed from other printed numbers
+#: the same numbers, computed from other printed numbers
 FROM_PRINTED = Tolerance(atol=5e-4, rtol=0.0)
 
 
 def tolerance_of(dtype: torch.dtype) -> Tolerance:
-    """The contract's tolerance of a dtype; exact for integers and booleans."""
+    """Return the contract's tolerance for a dtype; exact for integers and booleans."""
     if not dtype.is_floating_point:
         return EXACT
     return FLOAT64 if dtype == torch.float64 else FLOAT32
 
 
 def tolerance_of_gradient(expected: torch.Tensor, size: float = 1.0) -> Tolerance:
-    """The contract's, its absolute part times the largest entry, where that is above `size`.
+    """Return the contract's tolerance, with `atol` times the largest entry if it exceeds `size`.
 
-    That is about the size of the gradient that comes in, with which all others grow.
+    `size` is about the size of the incoming gradient, with which all others grow.
 
-    An entry of a gradient is a sum of terms of that size: one that is near zero carries their
-    rounding, such as that of a scale which a right answer keeps in float32. Float32 itself has so
-    few digits that terms which cancel leave ten times as much; half precision leaves more.
+    An entry of a gradient is a sum of terms of that size: an entry near zero has their rounding
+    errors, for example those of a scale that a right answer keeps in float32. Float32 has so few
+    digits that terms which cancel leave ten times as much; half precision leaves more.
     """
     bound = tolerance_of(expected.dtype)
     if expected.dtype == torch.float32:
@@ -61,7 +61,7 @@ def tolerance_of_gradient(expected: torch.Tensor, size: float = 1.0) -> Toleranc
 
 
 def difference(got: Any, expected: Any, tolerance: Tolerance | None = None) -> str | None:
-    """None where `got` is right, else lines that say what differs, where and how much."""
+    """Return None if `got` is right, otherwise lines that say what differs, where and how much."""
     if isinstance(expected, torch.Tensor):
         return _tensor_difference(got, expected, tolerance)
     if isinstance(expected, tuple | list):
@@ -74,7 +74,7 @@ def difference(got: Any, expected: Any, tolerance: Tolerance | None = None) -> s
 
 
 def describe(value: Any) -> str:
-    """A value in a few words: tensors by shape and dtype, the rest by a short repr."""
+    """Describe a value in a few words: tensors by shape and dtype, the rest by a short repr."""
     if isinstance(value, torch.Tensor):
         dtype = str(value.dtype).removeprefix("torch.")
         article = "an" if dtype.startswith("int") else "a"
@@ -90,7 +90,7 @@ def describe(value: Any) -> str:
 
 
 class _Brief(reprlib.Repr):
-    """Looks at the first items only: an answer may hold one large tensor thousands of times."""
+    """Shows the first items only: an answer may contain one large tensor thousands of times."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -124,7 +124,7 @@ def _tensor_difference(got: Any, expected: torch.Tensor, tolerance: Tolerance | 
 
 
 def _numbers_difference(bound: Tolerance, got: torch.Tensor, expected: torch.Tensor) -> str | None:
-    """What differs between tensors of one form."""
+    """Describe the difference of two tensors with equal shape and dtype."""
     if torch.equal(got, expected):
         return None
     wrong = ~_close(got, expected, bound)
@@ -172,7 +172,7 @@ def _unravel(index: int, shape: torch.Size) -> tuple[int, ...]:
 
 
 def _numbers(got: Sequence[Any], expected: Sequence[Any]) -> tuple[str, str]:
-    """Both rows with as many digits as it takes to see what differs."""
+    """Write both rows with as many digits as are needed to see the difference."""
     for digits in range(4, 17):
         one, other = (", ".join(_number(item, digits) for item in row) for row in (got, expected))
         if one != other:
@@ -199,14 +199,14 @@ def _sequence_difference(
 
 
 def _at(index: int, text: str) -> str:
-    """The difference with the place where it is: `at [1][0]:` for an item of an item."""
+    """Add the place to a difference: `at [1][0]:` for an item of an item."""
     if text.startswith("at ["):
         return f"at [{index}]{text.removeprefix('at ')}"
     return f"at [{index}]:\n{text}"
 
 
 def form_difference(got: Any, expected: Any) -> str | None:
-    """None where shapes and devices are the expected ones, in tuples and lists too."""
+    """Return None if shapes and devices are the expected ones, even inside tuples and lists."""
     if isinstance(expected, tuple | list):
         if isinstance(got, tuple | list) and len(got) == len(expected):
             texts = map(form_difference, got, expected)

@@ -1,4 +1,4 @@
-"""What gradients are asked for: random numbers of a value's shape, to pull back."""
+"""Random cotangents in the shape of a value, to test gradients."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import torch
 from .draw import Draw
 from .implementation import PLAIN, Pull
 
-#: what a value goes through before it is compared
+#: a function applied to a value before it is compared
 After = Callable[[torch.Tensor], torch.Tensor]
 
 
 def cotangent_of(draw: Draw, value: Any, after: After | None = None, pull: Pull = PLAIN) -> Any:
-    """Normal numbers in the form of the value; with `after`, what comes of them back through it."""
+    """Draw normal numbers in the form of the value; with `after`, pulled back through it."""
     if not isinstance(value, torch.Tensor):
         return tuple(cotangent_of(draw, item, None, pull) for item in value)
     drawn = draw.normal(*value.shape, scale=pull.size, dtype=value.dtype)
@@ -28,7 +28,7 @@ def cotangent_of(draw: Draw, value: Any, after: After | None = None, pull: Pull 
 
 
 def compared(got: Any, expected: Any, after: After | None) -> tuple[Any, Any]:
-    """Both values as they are compared: after that function, where they are of one form."""
+    """Return both values as they are compared: after that function, if their forms are equal."""
     if after is None or not isinstance(got, torch.Tensor):
         return got, expected
     alike = got.shape == expected.shape and got.dtype == expected.dtype

@@ -1,4 +1,4 @@
-"""What looks like a way round the rule of a question: a reason for a person to look, no verdict."""
+"""Finds ways around a question's rule: a reason for a person to look, not a verdict."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .names import imports_of
 from .texts import ANY, Texts, written
 
 _WORD = re.compile(r"\w+")
-#: of these, the name alone leads on: `layer.eval` is another thing, `torch.compile` leaves a
-#: function as it is where student code runs
+#: suspicious only as plain names: `layer.eval` is something different, and `torch.compile` leaves
+#: a function unchanged in the process that runs student code
 _BUILT_IN = frozenset(
     {
         *("getattr", "vars", "globals", "locals", "eval", "exec", "compile", "__import__"),
         "__builtins__",
     }
 )
-#: names that reach a call without writing it, watch who watches, or go on somewhere else
+#: names that reach a call without writing it, inspect the watcher, or continue somewhere else
 _WAYS = _BUILT_IN | {
     *("__dict__", "__getattribute__", "attrgetter", "methodcaller", "importlib"),
     *("import_module", "__globals__", "builtins", "__subclasses__", "pickle"),
@@ -36,28 +36,28 @@ _WAYS = _BUILT_IN | {
     *("threading", "_thread", "concurrent", "multiprocessing", "asyncio", "modules"),
     *("_refs", "_decomp", "_prims", "_C", "_VF", "ops"),
 }
-#: what a text may name that is looked up of torch
+#: the names of torch that a text can look up
 _OF_TORCH = frozenset(
     name
     for place in (torch, torch.Tensor, torch.nn, torch.nn.functional, torch.special)
     for name in dir(place)
 )
-#: of these, layers have names, too
+#: the names of torch's modules, which layers also have
 _MODULES = frozenset(n for n in dir(torch.nn) if isinstance(getattr(torch.nn, n), ModuleType))
-#: of the profiler, what gives a name to a stretch of the program, and no more
+#: the function of the profiler that only names a section of the program
 _MARK = "record_function"
-#: every name may be one of these
+#: stands for every name of a module
 _STAR = "*"
 
 
 def evasions(source: str, answers: Sequence[str] = ()) -> tuple[str, ...]:
-    """The names in a module that can lead round a rule, sorted; empty for no valid Python.
+    """Return the names in a module that can lead around a rule, sorted; empty for invalid Python.
 
-    What is not executed, as it only tries `answers` out, does not count.
-    A name that is looked up by a text counts as if it were written out, where the module tells
-    which text it is: `getattr(self, name)` in a loop over the names of three layers hides nothing.
+    Statements that are not executed, because they only try `answers` out, do not count.
+    A name that is looked up by a text counts as if it were written out, if the module shows which
+    text it is: `getattr(self, name)` in a loop over the names of three layers hides nothing.
     """
-    # as Python reads names; most texts have no such word at all, and need not be parsed
+    # normalize as Python does; most texts contain none of these words and need not be parsed
     if _WAYS.isdisjoint(_WORD.findall(unicodedata.normalize("NFKC", source))):
         return ()
     try:
@@ -72,13 +72,13 @@ def evasions(source: str, answers: Sequence[str] = ()) -> tuple[str, ...]:
     plain = {id(place) for place, names in lookups if not any(map(_can_hide, names))}
     words = {word for node in nodes if id(node) not in plain for word in _words(node, imports)}
     found = words & _WAYS
-    if "sys" not in words:  # `self.modules()` are those of a layer
+    if "sys" not in words:  # a layer may have `self.modules()`
         found.discard("modules")
     return tuple(sorted(found))
 
 
 def _can_hide(text: str) -> bool:
-    """Whether a text, perhaps with an unknown rest, can name a way round, or a call of torch."""
+    """Return whether a text, possibly with an unknown rest, can name an evasion or a torch call."""
     names = _WAYS | _OF_TORCH
     if text.endswith(ANY):
         return any(name.startswith(text.removesuffix(ANY)) for name in names)
@@ -86,9 +86,9 @@ def _can_hide(text: str) -> bool:
 
 
 def _lookups(node: ast.AST, texts: Texts) -> Iterator[tuple[ast.expr, frozenset[str]]]:
-    """The place where names are looked up by their texts, and these; none where it is only asked.
+    """Yield the place where names are looked up by texts, with the texts; none if only compared.
 
-    Of a text that is written in one piece, or added up, the rule knows without this what it names.
+    The rule itself finds texts that are written as one constant or as a sum.
     """
     match node:
         case ast.Call(ast.Name("getattr") as place, [ast.Name("self"), text, *_]):
@@ -97,7 +97,7 @@ def _lookups(node: ast.AST, texts: Texts) -> Iterator[tuple[ast.expr, frozenset[
             yield place, texts.of(text) - (frozenset(written(text)) - _WAYS)
         case ast.Subscript(ast.Call() | ast.Attribute(attr="__dict__") as names, text):
             yield _namespace(names), texts.of(text) - (frozenset(written(text)) - _WAYS)
-        case ast.Call(ast.Attribute(ast.Call() as names, "update")):  # it only writes into them
+        case ast.Call(ast.Attribute(ast.Call() as names, "update")):  # it only writes names
             yield _namespace(names), frozenset()
         case ast.Attribute(place, attr) if attr == _MARK:
             yield place, frozenset()
@@ -106,7 +106,7 @@ def _lookups(node: ast.AST, texts: Texts) -> Iterator[tuple[ast.expr, frozenset[
 
 
 def _namespace(node: ast.expr) -> ast.expr:
-    """The word that makes an expression a dictionary of names: `globals` of `globals()`."""
+    """Return the name that makes an expression a dictionary of names: `globals` of `globals()`."""
     match node:
         case ast.Call(ast.Name("vars" | "globals" | "locals") as place):
             return place
@@ -114,7 +114,7 @@ def _namespace(node: ast.expr) -> ast.expr:
 
 
 def _words(node: ast.AST, imports: Mapping[str, str]) -> Iterator[str]:
-    """The names that a node writes, where they can be those of Python or of a library."""
+    """Yield the names in a node that can be names of Python or of a library."""
     match node:
         case ast.Name(name) if name in _BUILT_IN or _STAR in imports:
             yield name

@@ -1,6 +1,6 @@
-"""What a test says about an answer: the same as the solution, a given value, an error, a property.
+"""The assertions of a test: equal to the solution, a given value, an error, a property.
 
-Every failure tells the call with its shapes, what came, what was expected, and the likely cause.
+Every failure shows the call with its shapes, the result, the expected one, and the likely cause.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from .watching import differs
 class Expect:
     """The questions of one exercise under test.
 
-    `solution` is None in public suites, which compare with given values only. With `soft` a
-    test goes on after a failure, which `failures` then holds.
+    `solution` is None in public suites, which only compare with given values. With `soft` a
+    test continues after a failure, and `failures` collects it.
     """
 
     def __init__(
@@ -72,11 +72,11 @@ class Expect:
         after: After | None = None,
         no_grad: bool = False,
     ) -> Any:
-        """The answer equals the solution on these arguments and changes none of them.
+        """Assert that the answer equals the solution on these arguments and changes none of them.
 
-        Returns the answer's value, if right. Compares type, shape, dtype and values within the
-        contract's tolerance of the expected dtype; values after the function `after`, where only
-        what comes out of it counts. With `no_grad` it is called under `torch.no_grad()`.
+        Returns the answer's value, if it is right. Compares type, shape, dtype, and values within
+        the contract's tolerance of the expected dtype; with `after`, the values after that
+        function. With `no_grad` the call is made under `torch.no_grad()`.
         """
         expected = self.solution.call(question, args).value
         return self.value(
@@ -100,7 +100,7 @@ class Expect:
         after: After | None = None,
         no_grad: bool = False,
     ) -> Any:
-        """The answer equals a given value and changes none of its arguments; returns it, if right.
+        """Assert that the answer equals a value and changes no argument; returns it, if right.
 
         With `after`, both values are compared after that function.
         """
@@ -116,7 +116,7 @@ class Expect:
         return right
 
     def result(self, question: str, *args: Any, likely: str = "", no_grad: bool = False) -> Any:
-        """The answer's value, for a test of a property; its arguments must stay as they were."""
+        """Return the answer's value, for a test of a property; its arguments must not change."""
         self._call = no_grad_text(call_text(question, args), no_grad)
         with self._explained(question):
             outcome = self.implementation.call(question, args, no_grad)
@@ -133,12 +133,12 @@ class Expect:
         after: After | None = None,
         no_grad: bool = False,
     ) -> None:
-        """Several calls that hand a state on return what the solution's return.
+        """Assert that several calls, which pass a state on, return what the solution's return.
 
-        Each state goes on as the object that it is, and all values are compared after the last
-        call: a later call must not write into what an earlier one returned. Where no state is
-        handed on, each result is changed in place before the next call, which must not notice.
-        With `after`, all values are compared after that function.
+        Each state is passed on as the same object, and all values are compared after the last call:
+        a later call must not write into what an earlier one returned. If no state is passed on,
+        each result is changed in place before the next call, which must not be affected. With
+        `after`, all values are compared after that function.
         """
         expected = self.solution.steps(question, steps)
         self._call = no_grad_text(steps_text(question, steps), no_grad)
@@ -151,11 +151,11 @@ class Expect:
                 self.failures.add(wrong_value(self._call, text, got, expected, likely))
 
     def that(self, holds: bool, *, got: str, expected: str, likely: str) -> None:
-        """A property of the last call's value holds; what follows may rely on it."""
+        """Assert a property of the last call's value; code after this may rely on it."""
         check_that(self._call, holds, got, expected, likely, self._value)
 
     def numbers(self, value: Any) -> None:
-        """Nothing in the last call's value, or in what is made of it, is nan."""
+        """Assert that the last call's value, or a result computed from it, has no nan."""
         check_numbers(self._call, value)
 
     def gradients(
@@ -167,11 +167,11 @@ class Expect:
         pull: Pull = PLAIN,
         after: After | None = None,
     ) -> None:
-        """Value and gradients to every floating point input equal the solution's.
+        """Assert that value and gradients to every floating-point input equal the solution's.
 
-        The cotangent is random; with `after`, it is what comes back through that function, after
-        which values are compared. With `to`, only gradients to the arguments at these places are
-        judged; `pull` says how they are asked for.
+        The cotangent is random; with `after`, it is pulled back through that function, and values
+        are compared after it. With `to`, only gradients to the arguments at these places are
+        compared; `pull` says how the gradients are computed.
         """
         value = self.solution.call(question, args).value
         cotangent = cotangent_of(self.draw, value, after, pull)
@@ -197,7 +197,7 @@ class Expect:
     def pulled(
         self, question: str, *args: Any, cotangent: torch.Tensor, likely: str = ""
     ) -> Gradients:
-        """The answer's value and gradients for a given cotangent, for a test of a property."""
+        """Return the answer's value and gradients for a given cotangent, to test a property."""
         self._call = gradient_text(question, args)
         with self._explained(question):
             return self.implementation.gradients(question, args, cotangent)
@@ -210,20 +210,20 @@ class Expect:
         likely: str,
         naming: str = "",
     ) -> None:
-        """The call raises `error`, or a subclass, with `naming` in its message."""
+        """Assert that the call raises `error`, or a subclass, with `naming` in its message."""
         self._call = call_text(question, args)
         self._refused(lambda: self.implementation.call(question, args).value, error, likely, naming)
 
     def allowed(
         self, question: str, *args: Any, rule: Forbidden, backward: bool | None = None
     ) -> None:
-        """The answer dispatches and names none of the calls that the rule excludes.
+        """Assert that the answer neither dispatches nor names a call that the rule excludes.
 
-        Neither in a call without gradients nor in one that has them, and in its backward:
-        `backward` says which of both is made, for a test that makes the other one elsewhere.
+        This covers a call without gradients, and one with gradients together with its backward;
+        `backward` selects one of them, if the test makes the other one elsewhere.
 
-        An answer that fails on these arguments breaks no rule: other tests tell what fails. One
-        that answers otherwise only while it is watched breaks every rule.
+        An answer that fails on these arguments breaks no rule: other tests report the failure. An
+        answer that behaves differently only while it is watched breaks every rule.
         """
         for chosen in (False, True) if backward is None else (backward,):
             try:
@@ -238,9 +238,9 @@ class Expect:
             )
 
     def layer(self, question: str, *args: Any, scale: float = 0.5) -> ExpectLayer:
-        """The class built by answer and solution with the same random weights, biases not zero.
+        """Build the class in answer and solution with equal random weights; biases are not zero.
 
-        In a public suite the answer alone, with weights that depend on their names: `load` others.
+        A public suite has only the answer, with weights that depend on their names; see `load`.
         """
         return ExpectLayer(
             self.implementation, self._solution, self.draw, question, args, scale, self.failures
@@ -249,7 +249,7 @@ class Expect:
     def construction_raises(
         self, question: str, *args: Any, error: type[Exception], likely: str, naming: str = ""
     ) -> None:
-        """Building the class with these arguments raises `error`."""
+        """Assert that building the class with these arguments raises `error`."""
         self._call = call_text(question, args)
         self._refused(lambda: self.implementation.build(question, args), error, likely, naming)
 

@@ -1,8 +1,8 @@
-"""How a failure reads: what relates the two values, the call, what differs, what to do.
+"""Builds the message of a failure: a relation of the two values, the call, what differs, a step.
 
-What is said belongs to the failure: an error has texts of its own, so has a result of another
-shape, and what a test says about its subject is told where numbers differ and nothing simpler
-is true.
+The text depends on the kind of failure: an error has its own texts, and so does a result of the
+wrong shape. What a test says about its subject is shown only if numbers differ and there is no
+simpler explanation.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
 class WrongAnswer(AssertionError):
-    """What an answer gave is not right.
+    """The result of an answer is not right.
 
-    `fault` is what the answer raised, where the message is about that.
+    `fault` is the error that the answer raised, if the message is about it.
     """
 
     def __init__(self, message: Message, fault: AnswerFault | None = None) -> None:
@@ -57,12 +57,12 @@ class WrongAnswer(AssertionError):
 
     @property
     def cause(self) -> str:
-        """Equal for failures that one message is enough for."""
+        """A text that is equal for failures which need only one message."""
         return self.message.cause
 
 
 class Failures:
-    """What fails in one test. Soft assertions let the test go on, so that all its calls are made.
+    """The failures of one test. With `soft`, a test continues after them, to make all its calls.
 
     `first` is the failure that counts; without `soft` it is raised at once.
     """
@@ -72,14 +72,14 @@ class Failures:
         self.first: Exception | None = None
 
     def add(self, failure: Exception) -> None:
-        """Takes note of a failure, or raises it."""
+        """Record a failure, or raise it."""
         if not self._soft:
             raise failure
         self.first = self.first or failure
 
     @contextmanager
     def softly(self) -> Iterator[None]:
-        """Takes note of what the answer raises; what ends a worker ends the test, too."""
+        """Record an error that the answer raises; the end of a worker also ends the test."""
         try:
             yield
         except AnswerRaised as fault:
@@ -89,14 +89,14 @@ class Failures:
 def wrong_value(
     call: str, text: str, got: Any, expected: Any, about: str, args: Sequence[Any] = ()
 ) -> WrongAnswer:
-    """A value that is not the expected one; `about` says what the test is about."""
+    """Report a value that is not the expected one; `about` says what the test is about."""
     told = relation(got, expected, args)
     step = _step(got, expected) or (f"{REMEMBER}{about}" if about else "")
     return WrongAnswer(Message(call, text, step, told, cause=told))
 
 
 def _step(got: Any, expected: Any) -> str:
-    """What to do where it is not the numbers that are wrong."""
+    """Return what to do if the problem is not the numbers."""
     if got is None:
         return f"{NEXT_STEP}{_NO_RETURN}"
     if not isinstance(expected, torch.Tensor):
@@ -111,7 +111,7 @@ def _step(got: Any, expected: Any) -> str:
 
 
 def wrong_gradient(call: str, fault: GradientFault, about: str, size: float = 1.0) -> WrongAnswer:
-    """A gradient that is not the expected one, or none at all; `size` is that of what came in."""
+    """Report a wrong or missing gradient; `size` is the size of the incoming gradient."""
     if fault.got is None:
         told, step = f"no gradient reaches {fault.place}", f"{NEXT_STEP}{_GRADIENT_CUT}"
     else:
@@ -123,13 +123,13 @@ def wrong_gradient(call: str, fault: GradientFault, about: str, size: float = 1.
 
 
 def _divided(fault: GradientFault, size: float) -> tuple[Any, Any]:
-    """Both gradients as they are for an incoming gradient of size 1."""
+    """Scale both gradients to an incoming gradient of size 1."""
     is_tensor = isinstance(fault.got, torch.Tensor) and size != 1
     return (fault.got / size, fault.expected / size) if is_tensor else (fault.got, fault.expected)
 
 
 def wrong_weights(call: str, fault: AnswerRaised, wanted: Iterable[str]) -> WrongAnswer:
-    """Weights can't be copied into the answer: a name is not there, or a size is another one."""
+    """Report weights that can't be copied into the answer: a name is missing, or a size differs."""
     text = got_expected(str(fault), "weights of these names and shapes")
     if "ValueError" in fault.bases:
         step = "compare the sizes with the docstring's; the weight of `nn.Linear(a, b)` is (b, a)"
@@ -145,7 +145,7 @@ def wrong_weights(call: str, fault: AnswerRaised, wanted: Iterable[str]) -> Wron
 
 @contextmanager
 def explained(call: str, question: str, signature: str = "") -> Iterator[None]:
-    """Puts the call and what to do into the message of a fault."""
+    """Add the call and what to do to the message of a fault."""
     try:
         yield
     except AnswerNotImplemented:
@@ -165,10 +165,10 @@ def not_so(
     about: About = About.PROPERTY,
     fault: AnswerFault | None = None,
 ) -> WrongAnswer:
-    """Something that a test says of an answer does not hold.
+    """Report that an assertion of a test about an answer does not hold.
 
-    What the test says of its subject is the likely cause where an error is missing. Elsewhere it is
-    something to remember, or to ask: a wrong value has many causes.
+    If an expected error is missing, what the test says about its subject is the likely cause.
+    Otherwise it is something to remember, or a question: a wrong value can have many causes.
     """
     kind = LIKELY
     if about is About.PROPERTY:
@@ -177,7 +177,7 @@ def not_so(
 
 
 def changed(call: str, text: str, likely: str) -> WrongAnswer:
-    """An argument is not what it was before the call."""
+    """Report an argument that differs from what it was before the call."""
     cause = text.partition("\n")[0]
     found = Message(call, text, f"{LIKELY}{likely}", cause=cause, about=About.PROPERTY)
     return WrongAnswer(found)
@@ -186,7 +186,7 @@ def changed(call: str, text: str, likely: str) -> WrongAnswer:
 def check_that(
     call: str, holds: bool, got: str, expected: str, likely: str, value: Any = None
 ) -> None:
-    """Raises `WrongAnswer` where a property of a value does not hold, or of nan can't."""
+    """Raise `WrongAnswer` if a property of a value does not hold, or can't because of nan."""
     if holds:
         return
     check_numbers(call, value)
@@ -194,7 +194,7 @@ def check_that(
 
 
 def check_numbers(call: str, value: Any) -> None:
-    """Raises `WrongAnswer` where something in a value is nan: of that, nothing else holds."""
+    """Raise `WrongAnswer` if a value contains nan: then no other property holds."""
     nan = next(filter(None, map(nan_in, tensors_in(value))), "")
     if not nan:
         return
@@ -206,7 +206,7 @@ def check_numbers(call: str, value: Any) -> None:
 def wrong_refusal(
     call: str, run: Callable[[], Any], error: type[Exception], likely: str, naming: str
 ) -> WrongAnswer | None:
-    """None if `run` raises an `AnswerRaised` of that class whose message holds `naming`."""
+    """Return None if `run` raises an `AnswerRaised` of that class with `naming` in its message."""
     fault = None
     try:
         value = run()
@@ -226,9 +226,9 @@ def wrong_refusal(
 
 
 def told_once(messages: Sequence[tuple[str, str, str]]) -> list[str]:
-    """Messages of which equal causes are told once: from (title, message, cause) of each failure.
+    """Shorten messages with equal causes, given (title, message, cause) of each failure.
 
-    The first of a cause says how often it comes again, the others say where it is told.
+    The first message of a cause says how often it occurs, the others say where it is explained.
     """
     counts: dict[str, int] = {}
     for _, _, cause in messages:

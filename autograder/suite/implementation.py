@@ -1,7 +1,7 @@
-"""What a suite may ask of an implementation, wherever it runs.
+"""The interface through which a suite calls an implementation, wherever it runs.
 
-`suite.local` answers from a module in this process, `grading.remote` from a sandboxed worker.
-Both copy the arguments first: what a test holds is never changed by an answer.
+`suite.local` calls a module in this process, `grading.remote` a sandboxed worker.
+Both copy the arguments first: an answer never changes what a test holds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..worker.execution import BACKWARD, COPY, RESULTS
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a call returned, and its arguments as they were after the call."""
+    """The return value of a call, and its arguments as they were after the call."""
 
     value: Any
     inputs_after: tuple[Any, ...]
@@ -25,9 +25,9 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """Names of all operators of a call, composite ones too, and what it returns without a watch.
+    """The operators of a call, including composite ones, and its value with and without the watch.
 
-    `failed` says that it failed while it was watched, and not otherwise.
+    `failed` says that the call failed only while it was watched.
     """
 
     operators: frozenset[str] = frozenset()
@@ -38,10 +38,10 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One of several calls: its arguments, and which earlier call (from 0) hands its state on.
+    """One of several calls: its arguments, and which earlier call (from 0) passes its state on.
 
-    A call with a state returns a pair, whose second item is the state; the next one takes it as
-    its last argument.
+    A call with a state returns a pair with the state as its second item; the next call takes it
+    as its last argument.
     """
 
     args: tuple[Any, ...]
@@ -52,11 +52,10 @@ class Step:
 class Gradients:
     """A call's value and the vector-Jacobian product with a cotangent.
 
-    `inputs` has one entry per argument: a gradient of the argument's shape, or None where none
-    flowed (and for arguments that are not floating point tensors); for a tuple or list of tensors
-    as many entries. `weights` has one entry per
-    trainable parameter of a layer. `left` says what the call and its backward left behind for the
-    caller: see `worker.execution.LEFT`.
+    `inputs` has one entry per argument: a gradient of the argument's shape, or None if there is
+    none (and for arguments that are not floating-point tensors); for a tuple or list of tensors,
+    a gradient for each of them. `weights` has one entry per trainable parameter of a layer. `left`
+    lists what the call and its backward left behind for the caller: see `worker.execution.LEFT`.
     """
 
     value: Any
@@ -67,12 +66,12 @@ class Gradients:
 
 @dataclass(frozen=True, slots=True)
 class Pull:
-    """How gradients are asked for.
+    """How gradients are computed.
 
-    Arguments at the places `frozen` want none, as data that nobody trains, and neither do the
-    `still` weights. With `results` the arguments are results of other operations; with `backward`
-    gradients are read from `.grad` after `backward()`. The gradient that comes in is normal times
-    `size`, and `turned` says that it is not contiguous.
+    Arguments at the places `frozen` and the `still` weights want no gradient, like data that is not
+    trained. With `results` the arguments are results of other operations; with `backward`
+    gradients are read from `.grad` after `backward()`. The incoming gradient is normal times
+    `size`, and with `turned` it is not contiguous.
     """
 
     frozen: tuple[int, ...] = ()
@@ -84,7 +83,7 @@ class Pull:
 
     @property
     def request(self) -> tuple[list[Any], ...]:
-        """What follows the cotangent in a request; nothing that is not needed."""
+        """The part of a request after the cotangent, without entries that are not needed."""
         ways = [RESULTS] * self.results + [BACKWARD] * self.backward
         more = (ways, list(self.still)) if ways or self.still else ()
         return (list(self.frozen), *more)
@@ -97,58 +96,58 @@ class Layer(Protocol):
     """An `nn.Module` that an implementation built."""
 
     def forward(self, args: Sequence[Any], no_grad: bool = False) -> Outcome:
-        """Calls the layer; in eval mode always under `torch.no_grad()`."""
+        """Call the layer; in eval mode always under `torch.no_grad()`."""
 
     def gradients(self, args: Sequence[Any], cotangent: Any, pull: Pull = PLAIN) -> Gradients:
-        """Calls the layer and pulls the cotangent back to its weights and to inputs."""
+        """Call the layer and pull the cotangent back to its weights and inputs."""
 
     def steps(self, steps: Sequence[Step]) -> tuple[Any, ...]:
-        """Calls the layer several times; the values as they are after the last call."""
+        """Call the layer several times; returns the values as they are after the last call."""
 
     def weights(self) -> dict[str, torch.Tensor]:
-        """A copy of every trainable parameter by its name, in registration order."""
+        """Return a copy of every trainable parameter by its name, in registration order."""
 
     def load(self, weights: Mapping[str, torch.Tensor], way: str = COPY) -> None:
-        """Gives weights by name; raises `AnswerRaised` for an unknown name or a wrong shape.
+        """Set weights by name; raises `AnswerRaised` for an unknown name or a wrong shape.
 
         `way` is one of `COPY`, `DATA`, `STATE`, `REPLACE` of `worker.execution`.
         """
 
     def train(self, mode: bool) -> None:
-        """Train mode, or eval mode."""
+        """Set train mode, or eval mode."""
 
     def move(self, *, dtype: torch.dtype | None = None, device: str | None = None) -> None:
-        """`module.to(...)`: another floating point dtype, or the meta device."""
+        """Call `module.to(...)` with a different floating-point dtype, or the meta device."""
 
     def restored(self) -> Layer:
-        """A layer built anew, with the same arguments, that loaded this one's `state_dict`."""
+        """Build a new layer with the same arguments, and load this one's `state_dict`."""
 
 
 class Implementation(Protocol):
-    """The questions of one exercise, as somebody answered them.
+    """The questions of one exercise with somebody's answers.
 
-    Every method raises an `AnswerFault` when the answer is missing or fails.
+    Every method raises an `AnswerFault` if the answer is missing or fails.
     """
 
     def call(self, name: str, args: Sequence[Any], no_grad: bool = False) -> Outcome:
-        """Calls the function `name`, under `torch.no_grad()` if asked."""
+        """Call the function `name`, with `no_grad` under `torch.no_grad()`."""
 
     def gradients(
         self, name: str, args: Sequence[Any], cotangent: Any, pull: Pull = PLAIN
     ) -> Gradients:
-        """Calls the function and pulls the cotangent back to floating point inputs."""
+        """Call the function and pull the cotangent back to floating-point inputs."""
 
     def steps(self, name: str, steps: Sequence[Step], no_grad: bool = False) -> tuple[Any, ...]:
-        """Calls the function several times; the values as they are after the last call."""
+        """Call the function several times; returns the values as they are after the last call."""
 
     def operators(self, name: str, args: Sequence[Any], backward: bool) -> Watched:
-        """Calls the function while it is watched, and once more unwatched.
+        """Call the function while it is watched, and again without the watch.
 
-        With `backward`, the watched call wants gradients, and its backward is watched too.
+        With `backward`, the watched call wants gradients, and its backward is also watched.
         """
 
     def names_used(self, name: str) -> frozenset[str]:
-        """Dotted names in the code that the answer reaches (`torch.nn.functional.softmax`)."""
+        """Return dotted names in code that the answer reaches (`torch.nn.functional.softmax`)."""
 
     def build(self, name: str, args: Sequence[Any]) -> Layer:
-        """Constructs the class `name`."""
+        """Build the class `name`."""

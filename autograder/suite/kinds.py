@@ -1,4 +1,4 @@
-"""What came in place of a tensor, in one sentence."""
+"""Describes a result that is not a tensor, in one sentence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 
 
 def of_kind(got: Any) -> str:
-    """Says what a value is that is not a tensor, where one is asked for."""
+    """Describe a value that is not a tensor although a tensor is expected."""
     if got is None:
         return "nothing came back: is a `return` missing, or does it stand alone?"
     if isinstance(got, tuple) and len(got) == 2 and "return_types" in type(got).__module__:

@@ -47,9 +47,9 @@ from .raised import advice
 class ExpectLayer:
     """One class of an exercise, built by the answer and by the solution.
 
-    Both get the same random weights, distinct for each parameter. Raises `AssertionError` where
-    the answer lacks a weight. A public suite has no solution: the answer's weights depend on their
-    names and shapes; `load` others, compare with values.
+    Both get the same random weights, different for each parameter. Raises `AssertionError` if the
+    answer lacks a weight. A public suite has no solution: the answer's weights then depend on
+    their names and shapes; call `load` for others and compare with given values.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class ExpectLayer:
         return self._reference
 
     def fill(self, make: Callable[[str, tuple[int, ...]], torch.Tensor], way: str = COPY) -> None:
-        """Gives `make(name, shape)` to every trainable weight of both layers."""
+        """Set every trainable weight of both layers to `make(name, shape)`."""
         weights = {
             name: make(name, tuple(value.shape)).to(value.dtype)
             for name, value in self.reference.weights().items()
@@ -93,7 +93,7 @@ class ExpectLayer:
         self.load(weights, way)
 
     def load(self, weights: Mapping[str, torch.Tensor], way: str = COPY) -> None:
-        """Gives weights, by name, to both layers; `way` is one of those of `Layer.load`."""
+        """Set weights of both layers by name; for `way` see `Layer.load`."""
         if self._reference is not None:
             self._reference.load(weights)
         try:
@@ -102,7 +102,7 @@ class ExpectLayer:
             raise wrong_weights(self._call, fault, weights) from None
 
     def exact_weights(self, *, likely: str) -> None:
-        """The answer has the trainable parameters of the solution, same shapes, and no others."""
+        """Assert that the answer has exactly the solution's trainable parameters and shapes."""
         got = {name: tuple(value.shape) for name, value in self.answer.weights().items()}
         expected = {name: tuple(value.shape) for name, value in self.reference.weights().items()}
         self._call = f"the trainable parameters of {self._built}"
@@ -111,36 +111,36 @@ class ExpectLayer:
             self._failures.add(not_so(self._call, text, likely, About.WEIGHTS))
 
     def weight_names(self) -> frozenset[str]:
-        """The names of the answer's trainable parameters."""
+        """Return the names of the answer's trainable parameters."""
         return frozenset(self.answer.weights())
 
     def has_weights(self, names: frozenset[str], *, likely: str) -> None:
-        """The answer has the trainable parameters of these names, as it had before."""
+        """Assert that the answer still has the trainable parameters with these names only."""
         self._call = f"the trainable parameters of {self._built} after several calls"
         text = difference(sorted(self.weight_names()), sorted(names))
         if text is not None:
             self._failures.add(not_so(self._call, text, likely, About.WEIGHTS))
 
     def train(self, mode: bool = True) -> ExpectLayer:
-        """Both layers in train mode (default) or eval mode; returns itself."""
+        """Set both layers to train mode (default) or eval mode; returns `self`."""
         self.answer.train(mode)
         if self._reference is not None:
             self._reference.train(mode)
         return self
 
     def eval(self) -> ExpectLayer:
-        """Both layers in eval mode; returns itself."""
+        """Set both layers to eval mode; returns `self`."""
         return self.train(False)
 
     def move(self, *, dtype: torch.dtype | None = None, device: str | None = None) -> ExpectLayer:
-        """Both layers moved; returns itself."""
+        """Move both layers; returns `self`."""
         if self._reference is not None:
             self._reference.move(dtype=dtype, device=device)
         self.answer.move(dtype=dtype, device=device)
         return self
 
     def restored(self, *, likely: str) -> ExpectLayer:
-        """New layers that loaded the state of both."""
+        """Return new layers into which the state of both is loaded."""
         other = copy.copy(self)
         self._call = f"load_state_dict of {self._built}"
         with self._explained():
@@ -156,7 +156,7 @@ class ExpectLayer:
         tolerance: Tolerance | None = None,
         no_grad: bool = False,
     ) -> Any:
-        """The forward value equals the solution's; the arguments stay unchanged. Returns it."""
+        """Assert that forward equals the solution's and changes no argument; returns the value."""
         expected = self.reference.forward(args).value
         return self.value(args, expected, likely=likely, tolerance=tolerance, no_grad=no_grad)
 
@@ -169,7 +169,7 @@ class ExpectLayer:
         tolerance: Tolerance | None = None,
         no_grad: bool = False,
     ) -> Any:
-        """The forward value equals a given one; the arguments stay unchanged. Returns it."""
+        """Assert that forward equals a given value and changes no argument; returns the value."""
         right = expected
         with self._failures.softly():
             got = self.result(*args, likely=likely, no_grad=no_grad)
@@ -181,7 +181,7 @@ class ExpectLayer:
         return right
 
     def result(self, *args: Any, likely: str = "", no_grad: bool = False) -> Any:
-        """The answer's forward value, for a test of a property."""
+        """Return the answer's forward value, for a test of a property."""
         self._call = no_grad_text(call_text(f"{self._built}.forward", args), no_grad)
         with self._explained():
             outcome = self.answer.forward(args, no_grad)
@@ -191,9 +191,9 @@ class ExpectLayer:
         return outcome.value
 
     def steps(self, *steps: Step, likely: str) -> None:
-        """Several calls that hand a state on return what the solution's return.
+        """Assert that several calls, which pass a state on, return what the solution's return.
 
-        Each state goes on as the object that it is, and all values are compared after the last
+        Each state is passed on as the same object, and all values are compared after the last
         call: a later call must not write into what an earlier one returned.
         """
         expected = self.reference.steps(steps)
@@ -206,9 +206,10 @@ class ExpectLayer:
                 self._failures.add(wrong_value(self._call, text, got, expected, likely))
 
     def moves(self, *args: Any, likely: str) -> None:
-        """Forward works on another device (meta), and its value is there; moves both, for good.
+        """Assert that forward works on a second device (meta) and returns its value there.
 
-        No numbers are there: who asks for one passes, so judge values before."""
+        Both layers stay there. Code that needs numbers passes, because meta tensors have none:
+        compare values before."""
         usual = self._reference or self.answer
         expected = on_second_device(usual.forward(args).value)
         self.move(device="meta")
@@ -216,7 +217,7 @@ class ExpectLayer:
         self._call = f"after module.to(another device), {call_text(self._question, moved)}"
         try:
             got = self.answer.forward(moved).value
-        except AnswerNotImplemented:  # raised by torch: no such operator there
+        except AnswerNotImplemented:  # raised by torch: the device has no such operator
             return
         except AnswerRaised as fault:
             if MIXED_DEVICES in str(fault) or "meta" not in str(fault).lower():
@@ -229,15 +230,15 @@ class ExpectLayer:
             self._failures.add(not_so(self._call, problem, likely))
 
     def that(self, holds: bool, *, got: str, expected: str, likely: str) -> None:
-        """A property of the last call's value holds; what follows may rely on it."""
+        """Assert a property of the last call's value; code after this may rely on it."""
         check_that(self._call, holds, got, expected, likely, self._value)
 
     def numbers(self, value: Any) -> None:
-        """Nothing in the last call's value is nan."""
+        """Assert that no number in the last call's value is nan."""
         check_numbers(self._call, value)
 
     def raises(self, *args: Any, error: type[Exception], likely: str, naming: str = "") -> None:
-        """Forward raises `error`, or a subclass, with `naming` in its message."""
+        """Assert that forward raises `error`, or a subclass, with `naming` in its message."""
         self._call = call_text(f"{self._built}.forward", args)
         wrong = wrong_refusal(
             self._call, lambda: self.answer.forward(args).value, error, likely, naming
@@ -246,21 +247,21 @@ class ExpectLayer:
             self._failures.add(wrong)
 
     def gradients(self, *args: Any, likely: str, pull: Pull = PLAIN) -> None:
-        """Value and gradients to weights and inputs equal the solution's; see `Pull`."""
+        """Assert that value and all gradients equal the solution's; see `Pull`."""
         compare = partial(gradient_difference, size=pull.size)
         self._backward(args, compare, likely, pull, difference)
 
     def trains(self, *args: Any, likely: str, tolerance: Tolerance | None = None) -> None:
-        """A backward pass works, and what the solution has a gradient to gets a finite one.
+        """Assert that backward works, and gives finite gradients where the solution has any.
 
-        For calls whose gradients can't be compared: stochastic ones, and where rounding decides on
-        them. With a tolerance the value is compared.
+        For calls whose gradients can't be compared: stochastic ones, and those that rounding
+        determines. With a tolerance, the value is compared.
         """
         values = partial(difference, tolerance=tolerance) if tolerance else None
         self._backward(args, not_finite, likely, values=values)
 
     def pulled(self, *args: Any, cotangent: torch.Tensor, likely: str = "") -> Gradients:
-        """The answer's value and gradients for a given cotangent, for a test of a property."""
+        """Return the answer's value and gradients for a given cotangent, to test a property."""
         self._call = gradient_text(f"{self._built}.forward", args)
         with self._explained():
             return self.answer.gradients(args, cotangent)
@@ -294,7 +295,7 @@ class ExpectLayer:
 
 @contextmanager
 def _born_alike(is_public: bool) -> Iterator[None]:
-    """In a public suite what an answer draws while it is built is the same each time."""
+    """In a public suite, seed what an answer draws while it is built."""
     if not is_public:
         yield
         return
@@ -304,7 +305,7 @@ def _born_alike(is_public: bool) -> Iterator[None]:
 
 
 def _weights_by_name(weights: Mapping[str, torch.Tensor], scale: float) -> dict[str, torch.Tensor]:
-    """Weights that do not depend on the order in which an answer makes its layers."""
+    """Draw weights that do not depend on the order in which an answer makes its layers."""
     drawn = {name: Draw(0, f"{name} {tuple(found.shape)}") for name, found in weights.items()}
     return {
         name: drawn[name].normal(*found.shape, scale=scale).to(found.dtype)

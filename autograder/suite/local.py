@@ -24,7 +24,7 @@ from .watching import watched
 
 
 def load_module(path: Path, name: str | None = None) -> ModuleType:
-    """Executes a Python file as a module of its own; raises what the file raises."""
+    """Execute a Python file as a module of its own; raises what the file raises."""
     name = name or f"_exercise_{path.parent.name}_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -36,7 +36,7 @@ def load_module(path: Path, name: str | None = None) -> ModuleType:
 
 
 def signature_of(implementation: object, name: str) -> str:
-    """How a question of a module in this process is called: `dropout(x, p, training=True)`."""
+    """Write the signature of a question in this process: `dropout(x, p, training=True)`."""
     found = implementation.namespace.get(name) if hasattr(implementation, "namespace") else None
     if not callable(found):
         return ""
@@ -46,7 +46,7 @@ def signature_of(implementation: object, name: str) -> str:
         return ""
 
 
-@lru_cache(maxsize=256)  # a test asks for it at each of its calls
+@lru_cache(maxsize=256)  # a test needs it at each of its calls
 def _parameters_of(function: Callable[..., Any]) -> str:
     parameters = inspect.signature(function).parameters.values()
     bare = (parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters)
@@ -54,7 +54,7 @@ def _parameters_of(function: Callable[..., Any]) -> str:
 
 
 class LocalImplementation:
-    """Answers from a namespace: a module's, or a notebook's own."""
+    """An implementation in a namespace: a module's, or a notebook's own."""
 
     def __init__(self, namespace: Mapping[str, Any], source: str = "") -> None:
         self.namespace = namespace
@@ -62,7 +62,7 @@ class LocalImplementation:
 
     @classmethod
     def from_file(cls, path: Path) -> LocalImplementation:
-        """The module in a file; raises what the file raises."""
+        """Load the module in a file; raises what the file raises."""
         return cls(vars(load_module(path)), path.read_text(encoding="utf-8"))
 
     def call(self, name: str, args: Sequence[Any], no_grad: bool = False) -> Outcome:

@@ -1,11 +1,11 @@
-"""Inputs whose scores all lie far below zero: what is masked must lie lower still.
+"""Inputs whose scores are all far below zero, so that masked scores must be even lower.
 
-A fill of -20, of -30 or of -50 looks like minus infinity as long as visible scores are around zero.
-Scores of 50 and more are asked of few questions only: before they are scaled, these stay above -50.
-With heads of size one they are as low after it. In the last sample of a batch the later half of
-the keys scores as high: a hundred taken off a hidden score leaves it among the visible ones there.
-Float64 holds what a softmax over all of them makes of the low ones: who masks weights after it, and
-makes rows sum to one again, is right, too.
+Filling with -20, -30 or -50 looks like minus infinity as long as visible scores are around zero.
+Few questions test scores of 50 and more: before scaling, these stay above -50, and with heads of
+size one also after it. In the last sample of a batch the later half of the keys scores as high
+as the others score low: there, subtracting a hundred from hidden scores does not hide them. Float64
+can represent a softmax over all of them: an answer that masks the weights after the softmax and
+normalizes the rows again is also right.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import torch
 
 from .draw import Draw
 
-#: about where the lowest scores lie, before they are divided by the root of the head size
+#: about the size of the lowest scores, before they are divided by the root of the head size
 _LOW = 48.0
-#: entries differ by that share; keys are smaller the later they come, by that much in all
+#: the share by which entries differ; and the share by which the last key is smaller than the first
 _APART, _LATER = 0.02, 0.15
 
 
@@ -29,10 +29,10 @@ def low_queries_and_keys(
     keys: tuple[int, ...],
     dtype: torch.dtype = torch.float32,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Two tensors of shapes (..., T, d) and (..., S, d) with scores from -48 to -39.
+    """Draw two tensors of shapes (..., T, d) and (..., S, d) with scores from -48 to -39.
 
-    The later a key, the higher it scores: in a causal mask what is hidden scores highest. The last
-    sample's later keys score from 39 to 48.
+    The later a key, the higher its score: with a causal mask, the hidden ones score highest. The
+    later keys of the last sample score from 39 to 48.
     """
     size = math.sqrt(_LOW / queries[-1])
     return _near(draw, queries, dtype) * size, _turned(_rising(_near(draw, keys, dtype))) * -size
@@ -41,10 +41,10 @@ def low_queries_and_keys(
 def rows_far_apart(
     draw: Draw, queries: tuple[int, ...], keys: tuple[int, ...]
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Float32 tensors (..., T, 1) and (..., S, 1): every other query has scores near 49 only.
+    """Draw float32 tensors (..., T, 1) and (..., S, 1): every other query only has scores near 49.
 
-    The queries between have scores near -49 only. Float32 has two digits left of the exponential
-    of their distance, so that each row has a shift of its own, or none.
+    The queries between only have scores near -49. Float32 has two digits left for the exponential
+    of their distance, so each row needs a shift of its own, or none.
     """
     signs = 1.0 - 2.0 * (torch.arange(queries[-2]) % 2).unsqueeze(-1)
     one, other = (draw.uniform(*shape, low=6.98, high=7.03) for shape in (queries, keys))
@@ -52,14 +52,15 @@ def rows_far_apart(
 
 
 def low_tokens(draw: Draw, *shape: int) -> torch.Tensor:
-    """Tokens (B, T, d) in float64 for a layer that `low_scoring` filled, as queries and as keys."""
+    """Draw tokens (B, T, d) in float64, queries and keys of a layer filled by `low_scoring`."""
     return _turned(_rising(_near(draw, shape, torch.float64)))
 
 
 def low_scoring(draw: Draw, head_size: int) -> Callable[[str, tuple[int, ...]], torch.Tensor]:
-    """Weights (d_out, d_in) of a layer whose scores of `low_tokens` lie from -48 to -33.
+    """Return a function that draws weights with which `low_tokens` score from -48 to -33.
 
-    For names that hold `query` or `key`; biases of these are zero, all else is normal.
+    They have shape (d_out, d_in) if a name contains `query` or `key`; biases of these are zero, and
+    all other weights are normal.
     """
     size = math.sqrt(_LOW / head_size)
 
@@ -75,9 +76,9 @@ def low_scoring(draw: Draw, head_size: int) -> Callable[[str, tuple[int, ...]], 
 
 
 def loud(draw: Draw, name: str, shape: tuple[int, ...]) -> torch.Tensor:
-    """Weights of a layer whose values are large, and whose scores are not.
+    """Draw weights of a layer with large values and moderate scores.
 
-    Some of the sums that the output is made of are near zero: single precision anywhere shows.
+    Some of the sums in the output are near zero, which shows single precision anywhere.
     """
     scores = "query" in name or "key" in name
     return draw.normal(*shape, scale=0.4 if scores else 20.0)
@@ -88,7 +89,7 @@ def _near(draw: Draw, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tenso
 
 
 def _turned(keys: torch.Tensor) -> torch.Tensor:
-    """The later half of the last sample's keys with the other sign; none without a batch."""
+    """Negate the later half of the last sample's keys; no change without a batch."""
     if keys.dim() > 2:
         keys[-1, ..., (keys.shape[-2] + 1) // 2 :, :] *= -1
     return keys

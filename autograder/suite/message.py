@@ -1,11 +1,11 @@
-"""The record of what a failed test says, and how it reads: the only place that knows its form."""
+"""The record of a failed test's message and its text: the only module that knows the form."""
 
 from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
 
-#: what the last line of a message begins with
+#: the words with which the last line of a message begins
 LIKELY, NEXT_STEP, REMEMBER = "likely: ", "next step: ", "remember: "
 STEPS = (LIKELY, NEXT_STEP, REMEMBER)
 _GOT, _EXPECTED = "got       ", "expected  "
@@ -13,11 +13,11 @@ NO_ERROR = "a result, and no error"
 
 
 class About(enum.Enum):
-    """What a test asked for when it failed: only what fits that is said of the failure."""
+    """The kind of a test's expectation, which decides what is said about its failure."""
 
     #: a value, or a gradient, that equals a given one
     VALUE = "value"
-    #: something that holds of a value
+    #: a property of a value
     PROPERTY = "property"
     #: an error: the call must be refused
     ERROR = "error"
@@ -36,11 +36,12 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What a failed test says.
+    """The parts of a failed test's message.
 
     `call` is the call with shapes for tensors; `differs` has the lines of `got_expected`, perhaps
     with lines above; `relation` is one sentence about both values; `step` begins with one of
-    `STEPS`; `places` are lines of the student's own where an error was raised. Failures with equal
+    `STEPS`; `places` are lines of the student's own code where an error was raised. Failures with
+    equal causes (not empty) have one message.
     causes (not empty) have one message.
     """
 
@@ -53,7 +54,7 @@ class Message:
     about: About = About.VALUE
 
     def __str__(self) -> str:
-        """The relation, the call, what differs with its place, and what to do."""
+        """Join the relation, the call, what differs with its place, and what to do."""
         lines = self.differs.splitlines()
         end = next((n for n, line in enumerate(lines) if line.startswith(_EXPECTED)), len(lines))
         lines[end:end] = place_lines(self.places)
@@ -63,12 +64,12 @@ class Message:
 
 
 def got_expected(got: str, expected: str) -> str:
-    """The two lines of what differs."""
+    """Return the two lines that show a difference."""
     return f"{_GOT}{got}\n{_EXPECTED}{expected}"
 
 
 def place_lines(places: tuple[Place, ...]) -> list[str]:
-    """One line for each place: where, in which function, and the source line."""
+    """Return one line for each place: file and line, function, and the source line."""
     words = ["at       "] if len(places) < 2 else ["called at", "raised at"]
     return [
         f"{word} {place.where}{f' in {place.function}' * bool(place.function)}: {place.source}"
@@ -77,7 +78,7 @@ def place_lines(places: tuple[Place, ...]) -> list[str]:
 
 
 def in_short(text: str) -> str:
-    """A message without its relation and without what to do."""
+    """Return a message without its relation and its last step."""
     lines = text.splitlines()
     start = next((number for number, line in enumerate(lines) if line.endswith(":")), 0)
     kept = (line for line in lines[start:] if not line.startswith((*STEPS, "(the same in ")))

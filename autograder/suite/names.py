@@ -18,22 +18,22 @@ BY_TEXT = "getattr"
 METHOD_OF_A_VALUE = "Tensor"
 
 
-@lru_cache(maxsize=64)  # several tests of a question ask the same
+@lru_cache(maxsize=64)  # several tests of a question need the same names
 def names_used(source: str, answer: str, apart: tuple[str, ...] = ()) -> frozenset[str]:
-    """Dotted names in the definition `answer` and in what it reaches in its own module.
+    """Return the dotted names in the definition `answer` and in what it reaches in its module.
 
-    What is reached only by way of the names `apart` does not count.
+    Names that are only reached through the names `apart` do not count.
 
-    Imports are resolved (`F.softmax` is `torch.nn.functional.softmax`); a method on any other
-    value counts as `Tensor.<method>` where tensors have one of that name and nothing of the source
-    is given it as an attribute, and a name that is looked up by its text as `getattr.<name>`. Text
-    that is no valid Python gives no names.
+    Imports are resolved (`F.softmax` is `torch.nn.functional.softmax`). A method of any other value
+    counts as `Tensor.<method>` if tensors have such a method and the source assigns no attribute
+    of that name; a name that is looked up by its text counts as `getattr.<name>`. A text that
+    is not valid Python has no names.
     """
     module = _read(source)
     imports, definitions = module.imports, module.definitions
     found: set[str] = set()
     given = _given(definitions[answer][-1].statement) if answer in definitions else frozenset[str]()
-    if answer in imports and answer not in definitions:  # `from torch import softmax`
+    if answer in imports and answer not in definitions:  # for example `from torch import softmax`
         found.add(imports[answer])
     reached = definitions_reached(source, answer, apart)
     every = {id(one): one for name in reached for one in definitions.get(name, ())}
@@ -49,13 +49,13 @@ def names_used(source: str, answer: str, apart: tuple[str, ...] = ()) -> frozens
             elif hasattr(torch.Tensor, method) and (
                 method not in module.attributes or head in given
             ):
-                # not so `self.softmax`: a method of the student's own class, or its layer
+                # `self.softmax` does not count: it is a method or layer of the student's class
                 found.add(f"{METHOD_OF_A_VALUE}.{method}")
     return frozenset(found)
 
 
 def _given(definition: ast.stmt) -> frozenset[str]:
-    """The arguments of a function that get no other value in it: no object of the student's own."""
+    """Return the arguments of a function that are not reassigned: not objects of the student's."""
     if not isinstance(definition, ast.FunctionDef):
         return frozenset()
     names = [node for node in ast.walk(definition) if isinstance(node, ast.Name)]
@@ -64,9 +64,9 @@ def _given(definition: ast.stmt) -> frozenset[str]:
 
 
 def definitions_reached(source: str, answer: str, apart: tuple[str, ...] = ()) -> frozenset[str]:
-    """The name `answer` and those that its definition refers to in its module, directly or not.
+    """Return `answer` and the names that its definition refers to, directly or not.
 
-    Names that the module does not define are among them. The names `apart` lead no further.
+    This includes names that the module does not define. The names `apart` are not followed.
     """
     definitions = _read(source).definitions
     waiting, reached, seen = [answer], set[str](), set[int]()
@@ -84,13 +84,13 @@ def definitions_reached(source: str, answer: str, apart: tuple[str, ...] = ()) -
 
 
 def definition_of(source: str, name: str) -> ast.stmt | None:
-    """The last definition of a name at the top of a module; None where there is none."""
+    """Return the last definition of a name at the top of a module; None if there is none."""
     found = _read(source).definitions.get(name)
     return found[-1].statement if found else None
 
 
 def imports_of(source: str) -> Mapping[str, str]:
-    """The dotted name that each imported name of a module stands for."""
+    """Return the dotted name of each imported name of a module."""
     return _read(source).imports
 
 
@@ -104,15 +104,15 @@ class _Statement:
 
     @cached_property
     def reads(self) -> set[str]:
-        """The names of the module that it reads: none that is a function's own."""
+        """The module's names that it reads, without a function's own names."""
         return names_of(self.statement).reads
 
 
 @dataclass(slots=True)
 class _Module:
-    """What names a module has, and all that gives each its value.
+    """The names of a module, and all statements that give each its value.
 
-    `functions` are the names of its functions and classes, `attributes` those that it gives itself.
+    `functions` are the names of its functions and classes, `attributes` those that it assigns.
     """
 
     imports: dict[str, str] = field(default_factory=dict)
@@ -123,7 +123,7 @@ class _Module:
 
 @lru_cache(maxsize=16)
 def _read(source: str) -> _Module:
-    """All of a module in one pass; without any name where it is no valid Python."""
+    """Read a module in one pass; the result has no names if it is not valid Python."""
     module = _Module()
     try:
         tree = ast.parse(source)
@@ -138,7 +138,7 @@ def _read(source: str) -> _Module:
 
 
 def _define(statement: ast.stmt, found: _Statement, module: _Module) -> None:
-    """A definition takes the place of those before; what is only added to a name goes with them."""
+    """Add a definition; it replaces earlier ones unless it only adds to what the name was."""
     if isinstance(statement, ast.AnnAssign) and statement.value is None:
         return
     definitions = module.definitions
@@ -159,7 +159,7 @@ def _define(statement: ast.stmt, found: _Statement, module: _Module) -> None:
 
 
 def _replaces(statement: ast.stmt, name: str, module: _Module) -> bool:
-    """Whether a statement surely makes a name a function, and not one of what it was."""
+    """Return whether a statement surely makes a name a function that does not use its old value."""
     if isinstance(statement, DEFINITIONS):
         above = [*statement.decorator_list, *getattr(statement, "bases", [])]
         return name not in {one.id for one in map(_head, above) if one is not None}
@@ -180,7 +180,7 @@ def _head(node: ast.expr) -> ast.Name | None:
 
 
 def _note(node: ast.AST, module: _Module, found: _Statement) -> None:
-    """Adds what one node says."""
+    """Record the names of one node."""
     if isinstance(node, ast.Name):
         found.names.add(node.id)
     elif isinstance(node, ast.Attribute):
@@ -197,7 +197,7 @@ def _note(node: ast.AST, module: _Module, found: _Statement) -> None:
 
 
 def _nodes(root: ast.AST) -> Iterator[ast.AST]:
-    """A node and all below it; `ast.walk` takes three times as long."""
+    """Yield a node and all nodes below it; `ast.walk` takes three times as long."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -220,7 +220,7 @@ def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
 
 
 def _defined(node: ast.stmt) -> list[str]:
-    """The names that a statement at the top of a module, or of a class, defines."""
+    """Return the names that a statement at the top of a module, or of a class, defines."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return [node.name]
     targets = node.targets if isinstance(node, ast.Assign) else []
@@ -230,7 +230,7 @@ def _defined(node: ast.stmt) -> list[str]:
 
 
 def _looked_up(node: ast.AST) -> Iterator[str]:
-    """The texts by which `getattr`, `vars(...)[...]` and `__dict__[...]` look names up."""
+    """Yield the texts by which `getattr`, `vars(...)[...]` and `__dict__[...]` look names up."""
     if isinstance(node, ast.Call):
         called = _called(node.func)
         if called == "getattr" and len(node.args) > 1:
@@ -248,14 +248,14 @@ def _is_namespace(node: ast.expr) -> bool:
 
 
 def _called(function: ast.expr) -> str:
-    """The last word of what is called; empty where it has no name."""
+    """Return the last word of the called expression; empty if it has no name."""
     if isinstance(function, ast.Attribute):
         return function.attr
     return function.id if isinstance(function, ast.Name) else ""
 
 
 def _last(node: ast.expr) -> str:
-    """The last part of what is called."""
+    """Return the last part of the called expression."""
     match node:
         case ast.Name(name) | ast.Attribute(_, name):
             return name

@@ -1,7 +1,7 @@
 """The pytest plugin of every suite: points in markers, fixtures for answer and solution.
 
-A suite stands at `tests/{hidden,public}/<assignment>/test_<exercise>.py`. What `implementation`
-is, the run decides: a module in this process (`--implementation FOLDER`) or, through
+A suite is at `tests/{hidden,public}/<assignment>/test_<exercise>.py`. The run decides what
+`implementation` is: a module in this process (`--implementation FOLDER`) or, through
 `grading.plugin`, a sandboxed worker.
 """
 
@@ -17,7 +17,7 @@ from .expect import Expect
 from .implementation import Implementation
 from .local import LocalImplementation
 
-#: from the path of a suite to the implementation that it judges
+#: returns the implementation for a suite, given its path
 ImplementationOf = Callable[[Path], Implementation]
 
 ANSWERS = pytest.StashKey[ImplementationOf]()
@@ -26,7 +26,7 @@ SEED = pytest.StashKey[Callable[[], int]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options of a suite run by hand."""
+    """Add the options of a suite that is run by hand."""
     group = parser.getgroup("autograder")
     group.addoption(
         "--implementation",
@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declares the marker and what the options choose."""
+    """Declare the markers and set up what the options choose."""
     config.addinivalue_line(
         "markers",
         "question(name, points): what the test judges, and what each case of it is worth; "
@@ -54,12 +54,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def exercise_of(suite: Path) -> tuple[str, str]:
-    """Assignment and exercise that a suite's path names."""
+    """Return the assignment and exercise in a suite's path."""
     return suite.parent.name, suite.stem.removeprefix("test_")
 
 
 def from_folder(root: Path) -> ImplementationOf:
-    """The modules of a folder, each executed in this process when it is first asked for."""
+    """Use the modules of a folder, each executed in this process at its first use."""
     cache: dict[Path, LocalImplementation] = {}
 
     def answers(suite: Path) -> Implementation:
@@ -72,7 +72,7 @@ def from_folder(root: Path) -> ImplementationOf:
 
 
 def draw_for(test: pytest.Item, seed: int) -> Draw:
-    """The inputs of one test: they depend on the seed and on its name, and on nothing else."""
+    """Return the inputs of one test, which depend on the seed and the test's name only."""
     return Draw(seed, f"{test.path.stem}::{test.name}")
 
 
@@ -97,12 +97,12 @@ def implementation(request: pytest.FixtureRequest) -> Implementation:
 
 @pytest.fixture
 def solution(request: pytest.FixtureRequest) -> Implementation | None:
-    """The solution module; None where there are no solutions (a student's machine)."""
+    """The solution module; None if there are no solutions (on a student's machine)."""
     solutions = request.config.stash.get(SOLUTIONS, None)
     return solutions(request.path) if solutions else None
 
 
 @pytest.fixture
 def expect(implementation: Implementation, solution: Implementation | None, draw: Draw) -> Expect:
-    """What tests state their expectations with."""
+    """The assertions of a test."""
     return Expect(implementation, solution, draw)

@@ -1,8 +1,8 @@
-"""What an error that an answer raised means, and what to do about it.
+"""Explains an error that an answer raised, and what to do about it.
 
-The first row of the tables that fits counts; an error that fits none has a text of its own all the
-same, never one about values. `check` and the notebook, which know more of where an error was
-raised, have the same tables.
+The first matching row of the tables counts; an error that matches none still has a text of its own,
+never one about values. `check` and the notebook, which know more about the place of an error, use
+the same tables.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .raised_tensors import OF_TENSORS
 TABLE: tuple[Row, ...] = (*OF_PYTHON, *OF_TENSORS)
 
 _FAULTS: tuple[tuple[type[AnswerFault], str], ...] = (
-    (AnswerMissing, ""),  # what may have become of it is in its message
+    (AnswerMissing, ""),  # its message says why it may be missing
     (AnswerTimeout, "a loop that never ends, or one over every single number of a large tensor"),
     (AnswerMemory, "a tensor that is much larger than the shapes in the docstring"),
     (AnswerCrashed, "a call that ends Python, such as `exit()`, or a recursion without an end"),
@@ -45,11 +45,11 @@ _REFUSED = row(
     "if it is your own `raise`, its condition refuses a call that is right: compare it with the "
     "docstring; if not, print the shapes just before the line where it stops",
 )
-#: what is raised on purpose may say anything; of a ValueError these texts are Python's and torch's
+#: deliberate errors may say anything; ValueErrors with these texts come from Python and torch
 _ON_PURPOSE = re.compile(r"^ValueError: (?!.*(?:values to unpack|one element tensors))", re.DOTALL)
-#: before the student's own lines
+#: the words before the student's own lines
 _WHERE = "\nin "
-#: what an error and the line that raised it say together: the slip itself
+#: advice if the error and the line that raised it together show the slip
 _OF_LINES = (
     (
         re.compile(r"sizes?|shapes?|[123]-?D|dimension"),
@@ -83,9 +83,9 @@ _COUNTED = re.compile(r"(?<![\w.])(?P<function>[\w.]+)\(\) (takes|missing|got)")
 
 
 def advice(fault: AnswerFault, question: str, signature: str = "") -> str:
-    """What to do about a fault of an answer to `question`, which is called with `signature`.
+    """Return what to do about a fault of an answer to `question`; `signature` is how it is called.
 
-    Empty where its message says that already.
+    Empty if the fault's message says it already.
     """
     if isinstance(fault, AnswerRaised):
         return _about_error(str(fault), question, signature)
@@ -99,9 +99,9 @@ def _about_error(error: str, question: str, signature: str) -> str:
 
 
 def to_do(error: str, table: Iterable[Row] = TABLE, source: str = "") -> str:
-    """What to do about an error by what it says, as "Type: text"; empty where no row fits.
+    """Return what to do about an error, given as "Type: text"; empty if no row matches.
 
-    `source` is the line that raised it, where the error itself does not hold it.
+    `source` is the line that raised it, if the error does not include it.
     """
     text, _, line = error.partition(_WHERE)
     if not _ON_PURPOSE.search(text):
@@ -114,14 +114,14 @@ def to_do(error: str, table: Iterable[Row] = TABLE, source: str = "") -> str:
 
 
 def _row_of(error: str, table: Iterable[Row]) -> Row | None:
-    """The row that fits what was raised, whatever the line says that raised it."""
+    """Return the row that matches an error, without regard to the line that raised it."""
     text = error.partition(_WHERE)[0]
     rows = [_REFUSED] if _ON_PURPOSE.search(text) else table
     return next((row for row in rows if row.says.search(text)), None)
 
 
 def kind_of(errors: Iterable[str], question: str) -> str:
-    """What errors of answers to a question show, in words; empty where not all show the same."""
+    """Describe the errors of answers to a question in words; empty if their kinds differ."""
     kinds = {_kind(error, question) for error in errors}
     return kinds.pop() if len(kinds) == 1 else ""
 
@@ -142,7 +142,7 @@ def _about_arguments(error: str, question: str, signature: str) -> str:
 
 
 def _is_definition(error: str, question: str) -> bool:
-    """Whether an error about arguments is about the student's own line with `def`."""
+    """Return whether an error about arguments is about the student's own `def` line."""
     function = _function(error)
     return function.rsplit(".", 1)[0] == question or function in (question, "forward")
 

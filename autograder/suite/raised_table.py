@@ -1,11 +1,11 @@
-"""What Python and torch say, what that shows, and what a student can do about it."""
+"""Explains errors of Python and torch: what an error says, what it shows, and what to do."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-#: also said of a function of the student's own
+#: also used for a function of the student's own
 OTHER_ARGUMENTS = "a function is called with other arguments than it takes"
 
 
@@ -13,7 +13,7 @@ OTHER_ARGUMENTS = "a function is called with other arguments than it takes"
 class Row:
     """A kind of error: what it says as "Type: text", what that shows, and what to do about it.
 
-    Groups of the pattern that have a name may stand in the text.
+    The text may contain named groups of the pattern.
     """
 
     says: re.Pattern[str]
@@ -22,11 +22,11 @@ class Row:
 
 
 def row(says: str, shows: str, to_do: str) -> Row:
-    """A row of a table."""
+    """Make a row of a table."""
     return Row(re.compile(says, re.DOTALL), shows, to_do)
 
 
-#: of names, calls, lists and numbers: errors of Python's own
+#: Python's own errors: names, calls, lists and numbers
 OF_PYTHON: tuple[Row, ...] = (
     row(
         r"__init__\(\) call|has no attribute '_(modules|parameters|buffers)'",

@@ -1,11 +1,11 @@
-"""What torch says of tensors, what that shows, and what a student can do about it."""
+"""Explains torch's errors about tensors, what they show, and what a student can do."""
 
 from __future__ import annotations
 
 from ..worker.devices import MIXED_DEVICES, PLAIN_ATTRIBUTE
 from .raised_table import OTHER_ARGUMENTS, Row, row
 
-#: of sizes, dtypes, devices and gradients
+#: errors about sizes, dtypes, devices and gradients
 OF_TENSORS: tuple[Row, ...] = (
     row(
         r"einsum\(\)",

@@ -1,8 +1,8 @@
-"""How what came relates to what was expected: one sentence that is true, or nothing.
+"""Describes the relation of a result to the expected one: a true sentence, or nothing.
 
-Each relation is tested on the numbers themselves, so that a message may begin with it. One that an
-example shows by chance is not told: swapped rows and columns where an argument is symmetric, or
-weights of the future where an argument has its zeros in the same places.
+Each relation is tested on the numbers themselves, so that a message may begin with it. A relation
+that may hold by chance is not reported: swapped rows and columns of a symmetric argument, or
+weights of the future if an argument has its zeros in the same places.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import torch
 
 from .kinds import of_kind
 
-#: relative and absolute: two computations of one number
+#: relative and absolute tolerance for two computations of one number
 _NEAR = 1e-3
 _NEARLY_RIGHT = 3e-3
-#: what gives nan
+#: the causes of nan
 _NAN = "0/0, infinity minus infinity, or a softmax of nothing but -inf"
-#: of a tensor that relations are looked for in
+#: the largest tensor for which relations are tested
 _MOST_NUMBERS = 1 << 18
 
 
 def relation(got: Any, expected: Any, args: Sequence[Any] = ()) -> str:
-    """How a wrong value of a call with `args` relates to the expected one; else empty."""
+    """Describe how a wrong value of a call with `args` relates to the right one; may be empty."""
     if not isinstance(expected, torch.Tensor):
         return _of_sequence(got, expected)
     if not isinstance(got, torch.Tensor):
@@ -46,13 +46,13 @@ def relation(got: Any, expected: Any, args: Sequence[Any] = ()) -> str:
 
 
 def _is_plain(tensor: torch.Tensor) -> bool:
-    """Whether there are numbers to compare, and not too many."""
+    """Return whether there are numbers to compare, and not too many."""
     dense = tensor.layout == torch.strided and not tensor.is_quantized and not tensor.is_complex()
     return dense and tensor.device.type == "cpu" and tensor.numel() <= _MOST_NUMBERS
 
 
 def _of_sequence(got: Any, expected: Any) -> str:
-    """Of the items of a tuple the one that is wrong, or what their order is."""
+    """Describe which item of a tuple is wrong, or that their order is."""
     if not isinstance(expected, tuple | list) or not isinstance(got, tuple | list):
         return of_kind(got) if got is None else ""
     if len(got) != len(expected):
@@ -127,7 +127,7 @@ def _of_values(
 
 
 def nan_in(value: torch.Tensor) -> str:
-    """How many values are nan, and what makes them so; empty where none is."""
+    """Say how many values are nan, and what causes nan; empty if none is."""
     if not _is_plain(value) or not bool((nan := value.detach().isnan()).any()):
         return ""
     count = "every value is" if bool(nan.all()) else f"{int(nan.sum())} of {nan.numel()} values are"
@@ -170,7 +170,7 @@ def _factor(got: torch.Tensor, expected: torch.Tensor) -> str:
 
 
 def _factors_of_rows(got: torch.Tensor, expected: torch.Tensor) -> bool:
-    """Of rows that tell: one with a single number is always right up to a factor."""
+    """Test rows with several numbers: a single number is always right up to a factor."""
     if int(((expected.abs() > 1e-6).sum(-1) > 1).sum()) < 2:
         return False
     norms = (expected**2).sum(-1, keepdim=True)
@@ -214,13 +214,13 @@ def _of_some(got: torch.Tensor, expected: torch.Tensor) -> str:
 
 
 def _is_first_only(got: torch.Tensor, expected: torch.Tensor, dim: int) -> bool:
-    """Whether of the parts along a dimension the first one is right, and no other."""
+    """Return whether only the first part along a dimension is right."""
     first, *others = zip(got.unbind(dim), expected.unbind(dim), strict=True)
     return _near(*first) and not any(_near(*other) for other in others)
 
 
 def _of_weights(got: torch.Tensor, expected: torch.Tensor, given: Sequence[torch.Tensor]) -> str:
-    """Where attention weights are expected: rows that sum to one, perhaps causal ones."""
+    """Describe wrong attention weights: rows should sum to one, perhaps causally."""
     sums = expected.sum(-1)
     if expected.shape[-1] < 2 or not bool((expected >= 0).all()):
         return ""
@@ -241,7 +241,7 @@ def _of_weights(got: torch.Tensor, expected: torch.Tensor, given: Sequence[torch
 
 
 def _is_causal(expected: torch.Tensor, given: Sequence[torch.Tensor]) -> bool:
-    """Whether later tokens weigh nothing, and no argument has that pattern already."""
+    """Return whether later tokens have no weight, and no argument has that pattern already."""
     if not _is_square(expected) or expected.shape[-1] < 3 or bool(expected.triu(1).any()):
         return False
     late = torch.ones_like(expected, dtype=torch.bool).triu(1)
@@ -267,7 +267,7 @@ def _function(got: torch.Tensor, expected: torch.Tensor) -> str:
 
 
 def _near(one: Any, other: Any) -> bool:
-    """Whether two tensors of one shape hold the same numbers, but for rounding."""
+    """Return whether two tensors have the same shape and numbers, up to rounding."""
     if not isinstance(one, torch.Tensor) or not isinstance(other, torch.Tensor):
         return False
     if one.shape != other.shape or not _is_plain(one) or not _is_plain(other):

@@ -1,4 +1,4 @@
-"""Calls that a question does not allow: by operator for the verdict, by name for the message."""
+"""Calls that a question does not allow: operators decide the verdict, names the message."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..course.rules import rules_beside
 from ..errors import AnswerForbidden
 from ..worker.watching import THREAD
 
-#: ways around every rule: what is called there is not seen, or is the function written out
+#: ways around every rule: calls made there are not seen, or are the function written out
 _AROUND = (
     *("torch._refs", "torch._decomp", "torch._prims", "torch._inductor.decomposition"),
     *("threading", "_thread", "concurrent.futures", "multiprocessing", "torch.multiprocessing"),
@@ -22,11 +22,11 @@ _AROUND = (
 class Forbidden:
     """The calls that one question rules out, and what is meant instead.
 
-    `operators` are exact names as torch dispatches them (`aten::_softmax`), and its functions that
-    are no operator (`torch.nn.functional::multi_head_attention_forward`). `names` are the last
-    parts of dotted torch names in source (`softmax` finds `torch.softmax`, `F.softmax` and
-    `scores.softmax`, `getattr(torch, "softmax")`). Whatever the rule, an answer under it starts no
-    thread or process and calls none of torch's own reference implementations and decompositions.
+    `operators` are exact names as torch dispatches them (`aten::_softmax`), and torch functions
+    that are not operators (`torch.nn.functional::multi_head_attention_forward`). `names` are the
+    last parts of dotted torch names in source (`softmax` finds `torch.softmax`, `F.softmax`,
+    `scores.softmax` and `getattr(torch, "softmax")`). Under any rule, an answer may not start a
+    thread or process, or call torch's own reference implementations and decompositions.
     """
 
     operators: frozenset[str]
@@ -40,9 +40,9 @@ class Forbidden:
         names: frozenset[str],
         differs: bool = False,
     ) -> None:
-        """Raises `AnswerForbidden` if a ruled-out call was written or dispatched.
+        """Raise `AnswerForbidden` if a forbidden call was written or dispatched.
 
-        Also where a thread was started, or an answer `differs` because it was watched.
+        Also raise it if a thread was started, or if an answer `differs` because it was watched.
         """
         found = self._found(operators, names)
         if found is None and differs:
@@ -68,7 +68,7 @@ class Forbidden:
 
 
 def rules_of(suite: str) -> Mapping[str, Forbidden]:
-    """By question the calls that it does not allow, for a suite that gives its `__file__`.
+    """Return the forbidden calls of each question, for a suite that passes its `__file__`.
 
     They are declared once, in `rules.toml`: see `course.rules`.
     """

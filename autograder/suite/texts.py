@@ -1,4 +1,4 @@
-"""Which texts an expression can have, as far as its module tells: what `getattr` reaches."""
+"""Finds the texts that an expression can have, for example as a name for `getattr`."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
 
-#: any text; at the end of a known beginning any rest of it: `W_*`
+#: any text; after a known beginning, any rest of it: `W_*`
 ANY = "*"
 _UNKNOWN = frozenset({ANY})
-#: how far names that stand for each other are followed
+#: the number of steps from name to name that are followed
 _DEEPEST = 4
-#: what stands for the number of a round in a loop, for anything, and numbers that names have
+#: placeholders for a loop's index and for anything else, and the numbers that names contain
 _NUMBER, _OTHER = ast.Name("<number>"), ast.Name("<other>")
 _NUMBERS: list[ast.expr | None] = [ast.Constant(number) for number in range(100)]
-#: more texts than that are no names of layers
+#: more texts than this can't be names of layers
 _MOST_TEXTS = 1_000
 
 
 def written(node: ast.expr) -> Iterator[str]:
-    """The text of an expression of constants, also where it is put together; else nothing."""
+    """Yield the text of an expression of constants, even of a sum; otherwise nothing."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node.value
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
@@ -31,8 +31,8 @@ def written(node: ast.expr) -> Iterator[str]:
 class Texts:
     """The texts of expressions in one module.
 
-    A name has those that it is assigned, or that loops over literals give it, wherever in the
-    module: scopes are not distinguished. A name that is bound in any other way may be any text.
+    A name has the texts that are assigned to it, or that loops over literals give it, anywhere in
+    the module: scopes are not distinguished. A name bound in any other way may be any text.
     """
 
     def __init__(self, nodes: Sequence[ast.AST]) -> None:
@@ -48,7 +48,7 @@ class Texts:
                 self._values |= dict.fromkeys(_bound(node), [None])
 
     def of(self, node: ast.expr | None, depth: int = 0) -> frozenset[str]:
-        """All texts that an expression can have; one that ends in `*` has an unknown rest."""
+        """Return all texts that an expression can have; `*` at the end is an unknown rest."""
         match node:
             case ast.Constant(str(text)):
                 return frozenset({text})
@@ -63,7 +63,7 @@ class Texts:
         return _UNKNOWN
 
     def _numbers(self, node: ast.expr) -> frozenset[str]:
-        """What a whole number looks like in a text; empty where it may be anything else."""
+        """Return the texts of a whole number; empty if the value may be anything else."""
         values = self._values.get(node.id, []) if isinstance(node, ast.Name) else [node]
         if _NUMBER in values:
             values = [v for v in values if v is not _NUMBER] + _NUMBERS
@@ -71,14 +71,14 @@ class Texts:
         return frozenset(map(str, numbers)) if len(numbers) == len(values) else frozenset()
 
     def _bindings(self, node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr | None]]:
-        """What an assignment or a loop binds, and to which values."""
+        """Yield each target of an assignment or a loop with its values."""
         if isinstance(node, ast.Assign):
             yield from ((target, node.value) for target in node.targets)
         elif isinstance(node, ast.For | ast.comprehension):
             yield from ((node.target, item) for item in self._items(node.iter))
 
     def _items(self, node: ast.expr) -> Sequence[ast.expr | None]:
-        """What a loop meets, where it goes over a literal or a named tuple; else one unknown."""
+        """Return the items of a loop over a literal or a named tuple, otherwise an unknown one."""
         match node:
             case ast.Tuple(items) | ast.List(items) | ast.Set(items) if items:
                 return items
@@ -96,7 +96,7 @@ class Texts:
                 return [ast.Constant(letter) for letter in text]
             case ast.Name(name):
                 bound = self._values.get(name, [])
-                # a list or a dictionary may have got more since
+                # a list or a dictionary may have been extended since
                 if len(bound) == 1 and isinstance(bound[0], ast.Tuple):
                     return self._items(bound[0])
         return [None]
@@ -105,7 +105,7 @@ class Texts:
 def _matched(
     target: ast.expr, value: ast.expr | None
 ) -> Iterator[tuple[ast.Name, ast.expr | None]]:
-    """The names of a target, each with its part of the value; None where that is not known."""
+    """Yield the names of a target, each with its part of the value; None if that is unknown."""
     if isinstance(target, ast.Name):
         yield target, value
     elif isinstance(target, ast.Tuple | ast.List):
@@ -118,7 +118,7 @@ def _matched(
 
 
 def _bound(node: ast.AST) -> list[str]:
-    """The names that a node binds in itself."""
+    """Return the names that a node itself binds."""
     match node:
         case ast.Name(name, ast.Store() | ast.Del()) | ast.arg(name) | ast.alias(_, str(name)):
             return [name]
@@ -132,7 +132,7 @@ def _bound(node: ast.AST) -> list[str]:
 
 
 def _joined(parts: Sequence[frozenset[str]]) -> frozenset[str]:
-    """Texts put together; what follows an unknown rest is part of it."""
+    """Join texts; anything after an unknown rest becomes part of the rest."""
     if prod(map(len, parts)) > _MOST_TEXTS:
         return _UNKNOWN
     texts = {"".join(text).partition(ANY) for text in product(*parts)}

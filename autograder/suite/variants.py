@@ -23,9 +23,9 @@ T = TypeVar("T", bound=Callable[..., Any])
 class Variant:
     """One implementation of a question.
 
-    `confuses` and `hint` are empty for a right one; `names` are those that fit an answer of known
-    intent, which is no entry of the catalogue itself. An alternative that `is_usual` is what many
-    write: families of mistakes are made of it, too.
+    `confuses` and `hint` are empty for a right one; `names` are the names that fit an answer of
+    known intent, which is not an entry of the catalogue itself. An alternative that `is_usual` is
+    what many students write: families of mistakes are also derived from it.
     """
 
     question: str
@@ -38,7 +38,7 @@ class Variant:
 
 
 def misconception(question: str, *, confuses: str, hint: str) -> Callable[[T], T]:
-    """Marks a wrong implementation: one sentence of what it confuses, a hint that leads."""
+    """Mark a wrong implementation: one sentence about what it confuses, and a hint."""
 
     def mark(implementation: T) -> T:
         name = implementation.__name__
@@ -48,7 +48,7 @@ def misconception(question: str, *, confuses: str, hint: str) -> Callable[[T], T
 
 
 def alternative(question: str, *, is_usual: bool = False) -> Callable[[T], T]:
-    """Marks a right implementation that differs from the solution; most are unusual."""
+    """Mark a right implementation that differs from the solution; most are unusual."""
 
     def mark(implementation: T) -> T:
         name = implementation.__name__
@@ -58,7 +58,7 @@ def alternative(question: str, *, is_usual: bool = False) -> Callable[[T], T]:
 
 
 def combination(question: str, *mistakes: str) -> Callable[[T], T]:
-    """Marks an implementation with several mistakes at once: one of these names may be told."""
+    """Mark an implementation with several mistakes at once: reporting any of them is right."""
 
     def mark(implementation: T) -> T:
         name, both = implementation.__name__, " + ".join(mistakes)
@@ -70,7 +70,7 @@ def combination(question: str, *mistakes: str) -> Callable[[T], T]:
 
 
 def intended(question: str, means: str, *names: str) -> Callable[[T], T]:
-    """Marks a wrong answer of known intent: what it does in words, and the names that say so."""
+    """Mark a wrong answer of known intent: what it does in words, and the names that fit it."""
 
     def mark(implementation: T) -> T:
         name = implementation.__name__
@@ -90,11 +90,11 @@ def _marked(implementation: T, variant: Variant) -> T:
 
 
 def variants_in(path: Path) -> tuple[Variant, ...]:
-    """The variants of a file, in its order; none where there is no such file."""
+    """Return the variants of a file, in its order; none if there is no such file."""
     if not path.is_file():
         return ()
     name = f"_variants_{path.parent.parent.name}_{path.parent.name}_{path.stem}"
-    with not_compiling():  # as in a worker; loading the compiler takes each job 1.3 s of CPU
+    with not_compiling():  # as in a worker; loading the compiler would cost each job 1.3 s of CPU
         module = load_module(path, name)
     return tuple(_found(module))
 
@@ -108,14 +108,14 @@ def _found(module: ModuleType) -> list[Variant]:
 
 
 def variants_read(path: Path) -> tuple[Variant, ...]:
-    """The variants of a file without executing it; see `variants_of_text`. None without a file."""
+    """Return the variants of a file without executing it; none without a file."""
     return variants_of_text(path.read_text(encoding="utf-8")) if path.is_file() else ()
 
 
 def variants_of_text(text: str) -> tuple[Variant, ...]:
-    """The variants of a file's text, in its order, without executing it: none can be called.
+    """Return the variants of a file's text, in its order, not callable because nothing is executed.
 
-    Raises `ValueError` where a mark says something that is not written out.
+    Raises `ValueError` if an argument of a mark is not a literal.
     """
     return tuple(
         _said(decorator, node.name)
@@ -141,17 +141,17 @@ def _said(decorator: ast.expr, name: str) -> Variant:
 
 
 def module_texts(solution: Path, variants: Path) -> Iterator[tuple[Variant, str]]:
-    """Each variant of a file with its submission; see `submissions_of`. None without a file."""
+    """Yield each variant of a file, if it exists, with its submission; see `submissions_of`."""
     if variants.is_file():
         texts = (path.read_text(encoding="utf-8") for path in (solution, variants))
         yield from submissions_of(*texts)
 
 
 def submissions_of(solution: str, variants: str) -> Iterator[tuple[Variant, str]]:
-    """Each variant of a text with its submission: the solution, one question answered by it.
+    """Yield each variant of a text with a submission: the solution with one question replaced.
 
-    The variants' imports and unmarked definitions come along; the variant takes the question's name
-    and, as the last definition, counts. Nothing is executed.
+    The submission includes the imports and unmarked definitions of the variants; the variant gets
+    the question's name and counts because it is the last definition. Nothing is executed.
     """
     found = variants_of_text(variants)
     questions = {variant.name: variant.question for variant in found}
@@ -162,7 +162,7 @@ def submissions_of(solution: str, variants: str) -> Iterator[tuple[Variant, str]
 
 
 def _parts(tree: ast.Module, questions: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The statements of a variants file, each with the variant that it is; '' for the others."""
+    """Yield the statements of a variants file, each with its variant's name, or ''."""
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and any(
             map(_is_mark, node.decorator_list)
@@ -175,7 +175,7 @@ def _parts(tree: ast.Module, questions: Mapping[str, str]) -> Iterator[tuple[str
 
 
 def _called(node: ast.FunctionDef | ast.ClassDef, name: str) -> ast.stmt:
-    """A definition with another name, by which it also calls itself."""
+    """Rename a definition, and the calls to itself inside it."""
     for part in ast.walk(node):
         if isinstance(part, ast.Name) and part.id == node.name:
             part.id = name
@@ -192,6 +192,6 @@ def _is_mark(decorator: ast.expr) -> bool:
 
 
 def _imports_ours(node: ast.stmt) -> bool:
-    """Whether it imports what a submission does not have: parts are all that it has of ours."""
+    """Return whether a statement imports what a submission does not have: all but `parts`."""
     module = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
     return module.startswith("autograder") and module != "autograder.parts"

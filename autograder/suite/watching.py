@@ -1,4 +1,4 @@
-"""A call under a rule is made twice, watched and unwatched: both must answer alike."""
+"""Makes a call under a rule twice, watched and unwatched: both must return the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .implementation import Outcome, Watched
 
 
 def watched(watch: Callable[[], tuple[list[str], Any]], call: Callable[[], Outcome]) -> Watched:
-    """What `watch` saw of a call, next to the same call unwatched; raises what that one raises."""
+    """Return what `watch` saw of a call, and the same call unwatched; raises what `call` raises."""
     try:
         operators, value = watch()
     except AnswerRaised:
@@ -21,9 +21,9 @@ def watched(watch: Callable[[], tuple[list[str], Any]], call: Callable[[], Outco
 
 
 def differs(watched: Watched, call: Callable[[], Any]) -> bool:
-    """Whether it answers otherwise only while it is watched, and not at random.
+    """Return whether an answer behaves differently only while it is watched, and not at random.
 
-    `call` calls once more, which is asked for only where there is a difference.
+    `call` makes the call again; it is used only if there is a difference.
     """
     if not watched.failed and (
         not tensors_in(watched.unwatched) or _same(watched.value, watched.unwatched)

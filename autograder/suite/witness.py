@@ -1,7 +1,7 @@
-"""Tensors that tell what a test does with their numbers.
+"""Tensors that record what a test does with their numbers.
 
-A test that does nothing but compare numbers ends for each answer as it did for the solution, where
-the numbers are close enough: then it need not be run. Shapes, dtypes and devices may be looked at.
+If a test only compares numbers, its outcome for an answer is the same as for the solution as long
+as the numbers are close enough: it need not be run. It may still use shapes, dtypes and devices.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-#: from the numbers that came and the expected ones to what differs
+#: describes the difference between the numbers and the expected ones
 Differ = Callable[[torch.Tensor, torch.Tensor], str | None]
 
 _ATTRIBUTES = ("shape", "dtype", "device", "ndim", "layout", "is_meta", "nbytes", "requires_grad")
@@ -28,9 +28,9 @@ _FORM = frozenset(
 
 @dataclass(slots=True)
 class Testimony:
-    """What a test did with one tensor: with what it compared the numbers, and how closely.
+    """A test's use of one tensor: what it compared the numbers with, and how closely.
 
-    `is_read` says that it did anything else with them.
+    `is_read` says that the test used the numbers in any other way.
     """
 
     compared: list[tuple[torch.Tensor, float, float]] = field(default_factory=list)
@@ -38,13 +38,13 @@ class Testimony:
 
 
 class Witness(torch.Tensor):
-    """A tensor whose `testimony` says what is done with its numbers."""
+    """A tensor whose `testimony` records what is done with its numbers."""
 
     testimony: Testimony
 
     @classmethod
     def of(cls, tensor: torch.Tensor) -> Witness:
-        """A witness with the numbers of a tensor."""
+        """Make a witness with the numbers of a tensor."""
         witness = torch.Tensor._make_subclass(cls, tensor)
         witness.testimony = Testimony()
         return witness
@@ -62,7 +62,7 @@ class Witness(torch.Tensor):
     def difference(
         self, expected: torch.Tensor, atol: float, rtol: float, differ: Differ
     ) -> str | None:
-        """What `differ` says of the numbers and expected ones of the same form; told of it."""
+        """Return what `differ` says about the numbers, and record the comparison."""
         with torch._C.DisableTorchFunctionSubclass():
             text = differ(self.detach().as_subclass(torch.Tensor), expected)
             if text is not None:
@@ -74,7 +74,7 @@ class Witness(torch.Tensor):
 
 
 def witnesses_in(tree: Any) -> list[Witness]:
-    """All witnesses in tuples, lists and dictionaries."""
+    """Return all witnesses in tuples, lists and dictionaries."""
     if isinstance(tree, Witness):
         return [tree]
     items = list(tree.values()) if isinstance(tree, dict) else tree
@@ -84,9 +84,9 @@ def witnesses_in(tree: Any) -> list[Witness]:
 
 
 def with_witnesses(tree: Any, known: dict[int, Witness]) -> Any:
-    """A decoded value with witnesses in the place of tensors, which `known` takes in their order.
+    """Replace the tensors in a decoded value by witnesses, and add them to `known` in order.
 
-    One tensor that stands in several places stays one.
+    A tensor that occurs in several places remains one object.
     """
     if isinstance(tree, torch.Tensor):
         return known.setdefault(id(tree), Witness.of(tree))
