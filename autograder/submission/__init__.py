@@ -1,4 +1,4 @@
-"""What students submit, found and read: one module text per exercise, or what is wrong with it."""
+"""Finds and reads what students submit: one module text per exercise, or what is wrong with it."""
 
 from .find import Found, Skipped, Submission, find_submissions, submission_at
 from .intake import (

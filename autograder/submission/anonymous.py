@@ -1,4 +1,4 @@
-"""A student's answer without what tells whose it is: no comment, no docstring, no file."""
+"""Reduces a student's answer to code that identifies nobody: no comments, docstrings or files."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .text import parsed
 
 
 def anonymous_code(text: str, question: str) -> str:
-    """The definition of a question with all that it needs, as code and nothing else.
+    """Return the definition of a question and everything that it needs, as code only.
 
-    Raises `SubmissionError` where the text has no such definition.
+    Raises `SubmissionError` if the text does not define the question.
     """
     statements = statements_of(text, parsed(text).body)
     left_out = experiments(statements, [question])

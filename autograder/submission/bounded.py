@@ -1,7 +1,7 @@
-"""Reads what students wrote in a child process, whose time and memory are limited.
+"""Reads students' files in a child process whose time and memory are limited.
 
-Whatever a file does to its reader, the process that asked gets a text that is not too long, or is
-told that there is none.
+Whatever a file does to its reader, the calling process gets a text of limited length or a
+`SubmissionError`.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from typing import Any
 from ..errors import GraderError, SubmissionError, UserError
 
 _fork = multiprocessing.get_context("fork")
-#: of one call: CPU and wall seconds, and bytes of memory beyond what the process has at its start
+#: the limits of one call: CPU and wall seconds, and bytes of memory beyond those in use at its
+#: start
 _CPU_SECONDS, _WALL_SECONDS, _MEMORY = 30, 120.0, 2 << 30
 _MOST_TEXT = 64 << 20
-#: where /proc/self/statm tells the pages of data
+#: the position in /proc/self/statm of the number of data pages
 _DATA = 5
 
 
 class BoundedReader:
-    """Calls a function that gives a text, in a child. Close it, or use it as a context manager.
+    """Calls a function that returns a text, in a child. Close it, or use it as a context manager.
 
-    The child is forked at the first call, and again where one has ended it.
+    The child is forked at the first call, and again if a call has ended it.
     """
 
     def __init__(self, function: Callable[..., str]) -> None:
@@ -37,14 +38,14 @@ class BoundedReader:
         self._pipe: Connection | None = None
 
     def __call__(self, *args: Any) -> str:
-        """The text; raises `SubmissionError` where it takes too much time or memory."""
+        """Return the text. Raises `SubmissionError` if it takes too much time or memory."""
         pipe = self._pipe or self._start()
         pipe.send(args)
         try:
             if not pipe.poll(_WALL_SECONDS):
                 raise TimeoutError
             answer = pipe.recv_bytes(_MOST_TEXT)
-        except (OSError, EOFError) as error:  # it was ended, or what it says is too long
+        except (OSError, EOFError) as error:  # it was ended, or its reply is too long
             self.close()
             raise SubmissionError("takes too much time or memory to be read") from error
         kind, text = answer[:1], answer[1:].decode()
@@ -91,7 +92,7 @@ def require_memory(size: int) -> None:
 
 
 def limit_memory(size: int) -> None:
-    """From here on the process may have that many more bytes than it has now, if it may at all."""
+    """Limits this process to `size` bytes more than it has now, or to a lower limit of its own."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     most = _in_use() + size
     soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
@@ -99,14 +100,14 @@ def limit_memory(size: int) -> None:
 
 
 def _in_use() -> int:
-    """Bytes of address space that this process has."""
+    """Return the number of bytes of address space that this process has."""
     with open("/proc/self/statm", "rb") as file:
         return int(file.read().split()[0]) * resource.getpagesize()
 
 
 @contextlib.contextmanager
 def memory_limited(size: int) -> Iterator[None]:
-    """What is done here may have that many more bytes of data than the process has now."""
+    """Limits the data of this process within the block to `size` more bytes than it has now."""
     with open("/proc/self/statm", "rb") as file:
         used = int(file.read().split()[_DATA]) * resource.getpagesize()
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
@@ -119,7 +120,7 @@ def memory_limited(size: int) -> Iterator[None]:
 
 
 def limit_cpu(seconds: int) -> None:
-    """The kernel ends the process when it has used that many more seconds of CPU time."""
+    """Lets the kernel end the process once it has used that many more seconds of CPU time."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     resource.setrlimit(
@@ -128,7 +129,7 @@ def limit_cpu(seconds: int) -> None:
 
 
 def lift_cpu_limit() -> None:
-    """Takes back what `limit_cpu` did."""
+    """Reverts `limit_cpu`."""
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     resource.setrlimit(resource.RLIMIT_CPU, (hard, hard))
 

@@ -1,7 +1,7 @@
-"""What a submitted file may hold: one set of bounds, whoever reads it.
+"""Limits on what a submitted file may contain, the same for every reader.
 
 They are far beyond what people write (torch's largest module has 15,000 lines and 145,000 tokens),
-and small enough that a file within them is read in some seconds and in less than a gigabyte.
+yet small enough that a file within them is read in some seconds and in less than a gigabyte.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from collections.abc import Sequence
 
 from ..errors import SubmissionError
 
-#: of a module, and of all code cells of a notebook together, in bytes and characters
+#: the size of a module, and of all code cells of a notebook together, in bytes and characters
 MAX_CODE = 2 << 20
-#: of a notebook, in bytes: outputs with pictures are large
+#: the size of a notebook in bytes: outputs with pictures are large
 MAX_NOTEBOOK_BYTES = 100 << 20
-#: of everything in the folder of a submission, or in what was submitted as one
+#: the number and size of all files in the folder of a submission, or in one uploaded archive
 MAX_FILES, MAX_SUBMISSION_BYTES = 1_000, 200 << 20
-#: words, numbers, signs and line ends of all code of a file
+#: the number of words, numbers, signs and line ends in all code of a file
 MAX_TOKENS = 200_000
-#: functions, classes and lambdas of all code of a file: Python's compiler compares them all
+#: the number of functions, classes and lambdas in a file: Python's compiler compares them all
 MAX_DEFINITIONS = 5_000
 MAX_CELLS = 20_000
-#: of memory that the JSON of a notebook may take, and what each of these signs stands for at most
+#: the memory that the JSON of a notebook may take, and what each of these signs costs at most
 _MOST_MEMORY = 1_000 << 20
 _MEMORY_OF = {"{": 250, "[": 100, ",": 90}
 
-#: a comment or a string is one token, as it is for Python
+#: A comment or a string is one token, as in Python's own tokenizer.
 _TOKEN = re.compile(
     r'''#[^\n]*|"""(?:[^"\\]++|\\.|"(?!""))*+"""|'{3}(?:[^'\\]++|\\.|'(?!''))*+'{3}'''
     r"""|"(?:[^"\\\n]++|\\.)*+"?+|'(?:[^'\\\n]++|\\.)*+'?+|\w+|[^\w\s]|\n""",
@@ -37,7 +37,7 @@ _DEFINITION = re.compile(r"\b(?:def|class|lambda)\b")
 
 
 def check_code(sources: Sequence[str]) -> None:
-    """Raises `SubmissionError` for more code than people write in one file."""
+    """Raises `SubmissionError` if there is more code than people write in one file."""
     if sum(map(len, sources)) > MAX_CODE:
         raise _too_much(f"{MAX_CODE >> 20} MB of code")
     # an f-string is one token, but has code between its braces
@@ -48,16 +48,16 @@ def check_code(sources: Sequence[str]) -> None:
 
 
 def check_cells(count: int) -> None:
-    """Raises `SubmissionError` for more cells than people write in one notebook."""
+    """Raises `SubmissionError` if there are more cells than people write in one notebook."""
     if count > MAX_CELLS:
         raise _too_much(f"{MAX_CELLS:,} cells")
 
 
 def check_json(data: bytes, text: str) -> None:
-    """Raises `SubmissionError` for a notebook that would take too much memory to be read.
+    """Raises `SubmissionError` if reading a notebook would take too much memory.
 
-    `text` is that of `data`. One wide character makes each character of a text as wide, and a
-    string of the document may be as long as the text.
+    `text` is the decoded `data`. A single wide character makes every character of a string as wide,
+    and a string of the document may be as long as the text.
     """
     values = sum(size * text.count(sign) for sign, size in _MEMORY_OF.items())
     if len(data) + 2 * sys.getsizeof(text) + values > _MOST_MEMORY:

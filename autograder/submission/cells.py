@@ -1,4 +1,4 @@
-"""Code cells become Python; a statement that is not valid breaks nothing but itself."""
+"""Converts code cells to Python; an invalid statement affects nothing but itself."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .statement import Statement, statements_of
 from .text import NOT_PYTHON, compiled, fault_of, one_line_end, parsed
 
 _DEFINITION = re.compile(r"^[ \t]*+(?:async[ \t]++)?(?:def|class)[ \t]++([^\W\d]\w*)", re.MULTILINE)
-#: how often a cell is tried together with the one before, and how long both may be: it is rare
+#: how often a cell is joined with the one before, and the most characters of both: it is rare
 _MOST_JOINS, _LONGEST_JOIN = 20, 20_000
-#: what is not the same in a cell as in a module
+#: names that differ between a cell and a module
 _SPECIAL = ("__name__", "__future__")
 
 
 @dataclass(slots=True)
 class CodeCell:
-    """One cell: its valid Python, and the names that its broken statements were to define."""
+    """One cell: its valid Python, and the names that its invalid statements would have defined."""
 
     source: str
     text: str = ""
@@ -30,12 +30,12 @@ class CodeCell:
 
     @property
     def statements(self) -> list[Statement]:
-        """The statements of its valid Python."""
+        """The statements of the cell's valid Python."""
         return statements_of(self.text, parsed(self.text).body)
 
 
 def read_cells(sources: Iterable[str]) -> list[CodeCell]:
-    """The cells in their order; a definition that was split across two cells is joined again."""
+    """Return the cells in order; a definition that was split across two cells is joined again."""
     cells: list[CodeCell] = []
     joins = 0
     for source in sources:
@@ -51,7 +51,7 @@ def read_cells(sources: Iterable[str]) -> list[CodeCell]:
 
 
 def module_text(cells: Sequence[CodeCell]) -> str:
-    """All valid Python of the cells; what must come first, as it must in a module, does."""
+    """Return all valid Python of the cells, with `__future__` imports first, as a module needs."""
     text = "\n\n".join(cell.text for cell in cells if cell.text) + "\n"
     if "__future__" not in text:
         return text
@@ -61,7 +61,7 @@ def module_text(cells: Sequence[CodeCell]) -> str:
 
 
 def _goes_on(one: CodeCell, next_: CodeCell) -> bool:
-    """Whether a cell looks like the rest of the one before."""
+    """Return whether a cell looks like the rest of the one before."""
     is_indented = next_.source.lstrip("\r\n")[:1] in (" ", "\t")
     is_short = len(one.source) + len(next_.source) <= _LONGEST_JOIN
     return is_indented and is_short and not next_.is_whole
@@ -82,7 +82,7 @@ def _cell(source: str) -> CodeCell:
 
 
 def _with_guarded(statements: Iterable[Statement]) -> Iterator[Statement]:
-    """Below `if __name__ == "__main__":` everything is executed in a notebook."""
+    """Yields statements, with the body of `if __name__ == "__main__":`, which a notebook runs."""
     for statement in statements:
         match statement.node:
             case ast.If(
@@ -107,5 +107,5 @@ def _without_faults(cell: CodeCell, statements: Sequence[Statement]) -> CodeCell
 
 
 def names_defined_in(text: str) -> list[str]:
-    """Names that stand behind `def` and `class`, whatever surrounds them."""
+    """Return the names that follow `def` and `class`, whatever surrounds them."""
     return _DEFINITION.findall(text)

@@ -1,4 +1,4 @@
-"""What a student wrote, as text for people to read. Nothing here runs, imports or judges it."""
+"""Student code as text for people to read. Nothing here runs, imports or judges it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .text import NOT_PYTHON, decoded, parsed
 
 __all__ = ["SubmittedCode", "read_code", "same_code", "source_of"]
 
-#: characters that are shown of a file that nobody could read
+#: the number of characters shown from a file that could not be read
 _MOST_OF_A_BROKEN_FILE = 20_000
 
 
@@ -25,7 +25,7 @@ _MOST_OF_A_BROKEN_FILE = 20_000
 class SubmittedCode:
     """The definitions of a submitted file by name, the rest of its code, and what is wrong.
 
-    `notebook` is the document of a notebook whose cells stand where today's format has them.
+    `notebook` is the document of a notebook that keeps its cells where the current format does.
     """
 
     definitions: dict[str, str] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class SubmittedCode:
 
 
 def read_code(folder: Path, file: str | None) -> SubmittedCode:
-    """The answers in a submitted file. Links, huge and broken files become a `problem`."""
+    """Return the answers in a submitted file. Links, huge and broken files become a `problem`."""
     if file is None:
         return SubmittedCode(problem="nothing was submitted")
     if Path(file).name != file:
@@ -52,7 +52,7 @@ def read_code(folder: Path, file: str | None) -> SubmittedCode:
 
 
 def unreadable_code(folder: Path, file: str | None) -> SubmittedCode:
-    """The beginning of a file that grading could not read: nothing reads the whole of it again."""
+    """Return only the beginning of a file that could not be read when it was graded."""
     try:
         data = read_bytes(folder / Path(file or "").name, _MOST_OF_A_BROKEN_FILE)
     except SubmissionError:
@@ -95,7 +95,7 @@ def _of_notebook(data: bytes) -> SubmittedCode:
 
 
 def _definitions(statements: Iterable[Statement]) -> dict[str, str]:
-    """The text of each definition; the last one of a name counts."""
+    """Return the text of each definition; the last one of each name counts."""
     return {name: statement.text for statement in statements for name in statement.defines}
 
 

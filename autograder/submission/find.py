@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..errors import UserError
 
-#: of a path, in a message
+#: the number of characters of a path in a message
 _LONGEST = 200
 
 
@@ -33,13 +33,13 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Submissions in the order of student and assignment, and what was left."""
+    """Submissions in the order of student and assignment, and what was skipped."""
 
     submissions: tuple[Submission, ...]
     skipped: tuple[Skipped, ...]
 
     def or_refuse(self, submitted: Path) -> Found:
-        """Itself; raises `UserError` where there is no submission."""
+        """Return itself; raises `UserError` if there are no submissions."""
         if not self.submissions:
             raise UserError(
                 f"{submitted} holds no submission; expected <student>/<assignment>/ in it"
@@ -51,9 +51,9 @@ class Found:
 def find_submissions(
     submitted: Path, known: Collection[str], assignment: str | None = None
 ) -> Found:
-    """All submissions below a folder, or the folder itself if it is one assignment's.
+    """Return all submissions below a folder, or the folder itself if it is one assignment's.
 
-    `known` are the course's assignments; `assignment` names the assignment where the folder's name
+    `known` are the course's assignments; `assignment` names the assignment if the folder's name
     does not. Raises `UserError` if the folder can't be read.
     """
     if not submitted.is_dir():
@@ -89,13 +89,13 @@ def find_submissions(
 def submission_at(
     folder: Path, known: Collection[str], assignment: str | None = None
 ) -> Submission:
-    """The submission that a folder is; raises `UserError` where it is none.
+    """Return the submission in this folder; raises `UserError` if it is not a submission.
 
-    `known` and `assignment` are as for `find_submissions`.
+    For `known` and `assignment`, see `find_submissions`.
     """
     try:
         return _submission_at(folder, known, assignment)
-    except (OSError, ValueError) as error:  # a name too long, a folder that may not be read
+    except (OSError, ValueError) as error:  # the name is too long, or the folder may not be read
         name = str(folder)
         shown = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}..."
         why = error.strerror if isinstance(error, OSError) else str(error)
@@ -124,7 +124,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _owners(submitted: Path, known: Collection[str]) -> Iterator[os.DirEntry[str]]:
-    """Students' folders; one with a dot in front only if it holds an assignment."""
+    """Return students' folders; a hidden folder counts only if it contains an assignment."""
     with os.scandir(submitted) as entries:
         every = sorted(entries, key=lambda entry: entry.name)
     for entry in every:

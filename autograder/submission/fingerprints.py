@@ -1,9 +1,9 @@
-"""What two programs have in common: fingerprints of their tokens, chosen by winnowing.
+"""Fingerprints of programs' tokens, chosen by winnowing, to find what two programs share.
 
-Winnowing (Schleimer, Wilkerson, Aiken, 2003) keeps of every few neighbouring k-grams the one with
-the smallest hash, so that any common run of `_K + _WINDOW - 1` tokens is found, wherever it stands.
-Names that a function gives itself count as one, so renaming changes nothing; comments, layout and
-text in quotes are left out.
+From every few neighbouring k-grams, winnowing (Schleimer, Wilkerson, Aiken, 2003) keeps the one
+with the smallest hash, so that any common run of `_K + _WINDOW - 1` tokens is found, wherever it
+is. All names that a function assigns count as the same name, so renaming changes nothing; comments,
+layout and text in quotes are ignored.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _LEFT_OUT = {
 
 @dataclass(frozen=True, slots=True)
 class Fingerprints:
-    """Of a text: each chosen hash, and the lines (from 1) on which its tokens stand."""
+    """The chosen hashes of a text, each with the lines (from 1) that contain its tokens."""
 
     lines: Mapping[int, frozenset[int]]
 
 
 def fingerprints(text: str) -> Fingerprints:
-    """The fingerprints of a text of Python; of a broken one those of its readable beginning."""
+    """Return the fingerprints of a Python text; if broken, those of its readable beginning."""
     own = _own_names(text)
     tokens = list(_tokens(text, own))
     grams = [
@@ -49,7 +49,7 @@ def fingerprints(text: str) -> Fingerprints:
 
 
 def _winnowed(grams: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Of each window the smallest, of equal ones the last; each place once."""
+    """Yields the smallest gram of each window, the last of equal ones, and each position once."""
     last = -1
     for start in range(max(1, len(grams) - _WINDOW + 1) if grams else 0):
         value, place = min(grams[start : start + _WINDOW], key=lambda gram: (gram[0], -gram[1]))
@@ -59,8 +59,8 @@ def _winnowed(grams: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def _tokens(text: str, own: frozenset[str]) -> Iterator[tuple[str, int]]:
-    """The tokens that count, with their lines."""
-    readable = text.partition("\0")[0]  # Python 3.13.0 breaks at this character: a SystemError
+    """Yields the tokens that count, with their lines."""
+    readable = text.partition("\0")[0]  # Python 3.13.0 raises SystemError at this character
     with contextlib.suppress(tokenize.TokenError, SyntaxError):
         for number, token in enumerate(tokenize.generate_tokens(io.StringIO(readable).readline)):
             if number > _MOST_TOKENS:
@@ -79,7 +79,7 @@ def _word(token: tokenize.TokenInfo, own: frozenset[str]) -> str:
 
 
 def _own_names(text: str) -> frozenset[str]:
-    """The names that a text gives to arguments and variables: others are of libraries."""
+    """Return the names of arguments and variables; all other names belong to libraries."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -1,8 +1,8 @@
-"""What an upload holds: which file answers which exercise, and of which files nothing was used.
+"""Matches uploaded files to exercises and lists the files that were not used.
 
-It is asked by all who see what a student uploaded: `collect` of every platform and of clones, the
-grading run, and nbgrader's own notebooks. Whatever is there and answers nothing is named, so that a
-person looks at it.
+Used wherever an upload is seen: by `collect` for every platform and for clones, by the grading run,
+and for nbgrader's own notebooks. Files that answer nothing are listed by name, so that a person
+looks at them.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from .bounds import MAX_FILES
 from .opened import read_bytes
 from .similar import closest
 
-#: how a note begins that is a reason for a person to look
+#: the beginning of a note that asks a person to look
 LOOK = "look at "
-#: made by systems and editors, by no student and no instructor
+#: files made by systems and editors, not by a student or an instructor
 NOISE = ("__MACOSX", ".ipynb_checkpoints", "__pycache__", ".git", ".DS_Store", "Thumbs.db")
-#: what a released assignment gives, and what nbgrader leaves next to a submission
+#: files that a released assignment contains, and those that nbgrader adds to a submission
 GIVEN = frozenset(
     ("README.md", "checks", "extras", "timestamp.txt", "submission_secret.txt", ".gitignore")
 )
 CODE = (".py", ".ipynb")
 _LOOK_INTO = 1 << 20
-#: files of one submission that are looked into, and those that a note names
+#: the number of files of one submission to search, and to name in a note
 _MOST_READ, _MOST_NAMED = 200, 3
-#: a number that browsers and platforms append to the name of a file that is there twice
+#: the number that browsers and platforms append to the name of a file that exists already
 _COPY = re.compile(r"(?: \(\d+\)|-\d+)(?=\.[^.]+$)")
-#: what nobody unpacks here
+#: endings of archives, which are not unpacked here
 _ARCHIVES = frozenset((".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".xz", ".bz2", ".zipx"))
 
 
 def standard_name(file: str, exercises: Collection[str]) -> tuple[str, int]:
-    """A file's name as the course writes it, and the number of a copy that was taken from it.
+    """Return a file's name as the course writes it, and the number that marks it as a copy.
 
-    `Scores.PY` and `scores (2).py` are `scores.py`, the second with the number 2. The name of
-    another file is left as it is: `part-1.py` may well be called so.
+    `Scores.PY` and `scores (2).py` are `scores.py`, the second with the number 2. The names of
+    other files are not changed: `part-1.py` may be a real name.
     """
     known = {exercise.casefold(): exercise for exercise in exercises}
     for name, number in ((file, 0), (_COPY.sub("", file), _copy_of(file))):
@@ -68,9 +68,9 @@ def unused_files(
     endings: Collection[str] = CODE,
     given: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """The files of a submission that answer no exercise, by their paths below its folder.
+    """Return the files of a submission that answer no exercise, as paths below its folder.
 
-    What was `given` with the assignment is left out, and what systems make.
+    Files that were `given` with the assignment or made by systems are left out.
     """
     return tuple(
         name
@@ -86,7 +86,7 @@ def unused_notes(
     endings: Collection[str] = CODE,
     given: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """A note on the files of which nothing was used; none where the notes `said` name them."""
+    """Return a note on the unused files, or nothing if the notes in `said` name them all."""
     told = "\n".join(said)
     files = [name for name in unused_files(folder, exercises, endings, given) if name not in told]
     if not files:
@@ -103,7 +103,7 @@ def unused_notes(
 
 
 def about_missing(folder: Path, exercise: Exercise) -> tuple[str, ...]:
-    """One note: what was expected, and which file may be meant for it: a person looks at that."""
+    """Return a note that says what was expected, and which file a person should look at."""
     starts = [
         f"{'class' if question.is_class else 'def'} {question.name}("
         for question in exercise.questions
@@ -117,7 +117,7 @@ def about_missing_file(
     definitions: Sequence[str] = (),
     endings: Sequence[str] = CODE,
 ) -> tuple[str, ...]:
-    """As `about_missing`; `definitions` are how the answers of the exercise begin."""
+    """Like `about_missing`; `definitions` are how the answers of the exercise begin."""
     right = tuple(f"{exercise}{ending}" for ending in endings)
     wanted = " or ".join(right)
     for name in right:
@@ -146,12 +146,12 @@ def about_missing_file(
 
 
 def _named(folder: Path, files: Sequence[Path]) -> str:
-    """The first of them, with the folder that they are in."""
+    """Return the first few of the files, as paths below the folder."""
     return ", ".join(path.relative_to(folder).as_posix() for path in files[:_MOST_NAMED])
 
 
 def _files(folder: Path, given: Collection[str]) -> Iterator[Path]:
-    """What was submitted, in the order of the names; links are named and not followed."""
+    """Yields the submitted files in the order of their names; links are listed but not followed."""
     left = MAX_FILES
     for place, folders, names in os.walk(folder):
         hidden = {name for name in folders if name in NOISE or name.startswith(".")}

@@ -1,12 +1,12 @@
-"""Where statements may begin in text that is not valid Python: outside brackets and strings."""
+"""Finds where statements may begin in invalid Python: outside brackets and strings."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-#: what matters of a line: comments, strings (the last one perhaps without its end) and brackets.
-#: No two alternatives begin alike, and none can take the same characters in two ways
+#: the parts of a line that matter: comments, strings (the last one perhaps unfinished), brackets.
+#: No two alternatives begin alike, and none can match the same characters in two ways
 _PIECE = re.compile(
     r"#.*|(\"\"\"|''')|\"(?:[^\"\\]++|\\.?)*+(?:\"|$)|'(?:[^'\\]++|\\.?)*+(?:'|$)"
     r"|([(\[{])|([)\]}])"
@@ -20,9 +20,9 @@ _END_OF_STRING = {
 def logical_lines(
     lines: Sequence[str], is_whole: Callable[[str], bool]
 ) -> Iterator[tuple[int, int]]:
-    """First and last index of the lines of each statement; several on one line count as one.
+    """Yields the first and last line index of each statement; several on one line count as one.
 
-    `is_whole` is asked of a first line, and says that brackets and quotes in it mean nothing.
+    `is_whole` is called with a first line, and returns whether to ignore brackets and quotes in it.
     """
     number = 0
     while number < len(lines):
@@ -46,7 +46,7 @@ class _Reader:
         self._quotes = ""
 
     def goes_on(self, line: str) -> bool:
-        """Takes one line; whether the statement goes on in the next."""
+        """Reads one line; returns whether the statement continues on the next."""
         position = self._after_string(line, 0) if self._quotes else 0
         while match := _PIECE.search(line, position):
             position = match.end()
@@ -58,7 +58,7 @@ class _Reader:
         return bool(self._quotes) or self._depth > 0 or line.endswith("\\")
 
     def _after_string(self, line: str, position: int) -> int:
-        """Where the line goes on behind the string that it begins in; its end if that is later."""
+        """Return the position after an open string, or the line's end if it is not closed."""
         end = _END_OF_STRING[self._quotes].match(line, position)
         if end is None:
             return len(line)

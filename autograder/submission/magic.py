@@ -1,4 +1,4 @@
-"""From a notebook's cell to Python: what only a notebook understands becomes `pass`."""
+"""Converts a notebook's cell to Python by replacing notebook-only lines with `pass`."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from functools import lru_cache
 from .logical import logical_lines
 from .text import NOT_PYTHON, one_line_end, parsed
 
-#: `%magic`, `!shell`, `?help`, `files = !ls`, and commands that need no sign in front. No two
-#: parts of it can take the same characters, so that no text makes it go back over them again
+#: `%magic`, `!shell`, `?help`, `files = !ls`, and commands that need no sign in front. No two parts
+#: of the pattern can match the same characters, so that no text makes it backtrack
 _MAGIC = re.compile(
     r"[%!?].*|[\w., \t]+=\s*[%!].*"
     r"|(?:pip|conda|mamba|uv|cd|ls|pwd|cat|mkdir|rm|cp|mv)(?:\s+[-\w./~].*)?"
 )
 #: cell magics whose body is still Python of this notebook
 _TRANSPARENT = ("%%time", "%%timeit", "%%capture", "%%prun")
-#: of magic lines that only Python finds: it reads the whole cell for each
+#: the most magic lines that only Python's parser finds: each parses the whole cell again
 _MOST_FAULTS = 8
-#: nobody writes a longer magic line
+#: the most characters of a magic line
 _LONGEST_MAGIC = 10_000
 
 
 def python_of(source: str) -> str:
-    """The cell as Python; the text of a cell in another language is empty."""
+    """Return the cell as Python; empty if the cell is in another language."""
     lines = one_line_end(source).split("\n")
     first = next((i for i, line in enumerate(lines) if line.strip()), None)
     if first is None:
@@ -34,7 +34,7 @@ def python_of(source: str) -> str:
         return ""
     if lines[first].startswith("%%"):
         lines[first] = ""
-    # only where Python objects: a line that starts with % may also go on an expression
+    # Change lines only if Python objects: a line that starts with % may continue an expression.
     fault = _fault(lines)
     if fault is not None and (without := _without_magic(lines)) != lines:
         lines, fault = without, _fault(without)
@@ -48,14 +48,14 @@ def python_of(source: str) -> str:
 
 
 def is_other_language(source: str) -> str:
-    """The magic by which a cell is text or another language, not Python; empty where it is none."""
+    """Return the magic that makes a cell text or another language; empty if the cell is Python."""
     line = source.lstrip().partition("\n")[0]
     magic = line.split()[0] if line.startswith("%%") else ""
     return "" if magic in _TRANSPARENT else magic
 
 
 def _without_magic(lines: Sequence[str]) -> list[str]:
-    """The lines with `pass` for each magic one where a statement may begin."""
+    """Replaces each magic line where a statement may begin with `pass`."""
     found = list(lines)
     for start, end in logical_lines(lines, _is_surely_magic):
         if _is_surely_magic(lines[start]):
@@ -71,13 +71,13 @@ def _is_magic(line: str) -> bool:
 
 
 def _is_surely_magic(line: str) -> bool:
-    """Whether a line where a statement begins is magic, and no Python by itself."""
+    """Return whether a line that begins a statement is magic, and not valid Python on its own."""
     return _is_magic(line) and _is_no_python(line.strip())
 
 
-@lru_cache(maxsize=64)  # it is asked twice in a row, and people repeat what they write
+@lru_cache(maxsize=64)  # often called twice in a row, and people repeat what they write
 def _is_no_python(magic: str) -> bool:
-    # no statement begins with these: the compiler need not be asked
+    # No statement begins with these, so the compiler is not needed.
     return magic.startswith(("%", "!", "?")) or _fault([magic]) is not None
 
 
@@ -91,7 +91,7 @@ def _passed(line: str) -> str:
 
 
 def _valid_after_all(lines: list[str]) -> list[str]:
-    """Lines that are valid after all without an indentation, or without all that looks magic."""
+    """Return the lines dedented, or without everything that looks like magic, if that is valid."""
     for attempt in _attempts(lines):
         if attempt != lines and _fault(attempt) is None:
             return attempt
@@ -105,7 +105,7 @@ def _attempts(lines: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _fault(lines: Sequence[str]) -> int | None:
-    """The line at which Python objects, 0 where it does not say; None for valid Python."""
+    """Return the line of a syntax error, 0 if it is unknown, and None for valid Python."""
     try:
         parsed("\n".join(lines))
     except SyntaxError as error:

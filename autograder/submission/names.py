@@ -1,4 +1,4 @@
-"""A student's name is data: which folder it may become, and whether nbgrader can take it."""
+"""Checks student names as data: safe names of folders, and names that nbgrader accepts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NBGRADER_LONGEST = 128
 
 
 def submission_folder(class_folder: Path, student: str, assignment: str) -> Path:
-    """Where a student's files are: below the very name, which is a folder's and not a way out."""
+    """Return the folder of a student's files; a name can never lead out of the class folder."""
     names = [
         for_file_name(name) if {"/", "\0"} & set(name) or name in ("", ".", "..") else name
         for name in (student, assignment)
@@ -19,7 +19,7 @@ def submission_folder(class_folder: Path, student: str, assignment: str) -> Path
 
 
 def nbgrader_problem(name: str) -> str | None:
-    """Why nbgrader can't take a student or assignment of this name; None where it can."""
+    """Return why nbgrader can't use this name of a student or assignment, or None if it can."""
     if problem := path_problem(name):
         return problem
     if len(name) > _NBGRADER_LONGEST or len(name.encode()) > 255:

@@ -1,7 +1,7 @@
-"""From a notebook to a module: the Python of its code cells, in their order.
+"""Converts a notebook to a module: the Python of its code cells, in order.
 
-Magic lines stay out, and a cell that is not valid Python costs its own question only. Which of the
-statements are executed is the same for any module: `worker/statements.py`.
+Magic lines are left out, and a cell that is not valid Python affects only its own question. Which
+statements are executed is decided as for any module, in `worker/statements.py`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _WORD = re.compile(r"\w+")
 class NotebookModule:
     """The module text of a notebook.
 
-    `broken` maps names in invalid cells to what is wrong; `hints` maps questions that are not
-    there to what may have become of them.
+    `broken` maps names in invalid cells to what is wrong; `hints` maps missing questions to what
+    may have become of them.
     """
 
     text: str
@@ -40,9 +40,9 @@ class NotebookModule:
 
 
 class GivenCells:
-    """The cells that a released notebook gives to everybody, looked at once for a whole class.
+    """The cells of a released notebook, which everybody has; parsed once for a whole class.
 
-    A notebook that is handed in has them all, and its answers need next to nothing of them.
+    A submitted notebook contains them all, and its answers need hardly any of them.
     """
 
     def __init__(self, data: bytes = b"", questions: Collection[str] = ()) -> None:
@@ -57,9 +57,10 @@ class GivenCells:
         return source in self._statements
 
     def needed(self, sources: Sequence[str], words: set[str]) -> list[str]:
-        """The texts of these cells without what makes nothing that is read elsewhere.
+        """Return the texts of these cells, without statements whose names are not read elsewhere.
 
-        `words` are all those of the student's own cells.
+        `words` are all words of the student's own cells; the words that kept statements read are
+        added.
         """
         texts: list[str] = []
         for source in reversed(sources):
@@ -80,7 +81,7 @@ _NONE_GIVEN = GivenCells()
 def module_of_notebook(
     data: bytes, names: Sequence[str], given: GivenCells = _NONE_GIVEN
 ) -> NotebookModule:
-    """The module that answers `names`; raises `SubmissionError` for what is not a notebook."""
+    """Return the module that answers `names`; raises `SubmissionError` if it is not a notebook."""
     document, notes = notebook_of(data)
     try:
         cells = code_cells(document, given)
@@ -106,7 +107,7 @@ def _hints(
     missing: Sequence[str],
     names: Sequence[str],
 ) -> dict[str, str]:
-    """What may have become of the questions that are not there."""
+    """Return what may have become of the missing questions."""
     if not missing:
         return {}
     others = {name for statement in statements for name in statement.defines}
@@ -122,9 +123,9 @@ def _hints(
 
 
 def code_cells(document: dict[str, Any], given: GivenCells | None = None) -> list[CodeCell]:
-    """The code cells of a notebook, read; raises `SubmissionError` for what is out of bounds.
+    """Reads the code cells of a notebook; raises `SubmissionError` if they exceed the bounds.
 
-    Of cells that were given only what the others need. Also raises `RecursionError` for code that
+    Given cells are reduced to what the other cells need. Also raises `RecursionError` for code that
     is nested too deeply.
     """
     sources = [source_of(cell) for cell in cells_of(document) if cell.get("cell_type") == "code"]
@@ -133,7 +134,7 @@ def code_cells(document: dict[str, Any], given: GivenCells | None = None) -> lis
         return read_cells(sources)
     own = [source for source in sources if source not in given and source]
     check_code(own)
-    # an empty cell keeps the place of a given one
+    # An empty cell marks the position of each given one.
     cells = read_cells([source if source not in given else "" for source in sources if source])
     places = [cell for cell in cells if not cell.source]
     words = set[str]().union(*map(_WORD.findall, own))
@@ -144,7 +145,7 @@ def code_cells(document: dict[str, Any], given: GivenCells | None = None) -> lis
 
 
 def notebook_of(data: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The document and notes on how it was read; raises `SubmissionError` for no notebook."""
+    """Return the document and notes on reading it; raises `SubmissionError` for other files."""
     if not data.strip():
         raise SubmissionError("is empty; save the notebook in Jupyter and submit it again")
     text, notes = _decoded(data)
@@ -164,7 +165,7 @@ def notebook_of(data: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
 
 
 def _loaded(text: str) -> Any:
-    """The document, of which nothing is garbage: looking for some would take most of the time."""
+    """Parses JSON with garbage collection off: it would take most of the time and find nothing."""
     looks = gc.isenabled()
     gc.disable()
     try:
@@ -175,14 +176,14 @@ def _loaded(text: str) -> Any:
 
 
 def _decoded(data: bytes) -> tuple[str, tuple[str, ...]]:
-    try:  # as all notebooks should be; a coding line means nothing in JSON
+    try:  # all notebooks should be UTF-8; a coding line has no meaning in JSON
         return data.decode("utf-8-sig"), ()
     except UnicodeDecodeError:
         return decoded(data)
 
 
 def cells_of(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """The cells of a notebook of any format; 2 and 3 keep them in worksheets."""
+    """Return the cells of a notebook of any format; formats 2 and 3 keep them in worksheets."""
     return [cell for cell in _cells(document) or () if isinstance(cell, dict)]
 
 
@@ -195,9 +196,9 @@ def _cells(document: dict[str, Any]) -> list[Any] | None:
 
 
 def source_of(cell: dict[str, Any]) -> str:
-    """A cell's source, which the format allows to be a text or a list of lines."""
+    """Return a cell's source, which may be a string or a list of lines."""
     source = cell.get("source", cell.get("input", ""))
     if isinstance(source, list):
         source = "".join(part for part in source if isinstance(part, str))
     text = source if isinstance(source, str) else ""
-    return text.encode("utf-8", "replace").decode()  # a lone surrogate can't be written again
+    return text.encode("utf-8", "replace").decode()  # a lone surrogate can't be written to a file

@@ -1,4 +1,4 @@
-"""Opens what a student submitted, as nobody else does: with a limit, and never through a link."""
+"""The only place that opens submitted files: with a size limit, and without following links."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from pathlib import Path
 
 from ..errors import SubmissionError
 
-#: bytes as they are; where the system knows them: no link, no waiting for a pipe, nothing inherited
+#: Read raw bytes and, where the system supports it, refuse links, don't wait for a pipe, and don't
+#: pass the descriptor on to children.
 _READ = os.O_RDONLY
 for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
     _READ |= getattr(os, _flag, 0)
 
 
 def read_bytes(path: Path, limit: int) -> bytes:
-    """At most `limit` bytes of a regular file; raises `SubmissionError`, never follows a link."""
+    """Return up to `limit` bytes of a regular file; raises `SubmissionError` otherwise."""
     try:
         descriptor = os.open(path, _READ)
     except (OSError, ValueError) as error:

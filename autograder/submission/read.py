@@ -1,4 +1,4 @@
-"""Reads one exercise of a submission: the file that counts, as one module text."""
+"""Reads one exercise of a submission as one module text, from the file that counts."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _MAGIC = (
 class SubmittedExercise:
     """One exercise as submitted.
 
-    `text` is the module that a worker executes (GRADED only). `broken` maps questions whose cell
-    is no valid Python to what is wrong there, `hints` those that are not there to what may have
-    become of them. `notes` are for people.
+    `text` is the module that a worker executes (GRADED only). `broken` maps questions whose cell is
+    not valid Python to what is wrong there, `hints` maps missing questions to what may have become
+    of them. `notes` are for people.
     """
 
     exercise: str
@@ -52,9 +52,9 @@ class SubmittedExercise:
 
 
 def read_exercise(folder: Path, exercise: Exercise) -> SubmittedExercise:
-    """The module `<exercise>.py` unless it answers no question, else `<exercise>.ipynb`.
+    """Reads the module `<exercise>.py`, or `<exercise>.ipynb` if the module answers no question.
 
-    Never raises for what a student may submit: a file that can't be read gives UNREADABLE with a
+    Never raises an error because of a student's file: one that can't be read is UNREADABLE, with a
     note that says what to submit instead.
     """
     module, notebook = folder / f"{exercise.name}.py", folder / f"{exercise.name}.ipynb"
@@ -74,12 +74,12 @@ def read_exercise(folder: Path, exercise: Exercise) -> SubmittedExercise:
 
 
 def is_submitted(exercise: Exercise, folder: Path) -> bool:
-    """Whether there is a file that `read_exercise` would read."""
+    """Return whether there is a file that `read_exercise` would read."""
     return any(_is_file(folder / f"{exercise.name}{suffix}") for suffix in (".py", ".ipynb"))
 
 
 def unreadable(exercise: Exercise, folder: Path) -> SubmittedExercise:
-    """An exercise whose file has ended its reader: which one it was does not matter."""
+    """Return an UNREADABLE exercise for a file that ended its reader."""
     files = (f"{exercise.name}.py", f"{exercise.name}.ipynb")
     file = next((name for name in files if _is_file(folder / name)), None)
     note = f"{file}: takes too much time or memory to be read; {_CLEAR}"
@@ -87,12 +87,12 @@ def unreadable(exercise: Exercise, folder: Path) -> SubmittedExercise:
 
 
 def submission_digest(folder: Path, exercises: Sequence[Exercise]) -> str:
-    """A digest of everything in a submission that can count: names and bytes of its files."""
+    """Return a digest of the names and bytes of all files in a submission that can count."""
     return digest_of_files(folder, [exercise.name for exercise in exercises])
 
 
 def digest_of_files(folder: Path, exercises: Iterable[str]) -> str:
-    """As `submission_digest`, with the names of the exercises in their order."""
+    """Like `submission_digest`, for the names of exercises in this order."""
     digest = hashlib.sha256()
     for name in exercises:
         for suffix in (".py", ".ipynb"):
@@ -153,7 +153,7 @@ def _module(path: Path, exercise: Exercise) -> SubmittedExercise:
 
 
 def without_magic(text: str) -> tuple[str, tuple[str, ...]]:
-    """A module's text without lines for a notebook, where that makes it Python, and a note on them.
+    """Removes notebook-only lines if the module is valid Python without them, and adds a note.
 
     Every other line keeps its number.
     """
@@ -195,7 +195,7 @@ def _notebook(path: Path, exercise: Exercise) -> SubmittedExercise:
 
 @lru_cache(maxsize=64)
 def _given_cells(released: Path, version: object, questions: tuple[str, ...]) -> GivenCells:
-    """The cells of the released notebook of an exercise; none where there is no such notebook."""
+    """Return the cells of an exercise's released notebook; none if there is no such notebook."""
     try:
         return GivenCells(read_bytes(released, MAX_NOTEBOOK_BYTES), questions)
     except (SubmissionError, RecursionError):
@@ -203,7 +203,7 @@ def _given_cells(released: Path, version: object, questions: tuple[str, ...]) ->
 
 
 def _version(path: Path) -> object:
-    """What changes with a file; None where there is none."""
+    """Return a value that changes when a file does; None if there is no file."""
     try:
         status = path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""Text that is no Python, and what to do about it: the same for the checks and for grading."""
+"""Explains text that is not valid Python and what to do about it, for checks and for grading."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from .text import in_words
 
 NOT_TEXT = "this is a file of another kind (an archive, a document, a picture): save code as text"
-#: by how the line begins at which Python stops
+#: advice by the beginning of the line at which Python stops
 _LINES = tuple(
     (re.compile(pattern), text)
     for pattern, text in (
@@ -23,7 +23,7 @@ _LINES = tuple(
         ),
     )
 )
-#: by what Python says, where beginners are not helped by that alone
+#: advice by Python's message, where that alone does not help beginners
 _MESSAGES = tuple(
     (re.compile(pattern), text)
     for pattern, text in (
@@ -54,13 +54,13 @@ _MESSAGES = tuple(
 
 
 def explained(error: Exception) -> str:
-    """What is wrong with a text, and what to do about it, for its author."""
+    """Return what is wrong with a text and what to do about it, for its author."""
     said = remedy(error)
     return f"{in_words(error)}; {said}" if said else in_words(error)
 
 
 def remedy(error: Exception) -> str:
-    """What to do about a text that Python's compiler refuses; empty where it says enough."""
+    """Return what to do about a compiler error; empty if its message says enough."""
     if not isinstance(error, SyntaxError):
         return ""
     line = (error.text or "").strip()

@@ -1,4 +1,4 @@
-"""What may have become of an answer that is not there: another name, another place."""
+"""Suggests what may have become of a missing answer: another name, or another place."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 _ALIKE = 0.7
-#: names that are looked at, and how long one may be: looking for a similar one takes its time
+#: the most names to compare, and their longest length: finding a similar one takes time
 _MOST_NAMES, _LONGEST_NAME = 1_000, 100
 
 
@@ -17,11 +17,11 @@ def hints(
     elsewhere: Collection[str] = (),
     by_magic: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """For each missing question what to submit instead, where something like it is there.
+    """Return for each missing question what to submit instead, if something like it was found.
 
-    `others` are other names that the file defines; `elsewhere` are definitions that do not count:
-    inside another definition, or in a cell that is not code. `by_magic` are those in a cell that a
-    magic such as `%%writefile` takes as text.
+    `others` are other names that the file defines; `elsewhere` are definitions that do not count,
+    because they are inside another definition or in a cell that is not code. `by_magic` are those
+    in a cell that a magic such as `%%writefile` takes as text.
     """
     found: dict[str, str] = {}
     names = [*sorted(others), *sorted(set(elsewhere))]
@@ -42,7 +42,7 @@ def hints(
 
 
 def closest(name: str, others: Sequence[str]) -> str | None:
-    """The one of `others` that looks most like `name`, if any does."""
+    """Return the name among `others` that is most similar to `name`, or None if none is similar."""
     wanted = _plain(name)
     plain = {_plain(other): other for other in reversed(others) if len(other) <= _LONGEST_NAME}
     near = sorted(plain, key=lambda other: abs(len(other) - len(wanted)))[:_MOST_NAMES]

@@ -10,7 +10,7 @@ from .text import NOT_PYTHON, first_line_of, parsed
 
 
 class Statement(experiments.Statement):
-    """A statement, and what its text says about names."""
+    """A statement with its text."""
 
     def __init__(self, node: ast.stmt, text: str) -> None:
         super().__init__(node)
@@ -18,33 +18,33 @@ class Statement(experiments.Statement):
 
     @property
     def first_line(self) -> int:
-        """Its first line, decorators included: the node of a definition starts at its `def`."""
+        """The statement's first line, with its decorators: the node itself starts at `def`."""
         return first_line_of(self.node)
 
     @property
     def is_star_import(self) -> bool:
-        """`from ... import *` may bind anything."""
+        """Whether this is `from ... import *`, which may bind anything."""
         return isinstance(self.node, ast.ImportFrom) and self.node.names[0].name == "*"
 
     @property
     def is_future(self) -> bool:
-        """`from __future__ import ...` must come first."""
+        """Whether this is `from __future__ import ...`, which must be first."""
         return isinstance(self.node, ast.ImportFrom) and self.node.module == "__future__"
 
     @property
     def defines(self) -> frozenset[str]:
-        """Names that it makes a function or class, not the result of an experiment."""
+        """Names to which it assigns a function or class, not the result of an experiment."""
         return frozenset(_defined_by(self.node))
 
 
 def statements_of(text: str, body: Sequence[ast.stmt]) -> list[Statement]:
-    """The statements of a parsed text, each with its own part of it."""
+    """Return the statements of a parsed text, each with its own part of the text."""
     lines = text.encode().split(b"\n")
     return [Statement(node, _segment(lines, node)) for node in body]
 
 
 def is_surely_defined(name: str, text: str) -> bool:
-    """Whether a line begins with its definition: nearly always, and nothing else is asked then."""
+    """Return whether a line begins with the definition of `name`: fast, and nearly always true."""
     return f"\ndef {name}(" in f"\n{text}" or f"\nclass {name}(" in f"\n{text}"
 
 
@@ -59,7 +59,7 @@ def _defined_by(node: ast.stmt) -> Iterator[str]:
 
 
 def _makes_a_function(value: ast.expr | None, name: str) -> bool:
-    """Whether a value is a function beyond doubt: a lambda, a partial, or `name` wrapped."""
+    """Return whether a value is certainly a function: a lambda, a partial, or `name` wrapped."""
     if not isinstance(value, ast.Call):
         return isinstance(value, ast.Lambda)
     called = getattr(value.func, "attr", getattr(value.func, "id", ""))
@@ -72,7 +72,7 @@ def _makes_a_function(value: ast.expr | None, name: str) -> bool:
 
 def _segment(lines: Sequence[bytes], node: ast.stmt) -> str:
     decorators = getattr(node, "decorator_list", [])
-    if node.lineno == node.end_lineno and not decorators:  # a long line may hold many
+    if node.lineno == node.end_lineno and not decorators:  # a long line may contain many statements
         return lines[node.lineno - 1][node.col_offset : node.end_col_offset].decode()
     part = [*lines[first_line_of(node) - 1 : node.end_lineno]]
     part[-1] = part[-1][: node.end_col_offset]

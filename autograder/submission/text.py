@@ -1,4 +1,4 @@
-"""From the bytes of a submitted file to text and a syntax tree, as forgiving as a fair reader."""
+"""Decodes and parses submitted files, more tolerantly than Python itself."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 from ..errors import SubmissionError
 
-#: what Python's compiler raises for text that it does not take
+#: the errors that Python's compiler raises for text that it does not accept
 NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
-#: their time grows with the square of a text
+#: codecs whose time grows with the square of the text's length
 _NOT_FOR_TEXT = ("punycode", "idna")
 _WIDE = (
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -25,10 +25,10 @@ _WIDE = (
 
 
 def decoded(data: bytes) -> tuple[str, tuple[str, ...]]:
-    """The text as Python reads it (byte order mark, coding line, any line end), and notes.
+    """Decodes a file as Python does (byte order mark, coding line, any line end), with notes.
 
-    What Python itself refuses is read too where the text is plain: UTF-16 (older Windows editors),
-    and Latin-1 without a coding line; a note says so. Raises `SubmissionError` for neither.
+    Plain text that Python itself refuses is accepted too, with a note: UTF-16 (older Windows
+    editors), and Latin-1 without a coding line. Raises `SubmissionError` for anything else.
     """
     wide = _wide_encoding(data)
     try:
@@ -43,7 +43,7 @@ def decoded(data: bytes) -> tuple[str, tuple[str, ...]]:
 
 
 def _check_encoding(data: bytes) -> None:
-    """Raises `LookupError` for a coding line with a code for domain names, not for texts."""
+    """Raises `LookupError` if the coding line names an encoding for domain names, not for text."""
     encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     if codecs.lookup(encoding).name in _NOT_FOR_TEXT:
         raise LookupError(encoding)
@@ -65,19 +65,19 @@ def _saved_as(found: str) -> str:
 
 
 def one_line_end(text: str) -> str:
-    """The text with `\\n` after each line, whatever the system it was written on."""
+    """Return the text with `\\n` after each line, whatever system it was written on."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def parsed(text: str) -> ast.Module:
-    """The tree of a text; raises one of `NOT_PYTHON`. Warnings are the student's business."""
+    """Return the syntax tree; raises one of `NOT_PYTHON`. Ignores warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text)
 
 
 def compiled(text: str) -> Exception | None:
-    """What Python's compiler says against a text; None where it takes it."""
+    """Return the compiler's error for a text; None if it is valid."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -88,13 +88,13 @@ def compiled(text: str) -> Exception | None:
 
 
 def first_line_of(node: ast.stmt) -> int:
-    """The number of a statement's first line, from 1; decorators belong to it."""
+    """Return the number of a statement's first line, from 1, including its decorators."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def fault_of(body: Sequence[ast.stmt]) -> Exception | None:
-    """What the compiler says against what the parser accepts (a `return` outside a function)."""
+    """Return an error that only the compiler finds (a `return` outside a function), or None."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -105,7 +105,7 @@ def fault_of(body: Sequence[ast.stmt]) -> Exception | None:
 
 
 def in_words(error: Exception) -> str:
-    """What is wrong with a text, for its author."""
+    """Describes an error in a text for the text's author."""
     if isinstance(error, SyntaxError):
         line = (error.text or "").strip()
         where = f"line {error.lineno}: " if error.lineno else ""

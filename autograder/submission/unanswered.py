@@ -1,4 +1,4 @@
-"""Stubs in a module: whether there is any answer, and copies of a stub below an answer."""
+"""Recognizes stubs in a module: unanswered questions, and copies of a stub below an answer."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from .text import NOT_PYTHON, parsed
 
 _STUB = "NotImplementedError"
 _NOTE = "defines {} twice; the second one is an untouched copy of the stub: delete it"
-#: of a class, what must give a result for any to come
+#: the methods that a class needs to give any result
 _NEEDED = ("__init__", "forward")
 
 
 def is_unanswered(text: str, questions: Collection[str]) -> bool:
-    """Whether each question of a module is defined as a stub: none can give a result.
+    """Return whether each question of a module is still a stub, so that none can give a result.
 
-    An empty module is unanswered, too. What is not valid Python is not: it may be an answer with a
-    slip, and neither is a module that a question was taken out of.
+    An empty module is unanswered too. A module that is not valid Python is not (it may be an answer
+    with a slip), and neither is a module from which a question was deleted.
     """
     try:
         statements = [Statement(node, "") for node in parsed(text).body]
@@ -33,7 +33,7 @@ def is_unanswered(text: str, questions: Collection[str]) -> bool:
 
 
 def without_copies(text: str, names: Collection[str]) -> tuple[str, tuple[str, ...]]:
-    """The text without stubs of these questions that stand below an answer, and a note on each.
+    """Removes stubs of these questions below an answer; returns the text and a note on each.
 
     Every other line keeps its number.
     """
@@ -55,12 +55,12 @@ def without_copies(text: str, names: Collection[str]) -> tuple[str, tuple[str, .
 
 
 def _definitions(text: str, name: str) -> int:
-    """How often a name seems to be defined: by `def`, by `class`, or by `=`."""
+    """Return how often a name seems to be defined, by `def`, by `class` or by `=`."""
     return sum(text.count(f"{word}{name}") for word in ("def ", "class ")) + text.count(f"{name} =")
 
 
 def is_stub(node: ast.stmt) -> bool:
-    """Whether a definition can give no result: its last line is the stub's, and nothing returns."""
+    """Return whether a definition can't give a result: it ends like a stub and returns nothing."""
     if isinstance(node, ast.ClassDef):
         methods = [part for part in node.body if isinstance(part, ast.FunctionDef)]
         return any(part.name in _NEEDED and is_stub(part) for part in methods)
@@ -73,7 +73,7 @@ def is_stub(node: ast.stmt) -> bool:
 
 
 def is_untouched(node: ast.stmt) -> bool:
-    """Whether a definition is a stub as it was released: nothing was added to it."""
+    """Return whether a definition is a stub as it was released, with nothing added."""
     if isinstance(node, ast.ClassDef):
         methods = [part for part in node.body if isinstance(part, ast.FunctionDef)]
         return bool(methods) and all(map(is_untouched, methods))
@@ -84,7 +84,7 @@ def is_untouched(node: ast.stmt) -> bool:
 
 
 def is_stubs_line(node: ast.stmt) -> bool:
-    """Whether this is `raise NotImplementedError`, called or not."""
+    """Return whether this is `raise NotImplementedError`, called or not."""
     error = node.exc if isinstance(node, ast.Raise) else None
     name = error.func if isinstance(error, ast.Call) else error
     return isinstance(name, ast.Name) and name.id == "NotImplementedError"
