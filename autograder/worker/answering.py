@@ -1,7 +1,7 @@
-"""The worker: executes one student's module and answers calls on it, one frame each.
+"""The worker: executes one student's module and answers calls to it, one frame each.
 
-Runs inside the sandbox. Nothing it says is believed: the grader decodes every reply as hostile and
-compares by itself.
+Runs inside the sandbox. The grader trusts none of its replies: it decodes each one as hostile and
+does all comparisons on its own side.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Request = tuple[Any, ...]
 
 
 class NotDefined(Exception):
-    """The module has nothing of that name."""
+    """The module does not define that name."""
 
 
 class Worker:
@@ -52,11 +52,11 @@ class Worker:
         others: Mapping[str, Callable[..., Any]] | None = None,
         names: Mapping[str, Any] | None = None,
     ) -> None:
-        """`others` are operations besides those on a module, `names` what that has at first."""
+        """`others` are additional operations, `names` the initial names of the module."""
         self._exchange = exchange
         self._module = ModuleType("submission")
         vars(self._module).update(names or {})
-        #: by the numbers that the grader gives them
+        #: the layers by the numbers that the grader gives them
         self._layers: dict[int, Any] = {}
         self._builds: dict[int, Callable[[], Any]] = {}
         self._settings = settings()
@@ -89,10 +89,10 @@ class Worker:
         limits: Sequence[float] | None = None,
         substituted: Sequence[str] = (),
     ) -> list[str]:
-        """Executes the module, which may import these parts; returns the names that it defines.
+        """Executes the module, which may import `parts`; returns the names that it defines.
 
-        `answers` are the names of its questions, `limits` the CPU seconds of one statement. For
-        the functions `substituted` the grader answers.
+        `answers` are the names of its questions, `limits` the CPU seconds of one statement. Calls
+        of the functions in `substituted` are answered by the grader.
         """
         late.load_if_named(source)
         if parts:
@@ -112,7 +112,7 @@ class Worker:
                 timer = bounds.enter_context(loading.Timer(*limits).installed())
             stand_ins = {one: self._stand_in(one) for one in substituted}
             statements.execute(source, file, vars(self._module), answers, timer, stand_ins)
-        torch.set_grad_enabled(True)  # what a demonstration has switched off costs no answer
+        torch.set_grad_enabled(True)  # a demonstration may have turned it off
         self._settings = settings()
         return [name for name in vars(self._module) if not name.startswith("__")]
 
@@ -136,7 +136,7 @@ class Worker:
         self._keep(other, lambda: execution.restored(self._layers[layer], build), build)
 
     def _keep(self, number: int, make: Callable[[], Any], build: Callable[[], Any]) -> None:
-        self._layers.pop(number, None)  # what fails to be made is not there
+        self._layers.pop(number, None)  # a layer that can't be made is not kept
         self._layers[number] = make()
         self._builds[number] = build
 
@@ -148,7 +148,7 @@ class Worker:
 def _called(
     function: Callable[..., Any], args: Sequence[Any], no_grad: bool = False
 ) -> tuple[Any, Any]:
-    """What a call returns, and its arguments afterwards where it changed any, else None."""
+    """Return a call's result, and its arguments afterwards if it changed any (otherwise None)."""
     value, after = execution.call(function, args, no_grad)
     if isinstance(value, statements.Absent):
         value.fail()
@@ -156,7 +156,7 @@ def _called(
 
 
 class Server:
-    """Answers what comes on a channel, until the grader hangs up."""
+    """Answers requests from a channel until the grader closes it."""
 
     def __init__(
         self,
@@ -164,14 +164,14 @@ class Server:
         others: Mapping[str, Callable[..., Any]] | None = None,
         held: Mapping[str, Sequence[Request]] | None = None,
     ) -> None:
-        """`held` are batches of requests that the fork server was given, by digest."""
+        """`held` are batches of requests that the fork server received, by digest."""
         self._channel = channel
         self._held = held or {}
         self._frame_id = 0
         self._worker = Worker(self._exchange, others)
 
     def serve(self) -> NoReturn:
-        """Answers frames; the process ends with them."""
+        """Answers frames until the process ends."""
         while True:
             self.answer_next()
 
@@ -180,7 +180,7 @@ class Server:
         self._frame_id, request = _receive(self._channel)
         if request[0] in ("several", "held"):
             batch = request[1] if request[0] == "several" else self._held[request[1]]
-            # each is written at once: a later call may change what an earlier one returned
+            # Encode each reply at once: a later call may change what an earlier one returned.
             replies = [b"".join(answer(self._worker, self._frame_id, one)) for one in batch]
             self._channel.sendall(b"".join(replies))
             return
@@ -194,7 +194,7 @@ class Server:
 
 
 def answer(worker: Worker, frame_id: int, request: Any) -> list[bytes | memoryview]:
-    """The frame of the reply to one request: its value, or what failed."""
+    """Return the frame of the reply to one request: its value, or the error."""
     try:
         operation, *args = request
         return list(wire.encode(frame_id, ("ok", worker.operations[operation](*args))))
@@ -223,7 +223,7 @@ def _failure(error: BaseException) -> tuple[Any, ...]:
 
 
 def _where(error: BaseException) -> str:
-    """The student's own lines of the traceback, the last few."""
+    """Return the last few lines of the traceback that are the student's own."""
     try:
         frames = traceback.extract_tb(error.__traceback__)
         own = [frame for frame in frames if not frame.filename.startswith(os.sep)]
@@ -234,7 +234,7 @@ def _where(error: BaseException) -> str:
 
 
 def requests_in(frame: bytes) -> Sequence[Request]:
-    """The requests of a batch, from the grader's frame."""
+    """Return the requests of a batch from the grader's frame."""
     _, header_size, _ = wire.HEAD.unpack_from(frame)
     middle = wire.HEAD.size + header_size
     header, data = frame[wire.HEAD.size : middle], bytearray(frame[middle:])

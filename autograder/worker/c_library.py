@@ -1,4 +1,4 @@
-"""What the worker calls of the C library; looked up once, for a fork would do it again."""
+"""Functions of the C library that the worker calls, looked up once, before any fork."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LIBRARY = ctypes.CDLL(None, use_errno=True)
 
 
 def _function(name: str) -> Any:
-    """None on a system that has no such call, and so no tier."""
+    """Return None if the system has no such function and so can't offer that sandbox tier."""
     return getattr(_LIBRARY, name, None)
 
 
@@ -19,7 +19,7 @@ syscall, unshare = _function("syscall"), _function("unshare")
 
 
 def check(result: int, what: str) -> None:
-    """Raises OSError where a call failed."""
+    """Raises OSError if a call failed."""
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")

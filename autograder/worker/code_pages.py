@@ -1,9 +1,8 @@
 """Moves the code of torch that answers use into huge pages of this process.
 
-A fork does not inherit the entries of its page table for code that lies in a file: each worker
-would ask for it page by page, and the kernel would take thousands of entries away when it ends. A
-process's own memory is inherited, with one entry for 2 MiB. `benchmarks/tricks.py` prints what this
-is worth.
+A fork does not inherit page-table entries of code that is mapped from a file: each worker would
+fault it in page by page, and the kernel would remove thousands of entries when it ends. A process's
+own memory is inherited, with one entry for 2 MiB. `benchmarks/tricks.py` measures the gain.
 """
 
 from __future__ import annotations
@@ -19,28 +18,28 @@ _PRIVATE, _ANONYMOUS = 2, 0x20
 _MAY_MOVE, _FIXED = 1, 2
 _MADV_DONTNEED = 4
 _FAILED = ctypes.c_void_p(-1).value
-#: in the last of the eight bytes that the kernel has of a page
+#: the bit that marks a page as present, in the last of the eight bytes of its pagemap entry
 _PRESENT = 0x80
 
 
 def gather(use: Callable[[], None]) -> None:
-    """Copies the code that `use` runs; where the kernel says no, it stays in its files."""
+    """Copies the code that `use` executes into huge pages; does nothing if the kernel refuses."""
     c = ctypes.CDLL(None)
     for name in ("mmap", "mremap"):
         getattr(c, name).restype = ctypes.c_void_p
     code = list(_code())
     for start, end in code:
         c.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), _MADV_DONTNEED)
-    use()  # brings back what it needs, and no more
+    use()  # loads the pages that it needs, and no others
     try:
         used = [run for start, end in code for run in _used(start, end)]
-    except OSError:  # nobody may look at pages here
+    except OSError:  # /proc/self/pagemap may not be read here
         return
-    all(_is_moved(c, start, end) for start, end in used)  # up to the first that can't be
+    all(_is_moved(c, start, end) for start, end in used)  # stops at the first failure
 
 
 def _code() -> Iterator[tuple[int, int]]:
-    """Start and end of the whole huge pages in the code of torch's libraries."""
+    """Yields start and end of the whole huge pages in the code of torch's libraries."""
     with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
         for addresses, rights, *_, name in map(str.split, file):
             start, end = whole_huge_pages(addresses)
@@ -49,7 +48,7 @@ def _code() -> Iterator[tuple[int, int]]:
 
 
 def _used(start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Start and end of each run of huge pages of which something is present."""
+    """Yields start and end of each run of huge pages that are at least partly present."""
     with open("/proc/self/pagemap", "rb", buffering=0) as file:
         file.seek(start // _PAGE * 8)
         pages = file.read((end - start) // _PAGE * 8)[7::8]
@@ -64,7 +63,7 @@ def _used(start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _is_moved(c: ctypes.CDLL, start: int, end: int) -> bool:
-    """Puts a copy of these pages in their place, in one step, if it could be made of huge pages."""
+    """Replaces these pages by a copy in one step, if the copy could be made of huge pages."""
     size = ctypes.c_size_t(end - start)
     rights, kind = _READ | _WRITE, _PRIVATE | _ANONYMOUS
     room = end - start + HUGE_PAGE
@@ -74,10 +73,10 @@ def _is_moved(c: ctypes.CDLL, start: int, end: int) -> bool:
     copy = ctypes.c_void_p(-(-place // HUGE_PAGE) * HUGE_PAGE)
     c.madvise(copy, size, MADV_HUGEPAGE)
     ctypes.memmove(copy, start, end - start)
-    # small pages would cost each fork more than the file does
+    # Small pages would cost each fork more than pages of the file do.
     is_huge: bool = c.madvise(copy, size, MADV_COLLAPSE) == 0
     is_ready: bool = is_huge and c.mprotect(copy, size, _READ | _EXECUTE) == 0
     if is_ready:
         c.mremap(copy, size, size, _MAY_MOVE | _FIXED, ctypes.c_void_p(start))
-    c.munmap(ctypes.c_void_p(place), ctypes.c_size_t(room))  # what is left of it
+    c.munmap(ctypes.c_void_p(place), ctypes.c_size_t(room))  # the unused rest
     return is_ready

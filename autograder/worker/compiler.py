@@ -1,8 +1,8 @@
 """Keeps torch's compiler out of processes that never compile, until something asks for it.
 
 torch's Python code for the meta device wraps itself in `torch._dynamo.disable`, and so imports the
-whole compiler, for a function that changes nothing here. What that is worth at the fork
-server's start: `benchmarks/tricks.py`.
+whole compiler for a function that has no effect here. `benchmarks/tricks.py` measures how much time
+this saves when the fork server starts.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ _NAME = "torch._dynamo"
 
 
 def defer() -> None:
-    """Puts a stand-in where the compiler would be imported to; does nothing where it is already."""
+    """Puts a stand-in where the compiler would be imported; does nothing if it already has been."""
     sys.modules.setdefault(_NAME, _Deferred(_NAME))
 
 
 def never_compile() -> None:
-    """Makes `torch.compile` give back what it is given: a worker has no place to compile in."""
+    """Makes `torch.compile` return its argument: a worker has nowhere to compile."""
     torch.compile = _as_it_is
 
 
 @contextlib.contextmanager
 def not_compiling() -> Iterator[None]:
-    """The same for a while: for code of our own that a process which is not ours loads."""
+    """Disables `torch.compile` for a while, for our code in a process that is not ours."""
     before = torch.compile
     never_compile()
     try:
@@ -45,7 +45,7 @@ def _as_it_is(model: Callable[..., Any] | None = None, **settings: Any) -> Calla
 
 
 class _Settings:
-    """`torch._dynamo.config` with what `torch.utils.checkpoint` reads; for others the real one."""
+    """`torch._dynamo.config` for `torch.utils.checkpoint`; loads the real one for anything else."""
 
     error_on_nested_fx_trace = True
 
@@ -60,24 +60,24 @@ def _real() -> ModuleType:
 
 
 class _Deferred(ModuleType):
-    """`torch._dynamo` with what is asked of it in passing; for anything else the real one comes."""
+    """Stands in for `torch._dynamo` where it is merely mentioned; otherwise loads the real one."""
 
     @staticmethod
     def disable(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[..., Any]:
-        """What is not compiled anyway needs no wrapper that says so."""
+        """Return the function unchanged: nothing is compiled, so no wrapper is needed."""
         return fn
 
     allow_in_graph = disallow_in_graph = disable
 
     @staticmethod
     def graph_break(*args: Any, **kwargs: Any) -> None:
-        """There is no graph."""
+        """Does nothing, because there is no graph."""
 
     config = _Settings()
-    #: asked for by `torch.func`'s Jacobians
+    #: used by the Jacobians of `torch.func`
     compiled_autograd = SimpleNamespace(_disable=contextlib.nullcontext)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "__file__":  # asked by `inspect`, of every module there is
+        if name == "__file__":  # `inspect` asks every module for it
             raise AttributeError(name)
         return getattr(_real(), name)

@@ -1,6 +1,6 @@
-"""What a worker does to itself before it sees a student's code, in the order that works.
+"""Confines a worker before it sees a student's code; the order of the steps matters.
 
-Namespaces and mounts need rights that the later steps take away; Landlock and seccomp come last.
+Namespaces and mounts need privileges that the later steps remove; Landlock and seccomp are last.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _PRIVATE_ALL_BELOW = 0x44000
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
 _CAPSET = {"x86_64": 126, "aarch64": 91}
 _LAST_CAPABILITY = 41
-#: what still ends a worker, or is Python's own business
+#: signals that can still end a worker, or that Python itself uses
 _SIGNALS_LEFT = {
     *(signal.SIGKILL, signal.SIGSTOP, signal.SIGABRT, signal.SIGSEGV, signal.SIGXCPU),
     *(signal.SIGINT, signal.SIGCHLD),
 }
 _SIGNALS_IGNORED = sorted(signal.valid_signals() - _SIGNALS_LEFT)
 _WAIT = "import os; os.wait()"
-#: user and group of every worker: nobody
+#: the user and group of every worker: nobody
 NOBODY = 65534
 _IDS = f"{NOBODY} {NOBODY} 1".encode()
 _ID_MAPS = (
@@ -41,7 +41,7 @@ _ID_MAPS = (
 _SET_CAPABILITIES = _CAPSET.get(os.uname().machine, -1)
 _OWN_CAPABILITIES, _NO_CAPABILITY = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
 
-#: what a shell calls the limits that a worker has
+#: the options of the shell's `ulimit` for the limits of a worker
 _FLAGS = {
     resource.RLIMIT_AS: "v",
     resource.RLIMIT_DATA: "d",
@@ -55,14 +55,14 @@ _FLAGS = {
 
 
 class LowLimit(Exception):
-    """The grader was started with less than a worker is promised; the message says what to do."""
+    """The grader's own limits are lower than a worker's; the message says what to do."""
 
 
 def pid_namespaces() -> int:
-    """Goes on as the first process of new user and pid namespaces, from where it may make more.
+    """Continues as the first process of new user and pid namespaces, from which it may make more.
 
-    Returns the descriptor that `next_child_apart` needs. What called this waits for the new process
-    and ends with it; it becomes another program, so that no memory is shared with it.
+    Returns the descriptor that `next_child_apart` needs. The original process waits for the new one
+    and ends with it; it executes another program, so that they share no memory.
     """
     show()
     check(unshare(_NEWUSER | _NEWPID), "unshare")
@@ -76,18 +76,18 @@ def pid_namespaces() -> int:
 
 
 def next_child_apart(own: int) -> None:
-    """The next fork will be the first process of a pid namespace of its own."""
-    # only where children would get one's own namespace a new one can be asked for
+    """Makes the next fork the first process of a new pid namespace."""
+    # A new namespace can be requested only while children would be created in one's own.
     check(setns(own, _NEWPID), "setns")
     check(unshare(_NEWPID), "unshare")
 
 
 def leave_namespaces() -> None:
-    """New user, mount and ipc namespaces; same ids inside.
+    """Enters new user, mount and ipc namespaces, with the same ids inside.
 
-    The network is the fork server's own, an empty one, in which nothing can be opened: the filter
-    denies every socket. `benchmarks/tricks.py` prints what one for each worker costs, to which the
-    kernel adds its own time to take it away.
+    The network namespace is the fork server's own, which is empty, and nothing can be opened in it:
+    the filter denies every socket. `benchmarks/tricks.py` measures what a network namespace for
+    each worker would cost; the kernel also needs time to remove it.
     """
     check(unshare(_NEWUSER | _NEWNS | _NEWIPC), "unshare")
     _keep_ids()
@@ -101,7 +101,7 @@ def _keep_ids() -> None:
 
 
 def drop_privileges() -> None:
-    """No capability is left, none can come back, and nobody may look into the process."""
+    """Drops every capability for good, and keeps other processes from inspecting this one."""
     for capability in range(_LAST_CAPABILITY):
         prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
     check(syscall(_SET_CAPABILITIES, _OWN_CAPABILITIES, _NO_CAPABILITY), "capset")
@@ -110,46 +110,47 @@ def drop_privileges() -> None:
 
 
 def hide() -> None:
-    """Takes /proc/<pid> of this process away from its peers, and core dumps."""
+    """Hides /proc/<pid> of this process from its peers, and prevents core dumps."""
     check(prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "dumpable")
 
 
 def show() -> None:
-    """The opposite of `hide`: a process must be visible to itself to map its ids."""
+    """Reverts `hide`: a process needs its own /proc files to map its ids."""
     check(prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0), "dumpable")
 
 
 def die_with_parent(parent: int) -> None:
-    """The kernel ends this process with its parent; without namespaces nothing else would."""
+    """Lets the kernel end this process with its parent; without namespaces nothing else would."""
     check(prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "pdeathsig")
-    if os.getppid() != parent:  # it ended before
+    if os.getppid() != parent:  # the parent ended before the call above
         os._exit(0)
 
 
 def hide_processes() -> None:
-    """An empty, read-only place over /proc: the namespace's processes are nobody's business."""
+    """Mounts an empty, read-only file system over /proc, to hide the namespace's processes."""
     _mount(b"none", b"/", None, _PRIVATE_ALL_BELOW, None)
     _mount(b"tmpfs", b"/proc", b"tmpfs", _NOSUID | _NODEV | _NOEXEC | _READ_ONLY, b"size=4k")
 
 
 def ignore_signals() -> None:
-    """Makes workers of all tiers alike: their own signals can't end the first of a namespace.
+    """Ignores most signals, so that workers of all tiers behave alike.
 
-    Done once by the fork server, from which workers inherit it.
+    The first process of a namespace can't be ended by its own signals. Called once by the fork
+    server, from which workers inherit the setting.
     """
     for number in _SIGNALS_IGNORED:
         signal.signal(number, signal.SIG_IGN)
 
 
 def memory_in_use() -> tuple[int, int]:
-    """Bytes of address space, and of private writable memory, that this process has."""
+    """Return the bytes of address space and of private writable memory of this process."""
     return _status_bytes(b"VmSize"), _status_bytes(b"VmData")
 
 
 def limit_resources(limits: Mapping[str, Any], in_use: tuple[int, int]) -> None:
-    """Sets the resource limits; memory counts from what is in use.
+    """Sets the resource limits; memory limits are added to what is in use.
 
-    That is the fork server's, of which a worker has as much: it is asked once.
+    `in_use` is measured once, in the fork server, because a worker starts with the same memory.
     """
     used, data = in_use
     memory, cpu = int(limits["memory_bytes"]), int(limits["cpu_seconds_in_all"])
@@ -175,7 +176,7 @@ def limit_resources(limits: Mapping[str, Any], in_use: tuple[int, int]) -> None:
 
 
 def lock_down(rules: int) -> None:
-    """Landlock, then seccomp: from here on only a student's code has something to lose."""
+    """Applies Landlock, then seccomp, before any of the student's code runs."""
     landlock.restrict(rules)
     os.close(rules)
     seccomp.install()

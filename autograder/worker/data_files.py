@@ -1,8 +1,8 @@
-"""The files next to a notebook, in memory: a worker may open no file of the machine.
+"""Keeps the files next to a notebook in memory, because a worker may not open files.
 
-What lies there can be read, imported and changed, and a notebook can write files of its own; they
-end with the worker. Python's own ways to files are covered (`open`, `pathlib`, `os.stat` and the
-like), and with these numpy, pandas and matplotlib; code in C is not.
+The notebook can read, import and change these files and write new ones; all of them end with the
+worker. This covers Python's own file functions (`open`, `pathlib`, `os.stat` and the like), and so
+also numpy, pandas and matplotlib, but not code in C.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _real_remove, _real_mkdir, _real_access = os.remove, os.mkdir, os.access
 
 
 class Files:
-    """Files and folders by their path from the notebook's own folder."""
+    """Files and folders by their path relative to the notebook's folder."""
 
     def __init__(self) -> None:
         self.contents: dict[str, bytes] = {}
@@ -29,14 +29,14 @@ class Files:
         self.in_use = False
 
     def put(self, contents: Mapping[str, bytes]) -> None:
-        """Adds files, and the folders that they lie in."""
+        """Adds files, and the folders that contain them."""
         for name, data in contents.items():
             self.contents[name] = data
             parts = name.split("/")[:-1]
             self.folders.update("/".join(parts[: n + 1]) for n in range(len(parts)))
 
     def install(self) -> None:
-        """Puts itself in front of Python's own functions; before packages take hold of these."""
+        """Replaces Python's own file functions, before packages keep references to them."""
         builtins.open = io.open = self.open
         os.stat = self.stat
         os.lstat = self.stat
@@ -57,7 +57,7 @@ class Files:
         closefd: bool = True,
         opener: Any = None,
     ) -> Any:
-        """As `open`."""
+        """Like the built-in `open`."""
         name = self._name(file)
         writes = bool(set(mode) & set("wax+"))
         if name is None or (name not in self.contents and not (writes and self._may_hold(name))):
@@ -113,13 +113,13 @@ class Files:
         return name in self.contents or name in self.folders or _real_access(path, mode, **kwargs)
 
     def store(self, name: str, data: bytes) -> None:
-        """What was written to a file; raises OSError where all of them get too large."""
+        """Stores the contents of a file; raises OSError if all files together get too large."""
         if sum(map(len, self.contents.values())) + len(data) > _MOST_BYTES:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), name)
         self.contents[name] = data
 
     def _name(self, path: Any) -> str | None:
-        """The path from the notebook's folder; None for what is no path, or none of its own."""
+        """Return the path relative to the notebook's folder, or None if this is not such a path."""
         if not self.in_use or isinstance(path, int):
             return None
         try:
@@ -130,16 +130,16 @@ class Files:
         return "" if name == "." else name
 
     def _may_hold(self, name: str) -> bool:
-        """Whether a new file may lie there: in a folder of the notebook's."""
+        """Return whether a new file may have this name: it must be in one of the folders."""
         return os.path.dirname(name) in self.folders - {name} and name not in self.folders
 
 
-#: one for the process, as its `open` is
+#: the files of this process, which has only one `open`
 DATA_FILES = Files()
 
 
 class _File(io.BytesIO):
-    """An open file; what is written to it is stored when it is flushed or closed."""
+    """An open file; written data is stored when it is flushed or closed."""
 
     def __init__(self, files: Files, name: str, mode: str) -> None:
         super().__init__(b"" if "w" in mode else files.contents.get(name, b""))
@@ -173,7 +173,7 @@ class _File(io.BytesIO):
 
 
 class _Entry:
-    """As `os.DirEntry`."""
+    """Like `os.DirEntry`."""
 
     def __init__(self, folder: str, name: str) -> None:
         self.name = name
@@ -197,7 +197,7 @@ class _Entry:
 
 
 class _Scanned:
-    """As the iterator of `os.scandir`."""
+    """Like the iterator of `os.scandir`."""
 
     def __init__(self, entries: Sequence[_Entry]) -> None:
         self._entries = iter(entries)
@@ -215,7 +215,7 @@ class _Scanned:
         pass
 
     def close(self) -> None:
-        """As that of `os.scandir`."""
+        """Does nothing; see `os.scandir`."""
 
 
 def _status(mode: int, size: int) -> os.stat_result:

@@ -1,7 +1,8 @@
-"""Makes the meta device as strict as a second device, and no stricter than a real one.
+"""Makes the meta device as strict as a second device, but no stricter than a real one.
 
-The meta device alone is no fair judge of "works after the module is moved": `masked_fill_` there
-takes a mask that stayed on the CPU, and an output that was allocated there raises the wrong error.
+The meta device alone is not a fair judge of "works after the module is moved": there `masked_fill_`
+accepts a mask that stayed on the CPU, and an output that was allocated on the meta device raises
+the wrong error.
 """
 
 from __future__ import annotations
@@ -17,31 +18,31 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from . import compiler, late
 
-#: stands in the message of every error that a mix of devices causes
+#: part of the message of every error that mixed devices cause
 MIXED_DEVICES = "tensors on two devices"
 
-#: stands in it where the tensor is an attribute that `module.to` does not know of
+#: part of the message if the tensor is an attribute that `module.to` does not know
 PLAIN_ATTRIBUTE = "is a plain attribute, and no buffer"
 
-#: operators whose indices may stay on the CPU on every device
+#: operators whose indices may stay on the CPU, on any device
 _INDEXING = frozenset(
     {"aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_"}
 )
-#: operators that carry values from one device to another
+#: operators that copy values from one device to another
 _COPYING = frozenset({"aten::copy_", "aten::_to_copy"})
 
 
 def on_second_device(value: Any) -> Any:
-    """A tree with its tensors on the meta device, which holds no numbers."""
+    """Return a tree with its tensors on the meta device, which stores no numbers."""
     return tree_map(lambda leaf: leaf.to("meta") if _is_tensor(leaf) else leaf, value)
 
 
 def second_device(
     tensors: Iterable[torch.Tensor], function: object = None
 ) -> contextlib.AbstractContextManager[Any]:
-    """The rules of a second device where one of these is on the meta device, else nothing.
+    """Applies the rules of a second device if one of these tensors is on the meta device.
 
-    `function` is what is called: plain attributes of a module are told by their names.
+    `function` is the called function: messages name plain attributes of a module.
     """
     if any(tensor.is_meta for tensor in tensors):
         compiler.defer()
@@ -50,7 +51,7 @@ def second_device(
 
 
 def _plain_attributes(function: object) -> dict[int, str]:
-    """The names of tensors that a module and its parts hold as plain attributes, by identity."""
+    """Return the names of tensors that a module and its parts have as plain attributes, by id."""
     if not isinstance(function, nn.Module):
         return {}
     return {
@@ -62,10 +63,7 @@ def _plain_attributes(function: object) -> dict[int, str]:
 
 
 class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's own class
-    """Raises RuntimeError where an operator needs its tensors together and gets them apart.
-
-    A tensor without dimensions may stay on the CPU, as torch allows. One of shape `(1,)` may not.
-    """
+    """Raises RuntimeError if an operator needs its tensors on one device and gets them on two."""
 
     def __init__(self, attributes: Mapping[int, str]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # torch's own __init__
@@ -94,7 +92,7 @@ class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
         return late.on_device(func, *tree_map(_moved, args), **tree_map(_moved, kwargs))
 
     def _told(self, operator: str, tensor: torch.Tensor) -> str:
-        """Which tensor is elsewhere: an attribute itself, or a part of one."""
+        """Return an error message that names the tensor on the other device by its attribute."""
         base = tensor._base if tensor._base is not None else tensor
         attribute = self._attributes.get(id(tensor)) or self._attributes.get(id(base))
         where = f"; `self.{attribute}` {PLAIN_ATTRIBUTE}" if attribute else ""
@@ -106,7 +104,7 @@ class _SecondDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
 
 
 def _copied(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A copy between devices; what comes back from the second device holds any numbers."""
+    """Copies between devices; a copy from the meta device may contain any numbers."""
     if func._schema.name == "aten::copy_":  # type: ignore[attr-defined]
         target, source = args[:2]
         return target if _is_moved(source) and not _is_moved(target) else func(*args, **kwargs)

@@ -1,6 +1,7 @@
-"""Calls an answer the way a test asks for it: with copied arguments, with gradients, observed.
+"""Calls an answer as a test requests it: with copied arguments, with gradients, or observed.
 
-Used by the worker inside the sandbox and by `suite.local` in the same process: both answer alike.
+Used by the worker inside the sandbox and by `suite.local` in the same process, so that both give
+the same replies.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from .layout import memory_of
 
 
 def error_text(error: BaseException) -> str:
-    """What an error says; where a name is unknown, with the nearest one that is known.
+    """Return an error's message; for an unknown name, with the most similar known one.
 
-    Empty where the error can't say it: its class is the student's.
+    Empty if the message can't be read: the error's class may be the student's.
     """
     try:
         return _error_text(error)
@@ -40,7 +41,7 @@ def _error_text(error: BaseException) -> str:
 
 
 def copy_of(value: Any, memo: dict[int, torch.Tensor] | None = None) -> Any:
-    """A deep copy of an argument tree: same strides; one tensor passed twice stays one."""
+    """Return a deep copy of an argument tree with the same strides and shared tensors."""
     memo = {} if memo is None else memo
     if isinstance(value, torch.Tensor):
         if id(value) not in memo:
@@ -54,9 +55,9 @@ def copy_of(value: Any, memo: dict[int, torch.Tensor] | None = None) -> Any:
 
 
 def _copy_in_memory(tensor: torch.Tensor) -> torch.Tensor:
-    """A copy with the same strides, also where elements share their memory or lie apart.
+    """Return a copy with the same strides, even if elements share memory or have gaps between them.
 
-    The memory of a part of something larger begins before it.
+    The copy of a view starts after the beginning of its memory, as the view does.
     """
     if tensor.is_meta or (tensor.is_contiguous() and not tensor.storage_offset()):
         return tensor.clone()
@@ -66,7 +67,7 @@ def _copy_in_memory(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def tensors_in(value: Any) -> list[torch.Tensor]:
-    """The tensors of a result tree, in order."""
+    """Return the tensors of a result tree, in order."""
     if isinstance(value, torch.Tensor):
         return [value]
     if isinstance(value, tuple | list):
@@ -77,7 +78,7 @@ def tensors_in(value: Any) -> list[torch.Tensor]:
 def call(
     function: Callable[..., Any], args: Sequence[Any], no_grad: bool = False
 ) -> tuple[Any, list[Any]]:
-    """Calls with copies of `args`; returns the value and the copies as they are afterwards."""
+    """Calls with copies of `args`; returns the result and the copies as they are afterwards."""
     memo: dict[int, torch.Tensor] = {}
     copies = [copy_of(arg, memo) for arg in args]
     leaves = list(memo.values())
@@ -85,23 +86,23 @@ def call(
         value = function(*copies)
     if any(leaf.requires_grad or leaf._backward_hooks for leaf in leaves):
         return value, [_left_on(copy) or copy for copy in copies]
-    # the value may be a view of an input: both are read out after the call, by the caller
+    # The result may be a view of an input; the caller reads both after the call.
     return value, copies
 
 
 def as_used(
     function: Callable[..., Any], no_grad: bool = False
 ) -> contextlib.AbstractContextManager[Any]:
-    """Without gradients, and for a layer in eval mode always so, as a trained one is used.
+    """Disables gradients on request, and always for a layer in eval mode, as it is used then.
 
-    What a layer keeps once nobody asks for gradients shows there and nowhere else.
+    Values that a layer keeps only when no gradients are needed show up in no other way.
     """
     is_used = isinstance(function, nn.Module) and not function.training
     return torch.no_grad() if is_used or no_grad else contextlib.nullcontext()
 
 
 def _left_on(value: Any) -> str:
-    """What a call left on an argument that is no number of it; empty where it left nothing."""
+    """Return what a call left on an argument besides numbers; empty if it left nothing."""
     for tensor in tensors_in(value):
         if tensor._backward_hooks:
             return "a tensor with a hook on it, which the call left there"
@@ -111,7 +112,7 @@ def _left_on(value: Any) -> str:
 
 
 def changed(args: Sequence[Any], after: Sequence[Any]) -> Sequence[Any] | None:
-    """The copies of a call's arguments, or None where they are as they were, as nearly always.
+    """Return the copies of a call's arguments, or None if nothing changed, as is usual.
 
     `benchmarks/tricks.py` measures what sending all of them back costs.
     """
@@ -119,7 +120,7 @@ def changed(args: Sequence[Any], after: Sequence[Any]) -> Sequence[Any] | None:
 
 
 def _is_same(before: Any, after: Any) -> bool:
-    """Whether a tree is what it was; where NaN is in it, it may not be."""
+    """Return whether a tree is unchanged; a tree that contains NaN may count as changed."""
     if type(before) is not type(after):
         return False
     if isinstance(before, torch.Tensor):
@@ -141,16 +142,16 @@ def gradients(
     ways: Sequence[str] = (),
     still: Sequence[str] = (),
 ) -> tuple[Any, ...]:
-    """Calls, and pulls `cotangent` (of the value's shape) back to inputs and trainable weights.
+    """Calls, and propagates `cotangent` back to inputs and trainable weights.
 
-    Without one, each number of the value counts once.
+    `cotangent` has the shape of the result; None means ones.
 
-    Gradients to inputs come in the form of the inputs: a tuple of tensors has a tuple of gradients.
-    Arguments at the places `frozen` want none, as data that nobody trains, and neither do the
-    weights of the names `still`. `ways` may hold `RESULTS` and `BACKWARD`; such a call is looked at
-    more closely, and a fourth item, after value and gradients to inputs and to weights, says what
-    it left behind, where it did.
-    Raises what the answer raises, and RuntimeError where a cotangent is of another shape.
+    Gradients to inputs have the structure of the inputs: a tuple of tensors has a tuple of
+    gradients. Arguments at the positions in `frozen` need no gradient, like data, and neither do
+    the weights named in `still`. `ways` may contain `RESULTS` and `BACKWARD`; such a call is also
+    checked for what it left behind, which is returned, if there is anything, as a fourth item after
+    the result, the gradients to inputs and those to weights.
+    Raises what the answer raises, and RuntimeError if a cotangent has a different shape.
     """
     memo: dict[int, torch.Tensor] = {}
     copies = [copy_of(arg, memo) for arg in args]
@@ -178,7 +179,8 @@ def gradients(
     return found
 
 
-#: arguments are results of other operations; `backward()` is called, and `.grad` read
+#: ways of calling: arguments are results of other operations; `backward()` is called and `.grad`
+#: read
 RESULTS, BACKWARD = "results", "backward"
 #: what a call may leave behind for its caller
 HOOK, CHANGED, SEED_CHANGED = "hook", "argument", "cotangent"
@@ -186,7 +188,7 @@ LEFT = frozenset({HOOK, CHANGED, SEED_CHANGED})
 
 
 def _computed(args: Sequence[Any]) -> list[Any]:
-    """The arguments, floating point ones as results of other operations, in the same layout."""
+    """Return the arguments; floating-point ones are results of operations, in the same layout."""
     one: dict[torch.dtype, torch.Tensor] = {}
     known: dict[int, torch.Tensor] = {}
 
@@ -205,7 +207,7 @@ def _computed(args: Sequence[Any]) -> list[Any]:
 
 @contextlib.contextmanager
 def _held_still(target: Any, names: Sequence[str]) -> Iterator[None]:
-    """Weights of these names want no gradient meanwhile."""
+    """Turns off gradients for the weights with these names within the block."""
     weights = dict(target.named_parameters(remove_duplicate=False)) if names else {}
     still = [weights[name] for name in names if name in weights and weights[name].requires_grad]
     for weight in still:
@@ -231,13 +233,13 @@ def _pulled(
         for source in sources:
             source.grad = None
     else:
-        # with all that `torch.autograd.grad` does first in Python, it takes twice as long
+        # This is what `torch.autograd.grad` calls; its checks in Python would double the time.
         found = _engine_run_backward(
             *(roots, seeds, False, False, tuple(sources)),
             allow_unreachable=True,
             accumulate_grad=False,
         )
-    # `F.embedding(..., sparse=True)` gives the same gradient in another layout
+    # `F.embedding(..., sparse=True)` returns the same gradient in a sparse layout.
     return [None if grad is None else grad.to_dense() for grad in found]
 
 
@@ -247,7 +249,7 @@ def _left_behind(
     copies: Sequence[Any],
     seeds: Iterable[tuple[torch.Tensor, torch.Tensor]],
 ) -> list[str]:
-    """What a call with its backward left behind: of `HOOK`, `CHANGED`, `SEED_CHANGED`."""
+    """Return what a call and its backward pass left behind: `HOOK`, `CHANGED`, `SEED_CHANGED`."""
     found = {
         HOOK: any(tensor._backward_hooks for tensor in tensors),
         CHANGED: not _is_same(list(args), list(copies)),
@@ -257,7 +259,7 @@ def _left_behind(
 
 
 def _mapped(tree: Any, change: Callable[[Any], Any]) -> Any:
-    """A tree of the same form with its leaves changed."""
+    """Return a tree with the same structure and changed leaves."""
     if isinstance(tree, tuple | list):
         return type(tree)(_mapped(item, change) for item in tree)
     if isinstance(tree, dict):
@@ -266,7 +268,7 @@ def _mapped(tree: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _roots(value: Any, cotangent: Any) -> tuple[tuple[torch.Tensor, ...], tuple[Any, ...]]:
-    """The outputs that have a gradient, and the cotangent of each: ones where none is given."""
+    """Return the outputs that have a gradient, and the cotangent of each (by default ones)."""
     outputs = tensors_in(value)
     seeds = map(torch.ones_like, outputs) if cotangent is None else tensors_in(cotangent)
     pairs = [
@@ -281,23 +283,20 @@ def _roots(value: Any, cotangent: Any) -> tuple[tuple[torch.Tensor, ...], tuple[
 
 
 def weights(layer: nn.Module) -> dict[str, torch.Tensor]:
-    """Copies of the trainable parameters by name; empty for a lazy one that has no shape yet."""
+    """Return copies of the trainable parameters by name; empty for a lazy one without a shape."""
     return {
         name: torch.empty(0) if is_lazy(parameter) else parameter.detach().clone()
         for name, parameter in _trainable(layer).items()
     }
 
 
-#: the ways in which weights come into a layer: an optimizer changes them in place, old code
-#: through `.data`, a checkpoint is loaded, and surgery puts another parameter in the place
+#: how weights get into a layer: an optimizer changes them in place, old code through `.data`, a
+#: checkpoint is loaded, or code assigns a new parameter
 COPY, DATA, STATE, REPLACE = "copy", "data", "state", "replace"
 
 
 def load(layer: nn.Module, values: Mapping[str, torch.Tensor], way: str = COPY) -> None:
-    """Gives weights by name; raises LookupError or ValueError that names the parameter.
-
-    A lazy parameter takes the shape of its weight, as in `load_state_dict`.
-    """
+    """Sets weights by name; raises LookupError or ValueError that names the parameter."""
     parameters = dict(layer.named_parameters(remove_duplicate=False))
     missing = [name for name in values if name not in parameters]
     if missing:
@@ -329,7 +328,7 @@ def load(layer: nn.Module, values: Mapping[str, torch.Tensor], way: str = COPY) 
 def _replace(
     layer: nn.Module, parameters: Mapping[str, nn.Parameter], old: nn.Parameter, value: torch.Tensor
 ) -> None:
-    """Puts a new parameter wherever the old one is."""
+    """Puts a new parameter wherever the old one is used."""
     new = nn.Parameter(value.to(old.device, old.dtype, copy=True), old.requires_grad)
     for name, parameter in parameters.items():
         if parameter is old:
@@ -338,14 +337,14 @@ def _replace(
 
 
 def _lazy_shape(layer: nn.Module, name: str, value: torch.Tensor) -> tuple[int, ...]:
-    """The shape of a weight, with the number of outputs that a lazy linear layer was built with."""
+    """Return the shape of a weight, with the number of outputs that a lazy layer was built with."""
     owner = layer.get_submodule(name.rpartition(".")[0])
     outputs = (owner.out_features,) if isinstance(owner, nn.LazyLinear) else value.shape[:1]
     return (*outputs, *value.shape[1:])
 
 
 def set_mode(layer: nn.Module, training: bool) -> None:
-    """Train mode or eval mode, by the method that is called for it: either may be the answer's."""
+    """Sets train or eval mode with the layer's own method, which the answer may override."""
     if training:
         layer.train()
     else:
@@ -353,7 +352,7 @@ def set_mode(layer: nn.Module, training: bool) -> None:
 
 
 def move(layer: nn.Module, dtype: torch.dtype | None, device: str | None) -> None:
-    """`module.to` with what is given."""
+    """Calls `module.to` with the given arguments."""
     if dtype is not None:
         layer.to(dtype)
     if device is not None:
@@ -361,11 +360,11 @@ def move(layer: nn.Module, dtype: torch.dtype | None, device: str | None) -> Non
 
 
 def restored(layer: nn.Module, build: Callable[[], nn.Module]) -> nn.Module:
-    """A new layer that loaded the state of `layer`, in its mode; raises what the answer raises."""
+    """Return a new layer that loaded the state of `layer`; raises what the answer raises."""
     fresh = build()
-    # a mask that is a frozen parameter has a dtype of its own
+    # A mask may be a frozen parameter with a different dtype, so use trainable ones only.
     move(fresh, next((weight.dtype for weight in _trainable(layer).values()), None), None)
-    # not the buffers that only one of them has, or in another size: a call may have made them
+    # Leave out buffers that only one of them has or that differ in size: a call may have made them.
     known = fresh.state_dict()
     state = {
         name: value
@@ -378,7 +377,7 @@ def restored(layer: nn.Module, build: Callable[[], nn.Module]) -> nn.Module:
 
 
 def _trainable(target: Any) -> dict[str, nn.Parameter]:
-    """Every parameter once; of several names (`net.0.weight`, `linear.weight`) the shortest."""
+    """Return each parameter once, by its shortest name (`net.0.weight`, `linear.weight`)."""
     if not isinstance(target, nn.Module):
         return {}
     names: dict[nn.Parameter, str] = {}

@@ -1,8 +1,7 @@
-"""Which statements at the top of a module are experiments with its answers, found by names alone.
+"""Finds statements at the top of a module that only experiment with its answers, by names alone.
 
-An experiment reads an answer, or what was made with one, and makes nothing that an answer needs: a
-check, a plot, a training loop. All other statements are executed, so nobody has to guess what they
-do.
+An experiment reads an answer, or a result of one, and makes nothing that an answer needs: a check,
+a plot, a training loop. All other statements are executed, so nobody has to guess what they do.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ _CHANGING = (ast.Attribute, ast.Subscript, ast.Expr)
 
 @dataclass(slots=True)
 class Names:
-    """What a statement does with the names of its module.
+    """The names of its module that a statement uses.
 
-    `reads` are looked up by the statement or by a function in it, `binds` get a value. `sets` are
-    objects into which it writes: `a` of `a.b = 1`, `a[0] = 1` and `setattr(a, "b", 1)`. Of calls
-    that stand alone, `asked` are the objects whose method is called (`a` of `a.append(1)`),
-    `called` the functions, and `given` what they are handed as it is.
+    `reads` are looked up by the statement or by a function in it, `binds` are assigned. `sets` are
+    objects into which it writes: `a` in `a.b = 1`, `a[0] = 1` and `setattr(a, "b", 1)`. For calls
+    that are statements, `asked` are the objects whose method is called (`a` in `a.append(1)`),
+    `called` the functions, and `given` the names passed as arguments.
     """
 
     reads: set[str] = field(default_factory=set)
@@ -64,12 +63,12 @@ class Statement:
 
     @cached_property
     def names(self) -> Names:
-        """See `Names`."""
+        """The names that the statement uses; see `Names`."""
         return names_of(self.node)
 
     @cached_property
     def binds(self) -> frozenset[str]:
-        """The names that it gives a value."""
+        """The names that the statement assigns."""
         if isinstance(self.node, DEFINITIONS):
             return frozenset((self.node.name,))
         if isinstance(self.node, IMPORTS):
@@ -78,7 +77,7 @@ class Statement:
 
 
 def experiments(statements: Sequence[Statement], answers: Collection[str]) -> set[Statement]:
-    """The statements that are left out: they read an answer, and no answer needs what they make."""
+    """Return the statements to skip: they read an answer, and no answer needs what they make."""
     found = set(_reading(statements, answers))
     if not any(_may_be_needed(statement.names) for statement in found):
         return found
@@ -92,7 +91,7 @@ def experiments(statements: Sequence[Statement], answers: Collection[str]) -> se
 
 
 def names_reached(statements: Sequence[Statement], answers: Iterable[str]) -> set[str]:
-    """The module's own names from which answers get their values, directly or not."""
+    """Return the module's names on which the values of answers depend, directly or indirectly."""
     making: dict[str, list[Statement]] = {}
     for statement in statements:
         if not statement.is_import:
@@ -118,14 +117,14 @@ def _written(names: Names) -> set[str]:
 
 
 def _reading(statements: Sequence[Statement], answers: Collection[str]) -> Iterator[Statement]:
-    """What reads an answer, or what was made with one at that place, and defines nothing."""
+    """Yields statements other than definitions that read an answer or a result of one."""
     answers = frozenset(answers)
     made = answers | _definitions_reading(statements, answers)
     for statement in statements:
         if statement.is_import or (statement.is_definition and statement.binds <= made):
             continue
         if made.isdisjoint(statement.names.reads):
-            made = made - statement.binds | answers  # a name that is bound anew begins anew
+            made = made - statement.binds | answers  # reassigned: depends on no answer now
             continue
         made |= statement.binds
         if not statement.is_definition:
@@ -133,7 +132,7 @@ def _reading(statements: Sequence[Statement], answers: Collection[str]) -> Itera
 
 
 def _definitions_reading(statements: Sequence[Statement], names: frozenset[str]) -> set[str]:
-    """Functions and classes that use these names, directly or by way of each other."""
+    """Return functions and classes that use these names, directly or through each other."""
     readers: dict[str, list[Statement]] = {}
     for statement in statements:
         if statement.is_definition and not statement.binds <= names:
@@ -154,7 +153,10 @@ def _may_be_needed(names: Names) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Module:
-    """What is asked of a module about an experiment: `needed` are the names that answers reach."""
+    """The facts about a module that decide whether an experiment is needed.
+
+    `needed` are the names that answers reach.
+    """
 
     answers: frozenset[str]
     needed: Collection[str]
@@ -162,39 +164,39 @@ class _Module:
     imported: Collection[str]
 
     def needs(self, names: Names) -> bool:
-        """Whether an answer needs what a statement makes or changes, or a library is given it."""
-        # a call of an answer's method does not change the answer
+        """Return whether an answer may need what a statement makes, or passes to a library."""
+        # A method call on an answer does not change the answer.
         written = names.binds | names.sets | (names.asked - self.answers)
         if not (written.isdisjoint(self.needed) and names.sets.isdisjoint(self.imported)):
             return True
         called = [self.functions[name] for name in names.called if name in self.functions]
         if called and not names.given.isdisjoint(self.needed):
             return True  # `fill(TABLE, answer(1))`
-        # `register(answer)`, where `register` keeps it in what an answer uses
+        # `register(answer)`, where `register` stores it in an object that an answer uses
         if names.given.isdisjoint(self.answers | self.functions.keys() | names.binds):
             return False
         return any(not one.names.reads.isdisjoint(self.needed) for one in called)
 
 
 class _Scope:
-    """The names of a function, a class or a comprehension, which may be read further out."""
+    """The names of a function, a class or a comprehension, which may belong to an outer scope."""
 
     def __init__(self, parent: _Scope | None, is_class: bool = False) -> None:
         self.parent = parent
         self.is_class = is_class
         self.reads: set[str] = set()
         self.binds: set[str] = set()
-        self.outside: set[str] = set()  # said to be global
+        self.outside: set[str] = set()  # names declared global
 
     def hand_on(self) -> None:
-        """What is not its own is read outside; in a class a name may be read before it is bound."""
+        """Passes on names that are not local; a class may read a name before it binds it."""
         if self.parent is not None:
             own = set() if self.is_class else self.binds - self.outside
             self.parent.reads |= self.reads - own
 
 
 def names_of(node: ast.stmt) -> Names:
-    """The names of one statement."""
+    """Return the names that one statement uses."""
     names = Names()
     top = _Scope(None)
     scopes = [top]
@@ -222,7 +224,7 @@ def names_of(node: ast.stmt) -> Names:
 
 
 def _children(node: ast.AST) -> list[ast.AST]:
-    """The parts of a node that hold names; `ast.iter_child_nodes` takes three times as long."""
+    """Return child nodes that may hold names; three times as fast as `ast.iter_child_nodes`."""
     found: list[ast.AST] = []
     for name in node._fields:
         value = getattr(node, name, None)
@@ -234,7 +236,7 @@ def _children(node: ast.AST) -> list[ast.AST]:
 
 
 def _evaluated_outside(node: ast.AST) -> Iterator[ast.AST]:
-    """The parts of a definition that are evaluated where it stands."""
+    """Yields the parts of a definition that are evaluated in the enclosing scope."""
     yield from getattr(node, "decorator_list", [])
     arguments = getattr(node, "args", None)
     if isinstance(arguments, ast.arguments):
@@ -242,7 +244,7 @@ def _evaluated_outside(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _note_bound(part: ast.AST, scope: _Scope) -> None:
-    """What binds a name without an `ast.Name`."""
+    """Records a name that is bound without an `ast.Name`."""
     if isinstance(part, DEFINITIONS):
         scope.binds.add(part.name)
     elif isinstance(part, ast.arg):
@@ -260,7 +262,7 @@ def _note_bound(part: ast.AST, scope: _Scope) -> None:
 
 
 def _note_change(part: ast.AST, names: Names) -> None:
-    """What a part of a statement writes into, where it is executed with the statement."""
+    """Records what a part of a statement writes into when the statement is executed."""
     if isinstance(part, ast.Attribute | ast.Subscript) and not isinstance(part.ctx, ast.Load):
         names.sets.update(_root(part))
         match part:
@@ -279,7 +281,7 @@ def _note_change(part: ast.AST, names: Names) -> None:
 
 
 def _root(node: ast.expr) -> Iterator[str]:
-    """`a` of `a.b[0].c`."""
+    """Yields `a` for `a.b[0].c`."""
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     if isinstance(node, ast.Name):

@@ -1,8 +1,8 @@
-"""The fork server: torch is loaded once, and each worker is a fork of it.
+"""The fork server: loads torch once; each worker is a fork of it.
 
-Started by `sandbox.fork_server` inside bubblewrap. It holds what workers are asked, which each of
-them sees anyway, and no answer; and it never sees a student's code: that goes straight from the
-grader to the worker, which a later worker can't look into.
+Started by `sandbox.fork_server` inside bubblewrap. It stores the requests to workers, which every
+worker sees anyway, but no answers. It never sees a student's code, which goes directly from the
+grader to the worker, so that later workers can't find it.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ import torch
 from . import code_pages, confine, heap, landlock, seccomp, warming
 from .forking import CHANNEL, Forking, Operations
 
-#: the number of a worker in a pid namespace of its own
+#: the process id of a worker in its own pid namespace
 _FIRST_PID = 1
 
 
 def main() -> None:
-    """Warms torch, and forks workers until the grader hangs up.
+    """Loads torch, and forks workers until the grader closes the connection.
 
-    Its one argument is the descriptor of a file with the settings. Workers have the frames that are
-    left here, so nothing of the settings stands in them.
+    The only argument is the descriptor of a file with the settings. Workers inherit the stack
+    frames from here, so these hold nothing from the settings.
     """
     _prepared(int(sys.argv.pop())).run()
 
 
 def _prepared(descriptor: int) -> Forking:
-    """What forks workers, when all that they need is there."""
+    """Return the object that forks workers, with everything loaded that they need."""
     with open(descriptor, "rb") as file:
         file.seek(0)
         settings = json.load(file)
-    sys.orig_argv.clear()  # paths of this machine are no worker's business
+    sys.orig_argv.clear()  # workers must not see paths of this machine
     control = socket.socket(fileno=settings["control"])
     torch.set_num_threads(1)
     sys.stdout = _printed(1)
@@ -48,7 +48,7 @@ def _prepared(descriptor: int) -> Forking:
         if settings["many_workers"]:
             code_pages.gather(lambda: warming.use(settings["second_device"], True))
     others = _notebook(settings["modules"]) if settings["notebooks"] else {}
-    # as the user who started all this: nobody may not even look at some of these paths
+    # Make the rules as the user who started the process: nobody may not even see some paths.
     rules = _above_channel(
         landlock.ruleset(settings["readable"], settings["listable"], ["/dev/null"])
     )
@@ -57,8 +57,7 @@ def _prepared(descriptor: int) -> Forking:
     namespaces = confine.pid_namespaces() if settings["own_namespaces"] else None
     confine.hide()
     confine.ignore_signals()
-    # with what garbage there is: looking for it takes longer than it ever costs
-    # (benchmarks/tricks.py)
+    # Freeze the garbage too: collecting it takes longer than it ever costs (benchmarks/tricks.py).
     gc.freeze()
     if settings["many_workers"]:
         heap.gather()
@@ -70,22 +69,22 @@ def _prepared(descriptor: int) -> Forking:
 
 
 class _Pipe(io.FileIO):
-    """What workers print goes into a pipe, though in their parent it goes into a file."""
+    """A file that claims to be a pipe, because a worker's output is one."""
 
     def seekable(self) -> bool:
-        """Nobody seeks in a pipe; a text stream that believed it could not change its encoding."""
+        """Return False: otherwise a text stream could not change its encoding."""
         return False
 
 
 def _printed(descriptor: int) -> io.TextIOWrapper:
-    """The standard output for all workers, with the encoding that Python chose."""
+    """Return the standard output of all workers, with the encoding that Python chose."""
     raw = _Pipe(descriptor, "w", closefd=False)
     writer = io.BufferedWriter(raw)
     return io.TextIOWrapper(writer, sys.stdout.encoding, sys.stdout.errors)
 
 
 def _become_nobody() -> None:
-    """As root - allowed in the sandbox to change its user, and nothing else - becomes nobody."""
+    """Changes the user from root, which may do this and nothing else in the sandbox, to nobody."""
     if os.getuid() == 0:
         os.setgroups([])
         os.setresgid(confine.NOBODY, confine.NOBODY, confine.NOBODY)
@@ -93,7 +92,7 @@ def _become_nobody() -> None:
 
 
 def _notebook(modules: Sequence[str]) -> Operations:
-    """The operations on a notebook; IPython is there only where notebooks are to be run."""
+    """Return the operations on a notebook; IPython is imported only if notebooks are run."""
     from . import notebook_shell
 
     return notebook_shell.Notebook(modules).operations

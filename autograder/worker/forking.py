@@ -1,9 +1,9 @@
-"""Forks the workers: one for each request, and tells its grader how it ended.
+"""Forks a worker for each request, and reports to the grader how it ended.
 
-A datagram on the control socket asks for one worker: its limits as JSON, and three descriptors
-(channel, status, output). Or it brings a batch that every worker may be asked, in a file. On the
-status socket come `P` with the worker's pidfd, then the worker's exit status as JSON; or `E` and a
-reason. On the channel comes `C` once the worker is confined.
+A datagram on the control socket requests a worker: its limits as JSON, and three descriptors
+(channel, status, output). Another kind contains a file with a batch of requests that any worker may
+be sent. The status socket returns `P` with the worker's pidfd, then the worker's exit status as
+JSON; or `E` and a reason. The channel returns `C` once the worker is confined.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ _REQUEST_BYTES = 1 << 16
 #: the worker's descriptor of its channel
 CHANNEL = 3
 
-#: kept here, for what an answer does to `os`
+#: kept because an answer may change `os`
 _exit = os._exit
-#: `os.fork` calls what modules registered for a fork, for locks that nobody holds in a process of
-#: one thread (`benchmarks/tricks.py` prints what that costs). `random` goes on alike in each.
+#: `os.fork` runs the handlers that modules registered, for locks that are never held in a process
+#: with one thread (`benchmarks/tricks.py` measures their cost). Without them, `random` has the same
+#: state in each fork
 _fork = getattr(ctypes.PyDLL(None, use_errno=True), "_Fork", os.fork)
 
-#: an object that nothing refers to any more stays where it is
+#: keeps an object alive even if nothing refers to it
 _keep = ctypes.pythonapi.Py_IncRef
 _keep.argtypes = (ctypes.py_object,)
 _keep.restype = None
@@ -41,7 +42,7 @@ Operations = Mapping[str, Callable[..., Any]]
 
 
 class Forking:
-    """Forks a worker for every request, and tells its grader how it ended."""
+    """Forks a worker for every request, and reports to the grader how it ended."""
 
     def __init__(
         self,
@@ -57,17 +58,17 @@ class Forking:
         self._kept = kept
         self._others = others
         self._pid = os.getpid()
-        #: whether memory is as a fork should find it
+        #: whether memory has been prepared for a fork
         self._is_ready = False
         self._in_use = 0, 0
         self._poll = select.poll()
-        #: pid and status socket of each worker, by its pidfd
+        #: the pid and status socket of each worker, by its pidfd
         self._workers: dict[int, tuple[int, socket.socket]] = {}
-        #: the requests of each batch that is held, by its digest
+        #: the requests of each stored batch, by its digest
         self._batches: dict[str, Sequence[Request]] = {}
 
     def run(self) -> None:
-        """Returns never: ends with the grader, and then the kernel ends the workers."""
+        """Never returns: the process ends with the grader, and the kernel then ends the workers."""
         self._poll.register(self._control, select.POLLIN)
         while True:
             for descriptor, _ in self._poll.poll():
@@ -101,7 +102,7 @@ class Forking:
             self._poll.register(pidfd, select.POLLIN)
             socket.send_fds(status, [b"P"], [pidfd])
         except BrokenPipeError:
-            pass  # the grader has hung up, which the worker will notice too
+            pass  # the grader has closed the connection, which the worker will notice too
         except OSError as error:
             _tell(status, b"E" + str(error).encode())
             status.close()
@@ -110,9 +111,9 @@ class Forking:
             os.close(output)
 
     def _hold(self, digest: str, kernels: bool, descriptor: int) -> None:
-        """Keeps a batch, which the grader made: no student's text has any part in it.
+        """Stores a batch from the grader; no student's text is part of it.
 
-        With `kernels`, right answers to it need those of the second device that are late.
+        With `kernels`, right answers to it need the late-loaded kernels of the second device.
         """
         if kernels:
             warming.load_kernels()
@@ -122,17 +123,17 @@ class Forking:
         self._is_ready = False
 
     def _keep_batches(self, digests: Sequence[str]) -> None:
-        """In a worker: what it is asked stays, and nothing leads to what others are asked.
+        """In a worker, keeps its own batches and drops every reference to the others.
 
-        The others are not freed: that would copy the pages that they are in.
+        The others are not freed, because that would copy the pages that contain them.
         """
         _keep(self._batches)
         self._batches = {digest: self._batches[digest] for digest in digests}
 
     def _ready_memory(self) -> None:
-        """Before the first fork, and the first one after something was kept."""
+        """Prepares memory before the first fork, and again after a batch was stored."""
         if not self._is_ready:
-            gc.freeze()  # or a worker that looks for garbage writes to all of it
+            gc.freeze()  # otherwise a worker's garbage collection would write to all of it
             heap.close_holes()
             self._in_use = confine.memory_in_use()
             self._is_ready = True
@@ -151,7 +152,7 @@ class Forking:
             if self._namespaces is not None:
                 confine.show()
                 confine.leave_namespaces()
-            else:  # else it ends with its namespace
+            else:  # with a pid namespace, the worker ends with that
                 confine.die_with_parent(self._pid)
             os.dup2(channel, CHANNEL)
             os.dup2(output, 1)
@@ -165,18 +166,18 @@ class Forking:
             confine.drop_privileges()
             confine.lock_down(self._rules)
             own_channel = socket.socket(fileno=CHANNEL)
-            own_channel.sendall(b"C")  # whatever ends the worker from now on is the student's
+            own_channel.sendall(b"C")  # from now on, an end is the student's fault
             answering.Server(own_channel, self._others, self._batches).serve()
         except confine.LowLimit as error:
             os.write(2, str(error).encode())
         except BaseException:
             os.write(2, traceback.format_exc().encode())
-        finally:  # even where the answer closed everything: a worker never comes back from here
+        finally:  # even if the answer closed everything: a worker must never return from here
             _exit(1)
 
 
 def _tell(status: socket.socket, message: bytes) -> None:
-    with contextlib.suppress(BrokenPipeError):  # the grader has hung up: nobody is left to tell
+    with contextlib.suppress(BrokenPipeError):  # the grader has closed the connection
         status.sendall(message)
 
 

@@ -1,10 +1,10 @@
-"""Readies the heap of a process that will be forked often: huge pages, and no holes.
+"""Prepares the heap of a process that will fork often: huge pages, and no holes.
 
-A fork copies one entry of the page table for a huge page in place of 512.
+A fork copies one entry of the page table for a huge page instead of 512.
 
-Imports leave thousands of small free blocks all over the heap. In a fork, malloc gives out these
-first, and writing to each copies a page. With the holes taken for good, what a fork allocates lies
-side by side. `benchmarks/tricks.py` prints what both are worth.
+Imports leave thousands of small free blocks all over the heap. In a fork, malloc hands these out
+first, and writing to each copies a page. With all holes taken, what a fork allocates is in one
+region. `benchmarks/tricks.py` measures both effects.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ MADV_HUGEPAGE, MADV_COLLAPSE = 14, 25
 _M_MMAP_THRESHOLD = -3
 _LARGEST_THRESHOLD = 32 << 20
 _BEYOND_ANY_HOLE = 16 << 20
-#: sizes of the blocks that take the holes, largest first: small ones would take millions
+#: the sizes of blocks that fill the holes, largest first: small ones alone would take millions
 _SIZES = (*(1 << power for power in range(17, 9, -1)), *range(1000, 8, -16))
 
 
 def gather() -> None:
-    """Moves the heap into huge pages, where the kernel can (Linux 6.1). Leaves some holes."""
+    """Moves the heap into huge pages if the kernel can (Linux 6.1). Leaves some holes."""
     c = ctypes.CDLL(None)
     with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
         mappings = [line.split() for line in file]
@@ -37,20 +37,20 @@ def gather() -> None:
 
 
 def whole_huge_pages(addresses: str) -> tuple[int, int]:
-    """Start and end of the huge pages within a mapping's addresses, `7f0000000000-7f0000400000`."""
+    """Return start and end of the huge pages in a mapping such as `7f0000000000-7f0000400000`."""
     start, end = (int(address, 16) for address in addresses.split("-"))
     return -(-start // HUGE_PAGE) * HUGE_PAGE, end // HUGE_PAGE * HUGE_PAGE
 
 
 def close_holes() -> None:
-    """Takes every free block below the heap's end; where malloc is not glibc's, does nothing."""
+    """Takes every free block below the heap's end; does nothing if malloc is not glibc's."""
     c = ctypes.CDLL(None)
     if not hasattr(c, "gnu_get_libc_version"):
         return
     c.malloc.restype = ctypes.c_void_p
     c.malloc.argtypes = [ctypes.c_size_t]
     c.free.argtypes = [ctypes.c_void_p]
-    c.mallopt(_M_MMAP_THRESHOLD, _LARGEST_THRESHOLD)  # or the next block would be mapped elsewhere
+    c.mallopt(_M_MMAP_THRESHOLD, _LARGEST_THRESHOLD)  # otherwise the next block is mapped elsewhere
     end = c.malloc(_BEYOND_ANY_HOLE)
     c.free(end)
     for size in _SIZES:
@@ -59,16 +59,16 @@ def close_holes() -> None:
 
 
 def side_by_side(value: Any) -> Any:
-    """A copy of a tree whose objects lie next to each other; tensors share their numbers.
+    """Return a copy of a tree with adjacent objects; tensors share their data.
 
-    Whoever uses an object writes to it, for it counts its users: a fork copies each page of them.
+    Reading an object changes its reference count, so a forked process copies its page.
     """
     close_holes()
     return _copied(value, {})
 
 
 def _copied(value: Any, tensors: dict[int, torch.Tensor]) -> Any:
-    """One tensor at two places stays one."""
+    """Return a copy in which one tensor at two positions is still one."""
     if isinstance(value, torch.Tensor):
         return tensors.setdefault(id(value), value.detach())
     if isinstance(value, str):

@@ -1,7 +1,7 @@
-"""Landlock by its system calls: a process may read some paths, write nowhere, connect nowhere.
+"""Landlock system calls: a process may read some paths, but not write or connect anywhere.
 
-Source: the kernel's `Documentation/userspace-api/landlock.rst`. Landlock lets chmod, utime and
-setxattr through; `seccomp` denies those.
+Source: the kernel's `Documentation/userspace-api/landlock.rst`. Landlock permits chmod, utime and
+setxattr; `seccomp` denies them.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from .c_library import check, syscall
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION_FLAG = 1
 _READ = 0b1101  # execute, read file, read directory
-_READ_FILE = 0b101  # what of these a file takes
+_READ_FILE = 0b101  # the subset that applies to a file
 _LIST = 0b1000
-_READ_AND_WRITE = 0x4006  # a device that forgets: write, read, truncate
+_READ_AND_WRITE = 0x4006  # a device that discards data: write, read, truncate
 _FS_RIGHTS = {1: 0x1FFF, 2: 0x3FFF, 3: 0x7FFF, 4: 0x7FFF}  # by ABI; 5 and later: 0xffff
 _NO_TCP = 0b11  # bind, connect
 _SCOPED = 0b11  # abstract sockets, signals
 
 
 def abi() -> int:
-    """The kernel's Landlock version; 0 where there is none."""
+    """Return the kernel's Landlock version; 0 if it has none."""
     return max(0, int(syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION_FLAG)))
 
 
 def ruleset(readable: Sequence[str], listable: Sequence[str], forgetful: Sequence[str]) -> int:
-    """A descriptor of these rules; raises OSError. Made once, it restricts any number of forks.
+    """Return a descriptor of these rules, for any number of forks; raises OSError.
 
-    Of `listable` folders the names may be read, of `forgetful` devices such as /dev/null
-    everything, and they may be written too.
+    Names in `listable` folders may be listed; `forgetful` devices such as /dev/null may be read and
+    written.
     """
     version = abi()
     if version < 1:
@@ -51,13 +51,13 @@ def ruleset(readable: Sequence[str], listable: Sequence[str], forgetful: Sequenc
 
 
 def restrict(rules: int) -> None:
-    """Restricts the calling process to a ruleset, for good; raises OSError."""
+    """Restricts the calling process to a ruleset for good; raises OSError."""
     check(syscall(_RESTRICT_SELF, rules, 0), "landlock_restrict_self")
 
 
 def _ruleset(version: int, rights: int) -> int:
     attributes = struct.pack("QQQ", rights, _NO_TCP, _SCOPED)
-    # some distributions claim version 6 without scopes: retry with the shorter struct
+    # Some distributions report version 6 without scopes, so try shorter structs too.
     sizes = ([24] if version >= 6 else []) + ([16] if version >= 4 else []) + [8]
     for size in sizes:
         rules = syscall(_CREATE_RULESET, attributes[:size], ctypes.c_size_t(size), 0)

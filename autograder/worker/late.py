@@ -1,10 +1,10 @@
-"""Keeps parts of torch out of processes that have no use for them, until something has.
+"""Delays loading parts of torch that most processes never use.
 
 torch registers a thousand kernels of the meta device in Python, and loads decompositions and
-reference operators that only its compiler and these kernels use: a fifth of what its import costs,
-in the grader and once more in its fork server (`benchmarks/startup.py`). Most operators have a
-kernel of the meta device in C++ besides. This module imports no torch: it has a say in how that
-is done.
+reference operators that only its compiler and these kernels use: a fifth of the cost of its import,
+in the grader and again in its fork server (`benchmarks/startup.py`). Most operators also have a
+kernel of the meta device in C++. This module does not import torch, because it affects how torch is
+imported.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from types import ModuleType
 from typing import Any
 
 _KERNELS = "torch._meta_registrations"
-#: what they import, and nothing else does; but torch takes them for granted
+#: modules that only the kernels import, but that torch expects to exist
 _THEIR_IMPORTS = ("_decomp", "_refs")
-#: what else they import has other uses: without it, torch makes no generators
+#: imported by the kernels, but also needed elsewhere: without it, torch makes no generators
 _AT_ONCE = "torch._prims.rng_prims"
 _NAMED = re.compile(r"""["']meta["']""")
 
 
 def defer() -> None:
-    """Before torch is imported, keeps these parts out; afterwards does nothing."""
+    """Delays these parts if torch has not been imported yet; otherwise does nothing."""
     if "torch" not in sys.modules:
         sys.meta_path.insert(0, _Finder())
 
 
 def kernels_are_late() -> bool:
-    """Whether the kernels were kept out, and nothing has asked for them."""
+    """Return whether the kernels were delayed and have not been loaded since."""
     return isinstance(sys.modules.get(_KERNELS), _Late)
 
 
 def load_kernels() -> bool:
-    """Imports the kernels where they were kept out; whether they were."""
+    """Imports the kernels if they were delayed; returns whether they were."""
     if not kernels_are_late():
         return False
     _real(_KERNELS)
@@ -47,13 +47,13 @@ def load_kernels() -> bool:
 
 
 def load_if_named(source: str) -> None:
-    """The same where code names the device: what it does there by itself needs them."""
+    """Loads the kernels if code names the device, because its own use of the device needs them."""
     if _NAMED.search(source):
         load_kernels()
 
 
 def on_device(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Calls what computes on the meta device; once more where a kernel was missing that is late."""
+    """Calls a function on the meta device; again if it lacked a delayed kernel."""
     try:
         return function(*args, **kwargs)
     except NotImplementedError:
@@ -63,10 +63,10 @@ def on_device(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 class _Late(ModuleType):
-    """In the place of a module; the real one comes for who asks for anything in it."""
+    """Stands in for a module until an attribute is requested, and then loads the real one."""
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # asked by the import system and `inspect`, of every module
+        if name.startswith("__"):  # the import system and `inspect` ask every module for these
             raise AttributeError(name)
         return getattr(_real(self.__name__), name)
 
@@ -78,7 +78,7 @@ def _real(name: str) -> ModuleType:
 
 
 class _Finder(MetaPathFinder, Loader):
-    """Puts a stand-in where the kernels would be imported to, once."""
+    """Puts a stand-in where the kernels would be imported, once."""
 
     def find_spec(
         self, name: str, path: object, target: ModuleType | None = None
@@ -91,7 +91,7 @@ class _Finder(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         sys.meta_path.remove(self)
         package = sys.modules["torch"]
-        for name in _THEIR_IMPORTS:  # no entry of `sys.modules`: who imports them gets them
+        for name in _THEIR_IMPORTS:  # not in `sys.modules`, so that an import loads the real ones
             if not hasattr(package, name):
                 setattr(package, name, _Late(f"torch.{name}"))
         with contextlib.suppress(ModuleNotFoundError):  # other versions of torch

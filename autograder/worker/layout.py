@@ -1,4 +1,4 @@
-"""How a tensor lies in memory: types that can cross, what strides span, its bytes."""
+"""Memory layout of tensors: supported dtypes, the span of strides, and their bytes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import torch
 
-#: so few bytes are copied rather than looked at where they are
+#: below this number of bytes, copying is faster than making a view
 SMALL_BYTES = 1 << 16
 
 DTYPES: dict[str, torch.dtype] = {
@@ -23,19 +23,19 @@ _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 def span_of(shape: Sequence[int], strides: Sequence[int]) -> int:
-    """How many elements of memory lie between the first and the last of a tensor."""
+    """Return the number of elements of memory from the first to the last element of a tensor."""
     if 0 in shape:
         return 0
     return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
 
 
 def memory_of(tensor: torch.Tensor) -> torch.Tensor:
-    """The memory that a tensor lies in, as one row: every element once, and what is between."""
+    """Return a tensor's memory as one row: every element once, and the gaps between them."""
     return tensor.as_strided((span_of(tensor.shape, tensor.stride()),), (1,))
 
 
 def is_plain(tensor: torch.Tensor) -> bool:
-    """Whether a tensor can cross as it lies in memory: most do."""
+    """Return whether a tensor can be sent as it is in memory, as most can."""
     return (
         type(tensor) in _PLAIN
         and tensor.dtype in NAMES
@@ -47,14 +47,14 @@ def is_plain(tensor: torch.Tensor) -> bool:
 
 
 def bytes_of(tensor: torch.Tensor) -> bytes | memoryview:
-    """The memory of a contiguous tensor; a view keeps the tensor alive.
+    """Return the memory of a contiguous tensor; a view keeps the tensor alive.
 
-    Raises `ValueError` where its storage was emptied below it.
+    Raises `ValueError` if its storage was freed.
     """
     size, address = tensor.nbytes, tensor.data_ptr()
     if size and not address:
         raise ValueError("a tensor whose memory was taken away is no answer")
-    if size < SMALL_BYTES:  # a view takes a type of ctypes for each size (benchmarks/tricks.py)
+    if size < SMALL_BYTES:  # a view needs a ctypes type for each size (benchmarks/tricks.py)
         return ctypes.string_at(address, size)
     memory = (ctypes.c_char * size).from_address(address)
     memory.owner = tensor  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""What bounds the loading of a module in a worker: time for each statement, and no output."""
+"""Limits the loading of a module in a worker: time for each statement, and no output."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from types import FrameType
 
 from .statements import TakesTooLong
 
-#: one that waits may take that many times its CPU seconds on the clock: that is no one's fault
-#: where many processes share a machine
+#: how many times its CPU seconds a waiting statement may take on the clock, because many processes
+#: may share the machine
 _PATIENCE, _PATIENCE_IF_NEEDED = 5.0, 1.5
 _RINGS_EVERY = 0.1
 
 
 class Timer:
-    """Raises in a statement that takes longer than its limit. See `statements.Alarm`.
+    """Raises `TakesTooLong` in a statement that exceeds its limit. See `statements.Alarm`.
 
-    Limits are CPU seconds: `idle` that of a statement that no answer needs, `needed` of all others.
+    Limits are CPU seconds: `idle` for a statement that no answer needs, `needed` for all others.
     """
 
     def __init__(self, idle: float, needed: float) -> None:
@@ -31,7 +31,7 @@ class Timer:
 
     @contextlib.contextmanager
     def installed(self) -> Iterator[Timer]:
-        """The handlers of the two signals are its own, which nothing else uses."""
+        """Installs the handlers of the two signals within the block; nothing else uses them."""
         signals = (signal.SIGPROF, signal.SIGALRM)
         before = [(number, signal.signal(number, self._ring)) for number in signals]
         try:
@@ -54,7 +54,7 @@ class Timer:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _ring(self, number: int, frame: FrameType | None) -> None:
-        """Called by Python when a timer runs out, and again until the statement has ended."""
+        """Called by Python when a timer expires, and again until the statement has ended."""
         if self._is_needed is None:
             return
         limit, patience = self._idle, _PATIENCE
@@ -70,7 +70,7 @@ class Timer:
 
 @contextlib.contextmanager
 def unheard() -> Iterator[None]:
-    """What is printed goes nowhere: a worker's standard input is the null device."""
+    """Discards output within the block: a worker's standard input is the null device."""
     kept = [(number, os.dup(number)) for number in (1, 2)]
     for number, _ in kept:
         os.dup2(0, number)

@@ -1,7 +1,7 @@
-"""What a cell shows while it runs: streams, results, pictures and errors, in their order.
+"""Records the outputs of a running cell: streams, results, pictures and errors, in order.
 
-Held small enough to cross in one frame. What decides a score is never dropped for its size: that
-something went to stderr, that there was an error, what a result says.
+Limited in size to fit into one frame. Facts that decide a score are never dropped for their size:
+whether something was written to stderr, whether there was an error, and the text of a result.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SHORTENED = "\n[the rest of the output is left out]\n"
 
 
 class Outputs:
-    """The outputs of one cell; each is a table with its `kind`, as `cells.outputs` reads it."""
+    """The outputs of one cell, each a dictionary with its `kind`, as `cells.outputs` reads it."""
 
     def __init__(self) -> None:
         self.entries: list[dict[str, Any]] = []
@@ -34,7 +34,7 @@ class Outputs:
         self._results = 0
 
     def stream(self, name: str, text: str) -> None:
-        """Something was written to stdout or stderr."""
+        """Records text written to stdout or stderr."""
         entry = self._open_stream(name)
         if entry is None:
             entry = {"kind": "stream", "name": name, "text": ""}
@@ -42,20 +42,20 @@ class Outputs:
         entry["text"] += self._taken(text)
 
     def display(self, data: Mapping[str, Any]) -> None:
-        """Something was shown by `display`, or by a plot."""
+        """Records something shown by `display` or by a plot."""
         shown = self._shown(data, 0)
         if shown and len(self.entries) < _MOST_ENTRIES:
             self.entries.append({"kind": "display", "data": shown})
 
     def result(self, data: Mapping[str, Any]) -> None:
-        """The value of the cell's last expression."""
+        """Records the value of the cell's last expression."""
         self._results += 1
         if self._results <= _MOST_ENTRIES:
             reserved = _LONGEST_RESULT if self._results == 1 else 0
             self.entries.append({"kind": "result", "data": self._shown(data, reserved)})
 
     def error(self, name: str, text: str, lines: Sequence[str]) -> None:
-        """The cell raised."""
+        """Records an error that the cell raised."""
         trace = "\n".join(map(str, lines))
         if len(trace) > _LONGEST_ERROR:
             trace = f"{trace[: _LONGEST_ERROR // 2]}\n...\n{trace[-_LONGEST_ERROR // 2 :]}"
@@ -63,11 +63,11 @@ class Outputs:
         self.entries.append(entry)
 
     def clear(self) -> None:
-        """`clear_output` was called; an error stays."""
+        """Called by `clear_output`; keeps errors."""
         self.entries = [entry for entry in self.entries if entry["kind"] == "error"]
 
     def _open_stream(self, name: str) -> dict[str, Any] | None:
-        """The stream that goes on: the last output, or any one when there are too many."""
+        """Return the stream to extend: the last output, or any stream after too many outputs."""
         last = self.entries if len(self.entries) >= _MOST_ENTRIES else self.entries[-1:]
         streams = (e for e in reversed(last) if e["kind"] == "stream" and e["name"] == name)
         return next(streams, None)
@@ -80,7 +80,7 @@ class Outputs:
         return part if self._left > 0 else part + _SHORTENED
 
     def _shown(self, data: Mapping[str, Any], reserved: int) -> dict[str, Any]:
-        """Plain text and pictures; what else a value can look like could run in a browser."""
+        """Return plain text and pictures only; other formats could run code in a browser."""
         shown: dict[str, Any] = {}
         if isinstance(text := data.get("text/plain"), str):
             shown["text/plain"] = text[:reserved] + self._taken(text[reserved:])
@@ -93,7 +93,7 @@ class Outputs:
 
 
 def _decoded(image: Any) -> bytes:
-    """The bytes of a picture, which IPython gives as they are or in base64."""
+    """Return the bytes of a picture, which IPython gives as bytes or in base64."""
     if isinstance(image, bytes):
         return image
     with contextlib.suppress(ValueError):
@@ -102,7 +102,7 @@ def _decoded(image: Any) -> bytes:
 
 
 class Stream(io.TextIOBase):
-    """Takes the place of `sys.stdout` or `sys.stderr` while a cell runs."""
+    """Replaces `sys.stdout` or `sys.stderr` while a cell runs."""
 
     encoding = "UTF-8"
 

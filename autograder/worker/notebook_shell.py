@@ -1,7 +1,7 @@
-"""Runs a notebook's cells as a kernel would, without one: in IPython's own shell, in this process.
+"""Runs a notebook's cells as a kernel would, but in IPython's own shell in this process.
 
-The fork server makes the notebook, with IPython and a course's packages loaded; a worker,
-its fork, has it ready. Magics, displayed values and tracebacks are IPython's.
+The fork server creates the notebook, with IPython and a course's packages loaded, so that its fork,
+a worker, has it ready. Magics, displayed values and tracebacks are IPython's.
 """
 
 from __future__ import annotations
@@ -38,35 +38,35 @@ from .data_files import DATA_FILES, Files
 from .notebook_outputs import Outputs, Stream
 
 _NO_COMMANDS = "commands of the operating system do not run where notebooks are graded: {}\n"
-#: where a parent may write, in a sandbox and outside, while it loads packages
+#: folders where a parent may write while it loads packages, in a sandbox and outside
 _PLACES = ("/dev/shm", "/tmp")
 
 
 class Notebook:
-    """The state of one notebook: its names, and what its running cell shows."""
+    """The state of one notebook: its names, and the outputs of its running cell."""
 
     def __init__(self, modules: Sequence[str]) -> None:
-        """`modules` are imported now, where they can be, so that each worker has them already."""
+        """`modules` are imported now, if possible, so that each worker has them already."""
         config = Config()
         config.HistoryManager.enabled = False
         config.HistoryManager.hist_file = ":memory:"
         config.InteractiveShell.colors = "NoColor"
         self._shell = _Shell.instance(config=config, ipython_dir="/")
         self._running = False
-        #: kept from before a student's cell could put another one in its place
+        #: kept because a student's cell could replace it
         self._run_cell: Callable[..., Any] = _Shell.run_cell
         _load(modules)
-        self.run("1 / 0", is_test=True)  # the first traceback takes longer than others
+        self.run("1 / 0", is_test=True)  # the first traceback takes longer than later ones
 
     @property
     def operations(self) -> Mapping[str, Callable[..., Any]]:
-        """What a worker can be asked to do with it."""
+        """The operations that a worker can be asked to do with the notebook."""
         return {"begin_cells": self.begin, "run_cell": self.run}
 
     def begin(
         self, seed: int, environment: Mapping[str, str], files: Mapping[str, torch.Tensor]
     ) -> None:
-        """In a worker, before its first cell."""
+        """Prepares a worker for its first cell."""
         DATA_FILES.put({name: data.numpy().tobytes() for name, data in files.items()})
         DATA_FILES.in_use = True
         sys.meta_path.append(DataFileFinder(DATA_FILES))
@@ -78,14 +78,14 @@ class Notebook:
             sys.modules["numpy"].random.seed(seed % (1 << 32))
 
     def run(self, source: str, is_test: bool, mark: str = "") -> list[dict[str, Any]]:
-        """Runs one cell and returns what it showed. A test leaves no trace of its source behind.
+        """Runs one cell and returns its outputs. A test leaves no trace of its source.
 
-        `mark` is a secret that comes back, as the last entry, from a test that ran to its end.
+        `mark` is a secret; a test that ran to its end returns it in the last entry.
         """
         end = EndOfTest(mark)
         outputs = self._shell.outputs = Outputs()
         self._shell.source = source
-        if is_test:  # by then a notebook could have told IPython to rewrite what it runs
+        if is_test:  # earlier cells could have made IPython rewrite what it runs
             self._shell.ast_transformers = [end] if mark else []
             self._shell.user_ns[end.name] = end.reach
             self._shell.input_transformers_post = []
@@ -100,7 +100,7 @@ class Notebook:
             self._running = False
             self._shell.user_ns.pop(end.name, None)
             if is_test:
-                self._shell.ast_transformers = []  # the cells below have no end to tell of
+                self._shell.ast_transformers = []  # later cells do not report their end
                 self._forget(known)
         return [*outputs.entries, *end.entries]
 
@@ -109,7 +109,7 @@ class Notebook:
             raise KeyboardInterrupt
 
     def _forget(self, known: set[str]) -> None:
-        """A cell that runs later does not find a test's source where IPython keeps the last one."""
+        """Deletes a test's source where IPython keeps the last one, so that no cell finds it."""
         self._shell.source = ""
         self._shell.last_execution_result = None
         for name in set(linecache.cache) - known:
@@ -120,12 +120,12 @@ class Notebook:
 
 
 class _Hook(DisplayHook):
-    """Takes the value of a cell's last expression."""
+    """Records the value of a cell's last expression."""
 
     shell: Any
 
     def quiet(self) -> bool:
-        # IPython looks at its history, where a test is not kept
+        # IPython looks at its history, which does not contain tests.
         ends_so: Callable[[str], bool] = self.semicolon_at_end_of_expression
         return ends_so(self.shell.source)
 
@@ -145,7 +145,7 @@ class _Hook(DisplayHook):
 
 
 class _Publisher(DisplayPublisher):
-    """Takes what `display` and plots show."""
+    """Records what `display` and plots show."""
 
     shell: Any
 
@@ -157,7 +157,7 @@ class _Publisher(DisplayPublisher):
 
 
 class _Shell(InteractiveShell):
-    """IPython's shell; it writes no file, starts no program and shows everything in `outputs`."""
+    """IPython's shell, but it writes no files, starts no programs and records all outputs."""
 
     displayhook_class = Type(_Hook)
     display_pub_class = Type(_Publisher)
@@ -168,18 +168,18 @@ class _Shell(InteractiveShell):
         self.profile_dir = None
 
     def enable_gui(self, gui: Any = None) -> None:
-        """There is no event loop to start."""
+        """Does nothing: there is no event loop to start."""
 
     def ask_exit(self) -> None:
-        """`exit()` ends nothing: the cells below it count, too."""
+        """Does nothing on `exit()`: the cells below it count too."""
 
     def system(self, cmd: str) -> None:
-        """`!command`."""
+        """Handles `!command`."""
         sys.stdout.write(_NO_COMMANDS.format(cmd))
         self.user_ns["_exit_code"] = 1
 
     def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:
-        """`names = !command`."""
+        """Handles `names = !command`."""
         self.system(cmd)
         return SList([]) if split else ""
 
@@ -194,7 +194,7 @@ class _Shell(InteractiveShell):
 
 @contextlib.contextmanager
 def _taking_over(outputs: Outputs) -> Iterator[None]:
-    """What is printed goes to the outputs, and nobody is there to answer a question."""
+    """Redirects printed text to the outputs, and makes requests for input fail."""
     asked = builtins.input, getpass.getpass
     with (
         contextlib.redirect_stdout(Stream("stdout", outputs)),
@@ -212,10 +212,10 @@ def _nobody_answers(*args: Any, **kwargs: Any) -> str:
 
 
 def _load(modules: Sequence[str]) -> None:
-    """Imports what can be imported; what can't fails again, and is told, in the cell that asks."""
+    """Imports modules; one that fails will fail again, visibly, in the cell that imports it."""
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
     place = _writable()
-    os.environ["MPLCONFIGDIR"] = place  # matplotlib keeps a list of fonts, or does not start
+    os.environ["MPLCONFIGDIR"] = place  # matplotlib needs a writable folder for its list of fonts
     try:
         for module in modules:
             with contextlib.suppress(Exception):
@@ -235,14 +235,14 @@ def _writable() -> str:
 
 
 def _draw(pyplot: Any) -> None:
-    """The first picture takes half a second longer than others."""
+    """Draws one picture now, because the first takes half a second longer than later ones."""
     pyplot.plot([0, 1])
     pyplot.gcf().canvas.draw()
     pyplot.close("all")
 
 
 class DataFileFinder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
-    """Imports the modules that lie next to a notebook."""
+    """Imports modules from the files next to a notebook."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -273,7 +273,7 @@ class DataFileFinder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
 
 
 class EndOfTest(ast.NodeTransformer):
-    """Makes a test's last act that it tells of its end, in place or on top of its last value."""
+    """Makes a test report as its last action that it reached its end, keeping its last value."""
 
     def __init__(self, mark: str) -> None:
         self.name = f"_end_{mark}"
@@ -286,7 +286,7 @@ class EndOfTest(ast.NodeTransformer):
         self.reach = reach
 
     def visit_Module(self, tree: ast.Module) -> ast.Module:  # noqa: N802 - ast's name
-        """Called by IPython with what it is about to run."""
+        """Called by IPython with the code that it is about to run."""
         last = tree.body[-1] if tree.body else None
         call = ast.Call(ast.Name(self.name, ast.Load()), [], [])
         if isinstance(last, ast.Expr):

@@ -1,8 +1,8 @@
-"""A seccomp filter for a worker: compute, read, write to what is open, start threads; nothing else.
+"""A seccomp filter for a worker: it may compute, read, write to open files and start threads.
 
-What is not on the list of `system_calls` fails with EPERM, so that an honest mistake raises instead
-of killing; calls newer than the list do not exist. x86_64 and aarch64; other machines raise
-OSError and have no tier.
+System calls outside the list in `system_calls` fail with EPERM, so that an honest mistake raises an
+error instead of killing the process; calls newer than the list fail with ENOSYS. Supports x86_64
+and aarch64; other machines raise OSError and have no tier.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _THREAD_FLAGS, _CLONE_THREAD = 0x7D0F00, 0x10000
 _FUTEX_PRIVATE, _FUTEX_COMMAND = 0x80, 0x7F
 #: WAIT, WAIT_BITSET
 _WAITS = (0, 9)
-#: flags of messages
+#: flags for sending and receiving messages
 _PEEK, _DONTWAIT, _WAITALL, _NOSIGNAL = 0x2, 0x40, 0x100, 0x4000
 #: NORMAL, RANDOM, SEQUENTIAL, WILLNEED, DONTNEED, FREE, HUGEPAGE, NOHUGEPAGE, DONTDUMP, DODUMP, and
 #: GUARD_INSTALL, GUARD_REMOVE, with which newer C libraries make the stacks of threads
@@ -41,16 +41,17 @@ _ACCESS_MODE, _TRUNCATE = 0x3, 0x200
 
 
 def install() -> None:
-    """Puts the filter on the calling process and all its threads to come, for good."""
+    """Installs the filter for the calling process and all its future threads, for good."""
     _, head = filter_of(MACHINE, os.getpid())
     check(prctl(_PR_SET_SECCOMP, _MODE_FILTER, head, 0, 0), "seccomp")
 
 
 @cache
 def filter_of(machine: str, pid: int) -> tuple[Any, bytes]:
-    """The filter of a process in memory, and the head that points to it.
+    """Return the filter of a process in memory, and the header that points to it.
 
-    Workers in a pid namespace have the same number each: then theirs is made before the first.
+    Workers in pid namespaces all have the same process id, so their filter is made once, before the
+    first fork.
     """
     program = program_of(machine, pid)
     memory = ctypes.create_string_buffer(program)
@@ -58,14 +59,14 @@ def filter_of(machine: str, pid: int) -> tuple[Any, bytes]:
 
 
 def program_of(machine: str, pid: int) -> bytes:
-    """The filter of a process; its end, which lets it signal itself, is its own."""
+    """Return the filter of a process, including its own end, which lets it signal itself."""
     signals_itself = _case(LOOKED_AT["tgkill"][_column(machine)], _only(0, (pid,)))
     return b"".join([prepared(machine), *signals_itself, _step(_RETURN, 0, 0, _DENY)])
 
 
 @cache
 def prepared(machine: str) -> bytes:
-    """The filter but for its end, which is the process's own; OSError where none is written."""
+    """Return the filter without the process's own end; raises OSError for other machines."""
     if machine not in _ARCHITECTURES:
         raise OSError(errno.ENOSYS, f"no seccomp filter is written for {machine}")
     steps = [
@@ -88,19 +89,19 @@ def prepared(machine: str) -> bytes:
 
 
 def _decisions() -> dict[str, list[bytes]]:
-    """What the arguments of a call must be."""
+    """Return conditions on the arguments of calls, as filter steps by the name of the call."""
     return {
-        # a file that may be read only could be emptied before version 3 of Landlock
+        # Before version 3 of Landlock, a file opened read-only could be truncated.
         "open": _no_truncation(_ARGUMENT[1]),
         "openat": _no_truncation(_ARGUMENT[2]),
-        # to the other end of the channel, to no address
+        # only to the other end of the channel, not to an address
         "sendto": [*_is_zero(4), *_only(3, (0, _NOSIGNAL))],
-        # no bytes out of band, no errors of others
+        # no out-of-band bytes, and not other sockets' errors
         "recvfrom": _only(3, (0, _PEEK, _DONTWAIT, _WAITALL, _NOSIGNAL)),
-        # no pages that are merged with those of other workers, none given back to the machine
+        # no pages merged with those of other workers, and none returned to the machine
         "madvise": _only(2, _ADVICES),
-        # waking, which needs no right to write, would reach who waits at a library that all map;
-        # waiting is how the C library joins a thread
+        # Waking needs no write access and would reach others that wait at a library all processes
+        # map; the C library joins threads by waiting.
         "futex": [
             _step(_LOAD, 0, 0, _ARGUMENT[1]),
             _step(_ANY_BIT, 0, 1, _FUTEX_PRIVATE),
@@ -108,7 +109,7 @@ def _decisions() -> dict[str, list[bytes]]:
             _step(_AND, 0, 0, _FUTEX_COMMAND),
             *_one_of(_WAITS),
         ],
-        # threads, no processes and no namespaces
+        # only threads, not processes or namespaces
         "clone": [
             _step(_LOAD, 0, 0, _ARGUMENT[0]),
             _step(_ANY_BIT, 0, 1, ~_THREAD_FLAGS),
@@ -117,17 +118,17 @@ def _decisions() -> dict[str, list[bytes]]:
             _step(_RETURN, 0, 0, _DENY),
             _step(_RETURN, 0, 0, _ALLOW),
         ],
-        # DUPFD, GETFD, SETFD, GETFL, SETFL, DUPFD_CLOEXEC: no locks, no owners, no larger pipes
+        # DUPFD, GETFD, SETFD, GETFL, SETFL, DUPFD_CLOEXEC: no locks, owners or larger pipes
         "fcntl": _only(1, (0, 1, 2, 3, 4, 1030)),
         # TCGETS, TCGETS2 and TIOCGWINSZ (is it a terminal?), FIONREAD, FIONBIO, FIONCLEX, FIOCLEX
         "ioctl": _only(1, (0x5401, 0x802C542A, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)),
-        # TYPE, ERROR, PROTOCOL, DOMAIN: not who the grader is
+        # TYPE, ERROR, PROTOCOL, DOMAIN: not the identity of the grader
         "getsockopt": _only(2, (3, 4, 38, 39)),
         # SET_NAME, GET_NAME, SET_VMA: names of threads and of memory
         "prctl": _only(0, (15, 16, 0x53564D41)),
         # GET_XCOMP_SUPP, GET_XCOMP_PERM, REQ_XCOMP_PERM: torch's matrix tiles
         "arch_prctl": _only(0, (0x1021, 0x1022, 0x1023)),
-        # a look at its own limits, nobody else's, and no change
+        # It may read its own limits, but not change them or read those of others.
         "prlimit64": [*_is_zero(0), *_is_zero(2), _step(_RETURN, 0, 0, _ALLOW)],
     }
 
@@ -141,17 +142,17 @@ def _step(code: int, if_true: int, if_false: int, k: int) -> bytes:
 
 
 def _case(number: int | None, steps: list[bytes]) -> list[bytes]:
-    """These steps, which end in a decision, for one system call."""
+    """Return these steps, which end in a decision, for one system call."""
     return [] if number is None else [_step(_EQUAL, 0, len(steps), number), *steps]
 
 
 def _only(argument: int, values: tuple[int, ...]) -> list[bytes]:
-    """Allowed where an argument of 32 bits is one of these."""
+    """Allows a call if an argument of 32 bits is one of these values."""
     return [_step(_LOAD, 0, 0, _ARGUMENT[argument]), *_one_of(values)]
 
 
 def _one_of(values: tuple[int, ...]) -> list[bytes]:
-    """Allowed where what was loaded is one of these."""
+    """Allows a call if the loaded value is one of these."""
     steps = []
     for value in values:
         steps += [_step(_EQUAL, 0, 1, value), _step(_RETURN, 0, 0, _ALLOW)]
@@ -159,7 +160,7 @@ def _one_of(values: tuple[int, ...]) -> list[bytes]:
 
 
 def _is_zero(argument: int) -> list[bytes]:
-    """Denied where an argument is not zero in all its 64 bits; else the next step decides."""
+    """Denies a call unless all 64 bits of an argument are zero; otherwise the next step decides."""
     steps = []
     for half in (0, 4):
         steps += [

@@ -1,4 +1,4 @@
-"""What holds for a whole process, and an answer may set: for all that comes after it, too."""
+"""Process-wide settings of torch that an answer may change for everything that runs later."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import torch
 
 
 class Settings(NamedTuple):
-    """Of torch, in a worker."""
+    """The settings of torch in a worker."""
 
     with_gradients: bool
     dtype: torch.dtype
 
     def begin(self, seed: int) -> None:
-        """These hold again, for a question that begins with its own random numbers."""
+        """Restores the settings for a question that begins with its own random numbers."""
         torch.default_generator.manual_seed(seed)
         torch.set_grad_enabled(self.with_gradients)
         torch.set_default_dtype(self.dtype)
 
 
 def settings() -> Settings:
-    """Those of this moment."""
+    """Return the current settings."""
     return Settings(torch.is_grad_enabled(), torch.get_default_dtype())

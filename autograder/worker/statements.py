@@ -1,9 +1,9 @@
-"""Executes what a student wrote, statement by statement, as one rule for modules and notebooks.
+"""Executes a student's module statement by statement, with the same rule for notebooks.
 
-Definitions, imports and statements that read no answer are executed in their order. One that fails
-or takes longer than its own limit costs only what reads its names: a stand-in is left for these,
-which fails where it is used. One that needs a name which is bound further down is executed once
-more below: the cells of a notebook may stand in any order.
+Definitions, imports and statements that read no answer are executed in order. A statement that
+fails or exceeds its own limit affects only code that reads its names: they get a stand-in, which
+fails when it is used. A statement that needs a name which is bound further down is executed again
+after that, because the cells of a notebook may be in any order.
 """
 
 from __future__ import annotations
@@ -23,45 +23,45 @@ _OPERATORS = (
     *("radd", "rsub", "rmul", "rmatmul", "rtruediv", "neg", "lt", "le", "gt", "ge", "bool"),
     *("call", "getattr", "getitem", "iter", "len", "contains", "enter", "int", "float", "index"),
 )
-#: what Jupyter gives to every cell, and the library of which it is
+#: the function that Jupyter provides in every cell, and the library that contains it
 SHOWS, _SHOWING = "display", "IPython"
-#: what an annotation may raise that is evaluated
+#: the errors that evaluating an annotation may raise
 _IN_ANNOTATIONS = (ImportError, NameError, AttributeError, TypeError)
 _ANNOTATIONS_AS_TEXT = __future__.annotations.compiler_flag
-#: of the line of code that is told
+#: the most characters of a line of code in a message
 _LONGEST_LINE = 100
 
 
-#: is told of an error, and whether an answer may need the statement that raised it
+#: receives an error, and whether an answer may need the statement that raised it
 Failed = Callable[[BaseException, bool], None]
 
 
 class TakesTooLong(BaseException):
-    """A statement has used up its time; no `except Exception` of the student's own takes it."""
+    """A statement has used up its time; the student's `except Exception` does not catch it."""
 
 
 class NotLoaded(NameError):
-    """A name has no value, because the statement that was to give it one has failed."""
+    """A name has no value, because the statement that should have assigned it has failed."""
 
 
 class Alarm(Protocol):
     """Raises `TakesTooLong` in a statement that takes longer than its limit."""
 
     def begin(self, is_needed: Callable[[], bool]) -> None:
-        """A statement begins; whether an answer may need it is asked when it takes long."""
+        """Called when a statement begins; `is_needed` is called once the statement takes long."""
 
     def end(self) -> None:
-        """It has ended."""
+        """Called when the statement has ended."""
 
 
 class Absent:
-    """Stands for what could not be had, and fails where an answer uses it."""
+    """Stands for a value that is not available, and fails when an answer uses it."""
 
     def __init__(self, kind: type[BaseException], text: str) -> None:
         self.__dict__["_fail"] = (kind, text)
 
     def fail(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raises what it stands for."""
+        """Raises the error that this object stands for."""
         kind, text = self.__dict__["_fail"]
         raise kind(text)
 
@@ -71,7 +71,7 @@ for _operator in _OPERATORS:
 
 
 class Silent:
-    """Stands for what only shows something, which nobody sees where submissions are graded."""
+    """Stands for a function that only displays something, which nobody sees during grading."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Silent:
         return self
@@ -92,12 +92,13 @@ def execute(
     failed: Failed = lambda error, is_needed: None,
     only_needed: bool = False,
 ) -> None:
-    """Executes a module in the names `own`, without its experiments with `answers`.
+    """Executes a module in the namespace `own`, without its experiments with `answers`.
 
-    `stand_ins` make, for some names, what takes the place of whatever the module gives to them:
-    from that statement on, so that all that is made with it below has the stand-in too. `failed`
-    is told of each statement that fails. With `only_needed`, statements are left out too that make
-    nothing that an answer reads. Raises only for text that is no Python, and what `failed` raises.
+    `stand_ins` maps names to functions that make a replacement for whatever the module assigns to
+    them, from that statement on, so that everything made with it later uses the replacement too.
+    `failed` is called for each statement that fails. With `only_needed`, statements are also
+    skipped if no answer reads what they make. Raises an error only for text that is not valid
+    Python, or if `failed` raises one.
     """
     tree = ast.parse(source, file)
     statements = [Statement(node) for node in _single_imports(tree.body)]
@@ -108,7 +109,7 @@ def execute(
 
 
 def _single_imports(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """One import that fails does not take those with it that share its line."""
+    """Yields statements; an import of several modules is split, so that each fails alone."""
     for node in body:
         if isinstance(node, ast.Import) and len(node.names) > 1:
             yield from (ast.copy_location(ast.Import([alias]), node) for alias in node.names)
@@ -137,13 +138,13 @@ class _Execution:
         self._chosen = chosen
         self._failed = failed
         self._flags = _future_flags(chosen)
-        #: the number of the statement that gave a name its value
+        #: the number of the statement that assigned each name
         self._bound: dict[str, int] = {}
-        #: the numbers of the statements that wait for a name
+        #: the numbers of the statements that wait for each name
         self._waiting: dict[str, list[int]] = {}
 
     def run(self, alarm: Alarm | None, only_needed: bool) -> None:
-        """Executes all; what waits for a name is tried again when that is bound."""
+        """Executes all statements; those that wait for a name are tried again when it is bound."""
         for name, make in self._stand_ins.items():
             self._own[name] = make(None)
         for number, statement in enumerate(self._chosen):
@@ -153,7 +154,7 @@ class _Execution:
             self._try(number, alarm, is_last=True)
 
     def _try(self, number: int, alarm: Alarm | None, is_last: bool = False) -> None:
-        """Executes a statement, and all that waited for a name that it binds."""
+        """Executes a statement, and all statements that waited for a name that it binds."""
         trying = [number]
         while trying:
             number = trying.pop(0)
@@ -165,11 +166,11 @@ class _Execution:
                 trying += self._waiting.pop(name, ())
 
     def _tried(self, number: int, alarm: Alarm | None, is_last: bool) -> str | None:
-        """Executes a statement; the name that it needs and that is yet to be bound, if any."""
+        """Executes a statement; returns a name that it needs and that is bound later, if any."""
         statement = self._chosen[number]
         binds = statement.binds
         if binds and not [name for name in binds if self._bound.get(name, -1) <= number]:
-            return None  # it had to wait, and a later one has bound its names
+            return None  # it had to wait, and a later statement has bound its names
         functions = {n: self._own[n] for n in binds & self._answers if callable(self._own.get(n))}
         try:
             self._execute(statement, alarm)
@@ -196,7 +197,7 @@ class _Execution:
             is_annotated = statement.is_definition or isinstance(node, ast.AnnAssign)
             if not is_annotated or self._flags & _ANNOTATIONS_AS_TEXT:
                 raise
-            # an annotation that names what is absent hurts nobody
+            # An annotation may refer to something absent without any effect on the answer.
             self._exec(node, self._flags | _ANNOTATIONS_AS_TEXT, alarm, statement)
 
     def _exec(self, node: ast.stmt, flags: int, alarm: Alarm | None, statement: Statement) -> None:
@@ -212,11 +213,11 @@ class _Execution:
 
     @cached_property
     def _left(self) -> Counter[str]:
-        """How many statements are yet to bind a name."""
+        """How many statements have yet to bind each name."""
         return Counter(name for statement in self._chosen for name in statement.binds)
 
     def _yet_to_come(self, error: BaseException, number: int) -> str | None:
-        """The name for want of which a statement fails, where another one is yet to bind it."""
+        """Return the missing name that made a statement fail, if a later one will bind it."""
         name = getattr(error, "name", None) if isinstance(error, NameError) else None
         if name is None or self._left[name] <= (name in self._chosen[number].binds):
             return None
@@ -233,7 +234,7 @@ class _Execution:
         return found.union(*(s.names.reads for s in self._chosen if not s.is_import))
 
     def _is_needed(self, statement: Statement) -> bool:
-        """Whether an answer may need a statement, as far as names tell."""
+        """Return whether an answer may need a statement, judged by names."""
         if statement.is_definition:
             return True
         if statement.is_import:
@@ -242,9 +243,9 @@ class _Execution:
         return not (names.binds | names.sets | names.asked | names.given).isdisjoint(self._reached)
 
     def _leave(self, statement: Statement, error: BaseException) -> None:
-        """Puts stand-ins where a statement has failed; what had a value before keeps it.
+        """Adds stand-ins for the names of a failed statement; names that had a value keep it.
 
-        A loop without an end may have given its names any values: none of them counts.
+        An endless loop may have assigned any values to its names, so none of them count.
         """
         lines = self._source.split("\n")
         line = lines[statement.node.lineno - 1].strip()[:_LONGEST_LINE]
@@ -258,7 +259,7 @@ class _Execution:
             self._own.setdefault(name, _absent(name, line, statement.is_import, error))
 
     def _put_stand_in(self, name: str) -> None:
-        """In the place of what a name has, under all names that it has by now."""
+        """Replaces a name's value by its stand-in, under all names that refer to it by now."""
         value = self._own.get(name)
         has_value = callable(value) and not isinstance(value, Absent)
         self._own[name] = stand_in = self._stand_ins[name](value if has_value else None)
@@ -268,7 +269,7 @@ class _Execution:
 
 
 def _future_flags(statements: Sequence[Statement]) -> int:
-    """What `from __future__ import ...` means for all statements, wherever it stands."""
+    """Return the compiler flags of `from __future__ import ...` anywhere among the statements."""
     flags = 0
     for statement in statements:
         node = statement.node

@@ -1,4 +1,4 @@
-"""Several calls in a row, as a test of what is left of a call asks for them."""
+"""Makes several calls in a row, for tests of what a call leaves behind."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ def steps(
     calls: Sequence[tuple[Sequence[Any], int | None]],
     no_grad: bool = False,
 ) -> list[Any]:
-    """Calls several times, and hands the state of one call to a later one as its last argument.
+    """Calls several times, and can pass the state of one call to a later one as its last argument.
 
     Each call is its arguments and the number of the earlier call whose state it gets, or None. A
-    state is the last item of what a call returned, and goes on as the object that it is: what a
-    later call writes into it shows in the values, which the caller reads after the last call.
-    Where no state is handed on, tensors of a form that came before are the same objects with other
-    numbers, as weights are that an optimizer changes: what is kept by the object is out of date.
-    And each result is changed in place by its caller, whose it is, before the next call.
+    state is the last item of a call's result, and is passed on as the same object: what a later
+    call writes into it is visible in the results, which the caller reads after the last call. If no
+    state is passed on, later calls reuse the tensor objects of earlier arguments with the same
+    form, with new numbers, as an optimizer changes weights in place: anything cached per object is
+    then out of date. Also, the caller changes each result in place before the next call, as it is
+    free to do.
     """
     memo: dict[int, torch.Tensor] = {}
     values: list[Any] = []
@@ -39,47 +40,47 @@ def steps(
 def _with_the_same_objects(
     function: Callable[..., Any], calls: Sequence[Sequence[Any]]
 ) -> list[Any]:
-    """What calls return whose arguments are kept and written over."""
+    """Return the results of calls whose argument tensors are reused and overwritten."""
     kept: dict[Any, Any] = {}
     held: list[_Held] = []
     for args in calls:
         memo: dict[int, torch.Tensor] = {}
         copies = [copy_of(arg, memo) for arg in args]
-        # one tensor in two places stays one, and two stay two
+        # A tensor at two positions is still one, and two tensors are still two.
         is_shared = len(memo) < len(tensors_in(copies))
         given = [_written_over(kept, (n, is_shared), arg) for n, arg in enumerate(copies)]
         value = function(*given)
-        # a view of an argument changes with it, which is right
+        # A view of an argument changes with it, as it should.
         value = _apart(value, {_memory_of(leaf) for leaf in tensors_in(given)})
         held.append(_Held(value))
     return [one.returned() for one in reversed(held)][::-1]
 
 
 class _Held:
-    """A result that its caller holds, and changes in place as far as that is possible."""
+    """A result that its caller holds, and changes in place as far as possible."""
 
     def __init__(self, value: Any) -> None:
         self._value = self._before = self._after = value
         self._leaves = [leaf.detach() for leaf in tensors_in(value)]
-        if all(leaf.layout is torch.strided for leaf in self._leaves):  # others are no answer
+        if all(leaf.layout is torch.strided for leaf in self._leaves):  # others are not answers
             self._before = copy_of(value)
             self._change()
             self._after = copy_of(value)
 
     def _change(self) -> None:
-        """Changes every number; what later calls write shows, as hardly any has such numbers."""
+        """Changes every number to an unusual value, so that later writes can be recognized."""
         if isinstance(self._value, dict):
             self._value.clear()
         for leaf in {id(leaf): leaf for leaf in tensors_in(self._value)}.values():
-            # one whose elements share their memory takes no change
+            # A tensor whose elements share memory can't be changed.
             with contextlib.suppress(RuntimeError):
                 own = leaf.detach()
                 _ = own.logical_not_() if leaf.dtype is torch.bool else own.mul_(-3).add_(7)
 
     def returned(self) -> Any:
-        """A copy of what the call returned; of what stands there now, where a later call wrote it.
+        """Return a copy of the result; if a later call wrote to it, with what it contains now.
 
-        The object is as it was again: it may have been returned by an earlier call, too.
+        The object gets its old values back, because an earlier call may have returned it too.
         """
         if self._before is self._value:
             return self._value
@@ -104,7 +105,7 @@ def _is_untouched(value: Any, after: Any) -> bool:
 
 
 def _written_over(kept: dict[Any, Any], place: tuple[int, bool], arg: Any) -> Any:
-    """The argument that stood at a place before, in the same form, with the numbers of this one."""
+    """Return the earlier argument with the same position and form, with the numbers of this one."""
     leaves = tensors_in(arg)
     if not leaves or not all(leaf.is_contiguous() for leaf in leaves):
         return arg
@@ -115,7 +116,7 @@ def _written_over(kept: dict[Any, Any], place: tuple[int, bool], arg: Any) -> An
 
 
 def _apart(value: Any, memories: set[int]) -> Any:
-    """The same with copies of the tensors that share one of these memories."""
+    """Return the value with copies of the tensors that share one of these memories."""
     if not any(_memory_of(leaf) in memories for leaf in tensors_in(value)):
         return value
     if isinstance(value, torch.Tensor):
@@ -125,7 +126,7 @@ def _apart(value: Any, memories: set[int]) -> Any:
 
 
 def _memory_of(tensor: torch.Tensor) -> int:
-    """Where a tensor's numbers lie; -1 for one of another kind, such as a sparse one."""
+    """Return the address of a tensor's numbers; -1 for other layouts, such as sparse ones."""
     return tensor.untyped_storage().data_ptr() if tensor.layout is torch.strided else -1
 
 

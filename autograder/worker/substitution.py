@@ -1,8 +1,8 @@
-"""Right answers to earlier questions: the grader computes them for an answer that builds on them.
+"""Right answers to earlier questions, which the grader computes for answers that use them.
 
-A student's `attention_weights` may call the student's own `scale_scores`. Where that one is wrong,
-the worker puts a function in its place that asks the grader: arguments go out, the right value or
-gradient comes back, and the solution itself never enters the worker.
+A student's `attention_weights` may call the student's own `scale_scores`. If that one is wrong, the
+worker replaces it by a function that asks the grader: arguments are sent out, the right value or
+gradient is returned, and the solution itself never enters the worker.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_map, t
 
 from .execution import tensors_in
 
-#: asks the grader; returns its reply
+#: sends a request to the grader and returns its reply
 Exchange = Callable[[tuple[Any, ...]], Any]
 
 
 def stand_in(name: str, own: Callable[..., Any], exchange: Exchange) -> Callable[..., Any]:
-    """A stand-in for the student's `own` function of that name, differentiable like a right one.
+    """Return a differentiable stand-in for the student's `own` function of that name.
 
-    Where there is none, as its cell is broken, arguments go to the grader as they come.
+    If the student has none because its cell is broken, arguments are sent in the given order.
     """
 
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -37,10 +37,10 @@ def stand_in(name: str, own: Callable[..., Any], exchange: Exchange) -> Callable
 
 
 def _given(own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """The arguments in their order, with the defaults of the student's own function."""
+    """Return the arguments in order, with the defaults of the student's own function."""
     try:
         signature = inspect.signature(own)
-    except (TypeError, ValueError):  # there is none, or it is no function
+    except (TypeError, ValueError):  # it has no signature, or it is not a function
         return (*args, *kwargs.values())
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
@@ -48,10 +48,10 @@ def _given(own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any
 
 
 def _differentiable(name: str, exchange: Exchange, args: tuple[Any, ...]) -> Any:
-    """The grader's value; autograd sees the tensors in tuples, too, as leaves of their own."""
+    """Return the grader's value; autograd also sees tensors in tuples, as separate leaves."""
     leaves, form = tree_flatten(list(args))
     forms: list[TreeSpec] = []
-    # torch's `apply` has no types
+    # torch's `apply` has no type annotations.
     apply: Any = _Substituted.apply
     values = apply(name, exchange, form, forms, *leaves)
     return tree_unflatten(list(values), forms[0])
@@ -71,7 +71,7 @@ class _Substituted(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *cotangents: torch.Tensor) -> Any:
         name, exchange, args = ctx.request
-        # one tensor in two places has a gradient for each: autograd adds them up here
+        # A tensor at two positions gets a gradient for each, which autograd adds up here.
         apart = tree_map(lambda leaf: leaf.clone() if torch.is_tensor(leaf) else leaf, args)
         gradients = _reply(exchange(("substitute", "gradients", name, apart, list(cotangents))))
         return None, None, None, None, *tree_leaves(gradients)

@@ -1,18 +1,18 @@
-"""The system calls that a worker may make, by number; `seccomp` makes a filter of them.
+"""The system calls that a worker may make, by number; `seccomp` builds a filter from them.
 
-Found by tracing answers of all assignments, and widened to what other versions of the C library and
-of Python call for the same; every right answer of the course is graded under it in the test run.
-What is not here fails with EPERM.
+Found by tracing answers to all assignments, and extended by the calls that other versions of the C
+library and of Python use for the same purposes; the test run grades every right answer of the
+course under the filter. All other calls fail with EPERM.
 """
 
 from __future__ import annotations
 
-#: (x86_64, aarch64); None where an architecture has no such call
+#: numbers on (x86_64, aarch64); None if an architecture has no such call
 Numbers = tuple[int | None, int | None]
 
-#: allowed whatever their arguments
+#: calls that are allowed with any arguments
 ALLOWED: dict[str, Numbers] = {
-    # its channel, what it prints, a pipe to itself: descriptors are counted, files can't grow
+    # Its channel, its output, a pipe to itself: descriptors are limited, and files can't grow.
     "read": (0, 63),
     "readv": (19, 65),
     "pread64": (17, 67),
@@ -33,7 +33,8 @@ ALLOWED: dict[str, Numbers] = {
     "ppoll": (271, 73),
     "select": (23, None),
     "pselect6": (270, 72),
-    # modules that are imported late, data of the standard library: Landlock says which may be read
+    # Modules that are imported late, data of the standard library: Landlock limits what can be
+    # read.
     "stat": (4, None),
     "lstat": (6, None),
     "fstat": (5, 80),
@@ -49,13 +50,13 @@ ALLOWED: dict[str, Numbers] = {
     "getcwd": (79, 17),
     "chdir": (80, 49),
     "fchdir": (81, 50),
-    # malloc; torch writes machine code into pages that it makes executable afterwards
+    # malloc; torch also writes machine code into pages that it then makes executable.
     "mmap": (9, 222),
     "munmap": (11, 215),
     "mprotect": (10, 226),
     "mremap": (25, 216),
     "brk": (12, 214),
-    # threads, once `clone` made them, and their end
+    # Threads, once `clone` has made them, and their end.
     "set_robust_list": (273, 99),
     "rseq": (334, 293),
     "gettid": (186, 178),
@@ -64,7 +65,7 @@ ALLOWED: dict[str, Numbers] = {
     "getcpu": (309, 168),
     "exit": (60, 93),
     "exit_group": (231, 94),
-    # its own handlers and timers, for which other workers have their own
+    # Its own signal handlers and timers; other workers have their own.
     "rt_sigaction": (13, 134),
     "rt_sigprocmask": (14, 135),
     "rt_sigreturn": (15, 139),
@@ -77,7 +78,7 @@ ALLOWED: dict[str, Numbers] = {
     "alarm": (37, None),
     "getitimer": (36, 102),
     "setitimer": (38, 103),
-    # clocks, random numbers, sizes: sorting asks for the machine's memory
+    # Clocks, random numbers and sizes: sorting asks for the machine's memory.
     "nanosleep": (35, 101),
     "clock_nanosleep": (230, 115),
     "clock_gettime": (228, 113),
@@ -90,7 +91,7 @@ ALLOWED: dict[str, Numbers] = {
     "getrandom": (318, 278),
     "sysinfo": (99, 179),
     "uname": (63, 160),
-    # who it is, which is nobody
+    # Its identity, which is nobody.
     "getpid": (39, 172),
     "getppid": (110, 173),
     "getpgrp": (111, None),
@@ -103,7 +104,7 @@ ALLOWED: dict[str, Numbers] = {
     "getgroups": (115, 158),
 }
 
-#: allowed with some arguments; `seccomp` says with which
+#: calls that are allowed with some arguments, which `seccomp` checks
 LOOKED_AT: dict[str, Numbers] = {
     "open": (2, None),
     "openat": (257, 56),
@@ -121,7 +122,7 @@ LOOKED_AT: dict[str, Numbers] = {
     "tgkill": (234, 131),
 }
 
-#: their flags stand in memory, where a filter can't look: the C library does without
+#: calls whose flags are in memory, where a filter can't read them; the C library does without them
 ABSENT: dict[str, Numbers] = {"clone3": (435, 435), "openat2": (437, 437)}
-#: the first number of which a worker sees nothing, whatever the kernel has there
+#: the first number that always fails as unknown, whatever call the kernel has there
 UNKNOWN = 450

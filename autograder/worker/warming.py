@@ -1,8 +1,8 @@
-"""What the fork server does ahead, so that no worker has to: all that is slow at its first time.
+"""Runs in the fork server whatever is slow the first time, so that no worker has to.
 
-Python adapts code to what it works on in its first few runs, and torch looks up its operators at
-the first use. In a fork, all of this would be done again, and each write to what the fork server
-loaded copies a page. `benchmarks/tricks.py` says what it is worth.
+Python specializes code in its first few runs, and torch looks up its operators at the first use. In
+a fork, all of this would be done again, and each write to what the fork server loaded copies a
+page. `benchmarks/tricks.py` measures the gain.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torch import nn
 
 from . import answering, compiler, execution, late, watching, wire
 
-#: Python adapts code by the eighth run and its parts a few runs later
+#: Python specializes code by the eighth run, and its parts a few runs later
 _TIMES = 24
 _NAME = "warming"
 _TEXT = '''
@@ -59,7 +59,7 @@ class Mixing(nn.Module):
 
 
 def warm(modules: Sequence[str], second_device: bool, many_workers: bool) -> None:
-    """Imports those modules that are there, and pays for first uses, once."""
+    """Imports the modules that exist, and runs typical code once or often."""
     compiler.defer()
     compiler.never_compile()
     for name in modules:
@@ -67,13 +67,13 @@ def warm(modules: Sequence[str], second_device: bool, many_workers: bool) -> Non
             importlib.import_module(name)
     watching.hear_threads()
     use(second_device, many_workers)
-    sys._clear_type_cache()  # of what imports asked for: who takes such a place writes to its name
+    sys._clear_type_cache()  # otherwise workers write to the names in its entries
     for _ in range(_TIMES if many_workers else 0):
         _answer_all()
 
 
 def use(second_device: bool, many_workers: bool) -> None:
-    """All that answers use as a rule, once."""
+    """Runs what answers usually need, once."""
     _use_torch()
     if many_workers:
         torch.vmap(torch.sum)(torch.ones(2, 3))  # loads what few answers need
@@ -83,13 +83,13 @@ def use(second_device: bool, many_workers: bool) -> None:
 
 
 def load_kernels() -> None:
-    """The same for answers that need the kernels which are late; with all that these load."""
+    """Loads the delayed kernels and uses them, with everything that they load."""
     late.load_kernels()
     _use_second_device()
 
 
 def _answer_all() -> None:
-    """Each kind of request to a made-up module, as it comes from the grader."""
+    """Sends each kind of request to a made-up module, as the grader would."""
     inputs, scores = torch.ones(2, 3, 4), torch.ones(3, 2).T
     weights = {"project.bias": torch.zeros(4)}
     asked: tuple[tuple[Any, ...], ...] = (
@@ -119,7 +119,7 @@ def _answer_all() -> None:
 
 
 def _use_torch() -> None:
-    """What else many answers use."""
+    """Uses other operators that are common in answers."""
     inputs = torch.ones(2, 3, 4)
     for backward in (False, True):
         watching.operators(torch.softmax, [inputs, -1], backward)
@@ -130,7 +130,7 @@ def _use_torch() -> None:
 
 
 def _use_second_device() -> None:
-    """What a layer uses that is moved."""
+    """Runs operators that a layer uses after it was moved."""
     layer, inputs = nn.Linear(4, 4, device="meta"), torch.ones(2, 3, 4, device="meta")
     execution.call(layer, [inputs])
     execution.call(inputs.masked_fill, [inputs > 0, 0.0])

@@ -1,4 +1,4 @@
-"""Which operators a call dispatches, and whether it goes on in a thread, where nobody listens."""
+"""Records which operators a call dispatches, and whether it continues in an unobserved thread."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from torch.autograd import profiler_legacy
 
 from .execution import copy_of, gradients
 
-#: stands among the operators of a call that started a thread, or has one that runs
+#: added to the operators if a call started a thread, or if one is running
 THREAD = "python::thread"
-#: seconds in which threads may end that run before a call is watched
+#: seconds to wait for threads that still run before a call is observed
 _LEFT_SECONDS = 0.2
-#: torch's modules whose functions do what an operator does, by their files
+#: torch's modules whose functions do the work of an operator, by their files
 _MODULES = {
     os.path.join(os.path.dirname(torch.__file__), *name.split(".")[1:]) + ".py": name
     for name in ("torch.nn.functional", "torch.distributions.transforms")
@@ -36,11 +36,12 @@ _STARTS = (
 def operators(
     function: Callable[..., Any], args: Sequence[Any], backward: bool
 ) -> tuple[list[str], Any]:
-    """Names of all operators that a call dispatches, and what it returned; or a call and backward.
+    """Return the names of all operators that a call dispatches, and its result.
 
-    Composite ones are among them (`aten::softmax`). The profiler sees every way to an operator -
-    alias, method, getattr, `torch.ops` - because it listens where the dispatcher is entered. The
-    legacy one is quiet and starts no thread. Random numbers go on as if nothing had been called.
+    With `backward`, includes the backward pass. Composite operators are included (`aten::softmax`).
+    The profiler sees every way to reach an operator - alias, method, getattr, `torch.ops` - because
+    it observes the dispatcher itself. The legacy profiler is quiet and starts no thread. The state
+    of random numbers is restored afterwards.
     """
     _await_others()
     starts, chance = thread_starts(), torch.default_generator.get_state()
@@ -52,14 +53,14 @@ def operators(
     finally:
         torch.default_generator.set_state(chance)
     names = profiler.names | functions
-    # elsewhere threads are others': a notebook's kernel and a test runner have some
+    # In other processes, threads belong to others, such as a notebook's kernel or a test runner.
     if _is_heard() and (len(starts) > started or _thread._count()):
         names.add(THREAD)
     return sorted(names), value
 
 
 class _Names(profiler_legacy.profile):
-    """torch's profiler, which tells names of operators only, and makes no event for each."""
+    """torch's profiler, reduced to the names of operators, without an event for each."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call] # torch's
@@ -73,11 +74,11 @@ class _Names(profiler_legacy.profile):
 
 @contextlib.contextmanager
 def _functions() -> Iterator[set[str]]:
-    """Takes the names of torch's functions that are called, as `torch.nn.functional::name`.
+    """Records the names of called functions of torch, as `torch.nn.functional::name`.
 
-    Those written in Python may be no operator: `nn.MultiheadAttention` dispatches products and a
-    softmax, `SoftmaxTransform` exponentials and a sum. Backward is heard, too; it runs in the
-    thread that asks for it.
+    Functions written in Python may not be operators: `nn.MultiheadAttention` dispatches products
+    and a softmax, `SoftmaxTransform` exponentials and a sum. The backward pass is observed too,
+    because it runs in the calling thread.
     """
     names: set[str] = set()
     before = sys.getprofile()
@@ -98,7 +99,7 @@ def _called(function: Callable[..., Any], args: Sequence[Any]) -> Any:
 
 
 def _pulled(function: Callable[..., Any], args: Sequence[Any]) -> Any:
-    """The value of a call with its backward; what fails there is for tests of gradients to tell."""
+    """Return the value of a call, with its backward pass; tests of gradients report its errors."""
     try:
         return gradients(function, args, None)[0]
     except Exception:
@@ -107,12 +108,12 @@ def _pulled(function: Callable[..., Any], args: Sequence[Any]) -> Any:
 
 @cache
 def thread_starts() -> list[str]:
-    """Has an entry for each thread that was started since `hear_threads`."""
+    """Return the list that gets an entry for each thread started since `hear_threads`."""
     return []
 
 
 def hear_threads() -> None:
-    """Puts a listener before the ways to start a thread, for good: for a worker's process only."""
+    """Records every start of a thread from now on; for a worker's process only."""
     for module in (_thread, threading):
         for name in _STARTS:
             if hasattr(module, name):
@@ -120,7 +121,7 @@ def hear_threads() -> None:
 
 
 def _await_others() -> None:
-    """Threads that another question left may end first: they are not this one's doing."""
+    """Waits a moment for threads that another question left to end."""
     end = time.monotonic() + _LEFT_SECONDS
     while _is_heard() and _thread._count() and time.monotonic() < end:
         time.sleep(0.001)

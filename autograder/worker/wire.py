@@ -1,11 +1,11 @@
 """Frames between grader and worker: a JSON header and raw little-endian tensor bytes. Never pickle.
 
-A frame is `<id u32, header length u32, data length u64> header data`. In the header a value is
-itself (None, bool, int, float, str) or an object with one key: T tensor, S the same tensor again,
-M tensor on the meta device, U tuple, L list, D dict, N namespace. `decode` treats every byte as
-hostile. What the grader sends keeps its layout in memory: an argument may be transposed, a slice or
-expanded, and may begin inside its memory. What it receives is contiguous, so that no reply is
-larger than its bytes.
+A frame is `<id u32, header length u32, data length u64> header data`. In the header, a value is
+itself (None, bool, int, float, str) or an object with one key: T tensor, S the same tensor again, M
+tensor on the meta device, U tuple, L list, D dict, N namespace. `decode` treats every byte as
+hostile. Tensors from the grader keep their memory layout: an argument may be transposed, a slice or
+expanded, and may start after the beginning of its memory. Tensors that it receives are contiguous,
+so that no reply is larger than its bytes.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ from .layout import DTYPES, NAMES, SMALL_BYTES, bytes_of, is_plain, memory_of, s
 HEAD = struct.Struct("<IIQ")
 MAX_DEPTH = 20
 MAX_ITEMS = 100_000
-#: of a dictionary: keys can be chosen so that each is compared with all before it
+#: the number of items in a dictionary: keys can be chosen so that each is compared with all others
 MAX_PAIRS = 2_000
 MAX_DIMENSIONS = 12
-#: tensors of a frame, each counted as often as it is named
+#: the number of tensors in a frame, each counted as often as it is referenced
 MAX_TENSORS = 10_000
 MAX_HEADER_BYTES = 1 << 20
 _MOST_OF_ONE_SIZE = 1 << 40
 
 
 class BadFrame(Exception):
-    """Bytes that are no frame, or a value that can't cross."""
+    """Bytes that are not a valid frame, or a value that can't be sent."""
 
 
 def encode(frame_id: int, value: Any, layouts: bool = False) -> Iterator[bytes | memoryview]:
-    """The parts of a frame, to be sent one after the other; raises `BadFrame` before the first.
+    """Yields the parts of a frame, to be sent in order; raises `BadFrame` before the first.
 
-    With `layouts` tensors keep their strides; `decode` must be told, too.
+    With `layouts`, tensors keep their strides; `decode` needs the same argument.
     """
     encoder = _Encoder(layouts)
     header = encoder.node(value).encode()
     start = HEAD.pack(frame_id, len(header), encoder.size) + header
-    if encoder.size < SMALL_BYTES:  # in one part: every part that is sent wakes the other side
+    if encoder.size < SMALL_BYTES:  # send it as one part: every part wakes the other side
         yield b"".join([start, *map(bytes_of, encoder.tensors)])
         return
     yield start
@@ -58,7 +58,7 @@ def encode(frame_id: int, value: Any, layouts: bool = False) -> Iterator[bytes |
 def decode(
     header: bytes, data: bytearray, layouts: bool = False, most_bytes: int | None = None
 ) -> Any:
-    """The value of a frame; raises `BadFrame`. `most_bytes` counts a tensor at each naming."""
+    """Return the value of a frame; raises `BadFrame`. `most_bytes` counts repeated tensors too."""
     try:
         decoder = _Decoder(data, layouts, most_bytes)
         value = decoder.value(json.loads(header))
@@ -72,7 +72,7 @@ def decode(
 
 
 class _Encoder:
-    """Writes a value's header in one pass, as `json.dumps` would; collects its tensors."""
+    """Writes a value's header in one pass, like `json.dumps`, and collects its tensors."""
 
     def __init__(self, layouts: bool) -> None:
         self._layouts = layouts
@@ -81,7 +81,7 @@ class _Encoder:
         self._index: dict[int, int] = {}
 
     def node(self, value: Any, depth: int = 0) -> str:
-        """The text of a value's node."""
+        """Return the text of a value's node."""
         if depth > MAX_DEPTH:
             raise BadFrame(f"nested more than {MAX_DEPTH} deep")
         if isinstance(value, torch.Tensor):
@@ -136,7 +136,7 @@ class _Encoder:
         shape: tuple[int, ...],
         strides: tuple[int, ...] | None,
     ) -> str:
-        """The node of a tensor, of which `plain` crosses; the value itself may be a liar."""
+        """Return the node of a tensor, which is sent as `plain`; a subclass may lie."""
         self._index[id(value)] = len(self._index)
         if size := plain.nbytes:
             self.size += size
@@ -147,7 +147,7 @@ class _Encoder:
 
 @lru_cache(4096)
 def _sizes(sizes: tuple[int, ...]) -> str:
-    """A shape or strides; most come many times."""
+    """Return the text of a shape or strides; cached because most occur many times."""
     return str(list(sizes))
 
 
@@ -201,7 +201,7 @@ class _Decoder:
         return self._tensors[index]
 
     def _count(self, size: int) -> None:
-        """What looks at a reply looks at each tensor as often as it is named."""
+        """Counts a tensor at each reference, because readers of a reply process it each time."""
         self._named += 1
         self._named_bytes += size
         too_large = self._most_bytes is not None and self._named_bytes > self._most_bytes
@@ -221,15 +221,15 @@ class _Decoder:
             raise BadFrame("tensor data is short")
         self._count(size)
         if not size:
-            tensor = torch.empty(memory, dtype=dtype, device="cpu")  # whatever became the default
+            tensor = torch.empty(memory, dtype=dtype, device="cpu")  # the default may have changed
         else:
             if dtype is torch.bool and self._data[start : self.offset].translate(None, b"\0\1"):
                 raise BadFrame("a bool that is neither 0 nor 1")
             row = torch.frombuffer(
                 self._data, dtype=dtype, count=size // dtype.itemsize, offset=start
             )
-            tensor = row.clone().resize_(memory)  # aligned, and apart from its neighbours
-        if strides is not None:  # a part of something larger, whose memory begins before it
+            tensor = row.clone().resize_(memory)  # aligned, and separate from its neighbours
+        if strides is not None:  # a view of a larger tensor, whose memory begins before it
             tensor = torch.cat([tensor[:1], tensor]).as_strided(shape, strides, 1)
         self._tensors.append(tensor)
         return tensor
@@ -242,7 +242,7 @@ def _dtype(name: Any) -> torch.dtype:
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
-    """Sizes or strides: a tuple, which torch takes twice as fast as a list."""
+    """Return sizes or strides as a tuple, which torch reads twice as fast as a list."""
     if type(shape) is not list or len(shape) > MAX_DIMENSIONS:
         raise BadFrame("bad shape")
     for size in shape:
