@@ -1,7 +1,7 @@
 """The command line: the only part that prints, reads the terminal, or chooses an exit code.
 
 Exit codes: 0 the command did its job, 1 the user must change something before it can be done, 2 the
-grader itself failed, 3 all that could be done is done and something waits for a person.
+grader itself failed, 3 all that could be done is done, but something needs a person.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..inherited import forget_callers_settings
 from .loading import QuickEnd
 from .machine import open_streams, refusal
 
-#: every command: its module, and its line in the help; a module is loaded when it is called
+#: each command's module and its line in the help; a module is imported when its command is called
 _SECTIONS = {
     "Students": {
         "check": ("student", "Run the public checks on the answers in this folder."),
@@ -58,7 +58,7 @@ _SECTIONS = {
         "gradescope-bundle": ("results", "Write an autograder for Gradescope."),
     },
 }
-#: those that this installation has: a student's has no more than a student needs
+#: the commands of this installation; one for students has only the commands for students
 COMMANDS = {
     name: told
     for section in _SECTIONS.values()
@@ -68,7 +68,7 @@ COMMANDS = {
 
 
 class _Commands(click.Group):
-    """Commands by sections, in the order of a course; each is imported when it is needed."""
+    """The group of all commands: lists them by section and imports each when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -97,7 +97,7 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """As click does it; a package of an instructor's that is not there is told as such."""
+        """Invokes the command; reports a missing instructor package as a user error."""
         try:
             return super().invoke(ctx)
         except ModuleNotFoundError as error:
@@ -115,13 +115,14 @@ def cli() -> None:
 
 
 def main() -> None:
-    """The console script."""
+    """Runs the command line: prints errors, and ends the process with an exit code."""
     open_streams()
     forget_callers_settings()
     end = QuickEnd()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # what a stream can't show is replaced: a student's umlaut is no reason to fail
+            # replace characters that a stream can't encode: a student's umlaut must not stop a
+            # command
             stream.reconfigure(errors="replace")
     try:
         code = cli.main(standalone_mode=False)
@@ -151,5 +152,5 @@ def _say(text: str) -> None:
     from .output import errors
 
     lines = "\n".join(visible(line) for line in text.split("\n"))
-    with contextlib.suppress(OSError):  # the exit code tells, where nothing can be written
+    with contextlib.suppress(OSError):  # the exit code still reports the error
         errors.print(f"autograder: {lines}", markup=False, highlight=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Commands of an author: new, expected."""
+"""Commands for authors: new, expected."""
 
 from __future__ import annotations
 
@@ -17,14 +17,18 @@ from .output import as_json, console, emit
 @command()
 @click.argument("name", metavar="ASSIGNMENT/EXERCISE")
 @click.option(
-    "--question", "questions", multiple=True, help="A function, or a Class (again: more)."
+    "--question",
+    "questions",
+    multiple=True,
+    help="Name of a function or class; repeat the option to add several.",
 )
 @in_course
 @as_json
 def new(name: str, questions: tuple[str, ...], course_folder: Path, as_json: bool) -> int:
-    """Write all files of a new exercise, or add questions to one; then `validate` guides.
+    """Write all files of a new exercise, or add questions to an existing one.
 
-    In an empty folder, or with --course FOLDER, it begins a course of your own.
+    In an empty folder, or with --course FOLDER, this begins a course of your own. Afterwards,
+    `validate` shows what is left to do.
 
     \b
     Example: autograder new ciphers/shift --question shift_letter
@@ -49,7 +53,7 @@ def new(name: str, questions: tuple[str, ...], course_folder: Path, as_json: boo
 @in_course
 @as_json
 def expected(jobs: int, course_folder: Path, as_json: bool) -> int:
-    """Write what the example class earns, examples/expected.json, and print what changed.
+    """Grade the example class, write its scores to examples/expected.json, and print what changed.
 
     \b
     Example: autograder expected

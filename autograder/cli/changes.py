@@ -1,4 +1,4 @@
-"""The command that says what grading again changed: changes."""
+"""The command that reports what grading again changed: changes."""
 
 from __future__ import annotations
 
@@ -24,8 +24,18 @@ _MOST_ROWS = 40
 
 @command()
 @CLASS
-@click.option("--to", "path", type=click.Path(path_type=Path), help="Default: changes.html there.")
-@click.option("--all", "since_first", is_flag=True, help="Since the first grading of each.")
+@click.option(
+    "--to",
+    "path",
+    type=click.Path(path_type=Path),
+    help="Output file (default: CLASS/changes.html).",
+)
+@click.option(
+    "--all",
+    "since_first",
+    is_flag=True,
+    help="Compare with the first grading of each submission.",
+)
 @of_people
 @ANONYMOUS
 @as_json
@@ -37,10 +47,11 @@ def changes(
     anonymous: bool,
     as_json: bool,
 ) -> int:
-    """Say what the last grading changed: who, which question, from, to, because of what.
+    """Show what the last grading changed: who, which question, from what to what, and why.
 
-    It compares with what somebody looked at last (calling this is looking), lists scores by hand
-    that are in doubt, and writes a page with every grading side by side.
+    Compares with the state at the last call of this command; calls for only some students do not
+    count as such. Also lists the manual scores that are in doubt because the automatic score or the
+    answer has changed since, and writes a page with every grading side by side.
 
     \b
     Example: autograder changes course

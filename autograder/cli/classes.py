@@ -1,4 +1,4 @@
-"""Commands on a class's people: roster, extend, withdraw."""
+"""Commands for the people of a class: roster, extend, withdraw."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ _MOST_NAMES = 20
 @in_course
 @as_json
 def roster(class_folder: Path, file: Path | None, course_folder: Path, as_json: bool) -> int:
-    """Say who is in the class, by a platform's list or your own; or show who has submitted.
+    """Set who is in the class from a platform's list or your own, or show who has submitted.
 
-    FILE is Canvas's gradebook, Moodle's worksheet or participants, GitHub Classroom's roster,
-    Gradescope's, or any CSV file that says who people are: student, name (or its parts), email,
-    login, number, section, group, extra_time, grader. It is matched with who is there: it adds and
-    fills in, takes nobody away and empties nothing. Who teaches is left out.
+    FILE is Canvas's gradebook, Moodle's worksheet or list of participants, the roster of GitHub
+    Classroom or Gradescope, or any CSV file with columns such as student, name (or its parts),
+    email, login, number, section, group, extra_time and grader. Its rows are matched with the
+    people on the roster: people are added and their entries updated; nobody is removed, and an
+    empty cell changes nothing. Teaching staff are left out.
 
     \b
     Example: autograder roster course students.csv
@@ -72,12 +73,13 @@ def roster(class_folder: Path, file: Path | None, course_folder: Path, as_json: 
 @click.argument("student", required=False)
 @click.argument("assignment", required=False)
 @click.argument("duration", required=False)
-@click.option("--why", help="The reason, kept with the extension.")
+@click.option("--why", help="The reason; it is kept with the extension.")
 @click.option(
     "--from",
     "table",
     type=click.Path(path_type=Path),
-    help="A CSV file with many: student, assignment (empty: all), extension, why.",
+    help="A CSV file with several extensions, in the columns student, assignment (empty: all), "
+    "extension and why.",
 )
 @in_course
 @as_json
@@ -91,10 +93,10 @@ def extend(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Give one student more time for one assignment; 0 takes it back. Grades nothing again.
+    """Give one student more time for one assignment. Use 0 to remove an extension.
 
-    It is kept with its reason in extensions.csv of the class folder, and set in nbgrader's
-    gradebook, so that its penalty agrees.
+    The extension is kept with its reason in extensions.csv of the class folder. It is also set in
+    nbgrader's gradebook, so that the late penalty there agrees. No submission is graded again.
 
     \b
     Example: autograder extend course ada causal_attention 2d --why "ill, certificate seen"
@@ -148,8 +150,8 @@ def _extension_text(made: Extended, assignment: str) -> str:
 @CLASS
 @click.argument("student")
 @click.argument("assignment", required=False)
-@click.option("--why", required=True, help="The reason, kept with the withdrawal.")
-@click.option("--back", is_flag=True, help="Take the withdrawal back.")
+@click.option("--why", required=True, help="The reason; it is kept with the withdrawal.")
+@click.option("--back", is_flag=True, help="Undo the withdrawal.")
 @in_course
 @as_json
 def withdraw(
@@ -161,9 +163,9 @@ def withdraw(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Take a submission out of reports, exports and feedback. Its files and results stay.
+    """Leave a submission out of reports, exports and feedback. Its files and results are kept.
 
-    Without ASSIGNMENT it is all work of somebody who left, now and later.
+    Without ASSIGNMENT, this withdraws all work of a student who has left, now and later.
 
     \b
     Example: autograder withdraw course ada causal_attention --why "submitted by mistake"

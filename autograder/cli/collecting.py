@@ -33,26 +33,26 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     default=Path("course/submitted"),
     show_default=True,
-    help="The class, or its folder of submissions.",
+    help="The class folder, or its folder of submissions.",
 )
-@click.option("--assignment", help="The assignment, where the names do not say it.")
+@click.option("--assignment", help="The assignment, if the names of files do not say it.")
 @click.option(
     "--times",
     type=click.Path(path_type=Path),
-    help="A table with times of submission: Moodle's grading worksheet, Gradescope's or GitHub "
+    help="A table of submission times: Moodle's grading worksheet, Gradescope's or GitHub "
     "Classroom's grades, or a CSV file with the columns student and time.",
 )
 @click.option(
     "--zone",
-    help="The time zone of times that name none, such as Europe/Berlin (default: that of the due "
+    help="The time zone of times without one, such as Europe/Berlin (default: that of the due "
     "dates).",
 )
 @click.option(
     "--roster",
     type=click.Path(path_type=Path),
-    help="GitHub Classroom's CSV: whose login is whose.",
+    help="GitHub Classroom's roster (CSV), which says whose login is whose.",
 )
-@click.option("--undo", is_flag=True, help="Take back the last collection that changed something.")
+@click.option("--undo", is_flag=True, help="Undo the last collection that changed something.")
 @in_course
 @as_json
 def collect(
@@ -66,13 +66,14 @@ def collect(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Bring downloads of Canvas, Moodle, Gradescope, or clones of repositories, into a class.
+    """Bring downloads from Canvas, Moodle or Gradescope, or clones of repositories, into a class.
 
     An earlier submission is never overwritten: it moves to earlier/<student>/<assignment>/<time>
-    next to the folder of submissions. What you edited or renamed in there since it was collected
-    stays: the same upload changes nothing, and a new one is kept in waiting/ until you have looked.
-    A time of submission is what the platform states, never the
-    date of a download; without one it is unknown, and nobody is late.
+    next to the folder of submissions. Files that you have edited or renamed since they were
+    collected stay as they are: collecting the same upload again changes nothing, and a new upload
+    is kept in waiting/ until you have looked at it. The time of a submission is the one that the
+    platform reports, never the date of a download. If the platform reports none, the time is
+    unknown, and nobody is late.
 
     \b
     Example: autograder collect submissions.zip --assignment causal_attention
@@ -81,7 +82,7 @@ def collect(
              autograder collect --undo --into course
 
     \b
-    Exit status: 0 all done; 1 nothing was collected; 3 done, and something waits for a person.
+    Exit status: 0 all done; 1 nothing was collected; 3 done, but something needs a person.
     """
     if undo:
         return _undo(submitted, sources, as_json)
@@ -174,7 +175,7 @@ def _print(report: CollectReport, submitted: Path) -> None:
 
 
 def _about(item: Collected) -> str:
-    """What an instructor should know of one submission; empty where all is as usual."""
+    """Returns what an instructor should know about one submission; empty if all is as usual."""
     if item.is_older:
         return f"older than what is there, so it does not count; kept in {item.earlier}"
     if item.outcome is Outcome.LATE:

@@ -1,4 +1,4 @@
-"""The command that looks at the machine: doctor."""
+"""The command that examines the machine: doctor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .output import as_json, console, emit
 @command()
 @as_json
 def doctor(as_json: bool) -> int:
-    """Say which isolation tier this machine gives, and why.
+    """Show which isolation tier this machine supports, and why.
 
     \b
     Example: autograder doctor

@@ -31,42 +31,45 @@ _MOST_ROWS = 60
 @click.option(
     "--results",
     type=click.Path(path_type=Path),
-    help="Where the lines are appended (default: results.jsonl next to SUBMITTED; for one "
-    "submission, that of its class).",
+    help="File to append the results to (default: results.jsonl next to SUBMITTED; for one "
+    "submission, the file of its class).",
 )
 @click.option(
     "--jobs",
     type=click.IntRange(1, 256),
     default=1,
     show_default=True,
-    help="Submissions graded at a time.",
+    help="Number of submissions graded at the same time.",
 )
 @click.option("--shard", default="1/1", metavar="I/N", help="Grade only the I-th of N parts.")
-@click.option("--resume", is_flag=True, help="Grade only what has no line with the same digests.")
-@click.option("--assignment", help="The assignment, where the folder's name does not say it.")
+@click.option(
+    "--resume", is_flag=True, help="Grade only what is new, or has changed since it was graded."
+)
+@click.option("--assignment", help="The assignment, if the folder's name does not say it.")
 @click.option(
     "--tier",
     type=click.Choice([tier.value for tier in Tier if tier is not Tier.NONE]),
-    help="Insist on an isolation tier.",
+    help="Require this isolation tier.",
 )
 @click.option(
     "--gradebook/--no-gradebook",
     default=None,
-    help="Write nbgrader's gradebook and "
-    "autograded/ (default: where SUBMITTED is called 'submitted').",
+    help="Write nbgrader's gradebook and autograded/ (default: only if the folder's name is "
+    "'submitted').",
 )
 @click.option(
     "--secret",
     type=click.Path(path_type=Path),
-    help="The class's secret, which shards share (default: secret.key next to the results).",
+    help="File with the class's secret, which all shards share (default: secret.key next to the "
+    "results).",
 )
 @click.option(
     "--scheduler",
     metavar="ADDRESS",
-    help="Grade on the workers of this scheduler of dask.distributed, as tcp://HOST:8786.",
+    help="Grade on the workers of this dask.distributed scheduler, such as tcp://HOST:8786.",
 )
-@click.option("--profile", is_flag=True, help="Tell the CPU time of each stage.")
-@click.option("--question", help="Grade this question alone again, of all submissions.")
+@click.option("--profile", is_flag=True, help="Print the CPU time of each stage.")
+@click.option("--question", help="Grade only this question again, in all submissions.")
 @in_course
 @as_json
 @click.pass_context
@@ -89,11 +92,13 @@ def grade(
 ) -> int:
     """Grade every submission below the folder SUBMITTED.
 
-    SUBMITTED holds <student>/<assignment>/<exercise>.py or .ipynb; the folder of one assignment
-    works too. Of assignments with nbgrader's own tests (docs/migration.md) the cells are run.
+    SUBMITTED contains <student>/<assignment>/<exercise>.py or .ipynb; it may also be the folder of
+    a class or of a single submission. For assignments with nbgrader's own tests, the notebook's
+    cells are executed (see docs/migration.md).
 
-    With - in the place of SUBMITTED the grader stays warm: it reads the path of a submission per
-    line from standard input, and answers each with its result line, or one with "error".
+    With - instead of SUBMITTED, the grader keeps running: it reads the path of one submission per
+    line from standard input, and answers each with its result line, or with a line that contains
+    "error".
 
     \b
     Example: autograder grade course/submitted --jobs 2 --resume

@@ -1,4 +1,4 @@
-"""Commands of an instructor: validate, release."""
+"""Commands for instructors: validate, release."""
 
 from __future__ import annotations
 
@@ -24,16 +24,18 @@ if TYPE_CHECKING:
 @command()
 @click.argument("names", nargs=-1, metavar="[ASSIGNMENT[/EXERCISE]]...")
 @JOBS
-@click.option("--form", type=click.Choice(["module", "notebook"]), help="Only one form.")
+@click.option(
+    "--form", type=click.Choice(["module", "notebook"]), help="Only this form (default: both)."
+)
 @in_course
 @as_json
 def validate(
     names: tuple[str, ...], jobs: int, form: str | None, course_folder: Path, as_json: bool
 ) -> int:
-    """Prove the content: right answers have full marks, stubs none, every known mistake is caught.
+    """Check the content: solutions earn full marks, stubs none, and known mistakes are caught.
 
-    Grades solutions, stubs, alternatives and misconceptions in the sandbox, as modules and as
-    notebooks, and checks that assignments/ is fresh and tells nothing hidden.
+    Grades solutions, stubs, alternatives and misconceptions in the sandbox, both as modules and as
+    notebooks, and checks that assignments/ is up to date and reveals nothing hidden.
 
     \b
     Example: autograder validate simplified_attention/scores --form module
@@ -63,7 +65,7 @@ def validate(
     "--check",
     "only_check",
     is_flag=True,
-    help="Write nothing: say whether assignments/ is fresh and tells nothing hidden.",
+    help="Write nothing; check that assignments/ is up to date and reveals nothing hidden.",
 )
 @in_course
 @as_json
@@ -155,7 +157,7 @@ def _print_proof(proof: ValidationReport, stale: list[str], leaks: list[str]) ->
 
 
 def _print_traits(proof: ValidationReport) -> None:
-    """Each trait of each question: a generated test, one of its own, or a reason (see --json)."""
+    """Prints, for each question and trait, the kind of its test or a reason (see --json)."""
     if not proof.traits:
         return
     traits = list(next(iter(proof.traits.values())))
@@ -168,7 +170,7 @@ def _print_traits(proof: ValidationReport) -> None:
 
 
 def _print_rules(proof: ValidationReport) -> None:
-    """Of how many questions each general rule is asked, and why not of others (see --json)."""
+    """Prints how many questions each general rule applies to, and why not others (see --json)."""
     rules = list(next(iter(proof.rules.values()), {}))
     if not rules:
         return

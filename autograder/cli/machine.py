@@ -1,4 +1,4 @@
-"""What a machine may refuse any command: standard streams, room, descriptors, memory."""
+"""Handles what a machine may refuse any command: standard streams, disk space, memory."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _REMEDIES = {
 def open_streams() -> None:
     """Opens each standard stream that the caller closed, as the null device.
 
-    Else the next file that is opened has its number, and takes what is printed.
+    Otherwise the next file that is opened would get its number, and would receive what is printed.
     """
     for number, (name, mode) in enumerate(_STREAMS):
         try:
             os.fstat(number)
         except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it has the lowest number
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it gets the lowest number
         if getattr(sys, name) is None:
             stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115 kept
             setattr(sys, name, stream)
 
 
 def refusal(error: BaseException) -> str | None:
-    """What the machine did not give and what to do; None for anything else."""
+    """Returns what the machine refused and what to do; None for any other error."""
     if not isinstance(error, OSError) or error.errno not in _REMEDIES:
         return None
     where = f"{error.filename}: " if error.filename else ""

@@ -1,4 +1,4 @@
-"""The command that brings the results of shards together: merge."""
+"""The command that merges the results of shards: merge."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .output import as_json, console, emit
 
 @command()
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--to", "to", required=True, type=click.Path(path_type=Path), help="What to write.")
+@click.option("--to", "to", required=True, type=click.Path(path_type=Path), help="Output file.")
 @as_json
 def merge(results: tuple[Path, ...], to: Path, as_json: bool) -> int:
-    """Bring the RESULTS of shards, or of other machines, into one file.
+    """Merge the RESULTS of shards, or of other machines, into one file.
 
-    A submission that stands in two files with different points is an error that names both. The
-    file that is written may be one of RESULTS.
+    If a submission has different points in two files, this is an error that names both. The output
+    file may be one of RESULTS.
 
     \b
     Example: autograder merge shards/1.jsonl shards/2.jsonl --to course/results.jsonl

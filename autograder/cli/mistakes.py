@@ -1,4 +1,4 @@
-"""Commands on mistakes without a name: show them, and name one."""
+"""Commands for mistakes without a name: show them, and give one a name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ _MOST_CALLS, _MOST_LINES = 4, 40
 @command()
 @CLASS
 @click.option("--assignment", help="Only this assignment.")
-@click.option("--most", type=click.IntRange(1), default=10, show_default=True, help="Groups.")
+@click.option(
+    "--most", type=click.IntRange(1), default=10, show_default=True, help="Number of groups."
+)
 @in_course
 @as_json
 def mistakes(
@@ -29,7 +31,8 @@ def mistakes(
 ) -> int:
     """Show wrong answers that behave alike and have no name, the largest groups first.
 
-    Each with one anonymous answer, the calls that fail, and a mark that stands for the group.
+    Each group is shown with one anonymous answer, the calls that fail, and a mark that identifies
+    the group.
 
     \b
     Example: autograder mistakes course --assignment causal_attention
@@ -68,7 +71,7 @@ def _say(line: str, style: str = "") -> None:
 
 @click.group()
 def misconception() -> None:
-    """The catalogue of known mistakes."""
+    """Manage the catalogue of known mistakes."""
 
 
 @misconception.command(cls=Once)
@@ -76,10 +79,10 @@ def misconception() -> None:
 @click.argument("student")
 @click.argument("exercise")
 @click.argument("question")
-@click.option("--name", required=True, help="What results call it: letters, digits and _.")
-@click.option("--confuses", required=True, help="What seems to be confused, with what.")
-@click.option("--hint", required=True, help="A question that leads on, without the answer.")
-@click.option("--yes", is_flag=True, help="I have read its code, which autograder mistakes shows.")
+@click.option("--name", required=True, help="Its name in results: letters, digits and _.")
+@click.option("--confuses", required=True, help="What seems to be confused with what.")
+@click.option("--hint", required=True, help="A question that helps, without the answer.")
+@click.option("--yes", is_flag=True, help="Confirm that you have read the code.")
 @in_course
 @as_json
 def add(
@@ -94,12 +97,13 @@ def add(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Make a student's answer a known mistake, and name the class again without grading.
+    """Make a student's answer a known mistake, and name the class's equal answers after it.
 
     STUDENT may be the mark of a group that `autograder mistakes` shows. The entry is written to
-    tests/misconceptions without names and comments, and kept only if it proves itself in the
-    sandbox. It becomes content of the course, which tests and tools execute: read its code, which
-    is shown before it is written.
+    tests/misconceptions without names and comments, and is kept only if the sandbox confirms that
+    it is caught and can be distinguished from other mistakes. It becomes content of the course,
+    which tests and tools execute, so read its code, which is shown before it is written. No
+    submission is graded again.
 
     \b
     Example: autograder misconception add course ada masking causal_mask --name diagonal_hidden

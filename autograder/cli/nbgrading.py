@@ -16,7 +16,7 @@ from .output import as_json, console, emit
 @command()
 @click.argument("class_folder", type=click.Path(path_type=Path))
 @click.argument("assignments", nargs=-1)
-@click.option("--force", is_flag=True, help="Overwrite source files that are there and differ.")
+@click.option("--force", is_flag=True, help="Overwrite existing source files that differ.")
 @in_course
 @as_json
 def nbgrader(
@@ -26,10 +26,10 @@ def nbgrader(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Make CLASS_FOLDER a course of nbgrader, or add assignments to one.
+    """Turn CLASS_FOLDER into a course of nbgrader, or add assignments to one.
 
-    Writes source/<assignment>/ and, where there is none, nbgrader_config.py. From then on
-    nbgrader's commands and formgrader work there, and grade in the sandbox.
+    Writes source/<assignment>/ and, if there is none, nbgrader_config.py. From then on, nbgrader's
+    commands and formgrader work there, and grade in the sandbox.
 
     \b
     Example: autograder nbgrader course

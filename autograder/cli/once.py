@@ -1,4 +1,4 @@
-"""Commands whose options are given once: of two values nobody can tell which one was meant."""
+"""Commands that refuse an option given twice, because it is unclear which value applies."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import click
 
 
 class Once(click.Command):
-    """A command that refuses an option which is given twice; click would take the last in silence.
+    """A command that refuses an option given twice; click would silently use the last value.
 
-    Options that may be given several times, and flags that say the same again, are left alone.
+    Options that may be repeated, and plain flags, are left alone.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does it, after a look at what was given how often."""
+        """Parses the arguments, after checking how often each option is given."""
         if not ctx.resilient_parsing:
             _, _, given = self.make_parser(ctx).parse_args(list(args))
             for option, times in Counter(given).items():

@@ -1,4 +1,4 @@
-"""Options that several of an instructor's commands have."""
+"""Options that several commands for instructors have."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class ClassFolder(click.Path):
-    """The folder of a class, or a folder in it: commands get the class's own."""
+    """The type of an argument that names a class folder, or a folder in it."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """As click does it; then the class around it is looked for."""
+        """Converts the path as click does, then finds the class folder around it."""
         return class_home(Path(os.fsdecode(super().convert(value, param, ctx))))
 
 
-#: of commands on a class: its folder
+#: the argument of commands on a class: its folder
 CLASS = click.argument("class_folder", metavar="CLASS", type=ClassFolder())
-#: of commands whose page may be projected
+#: the option of commands whose page may be projected
 ANONYMOUS = click.option(
-    "--anonymous", is_flag=True, help="Without names: for a page that may be projected."
+    "--anonymous", is_flag=True, help="Leave out names, for a page that may be projected."
 )
-#: of commands that judge the course's own content
+#: the option of commands that grade the course's own content
 JOBS = click.option(
     "--jobs",
     type=click.IntRange(1, 256),
     default=2,
     show_default=True,
-    help="Processes that judge at a time.",
+    help="Number of processes that grade at the same time.",
 )
 
 
@@ -50,13 +50,13 @@ def in_course(command: F) -> F:
         "course_folder",
         type=click.Path(path_type=Path),
         default=HERE,
-        help="The instructor's folder, with source/ and solutions/ (default: here or above; for a "
-        "class elsewhere, what its nbgrader_config.py names).",
+        help="The instructor's folder, with source/ and solutions/ (default: this folder or one "
+        "above; for a class elsewhere, the folder in its nbgrader_config.py).",
     )(command)
 
 
 def of_people(command: F) -> F:
-    """Adds the options that say whose work is looked at; the command gets them as `selection`."""
+    """Adds the options that select people; the command gets them as `selection`."""
 
     @functools.wraps(command)
     def with_selection(

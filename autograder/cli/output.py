@@ -1,4 +1,4 @@
-"""How commands speak: a console for people, one JSON document for machines, errors on stderr."""
+"""The output of commands: a console for people, JSON documents for machines, errors on stderr."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ..escaping import for_json
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: the exit status of a command that did all that could be done, and left something to a person
+#: the exit status of a command that did all that could be done, but left something to a person
 WAITS = 3
 
-#: columns where nobody looks at a terminal: a log, a file
+#: the width of output, in columns, if it is not a terminal but a log or a file
 _WIDE = 160
 
 console = Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else _WIDE)
@@ -24,7 +24,7 @@ errors = Console(stderr=True, highlight=False, emoji=False)
 
 
 def emit(document: Any) -> None:
-    """The one JSON document of a command called with `--json`."""
+    """Prints the one JSON document of a command called with `--json`."""
     click.echo(for_json(document, indent=2, default=str))
 
 

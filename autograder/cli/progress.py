@@ -1,4 +1,4 @@
-"""Progress bars of long commands, on stderr."""
+"""Shows the progress of long commands, on stderr."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .output import errors
 
 @contextlib.contextmanager
 def counting(what: str) -> Iterator[tuple[Callable[[int], None], Callable[[], None]]]:
-    """A progress bar on stderr: gives a function that sets the total, and one for one more."""
+    """Shows a progress bar on stderr; yields functions that set its total and advance it by one."""
     with progress_bar() as progress:
         task = progress.add_task("starting", total=None)
         yield (
@@ -35,7 +35,7 @@ def counting(what: str) -> Iterator[tuple[Callable[[int], None], Callable[[], No
 
 
 def progress_bar() -> Progress:
-    """What is done, the rate, and the time left; on stderr, gone at the end."""
+    """Returns a bar with the count, the rate and the time left; on stderr, removed at the end."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -44,13 +44,13 @@ def progress_bar() -> Progress:
         TimeRemainingColumn(),
         console=errors,
         transient=True,
-        disable=not errors.is_terminal,  # else it leaves an empty line in a log
+        disable=not errors.is_terminal,  # otherwise it leaves an empty line in a log
     )
 
 
 class _Rate(ProgressColumn):
     def render(self, task: Task) -> Text:
-        """That many in a second."""
+        """Returns the rate per second."""
         speed = task.finished_speed or task.speed
         return Text(f"{speed:.1f}/s" if speed else "")
 
@@ -88,7 +88,7 @@ class RunProgress:
 
     @contextlib.contextmanager
     def may_be_stopped(self) -> Iterator[None]:
-        """Where Ctrl-C stops the run, `UserError` says what is kept, and how to go on."""
+        """Turns Ctrl-C into a `UserError` that says what is kept and how to resume."""
         try:
             yield
         except KeyboardInterrupt as error:

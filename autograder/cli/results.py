@@ -1,4 +1,4 @@
-"""Commands on a class's results: record, feedback, report, export, and Gradescope's bundle."""
+"""Commands for a class's results: record, feedback, report, export, and Gradescope's bundle."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST_NOTES = 10
 @in_course
 @as_json
 def record(class_folder: Path, db_url: str | None, course_folder: Path, as_json: bool) -> int:
-    """Write, or build anew, nbgrader's gradebook and autograded/ from results.jsonl.
+    """Write or rebuild nbgrader's gradebook and autograded/ from results.jsonl.
 
     \b
     Example: autograder record course
@@ -56,7 +56,7 @@ def record(class_folder: Path, db_url: str | None, course_folder: Path, as_json:
     "ways",
     multiple=True,
     type=click.Choice(["moodle", "canvas", "mail"]),
-    help="Pack the pages as well: the archive that Moodle or Canvas takes back, or a folder for "
+    help="Also pack the pages: an archive that Moodle or Canvas imports, or a folder for "
     "mail merge.",
 )
 @in_course
@@ -101,7 +101,12 @@ def _packed(class_folder: Path, ways: Sequence[str], selection: Selection) -> It
 
 @command()
 @CLASS
-@click.option("--to", "path", type=click.Path(path_type=Path), help="Default: report.html there.")
+@click.option(
+    "--to",
+    "path",
+    type=click.Path(path_type=Path),
+    help="Output file (default: CLASS/report.html).",
+)
 @of_people
 @ANONYMOUS
 @in_course
@@ -114,7 +119,7 @@ def report(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Write a report of the class: shared mistakes, questions, points, who needs a look.
+    """Write a report on the class: shared mistakes, questions, points, and who needs a look.
 
     \b
     Example: autograder report course
@@ -132,12 +137,12 @@ def report(
 
 
 class _Format(click.ParamType[str]):
-    """One of the formats that there are; they are looked up when somebody asks for help."""
+    """The name of an export format. The formats are only imported to print the help."""
 
     name = "format"
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """All of them, for the line of usage."""
+        """Returns all formats, for the line of usage."""
         from ..exports import export_formats
 
         return f"{{{'|'.join(export_formats())}}}"
@@ -151,7 +156,12 @@ class _Format(click.ParamType[str]):
     type=ClassFolder(),
     default=Path("course"),
 )
-@click.option("--to", "path", type=click.Path(path_type=Path), help="What to write.")
+@click.option(
+    "--to",
+    "path",
+    type=click.Path(path_type=Path),
+    help="Output file (default: in the class folder).",
+)
 @of_people
 @ANONYMOUS
 @click.option(
@@ -159,15 +169,17 @@ class _Format(click.ParamType[str]):
     type=click.Choice(["keep", "blank", "zero"]),
     default="keep",
     show_default=True,
-    help="What stands where somebody of the class's roster has submitted nothing.",
+    help="What to write for people on the roster who have not submitted.",
 )
 @click.option(
     "--roster",
     type=click.Path(path_type=Path),
-    help="The CSV that Canvas (gradebook) or Moodle (grading worksheet) gives: for their ids.",
+    help="The CSV file from Canvas (gradebook) or Moodle (grading worksheet), for its ids.",
 )
 @click.option(
-    "--bom", is_flag=True, help="Begin the CSV so that Excel on Windows reads names right."
+    "--bom",
+    is_flag=True,
+    help="Begin the CSV with a byte order mark, so that Excel on Windows reads names correctly.",
 )
 @in_course
 @as_json
@@ -183,7 +195,7 @@ def export(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Export grades: as a table, or as a learning platform reads them.
+    """Export grades, as a table or in the format of a learning platform.
 
     \b
     Example: autograder export csv course
@@ -213,13 +225,13 @@ def export(
 
 @command("gradescope-bundle")
 @click.argument("assignment")
-@click.option("--to", "path", type=click.Path(path_type=Path), help="The zip to write.")
+@click.option("--to", "path", type=click.Path(path_type=Path), help="Output file, a zip.")
 @in_course
 @as_json
 def gradescope_bundle(
     assignment: str, path: Path | None, course_folder: Path, as_json: bool
 ) -> int:
-    """Write the autograder that Gradescope runs for ASSIGNMENT. It holds hidden tests.
+    """Write the autograder that Gradescope runs for ASSIGNMENT. It contains hidden tests.
 
     \b
     Example: autograder gradescope-bundle causal_attention

@@ -1,4 +1,4 @@
-"""How a student's results look in a terminal: colours where there are any, signs it can show."""
+"""Shows a student's results in a terminal, with the colours and signs that it supports."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ if TYPE_CHECKING:
 
 _BAR = 20
 _NARROW = 60
-#: no line of sentences is shorter, however narrow a terminal says that it is
+#: the least width of wrapped sentences, however narrow a terminal claims to be
 _LETTERS = 20
-#: lines below these columns say something of a question or a check, deeper ones what came of it
+#: lines with at most this indentation describe a question or a check, deeper ones its output
 _ABOUT_A_CHECK = 2
-#: what lines of a failing check begin with that are read, and not copied or compared
+#: the beginnings of those lines of a failing check that are sentences, and may be wrapped
 _SENTENCES = ("likely: ", "next step: ", "remember: ", "the same in ")
 
 
 class Screen:
-    """Writes results; `is_plain` for screen readers: text only, nothing drawn or overwritten."""
+    """Writes results; `is_plain` is for screen readers: only text, nothing drawn or overwritten."""
 
     def __init__(self, console: Console, is_plain: bool = False) -> None:
         self.console = console
         self.is_plain = is_plain
-        # who sets NO_COLOR mostly reads a log: bold and dim text would be signs in it, too
+        # NO_COLOR is mostly set for logs, in which the codes for bold and dim text would show, too
         self._is_styled = not is_plain and not console.no_color
         self._shows_signs = not is_plain and _can_show("✓✗○■", console)
 
     def say(self, text: str, style: str = "", indent: int = 0) -> None:
-        """One line or several; what stands in a student's file can't steer the terminal."""
+        """Writes one or more lines, escaped: a student's file can't control the terminal."""
         for line in text.split("\n"):
             safe = " " * indent + visible(self._signs(line).rstrip())
             shown = Text(safe, style=style if self._is_styled else "")
             self.console.print(shown, soft_wrap=True, highlight=False)
 
     def prose(self, text: str, style: str = "", indent: int = 0) -> None:
-        """Sentences: a terminal gets them in lines that end between two words."""
+        """Writes sentences; in a terminal, long lines are wrapped between words."""
         width = max(self.console.width - indent, _LETTERS)
         for line in text.split("\n"):
             fits = not self.console.is_terminal or len(line) <= width
             self.say(line if fits else textwrap.fill(line, width), style, indent)
 
     def exercise(self, result: CheckedExercise, everything: bool = False) -> None:
-        """One exercise: its file, what is wrong with it, and its questions."""
+        """Writes one exercise: its file, what is wrong with it, and its questions."""
         file = f" ({result.file})" if result.file else ""
         self.say(f"{result.exercise}{file}", "bold")
         if result.problem:
@@ -63,7 +63,7 @@ class Screen:
             self.question(question, everything)
 
     def question(self, result: CheckedQuestion, everything: bool = False) -> None:
-        """One question, its failing checks, and what helps."""
+        """Writes one question, its failing checks, and what helps."""
         from ..student import LOOKS, as_text
 
         head, *rest = as_text(result, everything).split("\n")
@@ -80,14 +80,14 @@ class Screen:
             self.say(f"stuck? autograder hint {result.question}", "dim", 4)
 
     def bar(self, passed: int, total: int) -> str:
-        """A progress bar of text; for screen readers nothing."""
+        """Returns a progress bar as text; empty for screen readers."""
         if self.is_plain:
             return ""
         full = round(_BAR * passed / total) if total else 0
         return f"[{'#' * full}{'.' * (_BAR - full)}] "
 
     def progress(self, progress: Progress) -> None:
-        """All exercises with points, what comes next, or what to submit."""
+        """Writes all exercises with their points, and the next step or what to submit."""
         from ..student import what_to_submit
 
         due = f"  due {progress.due}" if progress.due else ""
@@ -118,7 +118,7 @@ class Screen:
 
 
 def listed(results: Sequence[CheckedExercise]) -> list[tuple[str, CheckedQuestion]]:
-    """Every question with its exercise, in teaching order."""
+    """Returns every question with its exercise, in teaching order."""
     return [(result.exercise, item) for result in results for item in result.questions]
 
 

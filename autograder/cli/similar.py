@@ -23,7 +23,12 @@ _MOST_ROWS = 20
 
 @command()
 @CLASS
-@click.option("--to", "path", type=click.Path(path_type=Path), help="Default: similar.html there.")
+@click.option(
+    "--to",
+    "path",
+    type=click.Path(path_type=Path),
+    help="Output file (default: CLASS/similar.html).",
+)
 @of_people
 @ANONYMOUS
 @in_course
@@ -36,10 +41,10 @@ def similar(
     course_folder: Path,
     as_json: bool,
 ) -> int:
-    """Find pairs of submissions that are alike, to look at: no accusation.
+    """Find pairs of submissions that are alike, for a person to look at. This is no accusation.
 
-    What the stub gives and what many of the class wrote is left out. The page shows both
-    side by side.
+    Code from the stub, and code that many students of the class wrote, is left out. The page shows
+    both submissions side by side.
 
     \b
     Example: autograder similar course --assignment causal_attention
@@ -47,7 +52,7 @@ def similar(
     from ..feedback import write_similar
     from ..operations.grades import Showing
 
-    # one student alone has no pair: those of a student are taken from all
+    # compare everybody even if one student is selected: that student's pairs are chosen below
     showing = Showing(dataclasses.replace(selection, student=None), is_anonymous=anonymous)
     pairs = operations.similar(class_folder, showing, course=course_folder)
     who = selection.student

@@ -1,4 +1,4 @@
-"""`autograder grade -`: paths in on standard input, lines of JSON out on standard output."""
+"""`autograder grade -`: paths on standard input, lines of JSON on standard output."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ..worker import late
 from .loading import begin_loading, end_loading
 from .output import errors
 
-#: how the path of a submission is written that stands for standard input
+#: the path that means standard input
 STANDARD_INPUT = Path("-")
-#: of `grade`, what is for a whole class
+#: the options of `grade` that are only for a whole class
 _FOR_A_CLASS = ("shard", "resume", "gradebook", "question", "scheduler", "as_json")
 
 
 def stream(context: click.Context, chosen: Mapping[str, Any]) -> int:
-    """Answers line after line until there are no more; returns the exit code."""
+    """Answers each line until there are no more; returns the exit code."""
     for name in _FOR_A_CLASS:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name.removeprefix('as_')} is for a whole class, not for -")
@@ -44,7 +44,7 @@ def stream(context: click.Context, chosen: Mapping[str, Any]) -> int:
             ready=_say_ready,
         )
     except BrokenPipeError:
-        # nobody reads the answers any more; Python must not try again when it ends
+        # nobody reads the answers any more; Python must not write to stdout again when it exits
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return 2 if report.failed else int(report.refused > 0)

@@ -1,4 +1,4 @@
-"""Commands of a student: check, retry, watch, hint, status."""
+"""Commands for students: check, retry, watch, hint, status."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .showing import Screen
 _in_folder = click.option(
     "--folder",
     type=click.Path(path_type=Path),
-    help="The assignment's folder (default: that of the file which is named, or here).",
+    help="The assignment's folder (default: the folder of the given file, or this folder).",
 )
 _plain = click.option(
     "--plain", is_flag=True, help="Text only, for screen readers: no colours, signs or bars."
@@ -28,13 +28,16 @@ _plain = click.option(
 
 
 def _place(folder: Path | None, names: tuple[str, ...]) -> Path:
-    """The folder that is meant: of `homework/scores.py` it is `homework`."""
+    """Returns the assignment's folder: `homework` for `homework/scores.py`."""
     return folder or next((Path(name).parent for name in names if Path(name).name != name), Path())
 
 
 @contextlib.contextmanager
 def _document_alone(is_asked: bool) -> Iterator[None]:
-    """What programs print that an answer starts goes to stderr, where stdout gets a document."""
+    """Sends what programs print, even an answer's child processes, to stderr if `is_asked`.
+
+    Standard output then contains only the JSON document.
+    """
     if not is_asked:
         yield
         return
@@ -50,7 +53,9 @@ def _document_alone(is_asked: bool) -> Iterator[None]:
 @command()
 @click.argument("names", nargs=-1, metavar="[EXERCISE or QUESTION]...")
 @click.option("--trace", is_flag=True, help="Show the shapes in each line of a failing call.")
-@click.option("--all", "everything", is_flag=True, help="Show every check, not the first failure.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Show every check, not only the first failure."
+)
 @_plain
 @_in_folder
 @as_json
@@ -64,7 +69,7 @@ def check(
 ) -> int:
     """Run the public checks on the answers in this folder.
 
-    Of each question the first failure is shown.
+    For each question, the first failure is shown.
 
     \b
     Example: autograder check scores
@@ -99,9 +104,10 @@ def _code(results: tuple[Any, ...]) -> int:
 @click.argument("question", metavar="QUESTION")
 @_in_folder
 def retry(question: str, folder: Path | None) -> int:
-    """Make the call at which a question's check fails, with the same numbers and weights.
+    """Repeat the call at which a question's check fails, with the same numbers and weights.
 
-    Shows what your code prints, and what it returns or raises. A `breakpoint()` stops there.
+    Shows what your code prints, and what it returns or raises. A `breakpoint()` in your code stops
+    there.
 
     \b
     Example: autograder retry query_scores
@@ -119,9 +125,9 @@ def retry(question: str, folder: Path | None) -> int:
 @_plain
 @_in_folder
 def watch(exercises: tuple[str, ...], plain: bool, folder: Path | None) -> int:
-    """Run the checks again after every save, until q or Ctrl-C.
+    """Run the checks again after every save, until you press q or Ctrl-C.
 
-    Keys: h the next hint, n the next question, l a list of all, q the end.
+    Keys: h shows the next hint, n the next question, l a list of all questions; q quits.
 
     \b
     Example: autograder watch
@@ -137,14 +143,14 @@ def watch(exercises: tuple[str, ...], plain: bool, folder: Path | None) -> int:
 
 @command()
 @click.argument("name", metavar="EXERCISE or QUESTION")
-@click.option("--again", is_flag=True, help="Start with the first hint once more.")
+@click.option("--again", is_flag=True, help="Start again with the first hint.")
 @_plain
 @_in_folder
 @as_json
 def hint(name: str, again: bool, plain: bool, folder: Path | None, as_json: bool) -> int:
     """Show the next hint for an exercise or a question, one at a time.
 
-    For an exercise it is a hint for the first question that does not pass its checks yet.
+    For an exercise, this is a hint for the first question that does not pass its checks yet.
 
     \b
     Example: autograder hint scores

@@ -1,4 +1,4 @@
-"""`autograder watch`: the first question to fix, and keys for a hint, the next, a list, the end."""
+"""`autograder watch`: shows the first question to fix, and offers keys for hints and lists."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ import os
 import time
 from typing import Any
 
-#: seconds between two looks at the files: a save is seen, checked and shown within 0.3 s
+#: seconds between two checks of the files, so that a save is seen, checked and shown within 0.3 s
 PAUSE = 0.05
 KEYS = "h hint   n next   l list   q quit"
 
 
 class _Quit(Exception):
-    """The key q."""
+    """Raised when the key q is pressed."""
 
 
 class Watch:
-    """The state of one `autograder watch`: results, and which question is shown."""
+    """The state of one `autograder watch`: its results, and which question is shown."""
 
     def __init__(self, screen: Screen, folder: Path, exercises: tuple[str, ...]) -> None:
         self._screen, self._folder, self._exercises = screen, folder, exercises
         self._results: dict[str, CheckedExercise] = {}
-        # asked for now: while checks run, `sys.stdout` is what the answer prints to
+        # kept from the beginning: while checks run, `sys.stdout` receives what the answer prints
         self._terminal = sys.stdout if screen.console.is_terminal and not screen.is_plain else None
         self._width = min(screen.console.width - 1, 79)
         self._focus: str | None = None
         self._passed: set[str] = set()
 
     def run(self) -> None:
-        """Checks all, then what is saved, until q or Ctrl-C."""
+        """Checks everything, then each file that is saved, until q or Ctrl-C."""
         from ..student import saved_exercises
 
         try:
@@ -107,7 +107,7 @@ class Watch:
         raise _Quit
 
     def _open(self) -> list[CheckedQuestion]:
-        """Questions that do not pass: those that fail first, then those not begun."""
+        """Returns the questions that do not pass: first those that fail, then those not begun."""
         items = [item for _, item in listed(list(self._results.values()))]
         left = [item for item in items if item.standing.value != "passed"]
         return sorted(left, key=lambda item: item.standing.value in ("not_implemented", "missing"))
@@ -140,7 +140,7 @@ class Watch:
         return {item.question: item.standing for _, item in questions}
 
     def _follow(self, before: dict[str, Standing]) -> None:
-        """Shows a question that fails in another way since the save, whatever `n` has chosen."""
+        """Shows a question whose outcome the save has changed, even if `n` has chosen another."""
         changed = [item for item in self._open() if before.get(item.question) != item.standing]
         if changed:
             self._focus = changed[0].question
@@ -150,7 +150,7 @@ class Watch:
         return {item.question for _, item in questions if item.standing.value == "passed"}
 
     def _tell_passed(self, passed: set[str]) -> None:
-        """What is right now and was not before, and what is finished with it."""
+        """Reports the questions that pass since the last call, and the exercises that are done."""
         from ..student import afterwards, status, what_to_submit
 
         new, self._passed = passed - self._passed, passed
@@ -175,7 +175,7 @@ class Keys:
 
     def __enter__(self) -> Keys:
         if self._is_terminal and os.name != "nt":
-            import termios  # not there on Windows
+            import termios  # does not exist on Windows
             import tty
 
             self._before = termios.tcgetattr(sys.stdin)
@@ -189,7 +189,7 @@ class Keys:
             termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._before)
 
     def read(self, seconds: float) -> str:
-        """The key pressed within some time, in lower case; empty if none was."""
+        """Returns the key pressed within `seconds`, in lower case; empty if there was none."""
         if not self._is_terminal:
             time.sleep(seconds)
             return ""
@@ -206,7 +206,7 @@ def _unix_key(seconds: float) -> str:
 def _windows_key(seconds: float) -> str:
     import importlib
 
-    console = importlib.import_module("msvcrt")  # there on Windows only
+    console = importlib.import_module("msvcrt")  # exists only on Windows
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if console.kbhit():

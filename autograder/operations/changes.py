@@ -1,4 +1,4 @@
-"""What the last grading changed, and whether anybody has looked at it."""
+"""Reports what the last grading changed, and remembers whether anybody has looked at it."""
 
 from __future__ import annotations
 
@@ -43,11 +43,12 @@ if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
 
 @dataclass(frozen=True, slots=True)
 class ClassChanges:
-    """What changed since somebody last looked, or since each submission was first graded.
+    """The changes since somebody last looked, or since each submission was first graded.
 
-    `manual` are the scores of humans that are not the automatic ones, `in_doubt` those
-    for what changed since. `attempts` are the submissions with more than one line, and `codes`
-    what was written in each attempt of those who submitted again.
+    `manual` contains the scores that people set and that differ from the automatic ones, `in_doubt`
+    those whose automatic score, maximum or answer has changed since. `attempts` contains the
+    submissions with more than one result line, and `codes` the code of each attempt of students who
+    submitted again.
     """
 
     changes: tuple[Change, ...]
@@ -60,16 +61,16 @@ class ClassChanges:
 def class_changes(
     class_folder: Path | str, showing: Showing | None = None, *, since_first: bool = False
 ) -> ClassChanges:
-    """What grading again changed in a class, and keeps that it was looked at.
+    """Returns what grading again changed in a class, and remembers that somebody has looked at it.
 
-    The grading before is the one that was looked at last; `since_first` takes the first of each
-    submission instead. Where nothing is new, it is what was found before. A look at some students
-    only is not kept.
+    Compares with the grading that somebody looked at last, or with the first one of each submission
+    if `since_first`. If nothing is new, the changes are the same as at the last call. A call for
+    only some students is not remembered.
 
         for change in autograder.class_changes("course").changes:
             print(change.student, change.question, change.before, change.after, change.causes)
 
-    Raises `UserError` where there are no results.
+    Raises `UserError` if there are no results.
     """
     from ..collecting import EARLIER
     from ..feedback import attempt_codes
@@ -83,7 +84,7 @@ def class_changes(
     found = _found(folder, lines, seen, wanted.selection)
     whole = wanted.selection.student is None and not wanted.selection.is_of_people
     if whole and folder.is_dir():
-        with contextlib.suppress(UserError):  # whoever may only read the class looks for themselves
+        with contextlib.suppress(UserError):  # a class that is read-only can't remember
             keep_looks(folder, counts)
     told = attempt_codes(folder, folder / EARLIER, found.attempts, is_plain=wanted.is_anonymous)
     found = replace(found, codes=told)
@@ -91,7 +92,7 @@ def class_changes(
 
 
 def write_changes(found: ClassChanges, path: Path | str) -> Path:
-    """Writes the changes as a page; raises `UserError` where that is not possible.
+    """Writes the changes as a page; raises `UserError` if that is not possible.
 
     autograder.write_changes(autograder.class_changes("course"), "course/changes.html")
     """
@@ -102,9 +103,9 @@ def write_changes(found: ClassChanges, path: Path | str) -> Path:
 
 
 def unseen_note(class_folder: Path) -> str:
-    """What an export says of changes that nobody has looked at; empty where there are none.
+    """Returns a note for exports about changes that nobody has looked at; empty if there are none.
 
-    Only the lines of submissions that were graded more than once are kept.
+    Only the lines of submissions that were graded more than once are kept in memory.
     """
     path = class_folder / "results.jsonl"
     if not path.is_file():
@@ -139,7 +140,7 @@ def _found(
     by_hand = {(student, assignment) for student, assignment, *_ in work.grades}
     roster, withdrawn = read_roster(folder), read_withdrawals(folder)
     chosen = select(last_class_results(folder), roster, withdrawn, selection)
-    # in all others nothing can have changed: their lines are not kept in memory
+    # nothing can have changed in the others, so their lines are not kept in memory
     keys = {key for key in keys_of(chosen) if lines[key] > 1 or key in by_hand}
     found = attempts(iterate_results(results_file(folder)), seen, keys)
     return ClassChanges(
@@ -164,7 +165,7 @@ def _without_names(found: ClassChanges) -> ClassChanges:
 
 
 def _lines(path: Path) -> Counter[Key]:
-    """How many lines each submission has."""
+    """Counts the result lines of each submission."""
     return Counter(line.key for line in iterate_results(path))
 
 

@@ -1,4 +1,4 @@
-"""Which folder a class lives in, whichever of its folders was named."""
+"""Finds the folder of a class, whichever of its folders was named."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from pathlib import Path
 
 from ..errors import UserError
 
-#: the folder of a class with what students submitted, as nbgrader calls it
+#: the folder of submissions in a class folder, as nbgrader calls it
 SUBMITTED = "submitted"
-#: what stands in a class's folder and in no other
+#: files that only a class folder contains
 _MARKS = (
     *("results.jsonl", "roster.csv", "collected.csv", "gradebook.db", "nbgrader_config.py"),
     *("extensions.csv", "withdrawals.csv", "due.csv"),
 )
-#: folders in a class's folder
+#: folders in a class folder
 _PARTS = (SUBMITTED, "autograded", "feedback", "earlier", "waiting")
 
 
 def is_class_folder(folder: Path) -> bool:
-    """Whether a class lives in this folder itself."""
+    """Returns whether this folder itself is a class folder."""
     return (folder / SUBMITTED).is_dir() or any((folder / name).is_file() for name in _MARKS)
 
 
 def class_home(path: Path | str) -> Path:
-    """The class folder that a path is, or is in; the path itself where it is in none.
+    """Returns the class folder that a path is, or is in; the path itself if there is none.
 
     A file, such as the results of a shard, is in no class.
     """
@@ -38,22 +38,23 @@ def class_home(path: Path | str) -> Path:
 
 
 def _as_named(place: Path, folder: Path) -> Path:
-    """A folder around a path, as the path that was typed would say it."""
+    """Returns a folder around a path, written in the way in which the path was typed."""
     steps = len(place.absolute().parts) - len(folder.parts)
     inside = len(place.parts) > steps
     return place.parents[steps - 1] if inside and steps else folder
 
 
 def inside(folder: Path) -> Path:
-    """The submissions of a class where its folder is named; another folder as it is."""
+    """Returns the folder of submissions of a class folder; any other folder unchanged."""
     below = folder / SUBMITTED
     return below if below.is_dir() else folder
 
 
 def submissions_of(path: Path | str) -> Path:
-    """The folder of submissions of the class that a path names.
+    """Returns the folder of submissions of the class that a path names.
 
-    A folder of submissions of another name is taken as it is; a new one is a class's.
+    A folder of submissions with a different name is returned unchanged; a new folder is taken for a
+    class folder.
     """
     place = Path(path)
     if place.name == SUBMITTED:

@@ -1,4 +1,4 @@
-"""Who is in a class, and what an instructor decides of single submissions."""
+"""Manages who is in a class, and an instructor's decisions about single submissions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .courses import HERE, class_course
 
 @dataclass(frozen=True, slots=True)
 class Attendance:
-    """Who is in the class, and who of them has not submitted each assignment.
+    """The people of a class, and those who have not submitted each assignment.
 
     `strangers` have submitted and are not on the roster.
     """
@@ -46,10 +46,10 @@ class Attendance:
 
 @dataclass(frozen=True, slots=True)
 class Extended:
-    """An extension as it was kept. `until` is when the student may submit at last, in UTC.
+    """An extension as it was stored. `until` is the latest time to submit, in UTC.
 
-    `is_recorded` where nbgrader's gradebook has it already; else it gets it with the next record.
-    `due` is the due date that everybody has, where the course says one.
+    `is_recorded` is true if nbgrader's gradebook has it already; otherwise the next record writes
+    it there. `due` is the due date of everybody, if the course has one.
     """
 
     decision: Decision
@@ -60,18 +60,20 @@ class Extended:
 
 
 def set_roster(class_folder: Path | str, file: Path | str) -> RosterChange:
-    """Makes a platform's list, or one's own table, the roster of a class; raises `UserError`.
+    """Updates the roster of a class from a platform's list or one's own table.
 
     autograder.set_roster("course", "students.csv")
+
+    Raises `UserError` if the file is not a list of people.
     """
     folder = Path(class_folder)
     return write_roster(existing_class(folder) if folder.exists() else folder, Path(file))
 
 
 def attendance(class_folder: Path | str, *, course: Path | str = HERE) -> Attendance:
-    """Who has submitted what; assignments that nobody submitted are left out.
+    """Returns who has submitted what; assignments that nobody has submitted are left out.
 
-    Away from the course every folder of a student is taken for an assignment.
+    If no course is found, every folder of a student is taken for an assignment.
     """
     folder = existing_class(class_folder)
     of_class = _course_or_none(Path(course), folder)
@@ -100,14 +102,14 @@ def extend(
     *,
     course: Path | str = HERE,
 ) -> Extended:
-    """Gives one student more time for one assignment, in the place of an earlier extension.
+    """Gives one student more time for one assignment, instead of an earlier extension.
 
-    It is kept with its reason, and set in nbgrader's gradebook, so that its own penalty agrees;
-    nothing is graded again.
+    The extension is stored with its reason, and set in nbgrader's gradebook, so that the penalty
+    there agrees. Nothing is graded again.
 
         autograder.extend("course", "ada", "causal_attention", "2d", why="ill")
 
-    Raises `UserError` for a student nobody knows, without a reason, or for another duration.
+    Raises `UserError` for an unknown student, an empty reason, or an invalid duration.
     """
     from ..nbgrader import class_lateness
 
@@ -127,10 +129,10 @@ def extend(
 def extend_all(
     class_folder: Path | str, table: Path | str, *, course: Path | str = HERE
 ) -> list[Extended]:
-    """Gives the extensions of a table: a row for each, with student, assignment, extension, why.
+    """Gives the extensions of a table with the columns student, assignment, extension and why.
 
-    An empty assignment is every assignment of the course. All rows are read before the first is
-    kept; raises `UserError` for one that can't be used.
+    An empty assignment means every assignment of the course. All rows are read before the first
+    extension is stored. Raises `UserError` for a row that can't be used.
 
         autograder.extend_all("course", "accommodations.csv")
     """
@@ -167,12 +169,12 @@ def withdraw(
 ) -> Decision:
     """Takes a submission out of reports, exports and feedback, or back in; nothing is deleted.
 
-    Without an assignment it is all work of somebody who left, now and later.
+    Without an assignment, this applies to all work of a student who has left, now and later.
 
         autograder.withdraw("course", "ada", "causal_attention", "submitted by mistake")
         autograder.withdraw("course", "ben", None, "left the course")
 
-    Raises `UserError` for a student nobody knows, or where nothing was submitted.
+    Raises `UserError` for an unknown student, or if nothing was submitted.
     """
     folder = existing_class(class_folder)
     of_class = class_course(Path(course), folder)
@@ -191,7 +193,7 @@ def withdraw(
 
 
 def _course_or_none(course: Path, folder: Path) -> Course:
-    """The course of a class; one without assignments where the class is away from its course."""
+    """Returns the course of a class; one without assignments if no course is found."""
     try:
         return class_course(course, folder)
     except UserError:
@@ -223,7 +225,7 @@ def _results(folder: Path) -> tuple[SubmissionResult, ...]:
 
 
 def _known_student(folder: Path, course: Course, student: str) -> str:
-    """The name under which a student submits, or is on the roster; raises `UserError`."""
+    """Returns the name of a student in submissions or on the roster; raises `UserError`."""
     submitted = list(dict.fromkeys(name for name, _ in _submitted(folder, course)))
     roster = read_roster(folder)
     person = roster.person(student)
@@ -239,7 +241,7 @@ def _known_student(folder: Path, course: Course, student: str) -> str:
 
 
 def _record_extension(folder: Path, course: Course, assignment: Assignment, student: str) -> bool:
-    """Tells the gradebook, where it has the submission, and lets it count the penalty anew."""
+    """Sets an extension in the gradebook and updates the penalty, if the submission is there."""
     from ..nbgrader import record, set_extension
 
     due = assignment.duedate

@@ -1,4 +1,4 @@
-"""Brings what platforms give into a class folder."""
+"""Collects submissions from platforms into a class folder."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def collect(
 ) -> CollectReport:
     """Brings downloads and clones into `<into>/<student>/<assignment>/`.
 
-    `into` is a class's folder of submissions, or the class folder.
-    `times` is a platform's table with times of submission, `zone` that of times that name none
-    (default: that of the due dates), `roster` GitHub Classroom's: whose login is whose.
+    `into` is a class's folder of submissions, or the class folder. `times` is a platform's table of
+    submission times, and `zone` the time zone of times without one (default: that of the due
+    dates). `roster` is GitHub Classroom's, which says whose login is whose.
 
         report = autograder.collect(["submissions.zip"], assignment="causal_attention")
         print(len(report.collected), report.missing)
 
-    Raises `UserError` where nothing can be collected without a doubt; then nothing was.
+    Raises `UserError` if it is not certain what to collect; nothing has been collected then.
     """
     from ..collecting import CollectOptions, Times, read_logins, read_times
     from ..collecting import collect as bring
@@ -61,12 +61,12 @@ def collect(
 
 
 def undo_collect(class_folder: Path | str = "course") -> Undone:
-    """Takes back the last collection that changed something in a class.
+    """Undoes the last collection that changed something in a class.
 
         undone = autograder.undo_collect("course")
         print(undone.began, undone.taken_back, undone.left)
 
-    What was edited by hand since stays. Raises `UserError` where there is nothing to take back.
+    Files that were edited by hand since then stay. Raises `UserError` if there is nothing to undo.
     """
     from ..collecting import undo
 
@@ -74,7 +74,10 @@ def undo_collect(class_folder: Path | str = "course") -> Undone:
 
 
 def _ends(course: Course, class_folder: Path) -> Ends:
-    """Until when each submission is in time, in a class in which the last one in time counts."""
+    """Returns a function that gives the deadline of a submission.
+
+    It gives None for all submissions unless the class counts the last submission in time.
+    """
     if read_rules(class_folder).counts is not Counts.IN_TIME:
         return lambda _: None
     dates = {assignment.name: assignment.duedate for assignment in course.assignments}
@@ -89,7 +92,7 @@ def _ends(course: Course, class_folder: Path) -> Ends:
 
 
 def _zone(name: str | None, course: Course, assignment: str | None) -> tzinfo | None:
-    """The zone that was said, else that of the due dates, if they agree on one."""
+    """Returns the named time zone, otherwise that of the due dates if they agree on one."""
     try:
         if name is not None:
             return zone_of(name)

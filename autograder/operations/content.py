@@ -1,4 +1,4 @@
-"""What an author does with a course's content: release it, prove it, hand it to other graders."""
+"""An author's work on a course's content: create, validate and release it, or pack its grader."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
 
 @dataclass(frozen=True, slots=True)
 class ReleaseCheck:
-    """What is wrong with what students would get: files that are not fresh, and leaks."""
+    """The problems of what students would get: files that are not up to date, and leaks."""
 
     not_fresh: tuple[str, ...]
     leaks: tuple[str, ...]
@@ -26,7 +26,7 @@ class ReleaseCheck:
 
 @dataclass(frozen=True, slots=True)
 class ClassSource:
-    """nbgrader's side of a class: its configuration, what it lacks, and the files written."""
+    """nbgrader's side of a class: its configuration, the lines it lacks, and the files written."""
 
     config: Path
     add_to_config: tuple[str, ...]
@@ -35,12 +35,12 @@ class ClassSource:
 
 
 def load_course(folder: Path | str = HERE) -> Course:
-    """The course at or above a folder: its assignments, exercises and questions.
+    """Returns the course at or above a folder: its assignments, exercises and questions.
 
         course = autograder.load_course()
         print([assignment.name for assignment in course.assignments])
 
-    Raises `UserError` where there is none, `ContentError` for content that is wrong.
+    Raises `UserError` if there is none, `ContentError` if its content is wrong.
     """
     return whole_course(Path(folder))
 
@@ -52,13 +52,13 @@ def new(
     *,
     course: Path | str = HERE,
 ) -> Scaffold:
-    """Writes all files of a new exercise, or of new questions of one, with what is to do in them.
+    """Writes all files of a new exercise, or of new questions of one; they say what to complete.
 
-    An empty folder that is in no course becomes one. `validate` then names what is to do.
+    An empty folder that is in no course becomes a course. `validate` then lists what to complete.
 
         autograder.new("ciphers", "shift", ["shift_letter"], course="my_course")
 
-    Raises `UserError` for a name that can't be one, or a folder that can't become a course.
+    Raises `UserError` for an invalid name, or for a folder that can't become a course.
     """
     from ..authoring import Scaffold, scaffold_course, scaffold_exercise
 
@@ -81,7 +81,7 @@ def release(assignments: Sequence[str] = (), *, course: Path | str = HERE) -> Re
 
 
 def check_release(names: Sequence[str] = (), *, course: Path | str = HERE) -> ReleaseCheck:
-    """Whether assignments/ is fresh and tells nothing hidden; writes nothing."""
+    """Checks that assignments/ is up to date and reveals nothing hidden; writes nothing."""
     from ..authoring import find_leaks, verify_fresh
 
     of = load_course(course)
@@ -98,7 +98,7 @@ def validate(
     starts: Callable[[int], None] = lambda cases: None,
     judged: Callable[[], None] = lambda: None,
 ) -> ValidationReport:
-    """Grades every case whose verdict is known, of assignments or exercises (default: all).
+    """Grades every case with a known verdict, of the given assignments or exercises (default: all).
 
     `starts` is called with the number of cases, `judged` after each.
 
@@ -115,7 +115,7 @@ def validate(
 def gradescope_bundle(
     assignment: str, *, to: Path | None = None, course: Path | str = HERE
 ) -> Path:
-    """Writes the autograder that Gradescope runs for an assignment. It holds hidden tests."""
+    """Writes the autograder that Gradescope runs for an assignment. It contains hidden tests."""
     from .. import authoring
 
     of = load_course(course)
@@ -126,7 +126,7 @@ def gradescope_bundle(
 def prepare_nbgrader(
     class_folder: Path, assignments: Sequence[str], *, force: bool, course: Path | str = HERE
 ) -> ClassSource:
-    """Makes a folder a course of nbgrader, or adds assignments to one."""
+    """Turns a folder into a course of nbgrader, or adds assignments to one."""
     from .. import nbgrader
 
     of = load_course(course)

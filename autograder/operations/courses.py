@@ -1,4 +1,4 @@
-"""Which course a class belongs to, and which assignments of it are graded in which way."""
+"""Finds the course of a class, and decides how each of its assignments is graded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..submission.find import Found, find_submissions
 from .class_folder import SUBMITTED, class_home
 
 CONFIG_FILE = "nbgrader_config.py"
-#: where a course is looked for, and above, if it is not named
+#: the folder at or above which a course is searched for, unless one is named
 HERE = Path()
 
 
@@ -24,8 +24,9 @@ HERE = Path()
 class Courses:
     """The submissions below a folder, and the courses that grade them.
 
-    `own` grades by its suites; the nbgrader course in the folder `notebooks` grades its notebooks
-    as they are. At least one of them is there. `question` is the one that is graded alone.
+    `own` grades with its suites; the nbgrader course in the folder `notebooks` grades by executing
+    notebooks as they are. At least one of them is there. If `question` is given, only this question
+    is graded.
     """
 
     own: Course | None
@@ -34,20 +35,20 @@ class Courses:
     question: Wanted | None = None
 
     def owns(self, assignment: str) -> bool:
-        """Whether an assignment is judged by suites."""
+        """Returns whether an assignment is graded with suites."""
         return assignment in _names(self.own)
 
 
 def course_at(folder: Path) -> Course:
-    """The course at or above a folder; raises `UserError` where there is none.
+    """Returns the course at or above a folder; raises `UserError` if there is none.
 
-    An assignment of it that can't be read is among its `broken` ones, and stops no other.
+    Assignments that can't be read are listed in its `broken`, so that the others can be used.
     """
     return load_course(find_root(folder), must_be_whole=False)
 
 
 def whole_course(folder: Path) -> Course:
-    """As `course_at`; raises `ContentError` for the first assignment that can't be read."""
+    """Does the same as `course_at`, but raises `ContentError` if an assignment can't be read."""
     return load_course(find_root(folder))
 
 
@@ -98,15 +99,15 @@ def _wanted(own: Course | None, assignment: str | None, question: str) -> Wanted
 
 
 def course_of_class(course_folder: Path, class_folder: Path) -> Course:
-    """The course that is named, else that of the class; raises `UserError` where there is none."""
+    """Returns the named course, or else the class's own; raises `UserError` if there is neither."""
     found = _own_course(course_folder, class_folder) or course_at(course_folder)
     return with_class_dates(found, class_folder)
 
 
 def class_course(course_folder: Path, class_folder: Path) -> Course:
-    """The course of a class with nbgrader's own assignments, too, which have no exercises.
+    """Returns the course of a class, together with nbgrader's own assignments, without exercises.
 
-    Raises `UserError` where there is neither.
+    Raises `UserError` if there is neither.
     """
     notebooks = class_folder.glob("source/*/*.ipynb")
     names = {path.parent.name for path in notebooks if (class_folder / CONFIG_FILE).is_file()}
@@ -122,12 +123,12 @@ def class_course(course_folder: Path, class_folder: Path) -> Course:
 
 
 def chosen_assignments(course: Course, names: Collection[str]) -> list[Assignment]:
-    """The assignments of these names, all of them by default; raises `UserError` for another."""
+    """Returns the named assignments (default: all); raises `UserError` for an unknown name."""
     return [course.assignment(name) for name in names] or list(course.assignments)
 
 
 def submissions_around(submitted: Path, course: Course | None) -> Path:
-    """The class's folder of submissions where `submitted` is one submission in it; else itself."""
+    """Returns the class's folder of submissions if `submitted` is one of them; otherwise itself."""
     place = submitted.resolve()
     around = place.parent.parent
     return around if around.name == SUBMITTED and place.name in _names(course) else place
@@ -138,7 +139,7 @@ def _names(course: Course | None) -> set[str]:
 
 
 def _suggest_folder(submitted: Path, known: Collection[str]) -> None:
-    """Raises `UserError` for a student's folder in the place of the submissions."""
+    """Raises `UserError` if a student's folder was given instead of the folder of submissions."""
     own = next((name for name in known if (submitted / name).is_dir()), None)
     if own and not find_submissions(submitted, known).submissions:
         raise UserError(
@@ -148,9 +149,9 @@ def _suggest_folder(submitted: Path, known: Collection[str]) -> None:
 
 
 def _own_course(course_folder: Path, class_folder: Path | None) -> Course | None:
-    """The course that is named, else that around the class, else that of its configuration.
+    """Returns the named course, or the one around this or the class folder, or the configured one.
 
-    Raises `UserError` where the named one is not a course.
+    Raises `UserError` if the named folder is in no course.
     """
     if course_folder != HERE:
         return course_at(course_folder)
@@ -164,7 +165,7 @@ def _own_course(course_folder: Path, class_folder: Path | None) -> Course | None
 
 
 def _root_of(folder: Path) -> Path | None:
-    """The nearest folder of a course of ours, if there is one: others have a `source/` too."""
+    """Returns the root of the nearest course of ours, if any; others have a `source/`, too."""
     with contextlib.suppress(UserError):
         root = find_root(folder)
         return root if any(root.glob("source/*/assignment.toml")) else None

@@ -1,4 +1,4 @@
-"""What a course's example class earns: `examples/expected.json`, from a grading of today."""
+"""Grades a course's example class and writes the scores to `examples/expected.json`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ..sandbox.temporary import temporary_folder
 from .courses import HERE, course_at
 from .grade import grade
 
-#: student, assignment, exercise, question: score and verdict
+#: score and verdict by student, assignment, exercise and question
 Scores = dict[str, dict[str, dict[str, dict[str, list[Any]]]]]
 
 
 def write_expected(*, course: Path | str = HERE, jobs: int = 2) -> tuple[str, ...]:
-    """Grades `examples/submitted` anew; returns each question with another score or verdict.
+    """Grades `examples/submitted` and returns a line for each question whose outcome changed.
 
-    Raises `UserError` where the course has no example class.
+    The outcome is the score and the verdict. Raises `UserError` if the course has no example class.
     """
     root = course_at(Path(course)).root
     examples, path = root / "examples" / "submitted", root / "examples" / "expected.json"
@@ -37,7 +37,7 @@ def write_expected(*, course: Path | str = HERE, jobs: int = 2) -> tuple[str, ..
 
 
 def scores(results: Iterable[SubmissionResult]) -> Scores:
-    """Score and verdict of each question."""
+    """Returns the score and the verdict of each question."""
     found: Scores = {}
     for result in sorted(results, key=lambda result: result.key):
         found.setdefault(result.student, {})[result.assignment] = {
@@ -48,7 +48,7 @@ def scores(results: Iterable[SubmissionResult]) -> Scores:
 
 
 def differences(before: Scores, after: Scores) -> Iterator[str]:
-    """Each question whose score or verdict is another, in one line."""
+    """Yields a line for each question whose score or verdict differs."""
     old, new = dict(_flat(before)), dict(_flat(after))
     for key in sorted(old.keys() | new.keys()):
         if old.get(key) != new.get(key):
@@ -65,7 +65,7 @@ def _flat(tree: Mapping[str, Any], names: str = "") -> Iterator[tuple[str, Any]]
 
 
 def expected_text(scores: Scores) -> str:
-    """One line for each exercise, so that a change is easy to see."""
+    """Formats scores with one line for each exercise, so that changes are easy to see."""
     students = []
     for student, work in scores.items():
         assignments = []

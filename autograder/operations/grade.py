@@ -1,4 +1,4 @@
-"""Grades a class: the run, then the gradebook. A reader who follows a submission begins here."""
+"""Grades a class, then fills the gradebook. To follow a submission through the code, begin here."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from .class_folder import SUBMITTED, inside
 from .courses import HERE, Courses, find_courses, submissions_around
 from .made import Step
 
-#: nbgrader's own name for it
+#: the gradebook's file name in nbgrader
 _GRADEBOOK = "gradebook.db"
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What stands in the gradebook now. `db_url` is None where the run wrote it by itself."""
+    """The contents of the gradebook after a run. `db_url` is None if the run itself wrote it."""
 
     db_url: str | None
     submissions: int
@@ -38,12 +38,12 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class GradeReport:
-    """What a run did, and the last result of each submission that it looked at.
+    """The outcome of a run, and the last result of each submission in it.
 
-    `results` are read from the file when they are looked at. `lateness` says due dates as they were
-    understood, and who is late by how much. `stopped` are assignments that could not be graded, and
-    why: the others were. `costs` are CPU seconds by stage; empty where nothing
-    was graded by this machine.
+    `results` are read from the file when they are accessed. `lateness` lists due dates as they were
+    understood, and who is late by how much. `stopped` maps each assignment that could not be graded
+    to the reason; the others were graded. `costs` are CPU seconds by stage, empty if nothing was
+    graded by this machine.
     """
 
     run: RunReport
@@ -74,20 +74,21 @@ def grade(
 ) -> GradeReport:
     """Grades every submission below a folder, `<student>/<assignment>/<exercise>.py` or `.ipynb`.
 
-    `course` is the instructor's folder (default: here or above). Lines are appended to `results`
-    (default: results.jsonl next to `submitted`; for one submission of a folder of that name, its
-    class's). nbgrader's gradebook is written where `gradebook` says so (default: where the folder
-    is called `submitted`); before that `tell_lateness` is told due dates and who is late, in
-    sentences. `secret` is the class's file, which shards share (default: secret.key next to the
-    results). `shard` is (index from 1, count). With a `question` this one alone is graded again,
-    where the rest of a submission has its result.
-    `scheduler` is the address of dask's, whose workers then grade in the place of this machine.
+    `course` is the instructor's folder (default: here or above). Result lines are appended to
+    `results` (default: results.jsonl next to `submitted`; for one submission in a folder of that
+    name, the file of its class). `gradebook` says whether to write nbgrader's gradebook (default:
+    if the folder is called `submitted`); before that, `tell_lateness` is called with sentences
+    about due dates and late students. `secret` is the class's file, which shards share (default:
+    secret.key next to the results). `shard` is (index from 1, count). With `question`, only this
+    question is graded again; submissions that are new or have changed are graded as a whole.
+    `scheduler` is the address of a dask scheduler, whose workers then grade instead of this
+    machine.
 
         report = autograder.grade("course/submitted", jobs=2, resume=True)
         print(report.run.graded, [result.score for result in report.results])
 
-    Raises `UserError` for what the caller must change, `IsolationUnavailable` where there is no
-    sandbox, `GraderError` when the grader itself fails.
+    Raises `UserError` for what the caller must change, `IsolationUnavailable` if there is no
+    sandbox, `GraderError` if the grader itself fails.
     """
     if question and resume:
         raise UserError("grading one question again goes over all submissions: leave out --resume")
@@ -110,7 +111,7 @@ def grade(
     wanted = whole.name == SUBMITTED if gradebook is None else gradebook
     if wanted:
         read_rules(class_folder)
-        read_allowances(class_folder)  # a table that can't be read is told before hours of grading
+        read_allowances(class_folder)  # report a table that can't be read before hours of grading
     courses, run = _run_what_can_be(courses, submitted, options, scheduler, events)
     stopped = _stopped(courses, submitted, assignment)
     last = _last_results(run, options.results)
@@ -131,9 +132,9 @@ def _run_what_can_be(
     scheduler: str | None,
     events: RunEvents | None,
 ) -> tuple[Courses, RunReport]:
-    """Grades; an assignment whose content is wrong is left out, and the others are graded.
+    """Grades all assignments except those whose content is wrong.
 
-    Raises `ContentError` where it is the only one, or the one that was asked for.
+    Raises `ContentError` if the wrong one is the only one, or the one that was asked for.
     """
     while True:
         backend = _cluster(courses, scheduler, options) if scheduler else None
@@ -154,26 +155,26 @@ def _run_what_can_be(
 
 
 def _assignment_of(error: ContentError, courses: Courses) -> str:
-    """The assignment of the file that is wrong; empty where it is of none that was submitted."""
+    """Returns the assignment of the wrong file; empty if no submitted assignment contains it."""
     names = {submission.assignment for submission in courses.found.submissions}
     return next((name for name in sorted(names) if name in error.path.parts), "")
 
 
 def _stopped(courses: Courses, submitted: Path, assignment: str | None) -> dict[str, str]:
-    """The assignments that have submissions and could not be graded, and why."""
+    """Returns the assignments that have submissions and could not be graded, and the reasons."""
     broken = courses.own.broken if courses.own else {}
     found = find_submissions(submitted, sorted(broken), assignment).submissions if broken else ()
     return {name: str(broken[name]) for name in dict.fromkeys(s.assignment for s in found)}
 
 
 def _without(found: Found, stopped: Collection[str]) -> Found:
-    """What was found, without a line for each submission of an assignment that is told at once."""
+    """Removes the skipped submissions of assignments that are reported as a whole."""
     skipped = tuple(item for item in found.skipped if item.path.name not in stopped)
     return replace(found, skipped=skipped)
 
 
 def _engines(courses: Courses, submitted: Path) -> list[Engine]:
-    """What grades each kind of assignment that was submitted."""
+    """Returns an engine for each kind of assignment that was submitted."""
     engines: list[Engine] = []
     if courses.notebooks:
         from ..nbgrader.notebooks.engine import NotebookEngine
@@ -199,12 +200,12 @@ def _cluster(courses: Courses, scheduler: str, options: RunOptions) -> Backend:
 
 
 def _last_results(run: RunReport, path: Path) -> LastResults:
-    """The last result of each submission of this run, graded now or before."""
+    """Returns the last result of each submission of this run, graded now or before."""
     return LastResults(path, {(s.student, s.assignment) for s in run.found.submissions})
 
 
 def _late_days(courses: Courses, class_folder: Path) -> tuple[str, ...]:
-    """Counts the late days of all submissions of the class, where it gives a budget of them."""
+    """Counts the late days of all submissions of the class, if it has a budget of them."""
     budget = read_rules(class_folder).late_days
     own = [a for a in courses.own.assignments if a.duedate] if courses.own else []
     if not budget or not own:
@@ -237,7 +238,7 @@ def _lateness(
 def _record(
     courses: Courses, class_folder: Path, results: LastResults, gradebook: bool
 ) -> Recorded | None:
-    """Fills the gradebook; a run over notebooks as they are has done so by itself."""
+    """Fills the gradebook; a run over notebooks with nbgrader's own tests has already done so."""
     others = results.where(lambda result: not courses.owns(result.assignment))
     notes = [f"{r.student}/{r.assignment}: {note}" for r in others for note in r.notes]
     if courses.own is None or not gradebook:
@@ -249,7 +250,7 @@ def _record(
         sorted(result for result in results.keys),
         without=[_GRADEBOOK],
     )
-    # of a mixed class, or with the gradebook elsewhere, it is always written
+    # in a mixed class, or with the gradebook elsewhere, it is always written
     if not courses.notebooks and (class_folder / _GRADEBOOK).is_file():
         known = step.known()
         if known is not None:

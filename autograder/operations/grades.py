@@ -1,4 +1,4 @@
-"""The grades of a class as formats and pages show them: of whom, with what is missing, and when."""
+"""The grades of a class as formats and pages show them: selected, with dates and missing work."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ..results.last import keys_of
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """What is shown, how what is missing is shown, and whether names are."""
+    """The choice of what to show: a selection, how missing work appears, and whether names do."""
 
     selection: Selection = Selection()
     missing: Missing = Missing.KEEP
@@ -38,9 +38,10 @@ class Showing:
 def selected(
     class_folder: Path, results: Sequence[SubmissionResult], selection: Selection
 ) -> Sequence[SubmissionResult]:
-    """The results that were asked for, without withdrawn submissions; raises `UserError`.
+    """Returns the selected results, without withdrawn submissions.
 
-    A results file in the place of a class folder has neither.
+    A results file instead of a class folder has no roster and no withdrawn submissions. Raises
+    `UserError` if the section, grader, assignment or student that was asked for has none.
     """
     roster, withdrawn = read_roster(class_folder), read_withdrawals(class_folder)
     return select(results, roster, withdrawn, selection)
@@ -52,9 +53,9 @@ def class_grades(
     showing: Showing | None = None,
     dates: Mapping[str, datetime] | None = None,
 ) -> Grades:
-    """What formats write of a class's final results; raises `UserError`.
+    """Returns a class's final results as formats write them; raises `UserError` as `selected` does.
 
-    `dates` are due dates that count over those of the gradebook.
+    `dates` are due dates, which replace those of the gradebook.
     """
     from ..nbgrader import class_lateness, human_work
 
@@ -100,7 +101,7 @@ def _duedates(
 
 
 def _waiting_for(class_folder: Path, due: Mapping[str, datetime], now: datetime) -> frozenset[Key]:
-    """Who has more time than the others, and may still submit in it."""
+    """Returns the assignments that students may still submit because they have more time."""
     if not class_folder.is_dir():
         return frozenset()
     allowances, extended = read_allowances(class_folder), read_extensions(class_folder)
@@ -115,7 +116,7 @@ def _waiting_for(class_folder: Path, due: Mapping[str, datetime], now: datetime)
 
 
 def _people(class_folder: Path, keys: Iterable[Key]) -> Mapping[str, Person]:
-    """Who of the roster each student is, and everybody else of it by their identifier."""
+    """Maps students to their people on the roster, and everybody else on it by identifier."""
     roster = read_roster(class_folder)
     found = {person.student: person for person in roster.people}
     return found | {s: person for s, _ in keys if (person := roster.person(s))}
@@ -124,7 +125,7 @@ def _people(class_folder: Path, keys: Iterable[Key]) -> Mapping[str, Person]:
 def _known_as(
     class_folder: Path, keys: Iterable[Key], waiting: Iterable[Key]
 ) -> Mapping[str, tuple[str, ...]]:
-    """What else students are called: by the platform that they submitted to, by the roster."""
+    """Maps students to their other names: on the platform they submitted to, and on the roster."""
     if not class_folder.is_dir():
         return {}
     roster, origins = read_roster(class_folder), read_origins(class_folder)
@@ -141,7 +142,7 @@ def _known_as(
 
 
 def not_due_note(grades: Grades) -> str:
-    """What an export with zeros says of assignments that may still be submitted."""
+    """Returns an export's note, if it has zeros, on assignments that may still be submitted."""
     if grades.missing is not Missing.ZERO:
         return ""
     names = ", ".join(grades.not_due)
@@ -156,7 +157,7 @@ def not_due_note(grades: Grades) -> str:
 def missing_people(
     class_folder: Path, results: Sequence[SubmissionResult], wanted: Showing
 ) -> dict[str, tuple[str, ...]]:
-    """Who of the roster has no result, by assignment; empty texts where names are left out."""
+    """Returns who on the roster has no result, by assignment; empty texts if names are left out."""
     roster, selection = read_roster(class_folder), wanted.selection
     withdrawn = read_withdrawals(class_folder)
     by_assignment: dict[str, list[str]] = {}
@@ -176,14 +177,14 @@ def missing_people(
 
 
 def called(person: Person) -> str:
-    """The name, and what tells this person from others of that name."""
+    """Returns the name, and the identifier that tells people of the same name apart."""
     return f"{person.name} ({person.student})" if person.name else person.student
 
 
 def _absent(
     class_folder: Path, results: Sequence[SubmissionResult], wanted: Showing
 ) -> tuple[str, ...]:
-    """The people of the roster without any result."""
+    """Returns the people on the roster without any result."""
     if wanted.selection.student is not None:
         return ()
     missing = read_roster(class_folder).without(student for student, _ in keys_of(results))

@@ -1,4 +1,4 @@
-"""Remembers what a step made and from what, so that nothing is made again from the same files."""
+"""Remembers what a step wrote and from what, so that it is not repeated for the same files."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from typing import Any
 from ..errors import UserError
 from ..files import replace_file
 
-#: in the class folder; it may be removed at any time, everything is then made once more
+#: the file in the class folder; it may be removed at any time, and everything is then made again
 FILE_NAME = ".made.json"
 _PACKAGE = Path(__file__).resolve().parent.parent
-#: of a course, what pages and tables show
+#: the parts of a course that pages and tables show
 _CONTENT = ("source", "solutions", "assignments", "tests/hidden", "tests/misconceptions")
 
 
@@ -37,7 +37,7 @@ class Step:
     def of(
         cls, class_folder: Path, course_root: Path, *name: object, without: Iterable[str] = ()
     ) -> Step:
-        """A step before it begins; files of the class in `without` do not matter to it."""
+        """Returns a step before it begins; files of the class in `without` do not matter to it."""
         made = {file for known in _read(class_folder).values() for file in known["files"]}
         files = [
             *_class_files(class_folder, {*made, *without}),
@@ -48,9 +48,9 @@ class Step:
         return cls(class_folder, " ".join(map(str, name)), _digest(files))
 
     def known(self) -> Any:
-        """What the step reported when it was made from the same files; None if it must be made.
+        """Returns the step's report if it was made from the same files, otherwise None.
 
-        It must be made also if a file that it wrote has been changed or removed.
+        The step must also be repeated if a file that it wrote has been changed or removed.
         """
         known = _read(self.class_folder).get(self.name)
         if known is None or known["inputs"] != self.inputs:
@@ -59,9 +59,9 @@ class Step:
         return known["report"] if _digest(files) == known["digest"] else None
 
     def keep(self, files: Iterable[Path], report: Any) -> None:
-        """Remembers the files that the step wrote, and its report, which JSON must be able to hold.
+        """Remembers the files that the step wrote, and its report, which must be valid JSON.
 
-        A gradebook elsewhere is not one of the files, so nothing is remembered with one.
+        A gradebook in a different place is not one of the files, so nothing is remembered with one.
         """
         if _has_other_gradebook(self.class_folder):
             return
@@ -69,7 +69,7 @@ class Step:
         made = [self.class_folder / name for name in names]
         own = {"inputs": self.inputs, "files": names, "digest": _digest(made), "report": report}
         text = json.dumps(_read(self.class_folder) | {self.name: own})
-        with contextlib.suppress(UserError):  # a class that may only be read has no memory
+        with contextlib.suppress(UserError):  # a read-only class remembers nothing
             replace_file(self.class_folder / FILE_NAME, text)
 
 
@@ -88,7 +88,7 @@ def _has_other_gradebook(class_folder: Path) -> bool:
 
 
 def _class_files(class_folder: Path, made: Iterable[str]) -> list[Path]:
-    """The files of a class that no step has written."""
+    """Returns the files of a class that no step has written."""
     left_out = {FILE_NAME, *made}
     with contextlib.suppress(OSError), os.scandir(class_folder) as entries:
         return sorted(Path(e.path) for e in entries if e.is_file() and e.name not in left_out)

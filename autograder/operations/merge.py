@@ -1,4 +1,4 @@
-"""The results of shards become one file."""
+"""Merges the results of shards into one file."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def merge(results: Iterable[Path | str], to: Path | str) -> MergeReport:
 
         autograder.merge(["shards/1.jsonl", "shards/2.jsonl"], to="course/results.jsonl")
 
-    Raises `UserError` where two files have different results of one submission, where a file is
-    damaged, and where `to` is there and not among them.
+    Raises `UserError` if two files have different results for a submission, if a file is damaged,
+    or if `to` exists and is not among them.
     """
     from ..results.merge import merge_results
 

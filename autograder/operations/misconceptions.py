@@ -1,4 +1,4 @@
-"""How a real answer becomes a known mistake, and a class's equal answers get its name."""
+"""Makes a real answer a known mistake, and gives its name to the equal answers of a class."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
     from ..grading.validation.entries import Entry
 
 
-#: packages that an answer computes with; `autograder` has the parts
+#: packages that an answer may compute with; `autograder` contains the parts
 _COMPUTING = {
     *("torch", "math", "cmath", "numpy", "typing", "functools", "itertools", "operator"),
     *("collections", "dataclasses", "enum", "random", "autograder", "__future__"),
@@ -34,7 +34,7 @@ _COMPUTING = {
 
 @dataclass(frozen=True, slots=True)
 class AddedMisconception:
-    """An entry that was written: its name in results, its file, and how many results have it."""
+    """An entry that was added: its name in results, its file, and how many results have it."""
 
     name: str
     file: Path
@@ -55,17 +55,17 @@ def add_misconception(
 ) -> AddedMisconception:
     """Makes a student's answer a known mistake, and names the class's equal answers after it.
 
-    `student` may be the mark of a group of `unnamed_mistakes`. The answer's code is taken without
-    comments. A sandboxed worker executes it as it would be stored: it must be caught, behave as it
-    did in the student's file, and get its own name. It becomes content of the course, which tests
-    and tools execute, so `approve` gets its code before it is stored: a person should have read it.
-    Nothing is graded again.
+    `student` may be the mark of a group of `unnamed_mistakes`. The answer's code is stored without
+    comments. Before that, a sandboxed worker executes the new entry: it must be caught, behave as
+    it did in the student's file, and get its own name. It becomes content of the course, which
+    tests and tools execute, so `approve` is called with its code first: a person should have read
+    it. Nothing is graded again.
 
         ok = lambda code: input(f"{code}Add this code? ") == "yes"
         add = autograder.add_misconception
         add("course", "ada", "masking", "causal_mask", name="n", confuses="c", hint="h", approve=ok)
 
-    Raises `UserError`, and changes nothing, where one of these is not so.
+    Raises `UserError`, and changes nothing, if one of these conditions fails.
     """
     folder = Path(class_folder)
     of_class = course_of_class(Path(course), folder)
@@ -151,7 +151,7 @@ def _chosen(
 def _because_it_never_ran(
     results: Sequence[SubmissionResult], student: str, exercise: str, question: str
 ) -> str:
-    """What an answer raised where it was never called; empty where it was."""
+    """Returns what an answer raised if it was never called; otherwise an empty text."""
     for result in results:
         for of_exercise, item in result.questions():
             is_it = (of_exercise.exercise, item.question) == (exercise, question)
@@ -165,7 +165,7 @@ def _because_it_never_ran(
 def _problem(
     course: Course, content: Exercise, entry: Entry, catalogue: str, found: Unnamed
 ) -> str:
-    """Why an entry can't be stored; empty where it can. Other entries are those stored so far."""
+    """Returns why an entry can't be stored besides those stored so far; empty if it can."""
     from ..grading.validation.entries import graded_entry
 
     result = graded_entry(course, content, entry, catalogue)
@@ -189,7 +189,7 @@ def _append(folder: Path, results: Sequence[SubmissionResult]) -> None:
 def _named(
     results: Sequence[SubmissionResult], key: tuple[str, ...], name: str, hint: str
 ) -> Iterator[SubmissionResult]:
-    """The results that have a name now, which they did not have."""
+    """Yields the results that get the name, which they did not have before."""
     for found in unnamed_in(results):
         if found.key == key:
             yield with_name(found, name, hint)

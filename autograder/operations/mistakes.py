@@ -1,4 +1,4 @@
-"""What a class got wrong without a known mistake's name, in groups that behave alike."""
+"""Groups the wrong answers of a class that behave alike and match no known mistake."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from .reading import class_results
 class UnnamedMistake:
     """Wrong answers to one question that behave alike and have no name.
 
-    `mark` stands for the group, `code` is one of its answers without comments, `calls` are those
-    that fail, `relation` what is true of the first value that is wrong.
+    `mark` identifies the group, `code` is one of its answers without comments, `calls` are the
+    calls that fail, and `relation` describes the first wrong value.
     """
 
     assignment: str
@@ -41,7 +41,7 @@ class UnnamedMistake:
 def unnamed_mistakes(
     class_folder: Path | str, assignment: str | None = None, *, course: Path | str = HERE
 ) -> tuple[UnnamedMistake, ...]:
-    """Groups of wrong answers that behave alike and have no name, the largest first.
+    """Returns groups of wrong answers that behave alike and have no name, the largest first.
 
     for group in autograder.unnamed_mistakes("course"):
         print(group.question, group.answers, group.relation)
@@ -49,7 +49,7 @@ def unnamed_mistakes(
     folder = Path(class_folder)
     of_class = course_of_class(Path(course), folder)
     if assignment is not None:
-        of_class.assignment(assignment)  # says which there are
+        of_class.assignment(assignment)  # raises an error that lists the known ones
     groups: defaultdict[tuple[str, ...], list[Unnamed]] = defaultdict(list)
     for found in unnamed_in(latest(class_results(folder))):
         if assignment in (None, found.result.assignment):
@@ -86,11 +86,11 @@ def _shown(
 
 
 def folder_of(folder: Path, found: Unnamed) -> Path:
-    """Where the files of an answer are."""
+    """Returns the folder with the files of an answer."""
     home = folder if folder.is_dir() else folder.parent
     return submission_folder(home, found.result.student, found.result.assignment)
 
 
 def anonymous(folder: str, exercise: Exercise, question: str) -> str:
-    """One answer as code, read in a child with limits."""
+    """Returns the code of one answer; runs in a child process with limits."""
     return anonymous_code(read_exercise(Path(folder), exercise).text, question)

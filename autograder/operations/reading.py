@@ -14,20 +14,20 @@ from .class_folder import class_home
 
 
 def class_results(class_folder: Path | str) -> list[SubmissionResult]:
-    """Every line of a class's results file; the folder may be the file itself.
+    """Returns every line of a class's results file; `class_folder` may be the file itself.
 
-    Raises `UserError` where there is none, or where it is damaged.
+    Raises `UserError` if there is none, or if it is damaged.
     """
     return read_results(results_file(class_folder))
 
 
 def last_class_results(class_folder: Path | str) -> LastResults:
-    """The last result of each student and assignment, read when it is looked at."""
+    """Returns the last result of each student and assignment; each is read when it is accessed."""
     return LastResults(results_file(class_folder))
 
 
 def class_folder_at(path: Path | str) -> Path:
-    """A class's folder, where something is to be written; raises `UserError` for a file."""
+    """Returns a class's folder, for writing into it; raises `UserError` for a file."""
     folder = Path(path)
     if folder.is_file():
         raise UserError(f"{folder} is a file; expected the folder of the class: {folder.parent}")
@@ -35,7 +35,7 @@ def class_folder_at(path: Path | str) -> Path:
 
 
 def results_file(class_folder: Path | str) -> Path:
-    """The results file of a class; raises `UserError` if nothing has been graded."""
+    """Returns the results file of a class; raises `UserError` if nothing has been graded."""
     folder = class_home(class_folder)
     path = folder / "results.jsonl" if folder.is_dir() else folder
     if not path.is_file():
@@ -44,10 +44,10 @@ def results_file(class_folder: Path | str) -> Path:
 
 
 def counted_results(class_folder: Path | str) -> LastResults:
-    """The last result of each submission, with what humans changed in the gradebook.
+    """Returns the last result of each submission, with what people changed in the gradebook.
 
-    They are read when they are looked at. Assignments that nbgrader alone graded are among them.
-    Raises `UserError` where there is nothing.
+    Results are read when they are accessed. Assignments that only nbgrader graded are included.
+    Raises `UserError` if there are none.
     """
     from ..nbgrader import graded_elsewhere, human_work
 
@@ -57,5 +57,5 @@ def counted_results(class_folder: Path | str) -> LastResults:
     results = LastResults(path) if is_alone else last_class_results(folder)
     others = graded_elsewhere(folder, {assignment for _, assignment in results.keys})
     if not results and not others:
-        results_file(folder)  # says what to do
+        results_file(folder)  # raises an error that says what to do
     return results.together_with(others).changed(partial(counted, work=human_work(folder)))

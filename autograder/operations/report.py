@@ -1,4 +1,4 @@
-"""What a class can do, and what to teach tomorrow: the report, as records and as a page."""
+"""Reports what a class can do, and what to teach tomorrow, as records and as a page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # an instructor's packages are imported when they are needed
 def report(
     class_folder: Path | str, showing: Showing | None = None, *, course: Path | str = HERE
 ) -> Report:
-    """What a class can do: shared mistakes, questions, points, and who needs a look.
+    """Returns the report on a class: shared mistakes, questions, points, and who needs a look.
 
     print([q.question for q in autograder.report("course").questions])
     """
@@ -79,7 +79,7 @@ def _codes(
 
 
 def _sentences(folder: Path, course: Path) -> Mapping[str, str]:
-    """What known mistakes confuse; nothing where the class is away from its course."""
+    """Returns what known mistakes confuse; empty if no course is found."""
     try:
         return mistake_sentences(course_of_class(course, folder))
     except UserError:

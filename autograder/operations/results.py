@@ -1,4 +1,4 @@
-"""What becomes of a class's results: gradebook, feedback, report, exports."""
+"""Turns a class's results into gradebook, feedback, similar pairs and exports."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def final_results(
     section: str | None = None,
     grader: str | None = None,
 ) -> list[SubmissionResult]:
-    """The results that count, with what humans changed in the gradebook; without withdrawn ones.
+    """Returns the results that count, with changes from the gradebook, without withdrawn ones.
 
         for result in autograder.final_results("course", assignment="causal_attention"):
             print(result.student, result.score)
 
-    Raises `UserError` where there are none of the wanted assignment or student, or where the
-    class's roster has no such section or grader.
+    Raises `UserError` if there are none for the given assignment or student, or if the class's
+    roster has no such section or grader.
     """
     from ..classroom import Selection
     from .grades import selected
@@ -51,7 +51,7 @@ def final_results(
 def record(
     class_folder: Path | str, *, course: Path | str = HERE, db_url: str | None = None
 ) -> RecordSummary:
-    """Writes, or builds anew, nbgrader's gradebook and autograded/ from the results.
+    """Writes, or rebuilds, nbgrader's gradebook and autograded/ from the results.
 
         autograder.record("course")
 
@@ -98,9 +98,9 @@ def write_feedback(
 def deliver_feedback(
     class_folder: Path | str, way: Way, *, selection: Selection | None = None
 ) -> Delivered:
-    """Packs the pages of feedback for a platform, or for mail; write them first.
+    """Packs the pages of feedback, which must be written before, for a platform or for mail.
 
-    Raises `UserError` where there are no pages.
+    Raises `UserError` if there are no pages.
     """
     from ..classroom import Selection, read_origins, read_roster
     from ..feedback import Recipients, deliver
@@ -114,7 +114,7 @@ def deliver_feedback(
 def similar(
     class_folder: Path | str, showing: Showing | None = None, *, course: Path | str = HERE
 ) -> list[Pair]:
-    """Pairs of submissions that have in common what few others have: to look at, no more.
+    """Returns pairs of submissions that have in common what few others have; a person must look.
 
     print([(pair.left.student, pair.right.student) for pair in autograder.similar("course")])
     """
@@ -150,13 +150,14 @@ def export(
 ) -> Exported:
     """Writes grades in a format of `export_formats()`, by default into the class folder.
 
-    `course` has due dates, besides those of the class. `showing` says of whom, and what stands
-    where nothing was submitted. `roster` is the file in which Canvas or Moodle gives its own ids
-    of the students, `has_mark` begins a CSV so that Excel on Windows reads its names right.
+    The `course` gives due dates, in addition to those of the class. `showing` says whose grades to
+    write, and what to write if nothing was submitted. `roster` is the file in which Canvas or
+    Moodle gives its own ids of the students. With `has_mark`, a CSV begins with a byte order mark,
+    so that Excel on Windows reads its names correctly.
 
         autograder.export("csv", "course", to="grades.csv")
 
-    Raises `UserError` for an unknown format, or where there is nothing to export.
+    Raises `UserError` for an unknown format, or if there is nothing to export.
     """
     from .. import exports
     from .changes import unseen_note
@@ -174,7 +175,7 @@ def export(
 
 
 def _duedates(course: Path, folder: Path) -> dict[str, datetime]:
-    """The due dates of a class's course; none where the class is away from it."""
+    """Returns the due dates of a class's course; empty if no course is found."""
     try:
         assignments = course_of_class(course, folder).assignments
     except UserError:
@@ -185,7 +186,7 @@ def _duedates(course: Path, folder: Path) -> dict[str, datetime]:
 
 
 def export_formats() -> tuple[str, ...]:
-    """The formats that `export` writes."""
+    """Returns the formats that `export` writes."""
     from .. import exports
 
     return exports.export_formats()

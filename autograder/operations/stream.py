@@ -1,4 +1,4 @@
-"""Grades submissions as their paths come: for a queue, a web service, a platform's plugin."""
+"""Grades submissions as their paths arrive: for a queue, a web service, a platform's plugin."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class HasDescriptor(Protocol):
     """A pipe, a socket, or an open file."""
 
     def fileno(self) -> int:
-        """Its descriptor."""
+        """Returns its file descriptor."""
 
 
 def grade_stream(
@@ -32,16 +32,17 @@ def grade_stream(
     secret: Path | str | None = None,
     ready: Ready = lambda _: None,
 ) -> StreamReport:
-    """Grades the folder that each line names, as `<student>/<assignment>`; stays warm in between.
+    """Grades the folder that each line names, `<student>/<assignment>`; keeps workers in between.
 
-    `answer` gets each `SubmissionResult`, in order of completion, and a `Refused` for a line that
-    names no submission. A line may be JSON as well, {"path": ..., "attempt": 2}. With `results`
-    the lines are kept there too and attempts are counted; without it all are first attempts.
-    `secret` is the class's file (default: secret.key next to the results, or in this folder).
+    `answer` is called with each `SubmissionResult`, in order of completion, and with a `Refused`
+    for a line that names no submission. A line may also be JSON: {"path": ..., "attempt": 2}. With
+    `results`, the lines are appended to that file and attempts are counted; without it, all are
+    first attempts. `secret` is the class's file (default: secret.key next to the results, or in
+    this folder).
 
         autograder.grade_stream(sys.stdin, lambda answer: print(json.dumps(answer.to_json())))
 
-    Returns at the end of the lines. Raises `UserError`, `IsolationUnavailable`, `GraderError`.
+    Returns when the lines end. Raises `UserError`, `IsolationUnavailable`, `GraderError`.
     """
     file = Path(results) if results else None
     named = named_secret(secret, file) if secret else None
