@@ -1,7 +1,7 @@
-"""What students run: checks in the notebook, checks and progress of a folder.
+"""The tools that students run: checks in the notebook, checks and progress of a folder.
 
-Needs no sandbox, ships nothing hidden, and works on every system that torch works on. Each name is
-loaded when it is first used: a hint needs no torch.
+They need no sandbox, contain nothing hidden, and work on every system on which torch works. Each
+name is loaded at its first use: a hint needs no torch.
 """
 
 from __future__ import annotations

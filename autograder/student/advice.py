@@ -1,6 +1,6 @@
-"""What to do about an exception: a text for each kind that students meet.
+"""Advice about an exception: a text for each kind that students meet.
 
-The text belongs to what was raised, never to the check that met it.
+The text depends on the exception, not on the check in which it was raised.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _IMPORTS = {
     "torch": "import torch",
     "functional": "from torch.nn import functional",
 }
-#: names that JSON has, and other languages
+#: names of JSON and of other languages
 _IN_PYTHON = {
     "null": "`null` stands in the file of a notebook: a module is its code alone, as text",
     "true": "Python writes it `True`",
@@ -35,10 +35,10 @@ _LONGEST = 400
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What is known where an answer runs: its question, right signatures, names, exercises.
+    """The context of an answer: its question, right signatures, names, exercises.
 
     `signatures` maps a question, and `<question>.forward`, to its arguments as text; `source` is
-    the line that raised the error, `answer` what the question's name stands for.
+    the line that raised the error, `answer` the value of the question's name.
     """
 
     question: str = ""
@@ -50,7 +50,7 @@ class Context:
 
 
 def advice(error: BaseException, context: Context | None = None) -> str:
-    """What to do about an exception; empty where nothing more is to be said."""
+    """Return what to do about an exception; empty if there is no advice."""
     context = context or Context()
     text = said_by(error)
     for special in (_about_method, _about_name, _about_import, _about_signature, _about_attribute):
@@ -60,9 +60,9 @@ def advice(error: BaseException, context: Context | None = None) -> str:
 
 
 def said_by(error: BaseException) -> str:
-    """The exception in one short paragraph."""
+    """Return the exception as one short paragraph."""
     text = ""
-    with contextlib.suppress(Exception):  # a `__str__` of the student's
+    with contextlib.suppress(Exception):  # a student's `__str__` may fail
         text = str(error).strip()
     if len(text) > _LONGEST:
         text = f"{text[:_LONGEST]}..."
@@ -70,7 +70,7 @@ def said_by(error: BaseException) -> str:
 
 
 def _about_method(error: BaseException, context: Context) -> str:
-    """For a class whose constructor or `forward` has nearly the right name."""
+    """Advise on a class whose constructor or `forward` has nearly the right name."""
     if not isinstance(context.answer, type):
         return ""
     wanted = "forward" if '"forward" function' in said_by(error) else "__init__"
@@ -121,7 +121,7 @@ def _about_import(error: BaseException, context: Context) -> str:
 
 
 def _about_signature(error: BaseException, context: Context) -> str:
-    """For a call of the question's own function with the arguments that the text names."""
+    """Advise on a call of the question's own function, which the error names."""
     said = re.match(
         r"\w+: (?:(\w+)\.)?(\w+)\(\) (takes|missing|got an unexpected|got multiple)", said_by(error)
     )
@@ -154,5 +154,5 @@ def _attributes(value: Any) -> list[str]:
     names = [*getattr(value, "_modules", ()), *getattr(value, "_parameters", ())]
     try:
         return [*names, *dir(value)][:_ATTRIBUTES_LOOKED_AT]
-    except Exception:  # a `__dir__` of the student's
+    except Exception:  # a student's `__dir__` may fail
         return names

@@ -1,4 +1,4 @@
-"""Which file of an exercise counts on a student's own machine, and the names that it defines."""
+"""Finds the file of an exercise that counts on a student's machine, and the names it defines."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _TOO_SLOW = (
 class Answer:
     """The file that counts, as one module's text.
 
-    `broken` maps questions whose cell is not valid Python to what is wrong there, `elsewhere`
-    questions that are not there to what may have become of them.
+    `broken` maps questions whose cell is not valid Python to what is wrong there, `elsewhere` maps
+    questions that are missing to what may have become of them.
     """
 
     path: Path
@@ -49,7 +49,7 @@ class Answer:
 class Executed:
     """The names that an answer's file defines, what it printed, and the first line that fails.
 
-    `runs` is false where not one line of it ran: it is not valid Python.
+    `runs` is false if no line of it ran because it is not valid Python.
     """
 
     namespace: Mapping[str, Any]
@@ -59,9 +59,9 @@ class Executed:
 
 
 def answer_of(folder: Path, exercise: str, questions: Sequence[str]) -> Answer | None:
-    """The module, unless it answers no question; then the notebook. None where there is neither.
+    """Return the module unless it answers no question, then the notebook; None without either.
 
-    Raises `SubmissionError` for a file that can't be read.
+    Raises `SubmissionError` if a file can't be read.
     """
     module, notebook = folder / f"{exercise}.py", folder / f"{exercise}.ipynb"
     if not module.is_file():
@@ -87,14 +87,14 @@ def answer_of(folder: Path, exercise: str, questions: Sequence[str]) -> Answer |
 
 
 def execute(answer: Answer, exercises: tuple[str, ...] = ()) -> Executed:
-    """Executes an answer's file as grading does: a line that fails costs only what reads its names.
+    """Execute an answer's file as grading does: a failing line affects only what reads its names.
 
-    Of a notebook only what its answers need: plots and the like are not shown once more.
+    From a notebook, only the code that its answers need runs: plots are not shown again.
     """
     name = f"_answer_{answer.path.stem}"
     module = types.ModuleType(name)
     module.__file__ = str(answer.path)
-    sys.modules[name] = module  # dataclasses and the like look their module up
+    sys.modules[name] = module  # dataclasses, for example, look their module up
     printed = Printed()
     is_notebook = answer.path.suffix == ".ipynb"
     failures: list[BaseException] = []
@@ -127,7 +127,7 @@ def _problem(
     answer: Answer, error: BaseException, module: types.ModuleType, exercises: tuple[str, ...]
 ) -> str:
     slow = isinstance(error, TooSlow)
-    # what ended it stands in our code, and its cause in the student's
+    # the timeout was raised in our code, and its cause in the student's
     at = error.__cause__ if slow and error.__cause__ else error
     places = places_of(at.__traceback__, vars(module), locator(answer.path, answer.text))
     where = places[-1].where if places else answer.path.name
@@ -140,7 +140,7 @@ def _problem(
 
 def _syntax(answer: Answer, error: Exception) -> str:
     where = answer.path.name
-    if not isinstance(error, SyntaxError) or not error.lineno:  # a null byte stands in no line
+    if not isinstance(error, SyntaxError) or not error.lineno:  # a null byte has no line
         return f"{where}: {said_by(error)}\nlikely: {NOT_TEXT}"
     where, _ = locator(answer.path, answer.text)(str(answer.path), error.lineno)
     line = (error.text or "").strip()
@@ -150,7 +150,7 @@ def _syntax(answer: Answer, error: Exception) -> str:
 
 
 def _was_answered(notebook: Path, questions: Sequence[str]) -> bool:
-    """Whether a notebook holds more than the stubs: else nobody needs to hear of it."""
+    """Return whether a notebook contains more than the stubs; otherwise it isn't mentioned."""
     try:
         text = _notebook(notebook, questions).text
     except SubmissionError:
@@ -159,7 +159,7 @@ def _was_answered(notebook: Path, questions: Sequence[str]) -> bool:
 
 
 def _only_in(notebook: Path, text: str, questions: Sequence[str]) -> list[str]:
-    """The questions that the notebook answers, and the module does not."""
+    """Return the questions that only the notebook answers, and not the module."""
     try:
         other = _notebook(notebook, questions).text
     except SubmissionError:
@@ -181,7 +181,7 @@ def _notebook(path: Path, questions: Sequence[str]) -> Answer:
 
 
 def _read_module(path: Path, questions: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """The text of a module, and notes on what grading leaves out of it."""
+    """Return the text of a module, and notes on what grading ignores in it."""
     try:
         text = decoded(path.read_bytes())[0]
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Where the checks of a notebook stand: mostly next to it, on a server perhaps below it."""
+"""Finds the checks of a notebook: usually next to it, on a server perhaps below it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pathlib import Path
 
 from ..course.manifest import MANIFEST, read_manifest
 
-#: the bundle with all assignments, however often it was downloaded
+#: the folder of the bundle with all assignments, even with a number from several downloads
 _WHOLE_COURSE = "all_assignments*"
 
 
 def assignment_folder(here: Path, question: str = "") -> Path:
-    """The assignment's folder for a notebook that runs in `here`.
+    """Return the assignment's folder for a notebook that runs in `here`.
 
-    That is `here`, the folder above (extras), or the first below it, where a bundle was unzipped
-    next to the notebook, that knows the question; `here` where there is none.
+    That is `here`, the folder above (extras), or the first folder below that knows the question,
+    where a bundle was unzipped next to the notebook; `here` if there is none.
     """
     if (here / "checks").is_dir():
         return here

@@ -1,7 +1,7 @@
-"""How results look: as text for a terminal, and as HTML for a notebook.
+"""Shows results as text for a terminal, and as HTML for a notebook.
 
-The HTML takes its colours from the notebook around it, so it reads in light and dark themes; a sign
-and a word stand next to every colour. All text from a student's code is escaped.
+The HTML uses the colours of the notebook around it, so it is readable in light and dark themes; a
+sign and a word accompany every colour. All text from a student's code is escaped.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .results import CheckedQuestion, CheckedTest, Standing
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Sign, colour and text of a standing; `plain` is the sign where a stream can't show it."""
+    """Sign, colour and text of a standing; `plain` is the sign for streams that can't show it."""
 
     sign: str
     plain: str
@@ -38,13 +38,13 @@ LOOKS = {
     Standing.TOO_SLOW: Look("■", "!", _ORANGE, "red", "took too long"),
 }
 _STOPPED_HINT = "Is there a loop that never ends?"
-#: without one of these there is nothing to show of single checks
+#: single checks are shown only with one of these standings
 _SHOWN = (Standing.PASSED, Standing.FIX, Standing.STALE, Standing.TOO_SLOW)
 _LABEL = "to try it:"
 _PRINTED = "your code printed:"
-#: lines of one failing check, and of what was printed: one cause fits on one screen
+#: the most lines of one failing check, and of printed text: one cause fits on one screen
 _MOST_LINES, _MOST_PRINTED = 14, 6
-#: names of checks in one line
+#: the most names of checks in one line
 _MOST_NAMES = 4
 
 
@@ -56,7 +56,7 @@ def readable(name: str) -> str:
 
 
 def headline(question: CheckedQuestion) -> str:
-    """One line: sign, question, standing, and how many checks pass where some do not."""
+    """Return one line: sign, question, standing, and how many checks pass if some do not."""
     look = LOOKS[question.standing]
     return f"{look.sign} {question.question}: {look.text}{_count(question)}{_ran(question)}"
 
@@ -66,15 +66,15 @@ def _ran(question: CheckedQuestion) -> str:
 
 
 def remarks(question: CheckedQuestion) -> list[str]:
-    """What is to be said of the question itself, above its checks."""
+    """Return remarks on the question itself, which are shown above its checks."""
     stopped = [_STOPPED_HINT] if question.standing is Standing.STOPPED else []
     return [*stopped, *question.note.splitlines(), *question.mistake.splitlines()]
 
 
 def as_text(question: CheckedQuestion, everything: bool = False) -> str:
-    """The question's result for a terminal: the first failure, and how many more there are.
+    """Return the result for a terminal: the first failure, and how many more there are.
 
-    With `everything`, all failures and the checks that pass.
+    With `everything`, include all failures and the checks that pass.
     """
     lines = [headline(question), *(f"  {line}" for line in remarks(question))]
     failed, passed = _to_show(question)
@@ -93,7 +93,7 @@ def as_text(question: CheckedQuestion, everything: bool = False) -> str:
 
 
 def body_of(test: CheckedTest, same: Sequence[str]) -> list[str]:
-    """The lines below a failing check: what differs, the call to try, where else it is the same."""
+    """Return the lines below a failing check: the difference, the call to try, other checks."""
     lines = _cut(test.message.splitlines(), _MOST_LINES)
     if test.call:
         first, *rest = test.call.splitlines()
@@ -104,7 +104,7 @@ def body_of(test: CheckedTest, same: Sequence[str]) -> list[str]:
 
 
 def _cut(lines: list[str], most: int) -> list[str]:
-    """Without what is in the middle of very many lines: the last one says what to do."""
+    """Cut the middle out of very many lines: the last one says what to do."""
     return lines if len(lines) <= most else [*lines[: most - 2], "...", lines[-1]]
 
 
@@ -122,7 +122,7 @@ def _names(names: Sequence[str]) -> str:
 
 
 def as_html(question: CheckedQuestion, below: Sequence[str] = ()) -> str:
-    """The question's result for a notebook; `below` is HTML that ends it."""
+    """Return the question's result for a notebook; `below` is HTML at its end."""
     look = LOOKS[question.standing]
     parts = [
         f"<div><b>{look.sign} <code>{for_html(question.question)}</code></b> "
@@ -146,7 +146,7 @@ def as_html(question: CheckedQuestion, below: Sequence[str] = ()) -> str:
 
 
 def folded(summary: str, text: str) -> str:
-    """HTML that shows its text after a click."""
+    """Return HTML that shows its text after a click."""
     return _unfolding(summary, [for_html(text)])
 
 
@@ -158,14 +158,14 @@ def _unfolding(summary: str, parts: Sequence[str]) -> str:
 
 
 def notice(sign: str, text: str) -> Shown:
-    """A remark that belongs to no question; its sign says whether something is to be done."""
+    """Make a remark about no particular question; its sign says whether something is to do."""
     lines = "<br>".join(map(for_html, text.splitlines()))
     colour = {"✓": _GREEN, "○": _GREY}.get(sign, _ORANGE)
     return Shown(f"{sign} {text}", box(colour, [f"<div>{sign} {lines}</div>"]))
 
 
 class Shown:
-    """What a notebook displays: HTML where it can, text elsewhere."""
+    """The value that a notebook displays: as HTML if it can, otherwise as text."""
 
     def __init__(self, text: str, html: str) -> None:
         self._text, self._html = text, html
@@ -191,7 +191,7 @@ def _count_passed(passed: Sequence[str]) -> str:
 def _to_show(
     question: CheckedQuestion,
 ) -> tuple[list[tuple[CheckedTest, tuple[str, ...]]], list[str]]:
-    """What fails, the failures whose cause is known first, and what passes; none for a stub."""
+    """Return the failures, known causes first, and the names of passed checks; none for a stub."""
     if question.standing not in _SHOWN:
         return [], []
     failed = [test for test in question.tests if not test.passed]
@@ -214,7 +214,7 @@ def _test_html(test: CheckedTest, same: Sequence[str]) -> str:
 
 
 def preformatted(text: str) -> str:
-    """HTML of text whose lines and spaces count; long lines wrap."""
+    """Return HTML of a text with its line breaks and spaces; long lines wrap."""
     return (
         '<pre style="margin:.2em 0 .2em 1.2em;padding:.4em .6em;white-space:pre-wrap;'
         "word-break:normal;overflow-wrap:anywhere;color:inherit;background:rgba(128,128,128,.12);"
@@ -223,7 +223,7 @@ def preformatted(text: str) -> str:
 
 
 def box(colour: str, parts: Sequence[str]) -> str:
-    """HTML with a coloured bar at its left."""
+    """Return HTML with a coloured bar at its left."""
     return (
         f'<div style="border-left:4px solid {colour};padding:.35em .2em .35em .8em;'
         f'margin:.2em 0;max-width:52em;line-height:1.45">{"".join(parts)}</div>'

@@ -1,8 +1,8 @@
-"""From a failed check to what the student reads: got, expected, where, and what to do.
+"""Turns a failed check into a message: got, expected, where, and what to do.
 
-Before anything is explained, the failure is asked what it is: whether an error was expected, what
-came back, whether the answer agrees with itself, and whether there are numbers to speak of. What a
-check says of its subject is told where none of these is the cause.
+Before explaining, it classifies the failure: whether an error was expected, what was returned,
+whether the answer agrees with itself, and whether there are numbers to compare. What a check says
+about its subject is shown only if none of these is the cause.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from .strange_results import what_came_back
 from .time_limit import TooSlow
 from .weights import differing_names
 
-#: of our own, where a gradient is asked for
+#: our own message about the shape of a result whose gradient is needed
 _WRONG_SHAPE = re.compile(r"the result has shape (.*), expected (.*)")
 _DOCSTRING = "what the docstring says"
 _NONE = (
     "the function ends without `return`, or the `return` is in a branch that did not run: a "
     "function without one gives None"
 )
-#: raised by a check's own code, when it goes on with what came back
+#: errors that a check's own code raises when it uses the returned value
 _NOT_TO_USE = (RuntimeError, ValueError, TypeError, IndexError, KeyError, AttributeError)
 _SHAPES = "look at the type and the shape of the result, and of each tensor in it"
-#: where nothing more is known of an error: the student's own `raise`, or any line
+#: advice if nothing more is known about an error: for any line, and for the student's own `raise`
 _STOPS = (
     "the call ends in this line: make it yourself, and print the type and the shape of each part "
     "of the line just above it"
@@ -54,9 +54,9 @@ _BY_CHANCE = (
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Where answers come from: their namespace, how its lines are found, what is known of them.
+    """The context of answers: their namespace, how to find its lines, what is known about them.
 
-    `retry` is how the failing call of a question is made again, with the name in place of `{}`.
+    `retry` is the call that repeats the failing call of a question, with `{}` for the name.
     """
 
     namespace: Mapping[str, Any]
@@ -66,14 +66,14 @@ class Surroundings:
     retry: str = 'retry("{}")'
 
     def context(self, question: str, places: tuple[Place, ...]) -> Context:
-        """What advice needs to know of an error that was raised at these places."""
+        """Return what advice needs to know about an error that was raised at these places."""
         names = [name for name in self.namespace if not name.startswith("_")]
         source = places[-1].source if places else ""
         answer = self.namespace.get(question)
         return Context(question, self.signatures or {}, names, self.exercises, source, answer)
 
     def places(self, error: BaseException | None) -> tuple[Place, ...]:
-        """The student's own lines that an error passed through."""
+        """Return the student's own lines that an error passed through."""
         traceback = error.__traceback__ if error is not None else None
         return places_of(traceback, self.namespace, self.locate)
 
@@ -85,7 +85,7 @@ def explained(
     around: Surroundings,
     by_chance: bool = False,
 ) -> CheckedTest:
-    """The result of a check that failed with `failure`, after the answer's last step.
+    """Return the result of a check that failed with `failure` after the answer's last step.
 
     `by_chance` says that a right answer is random in this check.
     """
@@ -131,7 +131,7 @@ def _strange(step: Asked, by_chance: bool) -> Message | None:
 
 
 def _itself(step: Asked, by_chance: bool) -> Message | None:
-    """Two equal calls, if they differ where chance has no part: nothing else can be said then."""
+    """Compare two equal calls; if they differ without chance, nothing else needs to be said."""
     if by_chance or step.again is None or not tensors_in(step.value):
         return None
     try:
@@ -147,7 +147,7 @@ def _itself(step: Asked, by_chance: bool) -> Message | None:
 
 
 def _with_numbers(value: Any) -> Any:
-    """A value in which nan equals nan."""
+    """Replace nan by 0, so that nan equals nan."""
     if isinstance(value, tuple | list):
         return tuple(map(_with_numbers, value))
     is_float = isinstance(value, torch.Tensor) and value.is_floating_point() and not value.is_meta
@@ -171,14 +171,14 @@ def _too_slow(failure: TooSlow, step: Asked | None, around: Surroundings) -> Mes
 
 
 def origin(failure: BaseException) -> BaseException | None:
-    """What the answer itself raised, if that is why the check failed."""
+    """Return the error that the answer itself raised, if that is why the check failed."""
     if isinstance(failure, AnswerFault) and failure.__cause__ is not None:
         return failure.__cause__
     return failure if isinstance(failure, SystemExit | KeyboardInterrupt) else None
 
 
 def is_stub(failure: BaseException) -> bool:
-    """Whether a `NotImplementedError` was raised by the student's own code, not by torch."""
+    """Return whether the student's own code, not torch, raised a `NotImplementedError`."""
     if not isinstance(failure, AnswerNotImplemented) or failure.__cause__ is None:
         return False
     traceback = failure.__cause__.__traceback__
@@ -191,7 +191,7 @@ def is_stub(failure: BaseException) -> bool:
 def _told_of_a_fault(
     wrong: WrongAnswer, fault: AnswerFault, step: Asked | None, around: Surroundings
 ) -> Message:
-    """What a check says of an error keeps its words: it knows which error was expected."""
+    """Keep the words of a check about an error: it knows which error was expected."""
     told, places = wrong.message, around.places(fault.__cause__)
     if step is not None and told.about is About.WEIGHTS and (differing := differing_names(step)):
         got, expected, hint = differing
@@ -211,7 +211,7 @@ def _raised(error: BaseException, step: Asked | None, around: Surroundings) -> M
 
 
 def _cause(said: str, places: tuple[Place, ...]) -> str:
-    """Equal for one mistake that met inputs of several sizes."""
+    """Return a text that is equal for one mistake with inputs of several sizes."""
     return f"{re.sub(r'[0-9]+', '0', said)} {places[-1:]}"
 
 
@@ -223,14 +223,14 @@ def _of(
     places: tuple[Place, ...] = (),
     cause: str = "",
 ) -> Message:
-    """The message of a step; what came is its cause, where there is no other."""
+    """Return the message of a step; the default cause is what was returned."""
     step_to_take = f"{LIKELY}{hint}" if hint else ""
     differs = got_expected(got, expected)
     return Message(called(step), differs, step_to_take, places=places, cause=cause or got)
 
 
 def called(step: Asked | None) -> str:
-    """The call of a step, with shapes for tensors."""
+    """Return the call of a step, with shapes for tensors."""
     if step is None:
         return ""
     built = step.question if step.built is None else call_text(step.question, step.built)

@@ -1,4 +1,4 @@
-"""The public checks of a whole folder: `autograder check` and `autograder status`."""
+"""Runs the public checks of a whole folder: `autograder check` and `autograder status`."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from .unfinished import unfinished
 def check_folder(
     folder: Path, names: Sequence[str] = (), on_question: OnQuestion = lambda question: None
 ) -> tuple[CheckedExercise, ...]:
-    """Runs the public checks of an assignment's folder: of exercises or questions, default all.
+    """Run public checks in an assignment's folder: of exercises or questions, by default all.
 
-    `on_question` is told each question before its checks run. After a question that Ctrl-C ends, no
-    other runs. Raises `UserError` where the folder is not an assignment, or knows no such name.
+    `on_question` receives each question before its checks run. After a question that Ctrl-C ends,
+    no other runs. Raises `UserError` if the folder is not an assignment, or a name is unknown.
     """
     manifest = read_manifest(folder)
     results: list[CheckedExercise] = []
@@ -50,7 +50,7 @@ def check_folder(
 
 
 def status(folder: Path) -> Progress:
-    """Progress through all exercises of an assignment's folder; raises `UserError` for another."""
+    """Return the progress in an assignment's folder; raises `UserError` for any other folder."""
     manifest = read_manifest(folder)
     return Progress(manifest.title, check_folder(folder), dict(manifest.points), manifest.due)
 
@@ -58,11 +58,11 @@ def status(folder: Path) -> Progress:
 def _chosen(
     folder: Path, manifest: Manifest, names: Sequence[str]
 ) -> dict[str, tuple[str, ...] | None]:
-    """The exercises that names mean, each with its questions; None: all of them."""
+    """Return the exercises of these names, each with its questions, or None for all of them."""
     chosen: dict[str, tuple[str, ...] | None] = {}
     known: dict[str, tuple[str, ...]] = {}
     for name in names:
-        stem = Path(name).stem  # `scores.py` and `scores.ipynb` are what a shell completes
+        stem = Path(name).stem  # a shell completes `scores.py` and `scores.ipynb`
         if stem in manifest.exercises:
             chosen[stem] = None
             continue
@@ -126,7 +126,7 @@ def _told(
     executed: Executed,
     questions: Sequence[str],
 ) -> CheckedQuestion:
-    """A result with what the student should know besides."""
+    """Add notes that the student should read to a result."""
     reasoned = _with_reason(result, answer, executed, questions)
     return with_graded(reasoned, manifest.graded.get(result.question, ""))
 
@@ -145,9 +145,9 @@ def _ready(
 
 
 def trace_folder(folder: Path, question: str) -> str:
-    """The shapes in each line of a question's failing call, as text.
+    """Return the shapes in each line of a question's failing call, as text.
 
-    Raises `UserError` where the folder has no such question, or its file does not run.
+    Raises `UserError` if the folder has no such question, or its file does not run.
     """
     from .tracing import traced
 
@@ -156,7 +156,7 @@ def trace_folder(folder: Path, question: str) -> str:
 
 
 def retry_folder(folder: Path, question: str) -> tuple[str, bool]:
-    """Makes a question's failing call again, loudly: what came or was raised, and whether it came.
+    """Repeat a question's failing call with its output; returns the text, and if it returned.
 
     Raises `UserError` as `trace_folder` does.
     """
@@ -171,7 +171,7 @@ def retry_folder(folder: Path, question: str) -> tuple[str, bool]:
 
 
 def _failing(folder: Path, question: str) -> tuple[Asked | None, Surroundings]:
-    """The call at which a question fails, and where its answer comes from."""
+    """Return the call at which a question fails, and the context of its answer."""
     manifest = read_manifest(folder)
     ((exercise, _),) = _chosen(folder, manifest, [question]).items()
     suite = folder / "checks" / f"test_{exercise}.py"
@@ -186,7 +186,7 @@ def _failing(folder: Path, question: str) -> tuple[Asked | None, Surroundings]:
 def _with_reason(
     result: CheckedQuestion, answer: Answer, executed: Executed, questions: Sequence[str]
 ) -> CheckedQuestion:
-    """Why a question is not there, or does not count: a broken cell, an error above, its name."""
+    """Explain why a question is missing or does not count: a broken cell, an error, its name."""
     name = result.question
     if name in answer.broken:
         tests = tuple(CheckedTest(test.name, False, answer.broken[name]) for test in result.tests)

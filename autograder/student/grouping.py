@@ -1,4 +1,4 @@
-"""Failures with one cause are told once, with the names of the other checks that met it."""
+"""Groups failures with one cause: it is shown once, with the names of the other checks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .results import CheckedTest
 
 
 def grouped(tests: Sequence[CheckedTest]) -> list[tuple[CheckedTest, tuple[str, ...]]]:
-    """The tests to show, each with the names of later ones that failed for the same cause."""
+    """Return the tests to show, each with the names of later ones that fail for the same cause."""
     names: dict[str, list[str]] = {}
     first: list[CheckedTest] = []
     for test in tests:

@@ -1,4 +1,4 @@
-"""Predict, then run: what a student expects is compared with what happens."""
+"""Predict, then run: compares a student's guess with what happens."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _TODO = "write your guess in place of None, then run the cell again"
 
 
 def predict(guess: Any, run: Callable[[], Any], within: float = 5e-3) -> None:
-    """Shows whether a guess is what happens; without a guess it asks for one, and runs nothing.
+    """Show whether a guess is right; without a guess, ask for one and run nothing.
 
     Args:
         guess: a number, a text, a shape or a list of numbers; "error" for code that should fail.
-            None: nobody has guessed yet.
-        run: called without arguments; what it returns is compared.
-        within: how far a number may be off.
+            None: there is no guess yet.
+        run: called without arguments; its return value is compared.
+        within: the allowed error of a number.
     """
     if guess is None:
         _say("○", _TODO)
         return
     try:
         found = _plain(run())
-    except Exception as error:  # that it fails may be what was guessed
+    except Exception as error:  # the guess may be that it fails
         found = f"error: {type(error).__name__}: {error}".splitlines()[0]
     if _alike(_plain(guess), found, within):
         _say("✓", f"as you said: {found}")
@@ -36,7 +36,7 @@ def predict(guess: Any, run: Callable[[], Any], within: float = 5e-3) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers, texts, and lists of them."""
+    """Return numbers and texts, or lists of them."""
     if isinstance(value, torch.Tensor):
         return _plain(value.detach().tolist())
     if isinstance(value, float):

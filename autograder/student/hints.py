@@ -1,4 +1,4 @@
-"""One hint at a time: which questions have some, and which of them this folder was shown."""
+"""Shows one hint at a time, and remembers in the folder which hints were shown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..errors import UserError
 from .questions import questions_of, unknown
 from .results import Standing
 
-#: remembers which hints were shown; a name with a dot in front is submitted by nobody
+#: the file that remembers which hints were shown; the dot keeps it out of submissions
 STATE = ".autograder.json"
 _SHOWN = "hints_shown"
 
@@ -22,7 +22,7 @@ _SHOWN = "hints_shown"
 class Hint:
     """One hint of a question: number `number` of `of`, from 1.
 
-    `text` is empty where nothing is left to say; `why` then tells the reason.
+    `text` is empty if there are no more hints; `why` then gives the reason.
     """
 
     exercise: str
@@ -34,10 +34,10 @@ class Hint:
 
 
 def next_hint(folder: Path, name: str, *, again: bool = False) -> Hint:
-    """The next hint of a question, or of an exercise's first question that does not pass yet.
+    """Return the next hint of a question, or of an exercise's first question that does not pass.
 
-    `again` starts with the question's first hint. What was shown is remembered in the folder.
-    Raises `UserError` where the folder is not an assignment, knows no such name, or has no hints.
+    `again` starts with the question's first hint. The folder remembers which hints were shown.
+    Raises `UserError` if the folder is not an assignment or has no hints, or the name is unknown.
     """
     manifest = read_manifest(folder)
     hints = read_hints(folder)
@@ -59,15 +59,15 @@ def next_hint(folder: Path, name: str, *, again: bool = False) -> Hint:
 
 
 def _asked(folder: Path, manifest: Manifest, name: str) -> tuple[str, str | None]:
-    """The exercise, and the question that a name means; None where all of them pass."""
+    """Return the exercise and the question of a name; None if all its questions pass."""
     questions = questions_of(folder, manifest)
     for exercise, known in questions.items():
         if name in known and name not in questions:
             return exercise, name
-    stem = Path(name).stem  # `scores.py` and `scores.ipynb` are what a shell completes
+    stem = Path(name).stem  # a shell completes `scores.py` and `scores.ipynb`
     if stem not in questions:
         raise unknown(name, questions)
-    from .folder import check_folder  # loads torch; a question's hint does without
+    from .folder import check_folder  # loads torch, which a question's hint does not need
 
     (result,) = check_folder(folder, [stem])
     passed = {item.question for item in result.questions if item.standing is Standing.PASSED}
@@ -75,7 +75,7 @@ def _asked(folder: Path, manifest: Manifest, name: str) -> tuple[str, str | None
 
 
 def _shown(folder: Path) -> dict[str, int]:
-    """How many hints of each question were shown in this folder."""
+    """Return how many hints of each question were shown in this folder."""
     path = folder / STATE
     try:
         shown = _document(path).get(_SHOWN, {})
@@ -107,5 +107,5 @@ def _remember(folder: Path, shown: Mapping[str, int]) -> None:
 
 
 def afterwards(folder: Path, question: str) -> str:
-    """What a right answer is compared with; empty where the bundle has no such text."""
+    """Return the text that a right answer is compared with; empty if the bundle has none."""
     return read_afterwards(folder).get(question, "")

@@ -1,10 +1,10 @@
-"""The known mistake that answers to the public checks show, found by a digest of what came.
+"""Finds the known mistake that fails the public checks in the same way, by a digest of its results.
 
-What is compared is what came in the checks that fail, all of them and no other: what a right answer
-does otherwise in a check that passes is no part of the mistake.
+The digest is of the results in all failing checks and in no others: how an answer differs from the
+solution in a check that passes is not part of the mistake.
 
-What a mistake is called, and what is said of it, stands in the bundle only so that it can be read
-with what that mistake answers: nobody finds there what others do wrong. There is no code either.
+The bundle encrypts the name and the sentence of a mistake with that mistake's results: nobody can
+read there what others do wrong. It contains no code either.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ import torch
 
 from ..course.manifest import MISTAKES
 
-#: how what was raised begins in what is compared
+#: the beginning of an error's text among the results
 RAISED = "raised "
-#: rounding must not count: so many decimals, then so many digits
+#: the number of decimals, then of digits that are kept, so that rounding does not matter
 _DECIMALS, _DIGITS = 4, 3
-#: what came in each failing check, by its name
+#: the results in each failing check, by its name
 Answers = Mapping[str, Sequence[str]]
-#: of a tensor, and of what is none
+#: the most numbers of a tensor, and the most characters of anything else
 _MOST_NUMBERS, _MOST_CHARACTERS = 4000, 200
 
 
 def told(value: Any) -> str:
-    """A value as it is compared: the same whatever rounding does to its last digits."""
+    """Write a value as it is compared, the same for any rounding of its last digits."""
     if isinstance(value, torch.Tensor):
         numbers = value.detach().flatten()[:_MOST_NUMBERS].tolist() if _is_plain(value) else []
         return f"{value.dtype} {tuple(value.shape)} {' '.join(map(_rounded, numbers))}"
@@ -45,28 +45,28 @@ def told(value: Any) -> str:
 
 
 def sealed(sentence: str, answers: Answers) -> tuple[str, str]:
-    """Where a sentence is found, and the sentence, which only equal answers can read."""
+    """Return the place of a sentence, and the sentence, readable only with equal answers."""
     said = _all(answers)
     place = hashlib.sha256(f"place {said}".encode()).hexdigest()[:16]
     return place, base64.b64encode(_mixed(sentence.encode(), said)).decode()
 
 
 def sentence_of(checks: Path, question: str, answers: Answers, text: str = "") -> str:
-    """What is said of the mistake that fails the same checks so; empty where none is known.
+    """Return the sentence about the mistake that fails the same checks equally; empty if unknown.
 
-    A sentence that speaks of code is told only of an answer whose `text` has that code.
+    A sentence that mentions code is returned only for an answer whose `text` contains that code.
     """
     try:
         found = json.loads((checks / MISTAKES).read_text(encoding="utf-8"))
         sentence = found.get(question, {}).get(sealed("", answers)[0], "")
         told = _mixed(base64.b64decode(sentence), _all(answers)).decode()
-    except (OSError, ValueError, AttributeError, TypeError):  # it helps, and is never needed
+    except (OSError, ValueError, AttributeError, TypeError):  # students can do without it
         return ""
     return told if _is_spoken_of(told, text) else ""
 
 
 def _is_spoken_of(sentence: str, text: str) -> bool:
-    """Whether a text has one of the words of code that the sentence says were written."""
+    """Return whether a text contains one of the code words that the sentence mentions."""
     code = re.findall("`([^`]+)`", sentence.partition(". ")[0])
     words = {re.findall(r"\w+", part)[-1] for part in code if re.search(r"\w", part)}
     return not words or not text or bool(words & set(re.findall(r"\w+", text)))
@@ -88,7 +88,7 @@ def _all(answers: Answers) -> str:
 
 
 def _mixed(data: bytes, said: str) -> bytes:
-    """The exclusive or with a stream that depends on all that was said."""
+    """Return the exclusive or with a stream of bytes that depends on `said`."""
     return bytes(one ^ other for one, other in zip(data, _stream(said), strict=False))
 
 

@@ -1,4 +1,4 @@
-"""Answers in a folder that no exercise counts, since their file has another name or place."""
+"""Finds answers that do not count because their file has the wrong name or place."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..submission.similar import closest
 from .answers import answer_of
 
 _CODE = (".py", ".ipynb")
-#: files of one folder that are looked at
+#: the most files of one folder that are read
 _MOST_FILES = 200
 
 
 def nearly_named(folder: Path, exercise: str) -> str:
-    """What is there instead of an exercise's file: one of a similar name, or in a folder below."""
+    """Find a file with a similar name instead of an exercise's file, or one in a folder below."""
     if near := closest(exercise, [path.stem for path in folder.glob("*") if _is_code(path)]):
         return f"; there is {near}: is it misnamed?"
     moved = [path for path in sorted(folder.glob(f"*/{exercise}.*")) if _is_code(path)]
@@ -27,7 +27,7 @@ def nearly_named(folder: Path, exercise: str) -> str:
 def answered_in(
     folder: Path, exercise: str, questions: Sequence[str], exercises: Collection[str]
 ) -> str:
-    """Which file of another name answers questions of an exercise, as a copy does; empty: none."""
+    """Find a file with another name that answers an exercise's questions, as a copy does."""
     code = [path for path in sorted(folder.glob("*")) if _is_code(path)]
     for path in [path for path in code if path.stem not in exercises][:_MOST_FILES]:
         try:

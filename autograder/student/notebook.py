@@ -29,7 +29,7 @@ from .stale import FAILED, run_of, stale
 from .tracing import traced
 from .unfinished import unfinished
 
-#: nbgrader says here that it runs the notebook: "autograde" or "validate"
+#: with this variable nbgrader says that it runs the notebook: "autograde" or "validate"
 _NBGRADER = "NBGRADER_EXECUTION"
 _RUN_FIRST = "run the cell that defines it first"
 _STUCK = (Standing.FIX, Standing.TOO_SLOW)
@@ -37,11 +37,11 @@ _COMPARE = "compare with the reference way"
 
 
 def check(question: object) -> None:
-    """Runs the public checks of one question on the answer defined in this notebook.
+    """Run the public checks of one question on the answer defined in this notebook.
 
-    The question is named (`"query_scores"`), or is the function or class itself.
-    Shows what passed and what to fix. A mistake in the answer never raises here, except when
-    nbgrader runs the notebook: a display does not count there, an error does.
+    The question is given by name (`"query_scores"`), or as the function or class itself.
+    Shows what passed and what to fix. A mistake in the answer never raises here, except if
+    nbgrader runs the notebook: it ignores what is displayed, but counts errors.
     """
     namespace = sys._getframe(1).f_globals
     mode = os.environ.get(_NBGRADER)
@@ -63,9 +63,9 @@ def check(question: object) -> None:
 
 
 def hint(question: object, *, again: bool = False) -> None:
-    """Shows the next hint of a question, one at a time, as `autograder hint` does.
+    """Show the next hint of a question, one at a time, as `autograder hint` does.
 
-    `again` starts with the first one. What was shown is remembered in the folder.
+    `again` starts with the first hint. The folder remembers which hints were shown.
     """
     name = _name_of(question)
     try:
@@ -82,9 +82,9 @@ def hint(question: object, *, again: bool = False) -> None:
 
 
 def trace(question: object) -> None:
-    """Shows the shapes in each line of your function, in the call at which its check fails.
+    """Show the shapes in each line of your function, in the call at which its check fails.
 
-    The first line whose shape is not what the docstring, or your comment on it, says is marked.
+    The first line whose shape differs from the docstring, or from your comment on it, is marked.
     """
     name = _name_of(question)
     try:
@@ -97,7 +97,7 @@ def trace(question: object) -> None:
 
 
 def retry(question: object) -> Any:
-    """Makes the call at which a check fails once more, with the same numbers and weights.
+    """Repeat the call at which a check fails, with the same numbers and weights.
 
     Returns what your answer returns, and raises what it raises; a `breakpoint()` stops there.
     """
@@ -113,7 +113,7 @@ def retry(question: object) -> Any:
 
 
 def _failing(name: str, namespace: Mapping[str, Any]) -> tuple[Asked | None, Surroundings]:
-    """The call at which a question fails, and where its answer comes from."""
+    """Return the call at which a question fails, and the context of its answer."""
     folder = _here(name)
     suite, (answers, around) = find_suite(name, folder), _ready(namespace, folder)
     if name not in namespace:
@@ -122,9 +122,9 @@ def _failing(name: str, namespace: Mapping[str, Any]) -> tuple[Asked | None, Sur
 
 
 def check_namespace(question: str, namespace: Mapping[str, Any], folder: Path) -> CheckedQuestion:
-    """The public checks of a question, for the definitions of a namespace.
+    """Run the public checks of a question on the definitions of a namespace.
 
-    Raises `UserError` where the folder has no checks of that question.
+    Raises `UserError` if the folder has no checks of that question.
     """
     suite = find_suite(question, folder)
     exercises = _manifest(folder).exercises
@@ -135,7 +135,7 @@ def check_namespace(question: str, namespace: Mapping[str, Any], folder: Path) -
 
 
 def _name_of(question: object) -> str:
-    """The name of a question, also of one that is given as the function or class."""
+    """Return the name of a question that is given by name, or as the function or class."""
     return str(getattr(question, "__name__", question))
 
 
@@ -146,7 +146,7 @@ def _ready(namespace: Mapping[str, Any], folder: Path) -> tuple[LocalImplementat
 
 
 def _honest(result: CheckedQuestion, namespace: Mapping[str, Any], folder: Path) -> CheckedQuestion:
-    """Says where the cell is not what was checked, and why an answer is not there."""
+    """Note that a cell is not what was checked, or why an answer is missing."""
     if result.standing is Standing.MISSING:
         known = _manifest(folder).points
         note = other_name(result.question, namespace, known) or _missing(result.question, namespace)
@@ -168,14 +168,14 @@ def _missing(question: str, namespace: Mapping[str, Any]) -> str:
 
 
 def _defining(question: str, namespace: Mapping[str, Any]) -> list[str]:
-    """The cells run so far that define a question, or tried to."""
+    """Return the cells run so far that define a question, or tried to."""
     words = (f"def {question}(", f"class {question}(", f"class {question}:")
     cells = [cell for cell in namespace.get("In", ()) if isinstance(cell, str)]
     return [cell for cell in cells if any(word in cell for word in words)]
 
 
 def _with_next_step(result: CheckedQuestion, afterwards: str) -> Shown:
-    """The result with what helps next: a hint, or the comparison after a right answer."""
+    """Add what helps next to a result: a hint, or the comparison after a right answer."""
     text, below = result_text(result), ""
     if result.standing in _STUCK:
         call = for_html(f'hint("{result.question}")')
@@ -186,13 +186,13 @@ def _with_next_step(result: CheckedQuestion, afterwards: str) -> Shown:
 
 
 def result_text(result: CheckedQuestion) -> str:
-    """The result as text, with the call that gives a hint where one helps."""
+    """Return the result as text, with the call for a hint if one helps."""
     stuck = f'\n  stuck? run  hint("{result.question}")' if result.standing in _STUCK else ""
     return as_text(result) + stuck
 
 
 def _here(question: str) -> Path:
-    """The assignment's folder; raises `UserError` where it was moved or deleted since."""
+    """Return the assignment's folder; raises `UserError` if it was moved or deleted meanwhile."""
     try:
         return assignment_folder(Path.cwd(), question)
     except FileNotFoundError:
@@ -209,7 +209,7 @@ def _show(result: Shown) -> None:
 
 
 def find_suite(question: str, folder: Path) -> Path:
-    """The checks file next to a notebook that judges a question; raises `UserError`."""
+    """Return the checks file of a question next to a notebook; raises `UserError` if none is."""
     suites = sorted((folder / "checks").glob("test_*.py"))
     if not suites:
         raise UserError(
@@ -230,14 +230,14 @@ def find_suite(question: str, folder: Path) -> Path:
 
 
 def _manifest(folder: Path) -> Manifest:
-    """What the bundle says; a folder with checks alone has less to tell."""
+    """Return the bundle's manifest; an empty one for a folder with checks only."""
     if (folder / "checks" / MANIFEST).is_file():
         return read_manifest(folder)
     return Manifest("", (), {})
 
 
 def _source(namespace: Mapping[str, Any]) -> str:
-    """The cells run so far, as one text: for messages about calls that are not allowed."""
+    """Return the cells run so far as one text, for messages about calls that are not allowed."""
     cells = namespace.get("In", [])
     if not isinstance(cells, list):
         return ""

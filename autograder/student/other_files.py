@@ -1,4 +1,4 @@
-"""Finds an answer that uses another file of the student's: when it is graded, it is not there."""
+"""Finds an answer that uses another file of the student's, which is missing when it is graded."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _MESSAGE = (
 def leans_on_another_file(
     question: str, source: str, folder: Path, exercises: Collection[str]
 ) -> CheckedQuestion | None:
-    """The question as not right yet where the code that it reaches is in another file, else None.
+    """Return the question as not right yet if it reaches code in another file, otherwise None.
 
-    Such a file is that of another exercise, or one that stands in the folder.
+    Such a file belongs to another exercise, or is a module in the folder.
     """
     stars = [name for short, name in imports_of(source).items() if short == "*"]
     for name in sorted([*names_used(source, question), *stars]):

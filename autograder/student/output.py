@@ -14,16 +14,16 @@ PRINTED_CHARACTERS, PRINTED_LINES = 2000, 20
 
 
 class Printed(io.TextIOBase):
-    """Keeps the first characters and lines since `start`, and lets the rest go."""
+    """Keeps the first characters and lines since `start`, and drops the rest."""
 
     def __init__(self, limit: int = PRINTED_CHARACTERS) -> None:
         self._limit = limit
         self.text = ""
-        #: characters of all that was written
+        #: the number of all characters written
         self.length = 0
 
     def start(self) -> None:
-        """Forgets what was written."""
+        """Forget what was written."""
         self.text = ""
 
     def writable(self) -> bool:
@@ -42,9 +42,9 @@ class Printed(io.TextIOBase):
 
 @contextlib.contextmanager
 def quiet(output: Printed) -> Iterator[None]:
-    """What is printed goes to `output`; warnings and what goes to stderr are dropped.
+    """Send printed text to `output`; drop warnings and everything on stderr.
 
-    Nobody is asked: `input` raises `EOFError`, and a breakpoint is passed over.
+    Nothing waits for the student: `input` raises `EOFError`, and a breakpoint does not stop.
     """
     with (
         contextlib.redirect_stdout(output),
@@ -59,7 +59,7 @@ def quiet(output: Printed) -> Iterator[None]:
 @contextlib.contextmanager
 def _nobody_answers() -> Iterator[None]:
     before = sys.stdin, builtins.input, sys.breakpointhook
-    tracing = sys.gettrace()  # pdb, where an answer starts it, takes the place of who traces
+    tracing = sys.gettrace()  # if an answer starts pdb, it replaces the trace function
     # a kernel has an `input` of its own, which would ask below the cell
     sys.stdin, builtins.input, sys.breakpointhook = io.StringIO(), _no_input, _no_breakpoint
     try:

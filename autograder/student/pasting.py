@@ -1,4 +1,4 @@
-"""A failing call as code that can be pasted into a cell or a Python prompt."""
+"""Writes a failing call as code that can be pasted into a cell or a Python prompt."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import torch
 
 from .recording import Asked
 
-#: tensors of more numbers are called by a name of the notebook's, if it has one
+#: a tensor with more numbers is written as a name of the notebook's, if it has one
 _MOST_NUMBERS = 32
-#: a tensor of that many numbers is easier read than looked up
+#: a tensor with at most so many numbers is easier to read than to look up
 _FEW_NUMBERS = 6
-#: drawn numbers have many digits, and nobody reads them
+#: drawn numbers have more digits than this, and nobody reads them
 _LONGEST_NUMBER = 12
 _PLAIN = (torch.float32, torch.int64, torch.bool)
 _DIGITS = (4, 6, 7, 8, 9)
@@ -23,7 +23,7 @@ Names = Mapping[str, Any]
 
 
 def pasteable(step: Asked, names: Names) -> str:
-    """The lines that make a step again; empty where they would give other numbers than the check.
+    """Return the lines that repeat a step; empty if they would use other numbers than the check.
 
     `names` are the notebook's or the module's own.
     """
@@ -37,7 +37,7 @@ def pasteable(step: Asked, names: Names) -> str:
 
 
 class _Code:
-    """Writes values as code; `made_up` tells whether a tensor is too large for that."""
+    """Writes values as code; `made_up` says whether a tensor is too large for that."""
 
     def __init__(self, names: Names) -> None:
         self._tensors = {
@@ -48,11 +48,11 @@ class _Code:
         self.made_up = False
 
     def all(self, values: tuple[Any, ...]) -> str:
-        """Arguments of a call."""
+        """Write the arguments of a call."""
         return ", ".join(map(self.one, values))
 
     def one(self, value: Any) -> str:
-        """One value."""
+        """Write one value."""
         if isinstance(value, torch.Tensor):
             return self._tensor(value)
         if isinstance(value, tuple):
@@ -99,7 +99,7 @@ def _nested(value: Any, dtype: torch.dtype) -> str:
 
 
 def _number(value: Any, dtype: torch.dtype) -> Iterator[str]:
-    """The shortest text that is the same number in its dtype."""
+    """Yield the shortest text that is the same number in its dtype."""
     if not isinstance(value, float):
         yield str(value)
     elif value != value or value in (float("inf"), float("-inf")):

@@ -1,4 +1,4 @@
-"""Where in a student's own code an exception was raised."""
+"""Finds the lines of a student's own code in which an exception was raised."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 
 from ..suite.message import Place
 
-#: from a code's file name and a line to the text of "where" and the source line
+#: returns the place as text and the source line, for a code's file name and a line number
 Locate = Callable[[str, int], tuple[str, str]]
 
 
 def places_of(
     traceback: TracebackType | None, namespace: Mapping[str, Any], locate: Locate
 ) -> tuple[Place, ...]:
-    """The outermost and the innermost line of code whose globals are `namespace`.
+    """Return the outermost and the innermost line of code whose globals are `namespace`.
 
-    One place where both are the same, none where no line of the student's was reached.
+    One place if both are the same, none if no line of the student's was reached.
     """
     found: list[Place] = []
     while traceback is not None:
@@ -31,12 +31,12 @@ def places_of(
 
 
 def locate_cell(filename: str, line: int) -> tuple[str, str]:
-    """In a kernel: the cell by its number, as Jupyter names it."""
+    """Locate a line in a kernel: the cell by its number, as Jupyter names it."""
     return f"{cell_name(filename)}, line {line}", linecache.getline(filename, line)
 
 
 def cell_name(filename: str) -> str:
-    """`In[5]` for code of a cell; "your cell" where the kernel does not tell which."""
+    """Return `In[5]` for code of a cell; "your cell" if the kernel does not say which."""
     shell = _shell()
     namer = getattr(getattr(shell, "compile", None), "format_code_name", None)
     found = namer(filename) if callable(namer) else None

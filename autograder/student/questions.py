@@ -1,4 +1,4 @@
-"""The questions of a student's folder, and names that are none of them."""
+"""The questions of a student's folder, and the error for unknown names."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ..submission.similar import closest
 
 
 def questions_of(folder: Path, manifest: Manifest) -> dict[str, tuple[str, ...]]:
-    """The questions of each exercise of a folder, in teaching order."""
+    """Return the questions of each exercise of a folder, in teaching order."""
     return {
         name: tuple(points_of(folder / "checks" / f"test_{name}.py")) for name in manifest.exercises
     }
 
 
 def unknown(name: str, known: Mapping[str, Sequence[str]]) -> UserError:
-    """The error for a name that is neither exercise nor question; suggests the nearest."""
+    """Return the error for a name that is neither exercise nor question, with the nearest name."""
     names = [*known, *(question for questions in known.values() for question in questions)]
     near = closest(Path(name).stem, names)
     guess = f"; did you mean {near}?" if near else ""

@@ -1,4 +1,4 @@
-"""Remembers what a check asked last, so that a failure can show the call; and all that came."""
+"""Records the last call of a check, so that a failure can show it, and all results."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from .known_mistakes import RAISED, told
 class Asked:
     """One call of an answer: a function's, or a layer's that was `built` with arguments before.
 
-    `weights` are names that the check gives values, `found` those that the layer has.
-    `value` is the result if it `returned`; `again` makes the same call once more, with the same
-    weights, and gives its result.
+    `weights` are the names to which the check assigns values, `found` those that the layer has.
+    `value` is the result if it `returned`; `again` repeats the call with the same weights and
+    returns its result.
     """
 
     question: str
@@ -38,12 +38,12 @@ class Asked:
     again: Callable[[], Any] | None = None
 
 
-#: where a question's checks made no call
+#: the text if a question's checks made no call
 NO_CALL = "no call was made"
 
 
 def again(step: Asked) -> Any:
-    """Makes a step's call once more, with the same numbers and weights; raises what it raises."""
+    """Repeat a step's call with the same numbers and weights; raises what it raises."""
     if step.again is None:
         raise UserError(f"{step.question}: this check makes several calls; run `trace` instead")
     try:
@@ -56,7 +56,7 @@ def again(step: Asked) -> Any:
 class Recorder:
     """An implementation that passes everything on, and keeps the last step.
 
-    `said` is all that came in the check, as known mistakes are compared by.
+    `said` are all results in the check, by which known mistakes are compared.
     """
 
     def __init__(self, inner: Implementation) -> None:
@@ -65,7 +65,7 @@ class Recorder:
         self.said: list[str] = []
 
     def start(self) -> None:
-        """Forgets the steps of the check before."""
+        """Forget the steps of the previous check."""
         self.last, self.said = None, []
 
     def call(self, name: str, args: Sequence[Any], no_grad: bool = False) -> Outcome:
@@ -115,7 +115,7 @@ class Recorder:
 
     @contextlib.contextmanager
     def faults(self) -> Iterator[None]:
-        """Takes note of what is raised."""
+        """Record an error that is raised."""
         try:
             yield
         except AnswerFault as fault:
@@ -124,7 +124,7 @@ class Recorder:
             raise
 
     def returned(self, value: Any) -> None:
-        """Takes note of the last step's result."""
+        """Record the last step's result."""
         self.said.append(told(value))
         if self.last is not None:
             self.last = replace(self.last, value=value, returned=True)

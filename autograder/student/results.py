@@ -1,4 +1,4 @@
-"""What the public checks found: records for a notebook's cell and for the command line."""
+"""The results of public checks: records for a notebook's cell and for the command line."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from ..suite.message import Place
 
 
 class Standing(enum.StrEnum):
-    """How far a student is with one question."""
+    """A student's progress with one question."""
 
     PASSED = "passed"
     FIX = "fix"
-    #: right, but what was checked is not what the cell says now
+    #: right, but the checked definition is not what the cell says now
     STALE = "stale"
     NOT_IMPLEMENTED = "not_implemented"
     MISSING = "missing"
-    #: the file does not run, so nothing can be said
+    #: unknown, because the file does not run
     HIDDEN = "hidden"
     STOPPED = "stopped"
     TOO_SLOW = "too_slow"
@@ -28,8 +28,8 @@ class CheckedTest:
     """One public check; `message` says what to fix.
 
     `call` is the failing call as code that can be pasted; `places` are the outermost and the
-    innermost line of the student's own where it raised; failures of one question with the same
-    `cause` (not empty) need to be told once only.
+    innermost line of the student's own code that raised; failures of one question with the same
+    `cause` (not empty) need to be shown only once.
     """
 
     name: str
@@ -44,9 +44,9 @@ class CheckedTest:
 class CheckedQuestion:
     """One question, its public checks, and the first lines that the answer printed.
 
-    `note` says what else the student should know: another name, a cell that was changed since;
-    `mistake` what the answer seems to confuse, if a known mistake answers the same; `ran` the run
-    of a notebook's cell that was checked, as Jupyter names it: `In[7]`.
+    `note` says what else the student should know: a different name, a cell that was changed since;
+    `mistake` what the answer seems to confuse, if a known mistake gives the same results; `ran` the
+    run of a notebook's cell that was checked, as Jupyter names it: `In[7]`.
     """
 
     question: str
@@ -75,7 +75,7 @@ class CheckedExercise:
 
     @property
     def passed(self) -> int:
-        """How many questions pass their public checks."""
+        """The number of questions that pass their public checks."""
         return sum(question.standing is Standing.PASSED for question in self.questions)
 
     @property
@@ -88,7 +88,7 @@ class CheckedExercise:
 class Progress:
     """All exercises of a folder in teaching order.
 
-    `points` are what each question is worth, as far as the bundle says; `due` is the due date.
+    `points` are the points of each question, as far as the bundle says; `due` is the due date.
     """
 
     title: str
@@ -98,21 +98,21 @@ class Progress:
 
     @property
     def passed(self) -> int:
-        """How many questions pass their public checks."""
+        """The number of questions that pass their public checks."""
         return sum(exercise.passed for exercise in self.exercises)
 
     @property
     def questions(self) -> int:
-        """How many questions there are."""
+        """The number of questions."""
         return sum(len(exercise.questions) for exercise in self.exercises)
 
     @property
     def next(self) -> CheckedExercise | None:
-        """The first exercise that is not finished; None where all are."""
+        """The first exercise that is not finished; None if all are."""
         return next((item for item in self.exercises if not item.finished), None)
 
     def worth(self, exercise: CheckedExercise) -> tuple[float, float]:
-        """Points of the questions that pass, and of all, of one exercise."""
+        """Return the points of the questions of one exercise that pass, and of all of them."""
         names = [item.question for item in exercise.questions]
         passed = [i.question for i in exercise.questions if i.standing is Standing.PASSED]
         return self._sum(passed), self._sum(names)
@@ -122,7 +122,7 @@ class Progress:
 
 
 def standing_of(tests: tuple[CheckedTest, ...], faults: list[str]) -> Standing:
-    """The question's standing from its tests and the kinds of faults (`not_implemented`, ...)."""
+    """Return a question's standing from its tests and kinds of faults (`not_implemented`, ...)."""
     if all(test.passed for test in tests) and tests:
         return Standing.PASSED
     for standing in (Standing.NOT_IMPLEMENTED, Standing.MISSING):
@@ -132,7 +132,7 @@ def standing_of(tests: tuple[CheckedTest, ...], faults: list[str]) -> Standing:
 
 
 def with_graded(result: CheckedQuestion, graded: str) -> CheckedQuestion:
-    """The result with what grading tries, which is news where all is green."""
+    """Add what grading also tries to the result of a question that passes."""
     if result.standing is not Standing.PASSED or result.note or not graded:
         return result
     return replace(result, note=f"grading also tries: {graded}")

@@ -1,7 +1,7 @@
-"""Runs public checks in this process: quiet, no files written, nothing of a student's set-up used.
+"""Runs public checks in this process: quietly, without writing files or using a student's set-up.
 
 A student's own pytest settings (an ini file further up, `PYTEST_ADDOPTS`, a conftest, plugins)
-change nothing here.
+have no effect here.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _PLUGINS_NOT_NEEDED = (
     "unraisableexception",
     "tmpdir",
 )
-#: is told the question whose checks start
+#: receives the question whose checks start
 OnQuestion = Callable[[str], None]
 
 
@@ -51,17 +51,17 @@ def run_checks(
     questions: Collection[str] | None = None,
     on_question: OnQuestion = lambda question: None,
 ) -> tuple[CheckedQuestion, ...]:
-    """Runs the checks of some questions of a suite (default: all) against an implementation.
+    """Run the checks of some questions of a suite (default: all) against an implementation.
 
     A question that Ctrl-C ends has the standing `stopped`, and no question after it runs; one
-    that takes more than `SECONDS` is `too_slow`. Raises `GraderError` for a checks file that can't
-    be used.
+    that takes more than `SECONDS` is `too_slow`. Raises `GraderError` if a checks file can't be
+    used.
     """
     return _run(suite, _Run(suite, implementation, around, questions, on_question)).results()
 
 
 def answers_in(suite: Path, implementation: LocalImplementation) -> Mapping[str, Answers]:
-    """What an implementation answers in each check that it fails, by question."""
+    """Return the results of an implementation in each check that it fails, by question."""
     around = Surroundings(implementation.namespace)
     run = _run(suite, _Run(suite, implementation, around, None, lambda question: None))
     return {question: found.said for question, found in run.answers.items()}
@@ -70,7 +70,7 @@ def answers_in(suite: Path, implementation: LocalImplementation) -> Mapping[str,
 def step_to_trace(
     suite: Path, implementation: LocalImplementation, around: Surroundings, question: str
 ) -> Asked | None:
-    """The call at which a question's first check fails; the last one where all pass.
+    """Return the call at which a question's first check fails, or the last call if all pass.
 
     Raises `UserError` for an answer that takes too long.
     """
@@ -89,8 +89,8 @@ def _run(suite: Path, run: _Run) -> _Run:
         code = pytest.main(
             [
                 str(suite),
-                # a root elsewhere: pytest then names the module by its whole path, so that no
-                # other folder's checks of the same name, imported before, take its place
+                # with a root elsewhere, pytest names the module by its whole path, and an imported
+                # module with the same name from another folder does not replace it
                 *("-c", str(settings), f"--rootdir={folder}", "--noconftest"),
                 *("--import-mode=importlib", "--assert=plain", "--capture=no"),
                 *("-p", "autograder.suite.plugin"),
@@ -112,18 +112,18 @@ def _run(suite: Path, run: _Run) -> _Run:
 
 @dataclass(slots=True)
 class _Found:
-    """What was found of one question so far."""
+    """The results of one question so far."""
 
     tests: list[CheckedTest] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     printed: str = ""
     is_too_slow: bool = False
-    #: what came in each check that failed
+    #: the results in each check that failed
     said: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class _Run:
-    """A pytest plugin: gives the tests their answers and keeps what they say."""
+    """A pytest plugin that gives the tests their answers and records their results."""
 
     def __init__(
         self,
@@ -159,7 +159,7 @@ class _Run:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
-        """Done with a question that is too slow: each of its checks would take as long."""
+        """Skip the remaining checks of a question that is too slow: each would take as long."""
         question = _question(item)
         if question not in self._found:
             self._found[question] = _Found()
@@ -179,7 +179,7 @@ class _Run:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> pytest.TestReport:
-        """Keeps the exception itself; pytest's rendering of tracebacks is slow and not wanted."""
+        """Keep the exception itself; pytest's rendering of tracebacks is slow and not needed."""
         failure = call.excinfo.value if call.excinfo is not None else None
         if failure is not None and call.when != "call":
             self.problem = f"{call.when} of {item.name}: {failure!r}"
@@ -191,13 +191,13 @@ class _Run:
         return report
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        # the next run, of another folder perhaps, must not find this file's module
+        # the next run, perhaps of another folder, must not find this file's module
         for module in {item.module.__name__ for item in session.items if hasattr(item, "module")}:
             sys.modules.pop(module, None)
 
     @property
     def stopped(self) -> bool:
-        """Whether Ctrl-C came while a test was running."""
+        """Whether Ctrl-C was pressed while a test was running."""
         return self._running is not None
 
     @property
@@ -207,17 +207,17 @@ class _Run:
 
     @property
     def answers(self) -> Mapping[str, _Found]:
-        """What was found of each question, as it was recorded."""
+        """The results of each question, as they were recorded."""
         return self._found
 
     def results(self) -> tuple[CheckedQuestion, ...]:
-        """What was found of each question, in the order of the suite."""
+        """Return the results of each question, in the order of the suite."""
         return tuple(self._result(question, found) for question, found in self._found.items())
 
     def _record(self, item: pytest.Item, failure: BaseException | None) -> None:
         found = self._found[_question(item)]
         self._running = None
-        # what the first check that fails printed says most
+        # the output of the first failing check is the most useful
         is_first = failure is not None and all(test.passed for test in found.tests)
         before, now = found.printed, self.output.text
         found.printed = (now or before) if is_first else (before or now)
@@ -254,7 +254,7 @@ def _question(item: pytest.Item) -> str:
 
 @contextlib.contextmanager
 def _own_settings() -> Iterator[None]:
-    """Without pytest's environment variables, other packages' plugins, and `__pycache__`."""
+    """Disable pytest's environment variables, other packages' plugins, and `__pycache__`."""
     writes_nothing, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         with without_pytests_settings():

@@ -1,4 +1,4 @@
-"""Shapes as a text says them - `(..., T, d_out)` - compared with the shapes that there are."""
+"""Compares shapes written in a text, such as `(..., T, d_out)`, with the actual shapes."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
 
 
 class Letters:
-    """What the letters of a text stand for: bound by the first shape that has them."""
+    """The sizes of the letters in a text: the first shape that has a letter sets its size."""
 
     def __init__(self, known: Mapping[str, int]) -> None:
         self._sizes: dict[str, int] = dict(known)
         self._front: Shape | None = None
 
     def fits(self, said: str, shape: Shape) -> bool:
-        """Whether a shape is what the text says; a letter not met before takes its size.
+        """Return whether a shape matches the text; a new letter takes its size from the shape.
 
-        True where the text can't be read.
+        True if the text can't be read.
         """
         parts = [part.strip() for part in said.strip("()").split(",") if part.strip()]
         if parts and parts[0] == "...":
@@ -44,7 +44,7 @@ class Letters:
         return all([self._fits_one(part, size) for part, size in zip(parts, shape, strict=True)])
 
     def numbers(self, said: str) -> str:
-        """The text with numbers for its letters, as far as they are known."""
+        """Return the text with numbers for its letters, as far as they are known."""
         parts = [part.strip() for part in said.strip("()").split(",") if part.strip()]
         sizes: list[str] = []
         for part in parts:
@@ -78,19 +78,19 @@ class Letters:
 
 
 def said_of_arguments(docstring: str) -> dict[str, str]:
-    """Shapes that a docstring gives its arguments: `{"x": "(B, T, d_in)"}`."""
+    """Return the shapes that a docstring gives for its arguments: `{"x": "(B, T, d_in)"}`."""
     return dict(_ARGUMENT.findall(docstring))
 
 
 def said_of_result(docstring: str) -> str | None:
-    """The shape that a docstring gives the result, if it gives one."""
+    """Return the shape that a docstring gives for the result, if any."""
     found = _RETURNS.search(docstring)
     shape = _SHAPE.match(found.group(1)) if found else None
     return shape.group(0) if shape else None
 
 
 def said_in_comment(line: str) -> str | None:
-    """The shape at the end of a line's comment: `# (T, d) @ (d,) -> (T,)` says `(T,)`."""
+    """Return the shape at the end of a line's comment: `# (T, d) @ (d,) -> (T,)` says `(T,)`."""
     _, mark, comment = line.partition("#")
     found = list(_SHAPE.finditer(comment)) if mark else []
     last = found[-1] if found else None

@@ -1,4 +1,4 @@
-"""A question that is not defined: what there is of nearly its name."""
+"""Finds definitions with nearly the name of a question that is not defined."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ..submission.similar import closest
 
 
 def other_name(question: str, namespace: Mapping[str, Any], questions: Collection[str] = ()) -> str:
-    """Says which definition of the student's own looks like the question's name; else empty.
+    """Say which of the student's definitions has nearly the question's name; otherwise empty.
 
-    One that is the answer to another of the `questions` is not meant.
+    A definition that answers another of the `questions` does not count.
     """
     own = [
         name
@@ -35,7 +35,7 @@ def _is_own(value: Any, namespace: Mapping[str, Any]) -> bool:
 
 
 def _holds(value: Any, question: str) -> bool:
-    """Whether a function or a class has a definition of that name in it."""
+    """Return whether a function or class contains a definition of that name."""
     if isinstance(value, type):
         return question in vars(value)
     inner = [part for part in value.__code__.co_consts if isinstance(part, CodeType)]

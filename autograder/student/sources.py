@@ -1,4 +1,4 @@
-"""Finds the line of a file, or the cell of a notebook, that a line of an answer's module was."""
+"""Finds the line of a file, or the cell of a notebook, from which a line of a module comes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .places import Locate
 
 
 def locator(path: Path, text: str) -> Locate:
-    """Says where line `n` of the module `text` stands in the file that it was read from."""
+    """Return a function that locates a line of the module `text` in the file it was read from."""
     lines = text.splitlines()
 
     def locate(filename: str, line: int) -> tuple[str, str]:
@@ -27,7 +27,7 @@ def locator(path: Path, text: str) -> Locate:
 
 
 def _cell_of(path: Path, text: str, line: int) -> str:
-    """ "cell 4, line 3" for a line of a notebook's module: its statement is looked for."""
+    """Return "cell 4, line 3" for a line of a notebook's module, by searching its statement."""
     statement, first = _statement_at(text, line)
     for name, source in reversed(_cells(path, path.stat().st_mtime_ns)):
         before, found, _ = source.partition(statement)
@@ -37,7 +37,7 @@ def _cell_of(path: Path, text: str, line: int) -> str:
 
 
 def _statement_at(text: str, line: int) -> tuple[str, int]:
-    """The text of the statement at the outermost level that holds a line, and its first line."""
+    """Return the text of the top-level statement that contains a line, and its first line."""
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -52,7 +52,7 @@ def _statement_at(text: str, line: int) -> tuple[str, int]:
 
 @lru_cache(maxsize=8)
 def _cells(path: Path, changed: int) -> tuple[tuple[str, str], ...]:
-    """Name and source of each code cell; the number is what stands next to it in Jupyter."""
+    """Return name and source of each code cell; the number is the one that Jupyter shows."""
     try:
         cells = json.loads(path.read_text(encoding="utf-8-sig")).get("cells", [])
     except (OSError, ValueError, AttributeError):

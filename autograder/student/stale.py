@@ -1,7 +1,7 @@
-"""Whether what runs in a notebook is what its cells say: a green check on an old cell is a lie.
+"""Detects that the running code differs from a notebook's cells, so a green check would mislead.
 
 Everything is read from what the kernel keeps anyway (the cells that were run, in order) and from
-the saved notebook; nothing is hooked into the kernel.
+the saved notebook; there are no hooks in the kernel.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CHANGED = "your cell was changed since it ran: run it again, then check"
 
 
 def stale(question: str, namespace: Mapping[str, Any], folder: Path) -> str:
-    """Why a question's definition is not what its cell says; empty where nothing tells so."""
+    """Say why a question's definition differs from its cell; empty if nothing shows it."""
     cells = [cell for cell in namespace.get("In", ()) if isinstance(cell, str)]
     ran = _ran_at(namespace.get(question), cells)
     if ran is None:
@@ -39,14 +39,14 @@ def stale(question: str, namespace: Mapping[str, Any], folder: Path) -> str:
 
 
 def run_of(question: str, namespace: Mapping[str, Any]) -> str:
-    """The run of the cell that defined a question, as Jupyter names it: `In[7]`; else empty."""
+    """Return the run of the cell that defined a question, as Jupyter names it: `In[7]`."""
     cells = [cell if isinstance(cell, str) else "" for cell in namespace.get("In", ())]
     ran = _ran_at(namespace.get(question), cells)
     return f"In[{ran}]" if ran is not None else ""
 
 
 def _ran_at(value: Any, cells: Sequence[str]) -> int | None:
-    """Which cell defined a function or class, the last of equal ones."""
+    """Return the number of the cell that defined a function or class, the last of equal ones."""
     for code in _codes(value):
         source = "".join(linecache.getlines(code.co_filename))
         for number in range(len(cells) - 1, -1, -1):
@@ -63,7 +63,7 @@ def _codes(value: Any) -> Iterator[CodeType]:
 
 
 def _renamed(question: str, before: str, later: Sequence[str], namespace: Mapping[str, Any]) -> str:
-    """A later cell that defines nearly the question's name took the place of its cell."""
+    """Report a later cell that replaced the question's cell and defines nearly its name."""
     old = set(_defined_in(before))
     for cell in reversed(later):
         names = [name for name in _defined_in(cell) if name in namespace and name not in old]
@@ -84,7 +84,7 @@ def _definition_of(question: str) -> re.Pattern[str]:
 
 
 def _saved(question: str, folder: Path) -> Iterator[tuple[Any, str]]:
-    """The question's cell in the notebooks of a folder as they were saved, and its last run."""
+    """Yield the last run and the source of the question's cells in a folder's saved notebooks."""
     for path in folder.glob("*.ipynb"):
         try:
             cells = json.loads(path.read_text(encoding="utf-8-sig"))["cells"]

@@ -1,4 +1,4 @@
-"""Results that are not values at all: a generator, a function, a layer that was not called."""
+"""Describes results that are not values: a generator, a function, a layer that was not called."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STRANGE: tuple[tuple[type | tuple[type, ...], str, str], ...] = (
     (nn.Module, "a layer", "a layer came back in place of its result: call it with the input"),
     (type, "a class", "a class came back in place of a value: its brackets `()` are missing"),
 )
-#: not by its type: NumPy is not imported for this
+#: tested by module name, to avoid importing NumPy
 _NUMPY = (
     "a value of NumPy's",
     "a tensor is asked for: stay with torch, since NumPy can't carry a gradient. Its functions "
@@ -32,10 +32,10 @@ _NUMPY = (
 
 
 def what_came_back(value: Any) -> tuple[str, str] | None:
-    """What a result is that no question asks for, and what to do about it; else None."""
+    """Name a result that no question asks for, and what to do about it; otherwise None."""
     for kind, what, advice in _STRANGE:
         if isinstance(value, kind):
             if isinstance(value, CoroutineType):
-                value.close()  # nobody will wait for it
+                value.close()  # prevents a warning that it was never awaited
             return what, advice
     return _NUMPY if type(value).__module__.partition(".")[0] == "numpy" else None

@@ -1,10 +1,10 @@
-"""What to submit, and how: said when all questions of an assignment pass."""
+"""Explains what to submit, and how, when all questions of an assignment pass."""
 
 from __future__ import annotations
 
 from .results import Progress
 
-#: what grading does and public checks can't see
+#: the part of grading that public checks don't cover
 BEYOND = (
     "Grading also tries what these checks do not: other sizes, batches, other number types, "
     "gradients. The docstring of each question says all that is asked."
@@ -12,7 +12,7 @@ BEYOND = (
 
 
 def what_to_submit(progress: Progress) -> tuple[str, ...]:
-    """The lines for a finished assignment; empty where a question does not pass yet."""
+    """Return the lines for a finished assignment; empty if a question does not pass yet."""
     if progress.next is not None or not progress.exercises:
         return ()
     files = [item.file for item in progress.exercises if item.file]

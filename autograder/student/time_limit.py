@@ -1,4 +1,4 @@
-"""Ends what takes too long, on every operating system: as Ctrl-C would, from another thread."""
+"""Interrupts slow code on every operating system, from another thread, as Ctrl-C would."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ import signal
 import threading
 from collections.abc import Iterator
 
-#: of a check, and of loading a file: milliseconds, in loops over every number a tenth of a second
+#: the limit of a check, and of loading a file: normal code takes milliseconds, loops over every
+#: number a tenth of a second
 SECONDS = 10.0
 
 
 class TooSlow(Exception):
-    """A check took longer than its time; the cause tells where it was interrupted."""
+    """A check took longer than its time; the cause shows where it was interrupted."""
 
 
 @contextlib.contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Raises `TooSlow` in the main thread where the block takes longer; elsewhere does nothing."""
+    """Raise `TooSlow` if the block takes longer; does nothing outside the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     watch = _Watch(seconds)
-    # what a shell starts in the background ignores Ctrl-C, and would never end
+    # a program that a shell starts in the background ignores Ctrl-C, and would never end
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     watch.start()
     try:
@@ -35,7 +36,7 @@ def limited(seconds: float) -> Iterator[None]:
         raise TooSlow(f"took longer than {seconds:g} seconds") from interrupt
     finally:
         watch.end()
-        if before is not None:  # None: installed by other code than Python's
+        if before is not None:  # None: installed by code other than Python's
             signal.signal(signal.SIGINT, before)
 
 
@@ -52,13 +53,13 @@ class _Watch(threading.Thread):
             _interrupt()
 
     def end(self) -> None:
-        """Waits for the thread: no interrupt comes after the block."""
+        """Wait for the thread, so that no interrupt comes after the block."""
         self._ended.set()
         self.join()
 
 
 def _interrupt() -> None:
-    """As Ctrl-C: a real signal, where there are any, also ends a sleep or a wait for input."""
+    """Interrupt as Ctrl-C does; a real signal also ends a sleep or a wait for input."""
     if os.name == "nt":
         _thread.interrupt_main()
     else:

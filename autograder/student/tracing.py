@@ -1,8 +1,8 @@
 """`trace("question")`: the shapes in each line of a student's function, in the call that fails.
 
-The first line whose shape is not what the text says is marked: the docstring for arguments and
-result, the student's own comments (`# (B, T, d)`) for the lines between. On demand only:
-`sys.settrace` makes Python many times slower.
+It marks the first line whose shape differs from the text: from the docstring for arguments and
+result, from the student's own comments (`# (B, T, d)`) for the lines between. It runs on demand
+only, because `sys.settrace` makes Python many times slower.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from .recording import Asked
 from .shapes import Letters, Shape, said_in_comment, said_of_arguments, said_of_result
 from .time_limit import SECONDS, TooSlow, limited
 
-#: lines shown of one call
+#: the most lines shown of one call
 _MOST_LINES = 60
 _MARK = "<-- "
 
 
 @dataclass(slots=True)
 class Line:
-    """A line that ran, and the shapes that it gave names; None is the name of the result."""
+    """A line that ran, and the shapes of the names it assigned; None is the result's name."""
 
     number: int
     shapes: dict[str | None, Any] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Line:
 
 @dataclass(slots=True)
 class Run:
-    """One function of the student's while it ran: arguments, then lines in their order."""
+    """One run of a student's function: arguments, then lines in the order in which they ran."""
 
     code: CodeType
     arguments: dict[str | None, Any]
@@ -51,7 +51,7 @@ class Run:
 
 
 def traced(step: Asked, namespace: Mapping[str, Any], locate: Locate) -> str:
-    """The call of a step again, line by line with shapes, as text."""
+    """Repeat the call of a step, and return it line by line with shapes, as text."""
     recorder = _Recorder(namespace)
     ended = ""
     with quiet(Printed()):
@@ -81,7 +81,7 @@ def _call(step: Asked, namespace: Mapping[str, Any], recorder: _Recorder) -> Non
 
 
 class _Recorder:
-    """Follows functions whose globals are the student's, each the first time that it is called."""
+    """Traces functions whose globals are the student's, each in its first call."""
 
     def __init__(self, namespace: Mapping[str, Any]) -> None:
         self._namespace = namespace
@@ -89,7 +89,7 @@ class _Recorder:
 
     @contextmanager
     def on(self) -> Iterator[None]:
-        """Follows what is called in the block."""
+        """Trace the functions that are called in the block."""
         before = sys.gettrace()
         sys.settrace(self._enter)
         try:
@@ -108,7 +108,7 @@ class _Recorder:
 
 
 def _follow(run: Run, before: dict[str, Any]) -> Callable[[FrameType, str, Any], Any]:
-    """A local trace function: what changed since the last event belongs to the line before."""
+    """Return a local trace function: changes since the last event belong to the line before."""
 
     def local(frame: FrameType, event: str, argument: Any) -> Any:
         now = dict(frame.f_locals)
@@ -130,7 +130,7 @@ _NOTHING = object()
 
 
 def _add(run: Run, number: int) -> None:
-    """A line that runs again in a loop is told once."""
+    """Record a line; one that runs again in a loop is shown once."""
     for line in run.lines:
         if line.number == number:
             line.times += 1
@@ -146,7 +146,7 @@ def _shapes(values: Mapping[str, Any]) -> dict[str | None, Any]:
 
 
 def _shape(value: Any) -> Any:
-    """A tensor's shape, the shapes of a tuple or list of tensors, None for other things."""
+    """Return a tensor's shape, the shapes of a tuple or list of tensors, otherwise None."""
     if isinstance(value, torch.Tensor):
         return tuple(value.shape)
     if isinstance(value, tuple | list) and value and all(_shape(item) for item in value[:9]):
@@ -155,7 +155,7 @@ def _shape(value: Any) -> Any:
 
 
 def _sizes(frame: FrameType) -> dict[str, int]:
-    """Whole numbers that a function, or the layer that it belongs to, has by name."""
+    """Return the named whole numbers of a function, or of the layer to which it belongs."""
     own = getattr(frame.f_locals.get("self"), "__dict__", {})
     both = {**own, **frame.f_locals}
     return {name: value for name, value in both.items() if type(value) is int}
@@ -197,7 +197,7 @@ def _plain(shape: Any) -> str:
 
 
 def _difference(line: Line, source: str, letters: Letters, docstring: str) -> str:
-    """What the text says of a line's shape, where that is another one."""
+    """Say what the text expects of a line's shape, if it differs."""
     shapes = [shape for shape in line.shapes.values() if isinstance(shape, tuple)]
     if not shapes:
         return ""

@@ -1,4 +1,4 @@
-"""A stub that a student has begun: its last line is still there, or it hides an answer."""
+"""Recognizes a stub that a student has begun: its last line remains, or it hides an answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DEFINES = (ast.FunctionDef, ast.ClassDef)
 
 
 def unfinished(question: str, text: str) -> str:
-    """Why a question is "not implemented" though there is code for it; empty for a bare stub."""
+    """Say why a question with code is "not implemented"; empty for an untouched stub."""
     try:
         body = parsed(text).body
     except NOT_PYTHON:
@@ -35,6 +35,6 @@ def _functions(node: ast.stmt) -> Iterator[ast.FunctionDef]:
 
 
 def _is_begun(function: ast.FunctionDef) -> bool:
-    """More than a docstring, the call of the base class and the stub's line, which is there."""
+    """Return whether a function has code of its own and still has the stub's line."""
     own = [node for node in function.body if not isinstance(node, ast.Expr)]
     return len(own) > 1 and any(map(is_stubs_line, own))

@@ -1,4 +1,4 @@
-"""Notices what was saved: for `autograder watch`, which checks it at once."""
+"""Notices saved files: for `autograder watch`, which checks them at once."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 from ..course.manifest import read_manifest
 
-_PAUSE = 0.4  # seconds between two looks: a dozen files take no time to look at
+_PAUSE = 0.4  # seconds between two looks: a dozen files are read in no time
 _KINDS = (".py", ".ipynb")
 
-#: what tells one state of a file from the next
+#: the state of a file, which changes when it is saved
 _State = tuple[int, int] | None
 
 
@@ -20,11 +20,11 @@ def saved_exercises(
     exercises: Sequence[str] = (),
     pause: Callable[[], None] = lambda: time.sleep(_PAUSE),
 ) -> Iterator[tuple[str, ...]]:
-    """The exercises whose module or notebook was saved, each time that some were; never ends.
+    """Yield the exercises whose module or notebook was saved, after each save; never ends.
 
-    Watches some exercises of an assignment's folder (default: all). A file that comes or goes is
-    saved, too; an empty one is not yet: editors empty a file before they write it. `pause` waits
-    between two looks. Raises `UserError` where this is not an assignment.
+    Watches some exercises of an assignment's folder (default: all). A file that appears or
+    disappears also counts as saved; an empty one does not yet, because editors empty a file before
+    they write it. `pause` waits between two looks. Raises `UserError` if this is not an assignment.
     """
     names = tuple(Path(name).stem for name in exercises) or read_manifest(folder).exercises
     before = _look(folder, names)
@@ -46,6 +46,6 @@ def _look(folder: Path, names: Sequence[str]) -> dict[str, tuple[_State, ...]]:
 def _state(path: Path) -> _State:
     try:
         found = path.stat()
-    except OSError:  # not there, or just being replaced by an editor
+    except OSError:  # missing, or just being replaced by an editor
         return None
     return found.st_mtime_ns, found.st_size

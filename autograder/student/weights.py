@@ -1,4 +1,4 @@
-"""A layer whose weights have other names than the exercise gives: which attribute is meant."""
+"""Finds attributes of a layer whose weights have other names than the exercise gives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MOST_NAMES = 4
 
 
 def differing_names(step: Asked) -> tuple[str, str, str] | None:
-    """Got, expected and advice where weights that a check sets are not there; else None."""
+    """Return got, expected and advice if weights that a check sets are missing; otherwise None."""
     missing = [name for name in step.weights if name not in step.found]
     if not missing:
         return None
@@ -40,7 +40,7 @@ def _advice(missing: Sequence[str], extra: Sequence[str], found: Sequence[str]) 
 
 
 def _renamed(missing: Sequence[str], extra: Sequence[str]) -> list[tuple[str, str]]:
-    """Attributes under two names: wanted, and found with the same weights below it."""
+    """Return attributes with two names: the wanted one, and one with the same weights below it."""
     pairs: dict[str, str] = {}
     for name in missing:
         for other in extra:
