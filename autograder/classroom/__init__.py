@@ -1,4 +1,4 @@
-"""What is known of a class next to its results: its people, and what was decided of submissions.
+"""Facts about a class besides its results: its people, and decisions about submissions.
 
 Each fact is a row of a CSV file in the class folder, which people may read and edit.
 """

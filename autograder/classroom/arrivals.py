@@ -1,4 +1,4 @@
-"""When submissions arrived, and who is late by how much. What is not known is never late."""
+"""Computes when submissions arrived and how late they are. An unknown time is never late."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from .decisions import read_extensions
 from .origins import read_origins
 from .people import Roster, read_roster
 
-#: whoever wants all of them exports the table
+#: the most names in a sentence; the exported table contains all of them
 _MOST_NAMES = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Lateness:
-    """One submission against its due date. Times are in UTC, without a zone, as nbgrader's are.
+    """One submission and its due date. Times are in UTC without a zone, as nbgrader's are.
 
-    `late` is None where the time or the due date is unknown; `is_marked` is a platform's word that
-    it was late, which says nothing about how much. `late_days` of the student's budget were taken.
+    `late` is None if the time or the due date is unknown; `is_marked` means that a platform reports
+    it as late, without saying by how much. `late_days` is the number of days taken from the
+    student's budget.
     """
 
     submitted: datetime | None = None
@@ -34,26 +35,26 @@ class Lateness:
 
     @property
     def is_late(self) -> bool:
-        """Late by a known or an unknown amount."""
+        """True if it is late, by a known or an unknown amount."""
         return bool(self.late) or (self.late is None and self.is_marked)
 
     @property
     def text(self) -> str:
-        """How late, in words; empty where it is not late, or nobody knows."""
+        """How late it is, in words; empty if it is not late or if that is unknown."""
         if self.late:
             return duration_text(self.late)
         return "by an unknown amount" if self.is_late else ""
 
 
 def lateness(submitted: datetime | None, due: datetime | None, is_marked: bool = False) -> Lateness:
-    """Compares a time with the moment until which it is not late; both in UTC without a zone."""
+    """Compares a submission time with the time until which it is not late; both in UTC, no zone."""
     if submitted is None or due is None:
         return Lateness(submitted, due, None, is_marked)
     return Lateness(submitted, due, late_by(submitted, due), is_marked)
 
 
 class Allowances:
-    """How much later than the due date each student may submit, in one class."""
+    """The time that each student has after the due date, in one class."""
 
     def __init__(
         self,
@@ -68,13 +69,13 @@ class Allowances:
         self._late_days = late_days or {}
 
     def late_days(self, key: Key) -> int:
-        """How many days of the budget a submission has taken."""
+        """Returns how many days of the budget a submission has taken."""
         return self._late_days.get(key, 0)
 
     def of(self, student: str, assignment: str, due: DueDate | None) -> timedelta | None:
-        """The section's date, grace, extra time, extension and late days together.
+        """Returns the sum of the section's date, grace, extra time, extension and late days.
 
-        None where the class says nothing, so that what nbgrader's gradebook holds stays.
+        Returns None if the class has none of them, so that nbgrader's gradebook keeps its own.
         """
         person = self._roster.person(student)
         extra = person.extra if person else timedelta()
@@ -88,7 +89,7 @@ class Allowances:
 
 
 def read_allowances(class_folder: Path) -> Allowances:
-    """The allowances of a class, from its own tables; raises `UserError`."""
+    """Reads the allowances of a class from its tables; raises `UserError` for a broken table."""
     return Allowances(
         read_roster(class_folder),
         read_extensions(class_folder),
@@ -98,7 +99,7 @@ def read_allowances(class_folder: Path) -> Allowances:
 
 
 def marked_late(class_folder: Path) -> frozenset[Key]:
-    """The submissions that a platform marks as late without a time."""
+    """Returns the submissions that a platform marks as late without a time."""
     origins = read_origins(class_folder).values()
     return frozenset(origin.key for origin in origins if origin.is_marked_late)
 
@@ -106,7 +107,7 @@ def marked_late(class_folder: Path) -> frozenset[Key]:
 def lateness_lines(
     assignments: Iterable[Assignment], found: Mapping[Key, Lateness]
 ) -> tuple[str, ...]:
-    """What people read before anything is taken off: due dates as understood, and who is late."""
+    """Returns sentences to read before penalties: due dates as understood, and who is late."""
     return tuple(
         line
         for assignment in assignments
@@ -135,7 +136,7 @@ def _lines_of(assignment: Assignment, found: Mapping[str, Lateness]) -> Iterator
 
 
 def utc_text(moment: datetime | None) -> str:
-    """A time in UTC as tables show it; empty where it is unknown."""
+    """Formats a time in UTC for tables; empty if it is unknown."""
     if moment is None:
         return ""
     naive = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment

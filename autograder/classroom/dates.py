@@ -1,8 +1,8 @@
-"""Due dates and rules of one class, over those of the content: `due.csv` and `class.toml`.
+"""Due dates and rules of one class, which override those of the content: `due.csv`, `class.toml`.
 
-So two classes, or two sections, share one content. A row of `due.csv` names an assignment, a
-section (empty: everybody) and a date; `class.toml` has the budget of late days and which submission
-counts.
+Thus two classes, or two sections, can share one content. A row of `due.csv` names an assignment, a
+section (empty: everybody) and a date; `class.toml` sets the budget of late days and which
+submission counts.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ _DAY = timedelta(days=1)
 
 
 class Counts(enum.StrEnum):
-    """Which of several submissions counts."""
+    """The rule for which of several submissions counts."""
 
     LAST = "last"
-    #: the last one that is in time, else the last one
+    #: the last one that is in time, otherwise the last one
     IN_TIME = "last in time"
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What holds for a class as a whole."""
+    """The rules of a class as a whole."""
 
     late_days: int = 0
     counts: Counts = Counts.LAST
@@ -47,20 +47,27 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class ClassDates:
-    """The dates of `due.csv` by assignment and section, and what is wrong with some of them."""
+    """The dates of `due.csv` by assignment and section, and the errors in some of them."""
 
     dates: Mapping[tuple[str, str], DueDate] = field(default_factory=dict)
     wrong: Mapping[str, ContentError] = field(default_factory=dict)
 
     def of_all(self, assignment: Assignment) -> DueDate | None:
-        """The date of everybody who has no other one: the class's, the content's, the latest."""
+        """Returns the default due date of an assignment.
+
+        This is the class's date for everybody, otherwise the content's, otherwise the latest of a
+        section.
+        """
         if (found := self.dates.get((assignment.name, ""))) or (found := assignment.duedate):
             return found
         sections = [due for (name, _), due in self.dates.items() if name == assignment.name]
         return max(sections, key=lambda due: due.at, default=None)
 
     def shift(self, person: Person | None, assignment: str, due: DueDate | None) -> timedelta:
-        """How much later (or earlier) than all a person's section is due; of several the latest."""
+        """Returns how much later a person's section is due than the default; the latest of several.
+
+        The value is negative if the section is due earlier.
+        """
         sections = person.sections if person else ()
         found = [d for s in sections if (d := self.dates.get((assignment, s)))]
         last = max(found, key=lambda due: due.at, default=None)
@@ -68,7 +75,7 @@ class ClassDates:
 
 
 def read_dates(class_folder: Path) -> ClassDates:
-    """The due dates of a class; raises `UserError` for a table of something else."""
+    """Returns the due dates of a class; raises `UserError` if a column is missing."""
     path = class_folder / DUE_FILE
     if not path.exists():
         return ClassDates()
@@ -92,7 +99,7 @@ def read_dates(class_folder: Path) -> ClassDates:
 
 
 def with_class_dates(course: Course, class_folder: Path) -> Course:
-    """The course with the due dates of a class; an assignment with a bad one is a broken one."""
+    """Returns the course with a class's due dates; an assignment with a bad date becomes broken."""
     found = read_dates(class_folder)
     if not found.dates and not found.wrong:
         return course
@@ -111,7 +118,7 @@ def _dated(assignment: Assignment, dates: ClassDates) -> Assignment:
 
 
 def read_rules(class_folder: Path) -> Rules:
-    """The rules of a class; raises `UserError` for a setting that nobody knows."""
+    """Returns the rules of a class; raises `UserError` for an unknown or invalid setting."""
     path = class_folder / RULES_FILE
     if not path.exists():
         return Rules()
@@ -131,7 +138,7 @@ def read_rules(class_folder: Path) -> Rules:
 
 
 def read_late_days(class_folder: Path) -> Mapping[Key, int]:
-    """How many days of the budget each submission has taken, as it was counted last."""
+    """Returns how many days of the budget each submission took at the last count."""
     path = class_folder / LATE_DAYS_FILE
     rows = read_table(path, _LATE_COLUMNS)
     try:
@@ -145,10 +152,11 @@ def read_late_days(class_folder: Path) -> Mapping[Key, int]:
 def count_late_days(
     class_folder: Path, budget: int, ends: Mapping[Key, tuple[datetime | None, datetime | None]]
 ) -> tuple[str, ...]:
-    """Counts the days that late submissions take from the budget, and keeps them in a table.
+    """Counts the days that late submissions take from the budget, and stores them in a table.
 
-    `ends` are when each arrived and until when it might, without such days. In the order of these
-    dates each takes as many days as it is late, where so many are left. Gives sentences.
+    `ends` contains when each submission arrived, and until when it was allowed to without such
+    days. In the order of these deadlines, each submission takes as many days as it is late if
+    enough are left. Returns sentences.
     """
     rows: list[dict[str, str]] = []
     lines: list[str] = []

@@ -1,7 +1,7 @@
-"""What the instructor decided of single submissions: extensions and withdrawals, with reasons.
+"""An instructor's decisions about single submissions: extensions and withdrawals, with reasons.
 
-`extensions.csv` and `withdrawals.csv` of the class folder; the last row of a submission counts, and
-earlier ones stay as its history.
+They are stored in `extensions.csv` and `withdrawals.csv` of the class folder. The last row of a
+submission counts, and earlier rows stay as its history.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from .tables import change_table, read_table
 EXTENSIONS_FILE = "extensions.csv"
 WITHDRAWALS_FILE = "withdrawals.csv"
 WITHDRAWN, BACK = "withdrawn", "back"
-#: in the place of an assignment: all of them, now and later
+#: all assignments, now and later; written instead of an assignment's name
 EVERYTHING = "*"
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One row: what was decided of a submission, why, and when (UTC)."""
+    """One row: what was decided about a submission, why, and when (UTC)."""
 
     student: str
     assignment: str
@@ -35,7 +35,7 @@ class Decision:
 
     @property
     def key(self) -> Key:
-        """The submission."""
+        """The key of the submission."""
         return self.student, self.assignment
 
 
@@ -43,12 +43,12 @@ _COLUMNS = tuple(field.name for field in fields(Decision))
 
 
 def grant_extension(class_folder: Path, key: Key, duration: timedelta, why: str) -> Decision:
-    """Keeps an extension; it takes the place of an earlier one, zero takes it back."""
+    """Stores an extension, which replaces an earlier one; zero removes it."""
     return _decide(class_folder / EXTENSIONS_FILE, key, duration_text(duration), why)
 
 
 def read_extensions(class_folder: Path) -> Mapping[Key, timedelta]:
-    """The extension of each submission that was given one, zero where it was taken back.
+    """Returns the extension of each submission that has had one; zero if it was removed.
 
     Raises `UserError` for a row that can't be read.
     """
@@ -65,7 +65,7 @@ def withdraw(class_folder: Path, key: Key, why: str, *, is_back: bool = False) -
 
 
 class Withdrawals:
-    """The submissions that do not count; of who left the course, all."""
+    """The submissions that do not count; for students who have left the course, all of theirs."""
 
     def __init__(self, rows: Iterable[Decision] = ()) -> None:
         self._rows = {row.key: (number, row) for number, row in enumerate(rows)}
@@ -74,18 +74,18 @@ class Withdrawals:
         return bool(self.why(key))
 
     def why(self, key: Key) -> str:
-        """Why a submission is withdrawn; empty where it counts. The newer decision counts."""
+        """Returns why a submission is withdrawn; empty if it counts. The newest decision wins."""
         rows = (self._rows.get(key), self._rows.get((key[0], EVERYTHING)))
         _, last = max((row for row in rows if row), default=(0, None), key=lambda row: row[0])
         return last.why if last and last.decision != BACK else ""
 
     def has_left(self, student: str) -> bool:
-        """Whether all of somebody's work is withdrawn."""
+        """Returns whether all of a student's work is withdrawn."""
         return (student, EVERYTHING) in self
 
 
 def read_withdrawals(class_folder: Path) -> Withdrawals:
-    """The submissions that are withdrawn; raises `UserError`."""
+    """Returns the submissions that are withdrawn; raises `UserError` for a broken table."""
     return Withdrawals(_rows(class_folder / WITHDRAWALS_FILE))
 
 

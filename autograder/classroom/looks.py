@@ -1,8 +1,7 @@
-"""What of the results somebody has looked at: `looked.csv` of the class folder.
+"""Remembers which results somebody has looked at: `looked.csv` of the class folder.
 
-A results file only grows, so a look is a number: of each assignment, how many of its lines were
-there. What is new since then is what `autograder changes` tells; where nothing is new, what it told
-before.
+A results file only grows, so a look is a number for each assignment: how many of its lines existed.
+`autograder changes` reports what is new since then, or the same as before if nothing is new.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ LOOKED_FILE = "looked.csv"
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """At that many lines of an assignment, and when (UTC)."""
+    """One look at that many lines of an assignment, and when it was (UTC)."""
 
     assignment: str
     lines: int
@@ -34,13 +33,13 @@ class Looks:
         self._looks = tuple(looks)
 
     def numbers(self, assignment: str) -> frozenset[int]:
-        """The numbers of lines of an assignment that were looked at."""
+        """Returns the numbers of lines of an assignment that were looked at."""
         return frozenset(look.lines for look in self._looks if look.assignment == assignment)
 
     def before(self, lines: Mapping[str, int]) -> dict[str, int]:
-        """How many of these lines of each assignment were looked at when the newest had not come.
+        """Returns how many lines of each assignment had been looked at before the newest lines.
 
-        Where all of them were looked at, the last look is left out, so that a second look shows
+        If all of them have been looked at, the last look is left out, so that a second look shows
         the same as the first.
         """
         own = [look for look in self._looks if look.lines <= lines.get(look.assignment, 0)]
@@ -57,7 +56,7 @@ _COLUMNS = tuple(field.name for field in fields(Look))
 
 
 def read_looks(class_folder: Path) -> Looks:
-    """The looks at a class; raises `UserError`."""
+    """Returns the looks at a class; raises `UserError` for a broken table."""
     path = class_folder / LOOKED_FILE
     return Looks(_look(row, path) for row in read_table(path, _COLUMNS))
 
@@ -70,7 +69,7 @@ def _look(row: Mapping[str, str], path: Path) -> Look:
 
 
 def keep_looks(class_folder: Path, lines: Mapping[str, int]) -> None:
-    """Keeps that all lines of these assignments were looked at; the same look is kept once."""
+    """Stores that all lines of these assignments were looked at; the same look is stored once."""
     known = read_looks(class_folder)
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S.%f UTC")
     new = [

@@ -1,7 +1,7 @@
-"""Who is who: a name as one platform writes it, found among people as another one lists them.
+"""Matches people: finds a name as one platform writes it among people as a different one does.
 
-Keys come in tiers of certainty; the surest tier that knows a name decides, and a name that fits two
-people there fits nobody for certain.
+Keys come in tiers of certainty. The surest tier that contains a name decides, and a name that fits
+two people there fits nobody for certain.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 _PARTICIPANT = "Participant "
-#: what Moodle leaves out of a name when it makes a file's name of it (its PARAM_FILE)
+#: the characters that Moodle removes from a name in a file's name (its PARAM_FILE)
 _NOT_IN_FILES = re.compile(r"""[&<>"`|':\\/]""")
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """All that is known of one person: identifiers, a platform's number, names."""
+    """All that is known about one person: identifiers, a platform's number, names."""
 
     ids: tuple[str, ...] = ()
     number: str = ""
@@ -39,44 +39,44 @@ class Identity:
 
 
 def _forms(name: str) -> tuple[str, ...]:
-    """`Lovelace, Ada` in both orders, and each as Moodle writes it into a file's name."""
+    """Returns `Lovelace, Ada` in both orders, and each as Moodle writes it in a file's name."""
     last, comma, first = (part.strip() for part in name.partition(","))
     whole = (name, f"{first} {last}") if comma else (name,)
     return tuple(dict.fromkeys((*whole, *(_NOT_IN_FILES.sub("", form) for form in whole))))
 
 
 def number_in(text: str) -> str:
-    """The number of `Participant 17`, in whatever language; another text as it is."""
+    """Returns the number of `Participant 17`, in any language; any other text unchanged."""
     return re.sub(r"^[^0-9]+(?=[0-9]+$)", "", text.strip())
 
 
 def canvas_number(number: str) -> str:
-    """Canvas's number of a person as an identifier: it stays when the name there changes."""
+    """Formats Canvas's number of a person as an identifier; it stays when the name changes."""
     return f"Canvas {number}"
 
 
 def moodle_number(number: str) -> str:
-    """Moodle's number as an identifier: it is one person's in one assignment."""
+    """Formats Moodle's number as an identifier; it belongs to one person in one assignment."""
     return f"Moodle participant {number}"
 
 
 def is_number(name: str) -> bool:
-    """Whether a name is a platform's number as an identifier, which no name beats."""
+    """Returns whether a name is a platform's number as an identifier, surer than any name."""
     return name.startswith((canvas_number(""), moodle_number("")))
 
 
 def normal(text: str) -> str:
-    """A name or identifier without what differs by accident: case, accents' form, spaces around."""
+    """Normalizes a name or identifier: case, Unicode form, and spaces."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def squashed(text: str) -> str:
-    """Letters and digits alone, which is what Canvas leaves of a name."""
+    """Returns only the letters and digits of a name, as Canvas does."""
     return "".join(sign for sign in normal(text) if sign.isalnum())
 
 
 class Index:
-    """People by their keys."""
+    """An index of people by their keys."""
 
     def __init__(self, people: Sequence[Identity]) -> None:
         self._tiers: list[dict[str, set[int]]] = []
@@ -88,7 +88,7 @@ class Index:
                     self._tiers[tier].setdefault(key, set()).add(person)
 
     def find(self, name: str) -> frozenset[int]:
-        """The numbers of the people that a name may be; one where it is certain."""
+        """Returns the numbers of the people that a name may mean; just one if it is certain."""
         for tier, known in enumerate(self._tiers):
             key = squashed(name) if tier == len(self._tiers) - 1 else normal(name)
             if found := known.get(key):
@@ -97,6 +97,6 @@ class Index:
 
 
 def only(found: Iterable[int]) -> int | None:
-    """The one that was found, or None where there are several or none."""
+    """Returns the only number, or None if there are several or none."""
     numbers = list(found)
     return numbers[0] if len(numbers) == 1 else None

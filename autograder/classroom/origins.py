@@ -1,7 +1,7 @@
-"""Where each submission came from: `collected.csv` of the class folder, as the platform said it.
+"""Remembers where each submission came from: `collected.csv` of the class folder.
 
-It keeps what a submission's folder has no place for: the platform's number, by which grades and
-feedback find their way back, and a mark such as Canvas's LATE.
+It stores what does not fit into a submission's folder: the platform's number, which is needed to
+return grades and feedback, and a mark such as Canvas's LATE.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _LATE, _CANVAS, _MOODLE = "late", "Canvas", "Moodle"
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """One submission as a platform gave it; what it does not tell is empty.
+    """One submission as a platform described it; unknown fields are empty.
 
-    `entry` is the outermost name in the download, `time` in UTC, `mark` is "late" or empty.
+    `entry` is the outermost name in the download, `time` is in UTC, `mark` is "late" or empty.
     """
 
     student: str
@@ -38,12 +38,12 @@ class Origin:
 
     @property
     def key(self) -> Key:
-        """The submission."""
+        """The key of the submission."""
         return self.student, self.assignment
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the platform calls the person whose number it gives, the surest first."""
+        """The platform's names for the person with this number, the surest first."""
         own = f"{self.name}_{self.number}"
         numbers = {_CANVAS: canvas_number, _MOODLE: moodle_number}
         of_platform = numbers.get(self.platform)
@@ -51,12 +51,12 @@ class Origin:
 
     @property
     def is_canvas(self) -> bool:
-        """Whether it came from Canvas, whose number is a person's for ever."""
+        """True if it came from Canvas, where a person's number never changes."""
         return self.platform == _CANVAS
 
     @property
     def is_marked_late(self) -> bool:
-        """Whether the platform says that it was late, without saying by how much."""
+        """True if the platform reports that it was late, without saying by how much."""
         return self.mark == _LATE and not self.time
 
 
@@ -64,22 +64,22 @@ _COLUMNS = tuple(field.name for field in fields(Origin))
 
 
 def late_mark(is_late: bool) -> str:
-    """The mark of a late submission."""
+    """Returns the mark of a late submission."""
     return _LATE if is_late else ""
 
 
 def read_origins(class_folder: Path) -> Mapping[Key, Origin]:
-    """The origin of each submission that was collected; raises `UserError` for a broken table."""
+    """Returns the origin of each collected submission; raises `UserError` for a broken table."""
     rows = read_table(class_folder / COLLECTED_FILE, _COLUMNS)
     return {origin.key: origin for origin in (Origin(**row) for row in rows)}
 
 
 def write_origins(class_folder: Path, origins: Iterable[Origin]) -> None:
-    """Keeps where submissions came from, in the place of what was known of them before."""
+    """Stores where submissions came from, and replaces what was known about them before."""
     new = {origin.key: asdict(origin) for origin in origins}
     change_rows(class_folder / COLLECTED_FILE, _COLUMNS, new)
 
 
 def forget_origins(class_folder: Path, keys: Iterable[Key]) -> None:
-    """Takes the rows of submissions out that are not there any more."""
+    """Removes the rows of submissions that no longer exist."""
     change_rows(class_folder / COLLECTED_FILE, _COLUMNS, {}, keys)

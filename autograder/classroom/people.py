@@ -1,7 +1,7 @@
-"""Who is in the class: `roster.csv` of the class folder, made from any platforms' lists.
+"""The people of a class: `roster.csv` of the class folder, made from any platforms' lists.
 
-A list is matched with who is there: it adds people and fills in what it knows of them. It takes
-nobody away and empties no column.
+A list is matched with the people on the roster: it adds people and updates what it knows about
+them. It removes nobody and empties no column.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ _SEVERAL = "; "
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody of the class; what is not known is empty. `extra_time` is added to every due date.
+    """Somebody in the class; unknown fields are empty. `extra_time` is added to every due date.
 
-    `grader` is who looks after this person's work: a teaching assistant, a tutor.
-    `student` is the name below `submitted/`, or an identifier of the platform. Of several sections
-    or groups each stands behind a semicolon. `number` is Canvas's, or Moodle's with its word.
+    `student` is the name below `submitted/`, or an identifier of the platform. `grader` is who
+    grades this person's work, such as a teaching assistant or tutor. Several sections or groups are
+    separated by semicolons. `number` is Canvas's number, or Moodle's with its word (`Participant
+    17`).
     """
 
     student: str
@@ -45,7 +46,7 @@ class Person:
 
     @property
     def identity(self) -> Identity:
-        """How other places may call this person."""
+        """The identifiers and names by which other places may call this person."""
         ids = (self.student, self.email, self.login, self.sis_id)
         names = (self.name, self.student)
         return Identity(tuple(filter(None, ids)), number_in(self.number), names)
@@ -62,7 +63,7 @@ class Person:
 
     @property
     def extra(self) -> timedelta:
-        """The extra time; raises `ValueError` for a text that is not a duration."""
+        """The extra time; raises `ValueError` if the text is not a duration."""
         return parse_duration(self.extra_time) if self.extra_time else timedelta()
 
 
@@ -70,23 +71,23 @@ _COLUMNS = tuple(field.name for field in fields(Person))
 
 
 class Roster:
-    """The people of a class, and which of them a student's name is."""
+    """The people of a class; finds the person that a student's name means."""
 
     def __init__(
         self, people: Sequence[Person], also: Mapping[str, Sequence[str]] | None = None
     ) -> None:
-        """`also` is how a platform calls students now whose name here nobody of the list has."""
+        """`also` contains the current names on a platform of students who were renamed there."""
         self.people = tuple(people)
         self._index = Index([person.identity for person in self.people])
         self._also = also or {}
 
     def person(self, student: str) -> Person | None:
-        """Whom a student's name stands for; None where that is not certain."""
+        """Returns the person that a student's name means; None if that is not certain."""
         number = only(self._find(student))
         return None if number is None else self.people[number]
 
     def without(self, students: Iterable[str]) -> tuple[Person, ...]:
-        """The people that none of these names may stand for, in the roster's order."""
+        """Returns the people that none of these names can mean, in the roster's order."""
         known = {number for student in students for number in self._find(student)}
         return tuple(p for number, p in enumerate(self.people) if number not in known)
 
@@ -97,10 +98,10 @@ class Roster:
 
 @dataclass(frozen=True, slots=True)
 class RosterChange:
-    """What a list changed in the class: who is new, and who is not in the list and stays.
+    """The changes of a list to the roster: who was added, and who stays although not in the list.
 
-    `staff` are people of the list who teach, and are no students; `doubts` are sentences on people
-    of whom nobody can say whether they are one.
+    `staff` are people in the list who teach, and are not students; `doubts` are sentences about
+    people who may or may not be the same person.
     """
 
     people: tuple[Person, ...]
@@ -111,14 +112,14 @@ class RosterChange:
 
 
 def read_roster(class_folder: Path) -> Roster:
-    """The roster of a class, empty where none was given; raises `UserError` for a broken one."""
+    """Returns the roster of a class, empty if there is none; raises `UserError` if it is broken."""
     path = class_folder / ROSTER_FILE
     people = _checked([Person(**row) for row in read_table(path, _COLUMNS)], path)
     return Roster(people, _called_now(class_folder) if people else None)
 
 
 def _called_now(class_folder: Path) -> Mapping[str, Sequence[str]]:
-    """What tells a student for certain on the platform that the last work came from."""
+    """Returns names that identify each student on the platform of their last submission."""
     found: dict[str, list[str]] = {}
     for origin in read_origins(class_folder).values():
         numbered = f"{squashed(origin.name)}_{origin.number}" if origin.is_canvas else ""
@@ -128,11 +129,11 @@ def _called_now(class_folder: Path) -> Mapping[str, Sequence[str]]:
 
 
 def write_roster(class_folder: Path, source: Path) -> RosterChange:
-    """Brings a list of people into the class's roster.
+    """Merges a list of people into the class's roster.
 
     The list is Canvas's gradebook, Moodle's worksheet or participants, GitHub Classroom's roster,
     Gradescope's, or any CSV file whose columns say who people are, such as student, name, email,
-    section, extra_time, grader. Raises `UserError`.
+    section, extra_time, grader. Raises `UserError` for a file that is not such a list.
     """
     columns, rows = in_english(*read_csv(source))
     roles = Columns(columns, rows)
@@ -158,7 +159,7 @@ def write_roster(class_folder: Path, source: Path) -> RosterChange:
 
 
 def people_of(said: Sequence[Said]) -> list[Person]:
-    """The people of a list; several sections in one cell are told apart by all of the list."""
+    """Returns the people of a list, whose sections are needed to split several in one cell."""
     sections = {one.get(Role.SECTION) for one in said}
     return [_person(one, sections) for one in said]
 
@@ -181,7 +182,7 @@ def _person(said: Said, sections: Iterable[str] = ()) -> Person:
 
 
 class _Merge:
-    """A list of people brought into another one."""
+    """Merges a list of people into an existing one."""
 
     def __init__(self, old: Sequence[Person], new: Sequence[Person]) -> None:
         self._index = Index([person.identity for person in old])
@@ -202,7 +203,7 @@ class _Merge:
         self.not_in_list = tuple(p.student for n, p in enumerate(old) if n not in met)
 
     def _find(self, person: Person) -> int | None:
-        """Who of those that are there a new one is; None where nobody is for certain."""
+        """Returns the existing person that a new one is; None if nobody is for certain."""
         ids = (person.student, person.login, person.email, person.sis_id)
         accounts = (name.partition("@")[0] for name in ids if "@" in name)
         for name in filter(None, (*ids, *accounts)):
@@ -217,7 +218,7 @@ class _Merge:
         return self._by_name(person)
 
     def _agrees(self, person: Person, number: int, name: str) -> bool:
-        """Whether what is found by an identifier is one, or a mere number that others have too."""
+        """Returns whether a match is by an identifier, not by a number that others have, too."""
         there = self.people[number]
         ids = [*map(normal, (there.student, there.login, there.email, there.sis_id))]
         if normal(name) in ids:
@@ -227,7 +228,7 @@ class _Merge:
         return normal(name) in accounts and not has_other_address
 
     def _by_name(self, person: Person) -> int | None:
-        """By the name, where neither list has two of it, and no address says otherwise."""
+        """Finds a person by name, if it is unique in both lists and no address contradicts."""
         name = _sorted(person.name)
         if not name or any(len(names.get(name, ())) != 1 for names in self._names):
             return None
@@ -251,12 +252,12 @@ def _names(people: Sequence[Person]) -> dict[str, list[int]]:
 
 
 def _sorted(name: str) -> str:
-    """A name whatever the order of its parts: `Lovelace, Ada` and `Ada Lovelace` are one."""
+    """Normalizes the order of a name's parts: `Lovelace, Ada` and `Ada Lovelace` are the same."""
     return " ".join(sorted(normal(name.replace(",", " ")).split()))
 
 
 def _filled(there: Person, new: Person) -> Person:
-    """What was known with what a newer list says; nothing is emptied, and the name here stays."""
+    """Updates a person from a newer list; nothing is emptied, and the student's name stays."""
     said = {name: text for name, text in asdict(new).items() if text and name != "student"}
     return replace(there, **said)
 

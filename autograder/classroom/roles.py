@@ -1,7 +1,7 @@
-"""What the columns of a list of people mean, whichever platform or person wrote it.
+"""The meaning of the columns in a list of people, whichever platform or person wrote it.
 
-A column is known by its heading in any case, in English or German; what a heading leaves open is
-decided by what stands below it. One reader for rosters, tables of times and exports.
+A column is recognized by its heading, in any case, in English or German; if a heading is ambiguous,
+the cells below it decide. The only reader for rosters, tables of times and exports.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .tables import Row
 
 
 class Role(enum.StrEnum):
-    """What a column says of a person."""
+    """What a column says about a person."""
 
     STUDENT = "student"
     NAME = "name"
@@ -34,7 +34,7 @@ class Role(enum.StrEnum):
     GRADER = "grader"
 
 
-#: headings of each role, without case and signs; the first that says something counts
+#: headings of each role, without case and punctuation; the first with a value counts
 _HEADINGS: Mapping[Role, tuple[str, ...]] = {
     Role.STUDENT: ("student", "studentin", "studierende"),
     Role.NAME: ("name", "fullname", "vollständigername", "displayname", "anzeigename"),
@@ -57,7 +57,7 @@ _HEADINGS: Mapping[Role, tuple[str, ...]] = {
 _ROLE_OF = {heading: role for role, headings in _HEADINGS.items() for heading in headings}
 #: Canvas's gradebook calls a person's name "Student"; it always has one of these as well
 _CANVAS = frozenset(("sisuserid", "sisloginid"))
-#: rows of Canvas's gradebook that are nobody's
+#: rows of Canvas's gradebook that are not people
 _NOBODY = ("Points Possible", "Manual Posting", "Student, Test")
 _PARTICIPANT = re.compile(r"\D+\s?\d+")
 _STAFF = re.compile(
@@ -70,35 +70,35 @@ _SEPARATORS = re.compile(r"\s*[;,]\s*(?:and\s+)?|\s+and\s+|\s+und\s+")
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a row says of a person, by role; what it does not say is empty."""
+    """What a row says about a person, by role; missing values are empty."""
 
     roles: Mapping[Role, str] = field(default_factory=dict)
 
     def get(self, role: Role) -> str:
-        """What it says in one role."""
+        """Returns the value of one role."""
         return self.roles.get(role, "")
 
     @property
     def name(self) -> str:
-        """The name, put together from its parts where the list has these."""
+        """The name, joined from its parts if the list has these."""
         parts = f"{self.get(Role.FIRST)} {self.get(Role.LAST)}".strip()
         return self.get(Role.NAME) or parts
 
     @property
     def key(self) -> str:
-        """What a person of this row is called below `submitted/`, where nothing is there yet."""
+        """The name of this person below `submitted/`, for people who have no folder yet."""
         roles = (Role.STUDENT, Role.LOGIN, Role.SIS, Role.EMAIL, Role.REPOSITORY)
         found = (self.get(role) for role in roles)
         return next(filter(None, found), "") or number_in(self.get(Role.NUMBER))
 
     @property
     def is_staff(self) -> bool:
-        """Whether it is somebody who teaches."""
+        """True for somebody who teaches."""
         return bool(_STAFF.search(self.get(Role.ROLE)))
 
     @property
     def identity(self) -> Identity:
-        """How other places may call this person."""
+        """The identifiers and names by which other places may call this person."""
         ids = (self.get(r) for r in (Role.STUDENT, Role.EMAIL, Role.LOGIN, Role.SIS))
         names = tuple(filter(None, (self.name, self.get(Role.STUDENT))))
         return Identity(tuple(filter(None, ids)), number_in(self.get(Role.NUMBER)), names)
@@ -124,11 +124,11 @@ class Columns:
 
     @property
     def roles(self) -> frozenset[Role]:
-        """The roles that the table has a column for."""
+        """The roles for which the table has a column."""
         return frozenset(role for _, role in self._columns)
 
     def said(self, row: Row) -> Said | None:
-        """What a row says; None for rows that are nobody's."""
+        """Returns what a row says; None for rows that are not people."""
         roles: dict[Role, str] = {}
         for column, role in self._columns:
             if text := row.get(column, "").strip():
@@ -145,7 +145,7 @@ class Columns:
 
 
 def _are_numbers(column: str, rows: Iterable[Row]) -> bool:
-    """Whether a column holds a platform's numbers, such as `101` or `Participant 17`."""
+    """Returns whether a column contains a platform's numbers, such as `101` or `Participant 17`."""
     texts = [text for row in rows if (text := row.get(column, "").strip())]
     return all(text.isdigit() or _PARTICIPANT.fullmatch(text) for text in texts)
 

@@ -1,4 +1,4 @@
-"""Which results of a class are looked at: of whom, without whom, and under which names."""
+"""Selects results of a class: of some students, without withdrawn ones, or under pseudonyms."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .people import Person, Roster
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What was asked for; None is all. `section` and `grader` are columns of the roster."""
+    """What was asked for; None means all. `section` and `grader` are columns of the roster."""
 
     assignment: str | None = None
     student: str | None = None
@@ -24,11 +24,11 @@ class Selection:
 
     @property
     def is_of_people(self) -> bool:
-        """Whether the roster decides."""
+        """True if the selection depends on the roster."""
         return self.section is not None or self.grader is not None
 
     def fits(self, person: Person | None) -> bool:
-        """Whether somebody of the roster belongs to it; whoever is not on it belongs to none."""
+        """Returns whether a person is selected; somebody not on the roster is in no section."""
         if person is None:
             return not self.is_of_people
         in_section = self.section is None or self.section in person.sections
@@ -41,10 +41,10 @@ def select(
     withdrawn: Withdrawals,
     selection: Selection,
 ) -> Sequence[SubmissionResult]:
-    """The results that were asked for, without withdrawn submissions.
+    """Returns the selected results, without withdrawn submissions.
 
-    What is read from a file stays there. Raises `UserError` for a section, a grader, an assignment
-    or a student without any.
+    Results that are read from a file stay there. Raises `UserError` for a section, a grader, an
+    assignment or a student without any.
     """
     _must_be_there(roster, selection)
 
@@ -79,7 +79,7 @@ def _must_be_there(roster: Roster, selection: Selection) -> None:
 
 
 def pseudonyms(students: Iterable[str]) -> Mapping[str, str]:
-    """A name for each student that tells nothing, in an order that is not the alphabet's."""
+    """Returns a meaningless name for each student, in an order that is not the alphabet's."""
     ordered = sorted(
         set(students), key=lambda name: hashlib.sha256(name.encode("utf-8", "replace")).digest()
     )
@@ -90,7 +90,7 @@ def pseudonyms(students: Iterable[str]) -> Mapping[str, str]:
 def anonymous(
     results: Sequence[SubmissionResult], names: Mapping[str, str]
 ) -> Sequence[SubmissionResult]:
-    """The results under other names, in the order of these; what is in a file stays there."""
+    """Returns the results under these names, in their order; results in a file stay there."""
 
     def renamed(result: SubmissionResult) -> SubmissionResult:
         return replace(result, student=names[result.student])

@@ -1,7 +1,7 @@
 """The class folder's own tables: CSV files that people read and edit, changed in one step.
 
-A change is made under a lock, so that two teaching assistants who grant extensions at the same
-time lose none. Texts that a spreadsheet would run get an apostrophe, which reading takes away.
+Changes are made under a lock, so that two teaching assistants who grant extensions at the same time
+lose none. Texts that a spreadsheet would execute get an apostrophe, which is removed when reading.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ Row = Mapping[str, str]
 
 
 def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
-    """The rows of a table, by column; none where it is not there.
+    """Returns the rows of a table, by column; an empty list if the file does not exist.
 
-    Columns of others are left out. Raises `UserError` for another kind of file.
+    Other columns are left out. Raises `UserError` for a different kind of file.
     """
     if not path.exists():
         return []
@@ -41,9 +41,10 @@ def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
 
 
 def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
-    """The columns and rows of a CSV file, with either separator that platforms write.
+    """Returns the columns and rows of a CSV file, with any separator that platforms write.
 
-    Empty rows are left out, of a column that is there twice the first counts. Raises `UserError`.
+    Empty rows are left out; if a column appears twice, the first one counts. Raises `UserError` for
+    a file that can't be read.
     """
     if not path.exists():
         raise UserError(f"{path} is not there; expected a CSV file")
@@ -65,7 +66,7 @@ def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
 
 
 def _decoded(data: bytes) -> str:
-    """The text of a file in UTF-8, or in UTF-16 as spreadsheets call Unicode text."""
+    """Decodes a file in UTF-8, or in UTF-16, which spreadsheets call Unicode text."""
     is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return data.decode("utf-16" if is_utf16 else "utf-8-sig")
 
@@ -83,7 +84,7 @@ def change_table(
     columns: Sequence[str],
     change: Callable[[list[dict[str, str]]], Iterable[Row]],
 ) -> Path:
-    """Reads a table, changes its rows and writes it, alone among writers; raises `UserError`."""
+    """Reads a table, changes its rows and writes it, under a lock; raises `UserError`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = os.open(path.parent / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -94,13 +95,13 @@ def change_table(
         rows = change(read_table(path, columns))
         return write_table(path, columns, rows)
     finally:
-        os.close(lock)  # which gives the lock back, too
+        os.close(lock)  # this also releases the lock
 
 
 def change_rows(
     path: Path, columns: Sequence[str], new: Mapping[Key, Row], gone: Iterable[Key] = ()
 ) -> None:
-    """Changes the rows of some submissions in a table with one row for each; raises `UserError`.
+    """Changes rows in a table that has one row for each submission; raises `UserError`.
 
     Its first two columns are the student and the assignment.
     """

@@ -1,7 +1,7 @@
-"""When something was submitted, as platforms write it: read for certain, or unknown.
+"""Reads submission times as platforms write them; an uncertain time is unknown.
 
-This is the only reader of such times, for `timestamp.txt`, worksheets, exports and tables. What a
-text means never depends on the zone of this machine.
+This is the only reader of such times, for `timestamp.txt`, worksheets, exports and tables. The
+meaning of a text never depends on the time zone of this machine.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from ..deadlines import once, parse_moment
 from ..errors import SubmissionError
 from ..submission.opened import read_bytes
 
-#: the file of a submission in which nbgrader keeps when it arrived
+#: the file of a submission in which nbgrader stores when it arrived
 TIMESTAMP_FILE = "timestamp.txt"
 _MOST_BYTES = 200
 
-#: en, de (Austria), fr, es, it, nl, pt, sv, da and nb, fi, pl, cs, tr; whole words, since in some
-#: languages one month's name begins like another one's
+#: en, de (Austria), fr, es, it, nl, pt, sv, da and nb, fi, pl, cs, tr; whole words, because in some
+#: languages the name of one month is the beginning of a different one
 _NAMES = (
     "january januar jänner janvier enero gennaio januari janeiro tammikuuta stycznia ledna ocak",
     "february februar feber février febrero febbraio februari fevereiro helmikuuta lutego února "
@@ -46,7 +46,7 @@ _MOODLE = re.compile(
     r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?:\s?(?P<half>[AP]M))?",
     re.IGNORECASE,
 )
-#: `20.11.2026 18:00`: with dots, the day comes first in all languages that write so
+#: `20.11.2026 18:00`: with dots, the day is first in all languages that use them
 _DOTTED = re.compile(
     r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4}),?\s+"
     r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))?(?P<rest>\s+\S.*)?"
@@ -55,21 +55,21 @@ _CLOCK = re.compile(r"\d:\d\d")
 
 
 class NoZone(ValueError):
-    """A time that is read for certain but for its zone, which it does not name."""
+    """Raised for a time that is certain except for its zone, which it does not name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What `timestamp.txt` says, in UTC without a zone; None where the time is unknown."""
+    """The content of `timestamp.txt`, in UTC without a zone; None if the time is unknown."""
 
     stamped: datetime | None
     problem: str | None = None
 
 
 def read_time(text: str, zone: tzinfo | None = None) -> datetime | None:
-    """The moment in UTC that a text names; None where that is not certain.
+    """Returns the time in UTC that a text means; None if that is not certain.
 
-    `zone` is that of a time that names none; without it `NoZone` is raised for such a time.
+    `zone` is that of times that name none; without it, `NoZone` is raised for such a time.
     """
     said = unicodedata.normalize("NFC", text).strip()
     if not _CLOCK.search(said):
@@ -77,22 +77,22 @@ def read_time(text: str, zone: tzinfo | None = None) -> datetime | None:
     if dotted := _DOTTED.fullmatch(said):
         said = _in_order(dotted)
     said = re.sub(r"(?<=\d:\d\d)\.\d+", "", said)
-    with contextlib.suppress(ValueError):  # a zone of its own
+    with contextlib.suppress(ValueError):  # the text may name a zone
         return parse_moment(said).astimezone(UTC)
     bare = _moodle_time(said) or _iso_time(said)
     if bare is None:
         return None
     if zone is None:
         raise NoZone(f"{text!r} names no time zone")
-    with contextlib.suppress(ValueError):  # an hour that is there twice, or never
+    with contextlib.suppress(ValueError):  # an hour may exist twice, or not at all
         return once(bare, zone, said).astimezone(UTC)
     return None
 
 
 def read_stamp(data: bytes) -> datetime | None:
-    """What nbgrader's `timestamp.txt` says, in UTC; None where that is not certain.
+    """Returns the time in nbgrader's `timestamp.txt`, in UTC; None if that is not certain.
 
-    nbgrader itself writes times without a zone in UTC, year first; other forms have to name one.
+    nbgrader itself writes times without a zone in UTC, year first; other forms must name one.
     """
     text = data[:_MOST_BYTES].decode("utf-8-sig", "replace").strip()
     try:
@@ -103,7 +103,7 @@ def read_stamp(data: bytes) -> datetime | None:
 
 
 def arrival(folder: Path) -> Arrival:
-    """When the submission in a folder arrived, in UTC without a zone, as nbgrader keeps it."""
+    """Returns when the submission in a folder arrived, in UTC without a zone, as nbgrader does."""
     path = folder / TIMESTAMP_FILE
     try:
         if not path.is_file() or path.is_symlink():
@@ -124,7 +124,7 @@ def arrival(folder: Path) -> Arrival:
 
 
 def _in_order(dotted: re.Match[str]) -> str:
-    """A date with dots as year, month, day."""
+    """Returns a date with dots as year, month, day."""
     day, month, hour = (int(dotted[part]) for part in ("day", "month", "hour"))
     clock = f"{hour:02}:{dotted['minute']}:{dotted['second'] or '00'}"
     return f"{dotted['year']}-{month:02}-{day:02} {clock}{dotted['rest'] or ''}"

@@ -1,7 +1,6 @@
-"""What `collect` wrote into `submitted/`, by digests: `uploads.csv` of the class folder.
+"""Remembers what `collect` wrote into `submitted/`, by digests: `uploads.csv` of the class folder.
 
-With it a folder that somebody edited since is told from one that is as it was collected, and the
-same upload from a new one.
+They show whether somebody has edited a folder since it was collected, and whether an upload is new.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Upload:
 
     @property
     def key(self) -> Key:
-        """The submission."""
+        """The key of the submission."""
         return self.student, self.assignment
 
 
@@ -40,26 +39,26 @@ _COLUMNS = tuple(field.name for field in fields(Upload))
 
 
 def read_uploads(class_folder: Path) -> Mapping[Key, Upload]:
-    """What is known of each submission; raises `UserError` for a broken table."""
+    """Returns the digests of each submission; raises `UserError` for a broken table."""
     rows = read_table(class_folder / UPLOADS_FILE, _COLUMNS)
     return {upload.key: upload for upload in (Upload(**row) for row in rows)}
 
 
 def write_uploads(class_folder: Path, uploads: Iterable[Upload]) -> None:
-    """Keeps these digests in the place of what was known of the same submissions."""
+    """Stores these digests, and replaces those of the same submissions."""
     new = {upload.key: asdict(upload) for upload in uploads}
     change_rows(class_folder / UPLOADS_FILE, _COLUMNS, new)
 
 
 def forget_uploads(class_folder: Path, keys: Iterable[Key]) -> None:
-    """Takes the rows of submissions out that are not there any more."""
+    """Removes the rows of submissions that no longer exist."""
     change_rows(class_folder / UPLOADS_FILE, _COLUMNS, {}, keys)
 
 
 def digest_of(folder: Path) -> str:
-    """A digest of names and bytes of the files in a folder; empty where there is no folder.
+    """Returns a digest of names and bytes of the files in a folder; empty if it is not a folder.
 
-    When it was submitted is no part of it, nor what systems and editors leave there.
+    The submission time is not part of it, nor are files that systems and editors leave there.
     """
     if not folder.is_dir() or folder.is_symlink():
         return ""

@@ -1,7 +1,7 @@
-"""Moodle's grading worksheet in any language: its columns are known by what stands in them.
+"""Moodle's grading worksheet in any language: its columns are recognized by their contents.
 
-Moodle translates the headings, and takes a worksheet back only with the headings of its own
-language. The order of the columns and the forms of the cells are the same in all of them.
+Moodle translates the headings, and imports a worksheet only with the headings of its own language.
+The order of the columns and the forms of the cells are the same in all languages.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ _NONE = ("", "-")
 def in_english(
     columns: tuple[str, ...], rows: list[dict[str, str]]
 ) -> tuple[tuple[str, ...], list[dict[str, str]]]:
-    """The same table with English headings, where it is a worksheet in another language."""
+    """Returns the table with English headings if it is a worksheet in a different language."""
     english = english_headings(columns, rows)
     translated = tuple(english.get(column, column) for column in columns)
     return translated, [{english.get(c, c): cell for c, cell in row.items()} for row in rows]
 
 
 def english_headings(columns: Sequence[str], rows: Sequence[Row]) -> dict[str, str]:
-    """The English name of each column that has a meaning for us; none for other kinds of tables.
+    """Returns the English name of each column that we use; empty for other kinds of tables.
 
-    It begins with a word and a number (`Participant 17`) and the name. The maximum, the same number
-    for all, stands behind the grade and in front of whether that can be changed. What was said
-    about the work is last, behind the time of the grade.
+    A worksheet begins with a word and a number (`Participant 17`) and the name. The maximum, the
+    same number for all, is between the grade and whether that can be changed. The feedback comments
+    are the last column, after the time of the grade.
     """
     if len(columns) < 6 or not rows or not _are_participants(columns[0], rows):
         return {}
@@ -70,6 +70,6 @@ def _is_maximum(columns: Sequence[str], number: int, rows: Sequence[Row]) -> boo
 
 
 def _are_times(column: str, rows: Sequence[Row]) -> bool:
-    """Whether every cell is a time, or the sign for none, `-`."""
+    """Returns whether every cell is a time, or `-`, which means none."""
     said = [row.get(column, "").strip() for row in rows]
     return all(text == "-" or _TIME.search(text) for text in said)

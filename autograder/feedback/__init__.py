@@ -1,4 +1,4 @@
-"""Pages from results: one for each student and assignment, and one for the class."""
+"""Writes pages from results: one for each student and assignment, and one for the class."""
 
 from .attempts import AttemptCodes, attempt_codes
 from .changes_page import QuestionChange, before_text, by_question, score_text, write_changes

@@ -1,4 +1,4 @@
-"""A plot of times of submission against points: circles in a frame of 100 by 40."""
+"""A plot of submission times against points: circles in a frame of 100 by 40."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LEAST, _MOST = 0.7, 2.2
 
 @dataclass(frozen=True, slots=True)
 class Circle:
-    """One spot: its place, its size, whether it was late, and what it says in words."""
+    """One spot: its position, its size, whether it was late, and a description in words."""
 
     x: float
     y: float
@@ -28,7 +28,7 @@ class Circle:
 
 @dataclass(frozen=True, slots=True)
 class ArrivalPlot:
-    """Circles, where the due date stands, and the first and the last time in words."""
+    """The circles, the position of the due date, and the first and the last time in words."""
 
     circles: tuple[Circle, ...]
     due: float
@@ -37,7 +37,7 @@ class ArrivalPlot:
 
 
 def arrival_plot(spots: Sequence[ArrivalSpot]) -> ArrivalPlot | None:
-    """The plot of some spots; None where there is nothing to compare."""
+    """Returns the plot of some spots; None if there are fewer than two."""
     if len(spots) < 2:
         return None
     times = [0.0, *(spot.hours for spot in spots)]
@@ -54,7 +54,7 @@ def arrival_plot(spots: Sequence[ArrivalSpot]) -> ArrivalPlot | None:
 
 
 def _radii(spots: Sequence[ArrivalSpot]) -> Iterator[float]:
-    """Areas that go with the number of submissions."""
+    """Yields radii whose areas are proportional to the numbers of submissions."""
     most = max(spot.submissions for spot in spots)
     for spot in spots:
         yield max(_LEAST, _MOST * math.sqrt(spot.submissions / most))

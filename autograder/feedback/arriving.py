@@ -1,4 +1,4 @@
-"""When submissions arrived against what they earned."""
+"""Compares when submissions arrived with the points that they earned."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from ..classroom import Lateness
 
-#: how long before it was due a submission arrived, from early to late
+#: groups of submissions by the time left until the due date, from early to late
 _BEFORE = (
     (timedelta(days=3), "more than 3 days before"),
     (timedelta(days=1), "1 to 3 days before"),
@@ -17,7 +17,7 @@ _BEFORE = (
     (timedelta(), "in the last 3 hours"),
 )
 _LATE = "late"
-#: hours around the due date that the plot shows; what lies beyond stands at its edge
+#: the plot shows these hours around the due date; times outside are drawn at its edges
 _EARLIEST, _LATEST = -14 * 24.0, 14 * 24.0
 _COLUMNS, _ROWS = 28, 10
 
@@ -26,7 +26,7 @@ Found = Iterable[tuple[Lateness | None, float]]
 
 @dataclass(frozen=True, slots=True)
 class ArrivalGroup:
-    """How many submissions arrived when, and their mean part of the points."""
+    """The submissions of one period: its name, their number, and their mean share of the points."""
 
     when: str
     submissions: int
@@ -35,8 +35,10 @@ class ArrivalGroup:
 
 @dataclass(frozen=True, slots=True)
 class ArrivalSpot:
-    """Submissions of about one time and score: mean hours after the due date (below zero: before),
-    mean part of the points, and how many.
+    """Submissions with about the same time and score, drawn as one spot.
+
+    `hours` is their mean time after the due date (negative: before), `share` their mean share of
+    the points, and `submissions` their number.
     """
 
     hours: float
@@ -45,9 +47,10 @@ class ArrivalSpot:
 
 
 def arrival_spots(found: Found) -> tuple[ArrivalSpot, ...]:
-    """Times against points in a grid, so that a page for 2,000 is as small as one for 20.
+    """Groups times and points in a grid, so that a page for 2,000 students is as small as for 20.
 
-    Each is given with its part of the points; those of unknown time or due date are left out.
+    Each submission is given with its share of the points. Submissions whose time or due date is
+    unknown are left out.
     """
     known = [
         (min(max((a.submitted - a.due).total_seconds() / 3600, _EARLIEST), _LATEST), share)
@@ -70,9 +73,9 @@ def _spot(own: Sequence[tuple[float, float]]) -> ArrivalSpot:
 
 
 def arrival_groups(found: Found) -> tuple[ArrivalGroup, ...]:
-    """The groups of submissions whose time and due date are known, from early to late.
+    """Groups the submissions whose time and due date are known, from early to late.
 
-    Each is given with its part of the points. A submission within its extension is not late.
+    Each submission is given with its share of the points. One within its extension is not late.
     """
     shares: defaultdict[str, list[float]] = defaultdict(list)
     for arrived, share in found:

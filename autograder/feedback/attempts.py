@@ -1,4 +1,4 @@
-"""What a student wrote in each attempt: the submission that counts, and those kept before it."""
+"""Finds a student's code in each attempt: the submission that counts, and the earlier ones."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from .code import code_reader, definitions_of, plain_code_reader
 
 #: code by exercise and question
 Written = Mapping[tuple[str, str], str]
-#: by student, assignment and the digest of the submission
+#: code by student, assignment and the digest of the submission
 AttemptCodes = Mapping[tuple[str, str, str], Written]
 
-#: submissions whose code is shown; a page of more opens slowly
+#: the most submissions whose code is shown; a larger page opens slowly
 _MOST = 500
 
 
 @dataclass(frozen=True, slots=True)
 class CodeLine:
-    """One line of an answer, and whether the attempt before does not have it."""
+    """One line of an answer, and whether it is missing in the attempt before."""
 
     text: str
     is_new: bool
@@ -36,11 +36,11 @@ class CodeLine:
 def attempt_codes(
     class_folder: Path, earlier: Path, found: Iterable[Attempts], *, is_plain: bool = False
 ) -> dict[tuple[str, str, str], Written]:
-    """What was written in each attempt of those who submitted more than once.
+    """Returns the code of each attempt of the students who submitted more than once.
 
-    `earlier` holds what was submitted before, a folder for each time in
-    `<student>/<assignment>/`. An attempt whose files are not there any more is left out. With
-    `is_plain` there are no comments, by which somebody may be known.
+    `earlier` contains earlier submissions, in one folder for each time in
+    `<student>/<assignment>/`. Attempts whose files no longer exist are left out. With `is_plain`,
+    comments are removed, because they may reveal who wrote them.
     """
     again = (one for one in found if len({line.submission_digest for line in one.lines}) > 1)
     codes: dict[tuple[str, str, str], Written] = {}
@@ -78,7 +78,7 @@ def _written(folder: Path, line: SubmissionResult, reader: BoundedReader) -> Wri
 
 
 def side_by_side(versions: Iterable[str]) -> tuple[tuple[CodeLine, ...], ...]:
-    """The lines of each version, those marked that the version before does not have."""
+    """Returns the lines of each version; a line is new if the version before does not have it."""
     found: list[tuple[CodeLine, ...]] = []
     before: set[str] | None = None
     for text in versions:

@@ -1,4 +1,4 @@
-"""What grading again changed, as a page: by question, by student, each attempt with its code."""
+"""The page of what grading again changed: by question, by student, each attempt with its code."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from .rendering import render
 
 @dataclass(frozen=True, slots=True)
 class QuestionChange:
-    """What changed in one question of the class: how many up, down, back, or asked otherwise.
+    """The changes in one question of the class: how many scores went up, down, or back.
 
-    `back` are those who had another score in the meantime and have the same one again.
+    `back` counts students whose score changed in the meantime and is the same again, `other` those
+    whose maximum changed.
     """
 
     assignment: str
@@ -35,7 +36,7 @@ class QuestionChange:
 class _AttemptTable:
     """The attempts of one submission side by side: a row for each question.
 
-    `codes` are the questions that were written anew: what each attempt has, with its head.
+    `codes` are the questions whose code changed, with the head and the lines of each attempt.
     """
 
     student: str
@@ -47,7 +48,7 @@ class _AttemptTable:
 
 
 def by_question(changes: Iterable[Change]) -> list[QuestionChange]:
-    """The changes of each question, those of most students first."""
+    """Groups changes by question, those with most students first."""
     found: defaultdict[tuple[str, str, str], list[Change]] = defaultdict(list)
     for change in changes:
         found[change.assignment, change.exercise, change.question].append(change)
@@ -68,12 +69,12 @@ def _sign(value: float) -> int:
 
 
 def score_text(score: Score | None) -> str:
-    """Points and of how many, as people write them."""
+    """Formats points and the maximum as people write them."""
     return points_text(score.points, score.of) if score else "not asked"
 
 
 def before_text(change: Change) -> str:
-    """Where a score came from, with what it was in the meantime where that is beyond both ends."""
+    """Describes the earlier score, and the scores in between if they are outside the two ends."""
     return ", then ".join(map(score_text, (change.before, *change.between)))
 
 
@@ -85,9 +86,9 @@ def write_changes(
     path: Path,
     codes: AttemptCodes | None = None,
 ) -> Path:
-    """Writes the page; raises `UserError` where that is not possible.
+    """Writes the page; raises `UserError` if that is not possible.
 
-    `codes` is what was written in each attempt, as `attempt_codes` finds it.
+    `codes` is the code of each attempt, as `attempt_codes` returns it.
     """
     page = render(
         "changes.html.jinja",
@@ -122,7 +123,7 @@ def _attempt_table(one: Attempts, codes: AttemptCodes) -> _AttemptTable:
 def _written_anew(
     one: Attempts, codes: AttemptCodes, questions: Iterable[tuple[str, str]]
 ) -> Iterator[tuple[str, tuple[tuple[str, tuple[CodeLine, ...]], ...]]]:
-    """The code of each question that is not the same in all attempts, attempt by attempt."""
+    """Yields the code of each question that differs between attempts, attempt by attempt."""
     submissions = {line.submission_digest: line.attempt for line in one.lines}
     known = {d: codes[*one.key, d] for d in submissions if (*one.key, d) in codes}
     heads = [f"Attempt {submissions[digest]}" for digest in known]
@@ -133,7 +134,7 @@ def _written_anew(
 
 
 def _heads(one: Attempts) -> tuple[str, ...]:
-    """Each line by its attempt, and by how often that was graded."""
+    """Returns a heading for each line: the attempt, and how often it has been graded."""
     seen: Counter[int] = Counter()
     heads = []
     for line in one.lines:

@@ -1,4 +1,4 @@
-"""What a student wrote for each question, read in a child with limits."""
+"""Reads a student's code for each question, in a child process with limits."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _LONGEST_PLAIN = 2_000
 def definitions_of(
     submitted: Path, exercise: ExerciseResult, reader: BoundedReader
 ) -> Mapping[str, str]:
-    """The code of each definition by its name; nothing where the file can't be read.
+    """Returns the code of each definition by name; empty if the file can't be read.
 
-    `reader` is one of `code_reader`.
+    `reader` is one from `code_reader`.
     """
     if exercise.status is not ExerciseStatus.GRADED or exercise.file is None:
         return {}
@@ -35,7 +35,7 @@ def definitions_of(
 
 
 def code_reader() -> BoundedReader:
-    """Reads for `definitions_of`. Close it, or use it as a context manager."""
+    """Returns a reader for `definitions_of`. Close it, or use it as a context manager."""
     return BoundedReader(_definitions_text)
 
 
@@ -45,7 +45,7 @@ def _definitions_text(folder: str, file: str) -> str:
 
 
 def plain_code_reader() -> BoundedReader:
-    """As `code_reader`, without comments and docstrings: nobody is known by them."""
+    """Returns a reader like `code_reader` that removes comments and docstrings, for anonymity."""
     return BoundedReader(_plain_definitions_text)
 
 

@@ -1,7 +1,7 @@
-"""Feedback on its way to students: archives that platforms take back, and a folder for mail.
+"""Delivers feedback to students: archives that platforms import, and a folder for mail.
 
-Moodle takes a zip by *Upload multiple feedback files in a zip*: a folder for each participant,
-called as in its own download. Canvas takes one by *Upload submissions*: a file for each student
+Moodle imports a zip with *Upload multiple feedback files in a zip*: a folder for each participant,
+named as in its own download. Canvas imports one with *Upload submissions*: a file for each student,
 with the numbers of the user and of a submitted file in its name, which it shows as a comment.
 """
 
@@ -24,12 +24,12 @@ from ..results.wording import points_text, readable
 
 _CANVAS_NUMBERS = re.compile(r".*?_\d+_\d+_(?=.)", re.DOTALL)
 _MAIL_COLUMNS = ("email", "name", "student", "subject", "points", "html", "text")
-#: the oldest date that a zip can say: the same feedback makes the same archive
+#: the oldest date that a zip can contain, so that the same feedback makes the same archive
 _NO_DATE = (1980, 1, 1, 0, 0, 0)
 
 
 class Way(enum.StrEnum):
-    """How feedback reaches students."""
+    """A way in which feedback reaches students."""
 
     MOODLE = "moodle"
     CANVAS = "canvas"
@@ -38,7 +38,7 @@ class Way(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """What was written for one way, for how many submissions, and whom it can't reach and why."""
+    """The files written for one way, the number of submissions, and whom it can't reach and why."""
 
     paths: tuple[Path, ...]
     submissions: int
@@ -47,7 +47,7 @@ class Delivered:
 
 @dataclass(frozen=True, slots=True)
 class Recipients:
-    """Who students are elsewhere: by where their submissions came from, and by the roster."""
+    """The identities of students elsewhere: the origins of their submissions, and the roster."""
 
     origins: Mapping[Key, Origin]
     roster: Roster
@@ -56,7 +56,7 @@ class Recipients:
 def deliver(
     way: Way, class_folder: Path, results: Sequence[SubmissionResult], to: Recipients
 ) -> Delivered:
-    """Packs the pages below `feedback/` for a way; raises `UserError` where there are none."""
+    """Packs the pages below `feedback/` for a way; raises `UserError` if there are none."""
     pages = those_of(results, lambda key: _page(class_folder, key).is_file())
     if not pages:
         raise UserError(f"{class_folder / 'feedback'} has no pages: run autograder feedback first")
@@ -73,7 +73,7 @@ def _page(class_folder: Path, key: Key) -> Path:
 def _archives(
     way: Way, class_folder: Path, pages: Sequence[SubmissionResult], to: Recipients
 ) -> Delivered:
-    """One archive for each assignment."""
+    """Packs one archive for each assignment."""
     files: dict[str, list[tuple[str, Path]]] = {}
     notes: list[str] = []
     for student, assignment in keys_of(pages):
@@ -95,7 +95,7 @@ def _moodle_name(origin: Origin) -> str | None:
     if origin.platform != "Moodle" or not origin.number:
         return None
     name = origin.name.replace("_", " ").replace("/", " ")
-    # the line at the end is what Moodle before 4.1 wants, and later ones take it, too
+    # Moodle before 4.1 requires the underscore at the end, and later versions accept it
     return f"{name}_{origin.number}_assignsubmission_file_/feedback.html"
 
 
@@ -116,7 +116,7 @@ def _zipped(files: Iterable[tuple[str, Path]], path: Path) -> Path:
 
 
 def _mail(class_folder: Path, pages: Sequence[SubmissionResult], to: Recipients) -> Delivered:
-    """A folder with a table for mail merge, and each page as HTML and as text."""
+    """Writes a folder with a table for mail merge, and each page as HTML and as text."""
     folder = class_folder / "feedback.mail"
     notes: list[str] = []
     rows = list(_letters(class_folder, pages, to, notes))
@@ -155,5 +155,5 @@ def _letters(
 
 
 def _is_address(text: str) -> bool:
-    """Whether a mail program takes a text as one address, and as no formula or second header."""
+    """Returns whether a text is exactly one mail address, and not a formula or a second header."""
     return re.fullmatch(r"[\w][\w.+%-]*@[\w.-]+", text) is not None

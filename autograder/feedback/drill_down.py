@@ -1,4 +1,4 @@
-"""What the report's page holds to look into: each answer that is not right, packed small."""
+"""The data of the report's page for looking closer: each wrong answer, in a compact form."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _LONGEST_MESSAGE = 600
 
 
 class _Numbers(Generic[T]):
-    """Gives every value a number once; the same value has the same one. -1 stands for nothing."""
+    """Numbers values, the same value with the same number. -1 means an empty value."""
 
     def __init__(self) -> None:
         self.values: dict[T, int] = {}
 
     def of(self, value: T) -> int:
-        """The number of a value."""
+        """Returns the number of a value."""
         return self.values.setdefault(value, len(self.values)) if value else -1
 
 
 class _Document:
-    """A JSON document of rows and tables, as the bytes that it becomes.
+    """A JSON document of rows and tables, kept as encoded bytes.
 
     Objects would take ten times the memory, and `io.StringIO` four bytes for each character.
     """
@@ -38,12 +38,12 @@ class _Document:
         self._comma = ""
 
     def add(self, *row: float) -> None:
-        """Takes one row of numbers."""
+        """Adds one row of numbers."""
         self._text.write(f"{self._comma}{for_script(row)}".encode())
         self._comma = ","
 
     def with_tables(self, tables: dict[str, list[Any]]) -> str:
-        """All of it; no row comes after this."""
+        """Returns the whole document; no row can be added afterwards."""
         # names of folders may be bytes that are not text
         text = f"],{for_script(tables)[1:]}"
         self._text.write(text.encode("utf-8", "surrogatepass"))
@@ -51,7 +51,7 @@ class _Document:
 
 
 def drill_down(results: Iterable[SubmissionResult], codes: Codes) -> str:
-    """The document of the page's script: JSON that can stand inside an HTML element."""
+    """Returns the data for the page's script: JSON that is safe inside an HTML element."""
     students, questions = _Numbers[str](), _Numbers[tuple[str, str, str, float]]()
     verdicts, mistakes = _Numbers[str](), _Numbers[str]()
     messages, texts = _Numbers[str](), _Numbers[str]()

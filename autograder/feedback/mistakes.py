@@ -1,4 +1,4 @@
-"""What mistakes a class shares: known ones by their name, others by how they behave."""
+"""Finds the mistakes that a class shares: known ones by name, others by their behaviour."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..results.wording import mistake_text
 
 _MOST_EXCERPTS = 3
 _MOST_SHARED = 25
-#: verdicts of answers that were not written: nothing can be learnt from them
+#: verdicts of answers that were not written, so they say nothing about mistakes
 UNWRITTEN = (Verdict.NOT_IMPLEMENTED, Verdict.MISSING)
 
-#: student, assignment, exercise, question: what was written
+#: code by student, assignment, exercise and question
 Codes = Mapping[tuple[str, str, str, str], str]
 #: assignment, exercise, question, and the name or behaviour that is shared
 GroupKey = tuple[str, str, str, str]
@@ -25,7 +25,7 @@ GroupKey = tuple[str, str, str, str]
 class SharedMistake:
     """One mistake that several students share; `name` is empty for a group without a name.
 
-    `sentence` is what it confuses, `message` what the first failed test of one of them says, and
+    `sentence` says what it confuses, `message` is that of the first failed test of one of them, and
     `excerpts` are up to three different answers, without comments and without names.
     """
 
@@ -42,14 +42,14 @@ class SharedMistake:
 
     @property
     def count(self) -> int:
-        """How many students share it."""
+        """The number of students who share it."""
         return len(self.students)
 
 
 def group_of(
     result: SubmissionResult, exercise: ExerciseResult, question: QuestionResult
 ) -> GroupKey | None:
-    """Which mistake an answer has; None for a right one, or one that nobody wrote."""
+    """Returns the mistake of an answer; None if the answer is right or was not written."""
     shared = question.misconception or question.behaviour
     if question.verdict is Verdict.CORRECT or question.verdict in UNWRITTEN or not shared:
         return None
@@ -59,9 +59,9 @@ def group_of(
 
 
 class SharedMistakes:
-    """Takes results one after the other, and knows in the end what they share.
+    """Collects results one after the other, and then finds the mistakes that they share.
 
-    Of each group it keeps the first answer, and the names of those who gave it.
+    For each group, it keeps the first answer and the names of the students who gave it.
     """
 
     def __init__(self, codes: Codes) -> None:
@@ -72,7 +72,7 @@ class SharedMistakes:
         self._asked = Counter[tuple[str, str, str]]()
 
     def add(self, student: str, result: SubmissionResult) -> None:
-        """Takes one graded result."""
+        """Adds one graded result."""
         for exercise, question in result.questions():
             place = (result.assignment, exercise.exercise, question.question)
             self._asked[place] += 1
@@ -84,7 +84,7 @@ class SharedMistakes:
                     excerpts[text] = None
 
     def found(self, sentences: Mapping[str, str]) -> tuple[SharedMistake, ...]:
-        """The mistakes of at least two students, those of most first.
+        """Returns the mistakes of at least two students, those of most students first.
 
         `sentences` say what each known mistake confuses, by `<assignment>/<exercise>.<name>`.
         """
@@ -110,5 +110,5 @@ class SharedMistakes:
 
 
 def first_message(question: QuestionResult) -> str:
-    """What the first failed test of a question says."""
+    """Returns the message of the first failed test of a question."""
     return next((test.message for test in question.tests if test.message), "")

@@ -1,4 +1,4 @@
-"""A student's page: what was judged, what was found, what to do next."""
+"""Writes a student's page: what was graded, what was found, what to do next."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from .plain_text import arrival_sentence, feedback_text
 from .rendering import render
 
 _LONGEST_MESSAGE = 4_000
-#: lines of a message that stand open after the first of a question: "The same as in ..." has two
+#: a message of at most this many lines is never folded: "The same as in ..." has two
 _OPEN_LINES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """A test's line; `message` is shown once although many tests may say the same.
+    """A test's line; `message` is shown once although many tests may have the same one.
 
-    Where it is long and not the first of its question, the line `unfolds` shows it.
+    If it is long and not the first of its question, it is folded, and the line `unfolds` opens it.
     """
 
     result: TestResult
@@ -85,9 +85,9 @@ def write_feedback(
 ) -> list[Path]:
     """Writes feedback/<student>/<assignment>/feedback.html for each graded submission.
 
-    The same as plain text stands next to it, `feedback.txt`. `human` is what graders entered in the
-    gradebook: it counts and is shown, as is when a submission arrived. A name that is not a safe
-    folder name is encoded. Raises `UserError` for a page that can't be written.
+    The same is written next to it as plain text, `feedback.txt`. `human` is what graders entered in
+    the gradebook: it counts and is shown, as is the time at which a submission arrived. A name that
+    is not a safe folder name is encoded. Raises `UserError` for a page that can't be written.
     """
     own = {assignment.name: assignment for assignment in course.assignments}
     work = human or HumanWork()

@@ -1,4 +1,4 @@
-"""A student's feedback as plain text, for mail and for whoever reads without a browser."""
+"""A student's feedback as plain text, for mail and for people who read without a browser."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LONGEST_MESSAGE = 500
 
 
 def feedback_text(result: SubmissionResult, title: str, human: HumanWork, arrival: str) -> str:
-    """The text of one submission's page: points, verdicts, hints, and the first failed test.
+    """Returns the text of one submission: points, verdicts, hints, and the first failed test.
 
     `result` has the score that counts; `human` says which points a grader set; `arrival` is the
     `arrival_sentence`.
@@ -33,7 +33,7 @@ def feedback_text(result: SubmissionResult, title: str, human: HumanWork, arriva
 
 
 def arrival_sentence(late: Lateness, due: DueDate | None = None) -> str:
-    """When a submission arrived, if that is known, and how late it was, in the course's zone."""
+    """Says when a submission arrived, if known, and how late it was, in the course's time zone."""
     if late.submitted is None:
         return f"Submitted late, {late.text}." if late.is_late else ""
     when = f"Submitted {moment_text(late.submitted, due)}"

@@ -1,4 +1,4 @@
-"""Templates become self-contained pages: escaped, with no script but ours, nothing from outside."""
+"""Renders templates as self-contained pages: escaped, with no scripts but ours."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from ..results.wording import amount, readable, readable_test
 
 
 def render(template: str, **values: Any) -> str:
-    """The page of a template; its policy allows its own style sheet and nothing else."""
+    """Returns the page of a template; its policy allows its own style sheet and nothing else."""
     return "".join(rendered(template, **values))
 
 
 def rendered(template: str, script: str = "", **values: Any) -> Iterator[str]:
-    """The page of `render` in its parts, so that a large one never stands in memory whole.
+    """Yields the page of `render` in parts, so that a large one is never in memory as a whole.
 
-    `script` names one of ours next to the templates, which its policy then allows, too.
+    `script` is the name of one of our scripts next to the templates, which the policy then allows,
+    too.
     """
     style, code = _text("style.css"), _text(script) if script else ""
     scripts = f"script-src {_source(code)}; " if code else ""
@@ -46,14 +47,14 @@ def _text(name: str) -> str:
 
 
 class _Markup(str):
-    """What a page takes as it is."""
+    """Text that a page contains without escaping."""
 
     def __html__(self) -> _Markup:
         return self
 
 
 def _escaped(value: Any) -> Any:
-    """A text as a page may hold it; what is none, or is markup of ours, as it is."""
+    """Escapes a text for a page; returns other values, and our own markup, unchanged."""
     is_text = isinstance(value, str) and not hasattr(value, "__html__")
     return _Markup(for_html(value)) if is_text else value
 

@@ -1,4 +1,4 @@
-"""The class at a glance: what is shared, how each question went, whom to look at."""
+"""The report on a class: shared mistakes, how each question went, and whom to look at."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from ..results.review import reasons_to_look
 from .arriving import ArrivalGroup, ArrivalSpot, arrival_groups, arrival_spots
 from .mistakes import Codes, SharedMistake, SharedMistakes
 
-#: fewer pairs of numbers say nothing about how they go together
+#: the least number of pairs for a meaningful correlation
 _LEAST = 5
 BINS = 10
 
 
 def numbers() -> array[float]:
-    """No numbers yet; each that is appended takes 8 bytes."""
+    """Returns an empty array; each number that is appended takes 8 bytes."""
     return array("d")
 
 
 def discrimination(question: Sequence[float], rest: Sequence[float]) -> float | None:
-    """How the points of a question go with those of the rest: from -1 to 1.
+    """Returns the correlation of a question's points with those of the rest, from -1 to 1.
 
-    None for fewer than five students, or where all have the same.
+    Returns None for fewer than five students, or if all have the same points.
     """
     if len(question) < _LEAST:
         return None
@@ -47,7 +47,7 @@ def discrimination(question: Sequence[float], rest: Sequence[float]) -> float | 
 
 
 def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
-    """The values below which a quarter, half and three quarters lie; zeros where there is none."""
+    """Returns the lower quartile, the median and the upper quartile; zeros without values."""
     if not values:
         return 0.0, 0.0, 0.0
     if len(values) == 1:
@@ -57,7 +57,7 @@ def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
 
 
 def histogram(shares: Sequence[float]) -> tuple[int, ...]:
-    """How many of the shares (0 to 1) lie in each tenth."""
+    """Counts the shares (0 to 1) in each tenth."""
     counts = [0] * BINS
     for share in shares:
         counts[max(0, min(BINS - 1, int(BINS * share)))] += 1
@@ -68,8 +68,9 @@ def histogram(shares: Sequence[float]) -> tuple[int, ...]:
 class QuestionReport:
     """One question over all graded submissions of its assignment.
 
-    `discrimination` is how its points go with those of the rest of the assignment, from -1 to 1;
-    None where too few submitted. The tests that all of them, or none of them, passed are named.
+    `discrimination` is the correlation of its points with those of the rest of the assignment, from
+    -1 to 1; None if too few submitted. `passed_by_all` and `passed_by_nobody` name the tests that
+    all of the submissions passed, or none of them.
     """
 
     assignment: str
@@ -86,17 +87,17 @@ class QuestionReport:
 
     @property
     def share(self) -> float:
-        """The mean part of the points, from 0 (hard) to 1 (easy)."""
+        """The mean share of the points, from 0 (hard) to 1 (easy)."""
         return self.mean / self.max_score if self.max_score else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class AssignmentReport:
-    """How the points of an assignment lie, in which attempt, and when it arrived.
+    """How the points of an assignment are distributed, over which attempts, and when it arrived.
 
     `quartiles` are shares of the points; `histogram` counts submissions by tenths of them; `spots`
-    are times against points, to be drawn. `never_ran` are submissions without a file that could be
-    read, which are in none of these numbers.
+    are times against points, for a plot. `never_ran` counts the submissions without a readable
+    file, which are in none of the other numbers.
     """
 
     assignment: str
@@ -112,7 +113,7 @@ class AssignmentReport:
 
 @dataclass(frozen=True, slots=True)
 class StudentReport:
-    """One student over all assignments; `look` is why a human should look, `late` how late."""
+    """One student over all assignments; `look` says why a person should look, `late` how late."""
 
     student: str
     score: float
@@ -124,10 +125,10 @@ class StudentReport:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What `autograder report` says of a class.
+    """The content of `autograder report` for a class.
 
-    `missing` are the people of its roster without a submission, by assignment, and `names` what the
-    roster calls each student.
+    `missing` are the people on its roster without a submission, by assignment, and `names` the
+    names of students on the roster.
     """
 
     submissions: int
@@ -142,10 +143,10 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """What is known of a class next to its results.
+    """What is known about a class besides its results.
 
     `arrivals` say who was late, `missing` who has submitted nothing, by assignment; `codes` are
-    wrong answers, `sentences` what known mistakes confuse, and `names` those of the roster.
+    wrong answers, `sentences` say what known mistakes confuse, and `names` are those of the roster.
     """
 
     arrivals: Mapping[Key, Lateness] = field(default_factory=dict)
@@ -161,9 +162,9 @@ _Key = tuple[str, str, str]
 def class_report(
     results: Iterable[SubmissionResult], background: Background | None = None
 ) -> Report:
-    """The report of the last result of each student and assignment.
+    """Returns the report on the last result of each student and assignment.
 
-    Results are looked at once, one after the other: of each some numbers stay.
+    Each result is read once, one after the other, and only numbers are kept.
     """
     known = background or Background()
     assignments: defaultdict[str, _Assignment] = defaultdict(_Assignment)
@@ -205,7 +206,7 @@ def class_report(
 
 @dataclass(slots=True)
 class _Assignment:
-    """What is counted of an assignment."""
+    """The sums of an assignment."""
 
     shares: array[float] = field(default_factory=numbers)
     arrivals: list[Lateness | None] = field(default_factory=list)
@@ -214,7 +215,7 @@ class _Assignment:
     never_ran: int = 0
 
     def add(self, result: SubmissionResult, arrived: Lateness | None) -> None:
-        """Takes one graded result; one of which nothing could be run tells nothing of the class."""
+        """Adds one graded result; one without any exercise that ran is only counted."""
         self.max_score = max(self.max_score, result.max_score)
         if all(e.status is not ExerciseStatus.GRADED for e in result.exercises):
             self.never_ran += 1
@@ -224,7 +225,7 @@ class _Assignment:
         self.attempts[result.attempt] += 1
 
     def report(self, name: str) -> AssignmentReport:
-        """What came of it."""
+        """Returns the report on the assignment."""
         return AssignmentReport(
             assignment=name,
             submissions=len(self.shares),
@@ -240,19 +241,19 @@ class _Assignment:
 
 @dataclass(slots=True)
 class _Question:
-    """What is counted of a question; `rest` are the points of the rest of the assignment."""
+    """The sums of a question; `rest` are the points of the rest of the assignment."""
 
     scores: array[float] = field(default_factory=numbers)
     rest: array[float] = field(default_factory=numbers)
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     misconceptions: Counter[str] = field(default_factory=Counter)
-    #: how many were asked each test, and how many passed it
+    #: how many submissions had each test, and how many passed it
     tests: Counter[str] = field(default_factory=Counter)
     passed: Counter[str] = field(default_factory=Counter)
     max_score: float = 0.0
 
     def add(self, result: QuestionResult, rest: float) -> None:
-        """Takes one result."""
+        """Adds one result."""
         self.scores.append(result.score)
         self.rest.append(rest)
         self.verdicts[result.verdict] += 1
@@ -263,7 +264,7 @@ class _Question:
         self.max_score = max(self.max_score, result.max_score)
 
     def report(self, key: _Key) -> QuestionReport:
-        """What came of it."""
+        """Returns the report on the question."""
         many = {name: of for name, of in self.tests.items() if of > 1}
         return QuestionReport(
             *key,
@@ -280,7 +281,7 @@ class _Question:
 
 @dataclass(slots=True)
 class _Student:
-    """What is kept of a student."""
+    """The facts that are kept about a student."""
 
     name: str
     points: list[tuple[str, float, float]] = field(default_factory=list)
@@ -288,7 +289,7 @@ class _Student:
     late: list[str] = field(default_factory=list)
 
     def add(self, result: SubmissionResult, arrived: Lateness | None) -> None:
-        """Takes one result, graded or not."""
+        """Adds one result, graded or not."""
         name = result.assignment
         if result.status is SubmissionStatus.GRADED:
             self.points.append((name, result.score, result.max_score))
@@ -300,7 +301,7 @@ class _Student:
             self.late.append(f"{name}: {arrived.text}")
 
     def report(self) -> StudentReport:
-        """What came of it."""
+        """Returns the report on the student."""
         return StudentReport(
             student=self.name,
             score=sum(score for _, score, _ in self.points),

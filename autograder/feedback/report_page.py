@@ -1,6 +1,6 @@
-"""The class report as one page: every number in words, bars next to them, a script to look closer.
+"""The class report as one page: every number in words, with bars, and a script to look closer.
 
-Without its script the page says the same, and can be read, folded and printed.
+Without its script, the page says the same, and can be read, folded and printed.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _EMPTY = (
     '{"students":[],"questions":[],"verdicts":[],"mistakes":[],"messages":[],"codes":[],"rows":[]}'
 )
 _BAR = 100.0
-#: below these a question is hard, or does not tell students apart
+#: below these values, a question is hard, or does not distinguish students
 _HARD, _FLAT = 0.5, 0.2
-#: what reasons to look have in common, by words of the reason
+#: headings for reasons to look, by words that the reason contains
 _KINDS = (
     ("the grader failed", "The grader failed: nobody's fault but its own, grade again"),
     ("can't be read", "A file that can't be read"),
@@ -60,9 +60,9 @@ class _Assignment:
 
 
 def write_report(report: Report, path: Path, data: str = _EMPTY) -> Path:
-    """Writes the page; raises `UserError` where that is not possible.
+    """Writes the page; raises `UserError` if that is not possible.
 
-    `data` is what `drill_down` makes of the results.
+    `data` is what `drill_down` returns for the results.
     """
     with replacing(path) as file:
         for part in _page(report, data):
@@ -113,7 +113,7 @@ def _in_words(verdicts: Sequence[tuple[Verdict, int]]) -> str:
 
 
 def _looks(students: Iterable[StudentReport]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Who needs a look by the kind of reason: the kind, then student and reason."""
+    """Groups students who need a look by the kind of reason: the kind, then student and reason."""
     found: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for student in students:
         for reason in student.look:

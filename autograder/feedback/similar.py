@@ -1,7 +1,7 @@
-"""Pairs of submissions that have in common what few others have: to look at, no accusation.
+"""Finds pairs of submissions that have in common what few others have, for a person to look at.
 
-What the stub gives is taken out, and so is what many of the class wrote: a short answer of the
-textbook's kind is the same for everybody.
+The stub's code is removed, and so is code that many students of the class wrote: a short answer in
+the textbook's manner is the same for everybody.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from ..submission.fingerprints import Fingerprints, fingerprints
 from ..submission.names import submission_folder
 from .code import code_reader, definitions_of
 
-#: what this share of those who wrote anything has, or that many people, is common
+#: code is common if this share of the students who wrote anything has it, within these limits
 _COMMON_SHARE = 0.1
 _COMMON_LEAST, _COMMON_MOST = 3, 20
-#: of a pair: fingerprints that they share and few others have
+#: the least number of fingerprints that a pair shares and few others have
 _LEAST_SHARED = 4
 _MOST_PAIRS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One half of a pair: whose code, and the lines (from 1) that the other half has, too."""
+    """One half of a pair: student, code, and the lines (from 1) that the other half has, too."""
 
     student: str
     code: str
@@ -46,9 +46,9 @@ class Side:
 class Pair:
     """Two students whose code for an exercise is alike.
 
-    `shared` counts fingerprints that few others have; `share` is their part of all rare ones of
-    the shorter text, from 0 to 1. `weight` counts them, too, each less the more others have it, so
-    that a pair comes before one of a group of sixteen.
+    `shared` counts the common fingerprints that few others have; `share` is their part of all rare
+    ones of the shorter text, from 0 to 1. `weight` also counts them, but each counts less the more
+    other students have it, so that a pair comes before the pairs of a group of sixteen.
     """
 
     assignment: str
@@ -62,7 +62,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """Two students, the fingerprints that they share and few others have, and their figures.
+    """Two students, the rare fingerprints that they share, and their figures.
 
     `share` and `weight` are as for `Pair`.
     """
@@ -80,23 +80,23 @@ _Numbers = npt.NDArray[Any]
 
 
 class Writings:
-    """What a class wrote for one exercise: eight bytes for each fingerprint, and no text."""
+    """The code of a class for one exercise: eight bytes for each fingerprint, and no text."""
 
     def __init__(self, given: Collection[int] = ()) -> None:
-        """`given` are the fingerprints of what every student got."""
+        """`given` are the fingerprints of the code that every student received."""
         self.students: list[str] = []
         self._given = np.fromiter(given, np.uint64)
         self._ends = array("Q", [0])
         self._values = array("Q")
 
     def add(self, student: str, prints: Fingerprints) -> None:
-        """Takes what a student wrote."""
+        """Adds the code of a student."""
         self.students.append(student)
         self._values.extend(prints.lines)
         self._ends.append(len(self._values))
 
     def likenesses(self) -> list[Likeness]:
-        """The pairs that have enough in common that few others have."""
+        """Returns the pairs that share enough of what few others have."""
         values = np.frombuffer(self._values, np.uint64)
         owners = np.repeat(np.arange(len(self.students)), np.diff(self._ends).astype(np.int64))
         _, groups, spread = np.unique(values, return_inverse=True, return_counts=True)
@@ -125,7 +125,7 @@ class Writings:
 def _owners(
     values: _Numbers, owners: _Numbers, chosen: npt.NDArray[np.bool_]
 ) -> Iterator[tuple[int, list[int]]]:
-    """Each of the chosen fingerprints, and who has it, in order."""
+    """Yields each chosen fingerprint and its owners, in order."""
     order = np.flatnonzero(chosen)
     order = order[np.argsort(values[order], kind="stable")]
     for value, places in groupby(order, key=lambda place: int(values[place])):
@@ -135,10 +135,11 @@ def _owners(
 def similar_pairs(
     course: Course, class_folder: Path, results: Iterable[SubmissionResult]
 ) -> list[Pair]:
-    """The pairs of a class, those with most in common first; at most a hundred.
+    """Returns the pairs of a class, those with most in common first; at most a hundred.
 
     `results` are the last ones, one for each submission. Reads the files that counted, in a child
-    with limits; the code of a pair is read again, so that the code of a class is never in memory.
+    process with limits. The code of a pair is read again, so that the code of the class is never in
+    memory as a whole.
     """
     given = _given(course)
     written: dict[_Key, Writings] = {}
@@ -163,7 +164,7 @@ def _code(
     exercise: ExerciseResult,
     reader: BoundedReader,
 ) -> str:
-    """The definitions of an exercise that counted, in one text; empty if there are none."""
+    """Returns the definitions of an exercise that counted, in one text; empty if there are none."""
     folder = submission_folder(class_folder, student, assignment)
     return _joined(definitions_of(folder, exercise, reader)).strip()
 
@@ -171,7 +172,7 @@ def _code(
 def _files(
     results: Iterable[SubmissionResult], shown: Sequence[tuple[_Key, Likeness]]
 ) -> Mapping[tuple[str, _Key], ExerciseResult]:
-    """The exercises that pairs are about, by student and exercise."""
+    """Returns the exercises of the pairs, by student and exercise."""
     wanted = {(name, key) for key, one in shown for name in (one.left, one.right)}
     return {
         place: exercise
@@ -199,7 +200,7 @@ def _pair(
 
 
 def _given(course: Course) -> Mapping[tuple[str, str], Collection[int]]:
-    """Of each exercise the fingerprints of what students got, as a module and as a notebook."""
+    """Returns, for each exercise, the fingerprints of the stub as a module and as a notebook."""
     return {
         (assignment.name, exercise.name): frozenset(
             value for text in _given_texts(exercise.stub) for value in fingerprints(text).lines

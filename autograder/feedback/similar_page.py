@@ -1,4 +1,4 @@
-"""Similar submissions as a page: both side by side, common lines marked, nothing from outside."""
+"""The page of similar submissions: both side by side, with common lines marked."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .similar import Pair, Side
 
 
 def write_similar(pairs: Sequence[Pair], path: Path) -> Path:
-    """Writes the page; raises `UserError` where that is not possible."""
+    """Writes the page; raises `UserError` if that is not possible."""
     return replace_file(path, render("similar.html.jinja", pairs=pairs, lines=_lines))
 
 
 def _lines(side: Side) -> list[tuple[int, str, bool]]:
-    """Number, text, and whether the other half has it, too."""
+    """Returns the number and the text of each line, and whether the other half has it, too."""
     return [
         (number, text, number in side.common)
         for number, text in enumerate(side.code.split("\n"), start=1)

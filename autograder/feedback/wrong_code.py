@@ -1,4 +1,4 @@
-"""What students wrote where it is not right: for excerpts, and to look into an answer."""
+"""Collects the code of wrong answers, for excerpts and for looking into single answers."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ..submission.names import submission_folder
 from .code import definitions_of, plain_code_reader
 from .mistakes import Codes, GroupKey, group_of
 
-#: files that are read at most: those of 2,000 students would make a page of 40 MB
+#: the most files to read: those of 2,000 students would make a page of 40 MB
 _MOST_FILES = 2_000
 _ENOUGH = 3
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A file with wrong answers: whose, and the questions that they answer."""
+    """A file with wrong answers: the student, and the questions that they answer."""
 
     student: str
     assignment: str
@@ -28,9 +28,9 @@ class _File:
 
 
 def wrong_code(class_folder: Path, results: Iterable[SubmissionResult]) -> Codes:
-    """The code of wrong answers, without comments; of a large class not of all.
+    """Returns the code of wrong answers, without comments; for a large class not of all.
 
-    Files with a mistake of which too few excerpts are there are read first.
+    Files with a mistake that does not have enough excerpts yet are read first.
     """
     found: dict[tuple[str, str, str, str], str] = {}
     with plain_code_reader() as reader:
@@ -45,7 +45,7 @@ def wrong_code(class_folder: Path, results: Iterable[SubmissionResult]) -> Codes
 
 
 def _in_order(results: Iterable[SubmissionResult]) -> list[_File]:
-    """The files to read, those that are needed most first; not many more than are read."""
+    """Returns the files to read, the most needed first; not many more than will be read."""
     seen: Counter[GroupKey] = Counter()
     first: list[_File] = []
     later: list[_File] = []

@@ -70,7 +70,7 @@ def class_changes(
         for change in autograder.class_changes("course").changes:
             print(change.student, change.question, change.before, change.after, change.causes)
 
-    Raises `UserError` if there are no results.
+    Raises `UserError` if nothing has been graded.
     """
     from ..collecting import EARLIER
     from ..feedback import attempt_codes

@@ -67,7 +67,7 @@ def submissions_of(path: Path | str) -> Path:
 
 
 def existing_class(path: Path | str) -> Path:
-    """The class folder that a path is, or is in; raises `UserError` where it is not a folder."""
+    """Returns the class folder that a path is or is in; raises `UserError` if it isn't a folder."""
     folder = Path(path)
     if not folder.is_dir():
         what = "it is a file" if folder.exists() else "there is no such folder"

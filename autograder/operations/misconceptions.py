@@ -119,7 +119,7 @@ def _take_back(path: Path, before: str) -> None:
 
 
 def _unusual(code: str) -> str:
-    """What an answer that only computes does not need; empty where it has nothing of the kind."""
+    """Returns what is in an answer but not needed for computing; empty if there is nothing such."""
     named = [
         name
         for node in ast.walk(ast.parse(code))

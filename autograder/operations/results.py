@@ -100,7 +100,7 @@ def deliver_feedback(
 ) -> Delivered:
     """Packs the pages of feedback, which must be written before, for a platform or for mail.
 
-    Raises `UserError` if there are no pages.
+    Raises `UserError` if no pages have been written.
     """
     from ..classroom import Selection, read_origins, read_roster
     from ..feedback import Recipients, deliver
