@@ -1,4 +1,4 @@
-"""What each stage of a run costs, in CPU seconds."""
+"""The cost of each stage of a run in CPU seconds."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from enum import StrEnum
 
 
 class Stage(StrEnum):
-    """What a grading run does, in order.
+    """The stages of a grading run, in order.
 
-    `START` is all that is none of the others, with the fork server's start; `ASK` are the workers
-    and their forks. Plans of second attempts are made where they are first asked for, in `JUDGE`.
-    `TABLES` is what known mistakes answer, found out once on a machine.
+    `START` is everything that no other stage includes, with the start of the fork server; `ASK` is
+    the workers and their forks. Plans of second attempts are made when they are first needed, in
+    `JUDGE`. `TABLES` is computing the answers of known mistakes, once per machine.
     """
 
     START = "start"
@@ -25,7 +25,7 @@ class Stage(StrEnum):
     GRADEBOOK = "gradebook"
 
 
-#: those that a job is in, one after the other
+#: the stages of a job, one after the other
 OF_A_JOB = (Stage.READ, Stage.JUDGE, Stage.NAME, Stage.TABLES)
 
 #: CPU seconds by stage
@@ -33,5 +33,5 @@ Costs = Mapping[Stage, float]
 
 
 def together(one: Costs, other: Costs) -> Costs:
-    """Both added up."""
+    """Return the sum of both."""
     return {stage: one.get(stage, 0.0) + other.get(stage, 0.0) for stage in {**one, **other}}

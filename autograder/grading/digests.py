@@ -1,4 +1,4 @@
-"""Digests of what was submitted and of what judges it, known before torch or a sandbox starts."""
+"""Digests of submissions and of what judges them, computed before torch or a sandbox starts."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ..course.rules import CALLS, RULES
 from ..records import Assignment
 from ..submission import Submission, submission_digest
 
-#: The version of judging, which a developer raises when the same answer may get another score
-#: although suite, solution and parts are the same. `--resume` then grades old results again, so
-#: the changelog says why.
+#: the version of judging, which a developer increases when the same answer may get a different
+#: score although suite, solution and parts are the same. `--resume` then grades old results again,
+#: so the changelog says why
 JUDGING = 3
 
 
 def asked_digest(assignment: Assignment) -> str:
-    """A digest of what the questions ask: hidden suites, rules, solutions, parts and limits.
+    """Return a digest of what the questions ask: hidden suites, rules, solutions, parts, limits.
 
     Inputs are drawn from it, so it must not depend on anything else: the grader's own code, due
-    dates and the catalogue of known mistakes can change without changing a number.
+    dates and the catalogue of known mistakes can change without changing any number.
     """
     files: list[Path] = []
     for exercise in assignment.exercises:
@@ -33,12 +33,12 @@ def asked_digest(assignment: Assignment) -> str:
 
 
 def suite_digest(assignment: Assignment) -> str:
-    """A digest of everything a score depends on besides the submission."""
+    """Return a digest of everything a score depends on besides the submission."""
     return digest_of_files([], f"{JUDGING}/{asked_digest(assignment)}")
 
 
 def digest_of_files(files: Iterable[Path], *texts: str) -> str:
-    """The SHA-256 of some texts and of files, by name and content; a missing file is empty."""
+    """Return the SHA-256 of texts and of files, by name and content; a missing file is empty."""
     digest = hashlib.sha256("\0".join(texts).encode())
     for path in files:
         data = path.read_bytes() if path.is_file() else b""
@@ -47,5 +47,5 @@ def digest_of_files(files: Iterable[Path], *texts: str) -> str:
 
 
 def submitted_digest(submission: Submission, assignment: Assignment) -> str:
-    """The digest of the files that count where suites judge."""
+    """Return the digest of the files that count if suites judge the assignment."""
     return submission_digest(submission.folder, assignment.exercises)

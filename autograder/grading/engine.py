@@ -1,4 +1,4 @@
-"""The parts of a run: engines grade a kind of assignment, backends are where that happens."""
+"""Interfaces of a run: engines grade a kind of assignment; backends provide the machines."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from .sources import Source, Task
 
 _LONGEST_ERROR = 2000
 
-#: is called with every result as soon as it is there
+#: called with every result as soon as it is available
 OnResult = Callable[[SubmissionResult], None]
-#: is called with the tier before the first submission is graded; None where machines differ
+#: called with the tier before the first submission is graded; None if machines differ
 Ready = Callable[[Tier | None], None]
 
 
 class Engine(Protocol):
-    """How one kind of assignment is graded. Only `start_sandbox` and `grader` load torch."""
+    """Grades one kind of assignment. Only `start_sandbox` and `grader` load torch."""
 
     @property
     def names(self) -> Collection[str]:
-        """The assignments that it grades."""
+        """The assignments that the engine grades."""
 
     def assignment(self, name: str) -> Assignment:
-        """One of them; raises `UserError` if it is not ready to be graded."""
+        """Return an assignment; raises `UserError` if it is not ready to be graded."""
 
     def suite_digest(self, assignment: Assignment) -> str:
-        """A digest of everything a score depends on besides the submission."""
+        """Return a digest of everything a score depends on besides the submission."""
 
     def submission_digest(self, submission: Submission, assignment: Assignment) -> str:
-        """A digest of what a student submitted."""
+        """Return a digest of what a student submitted."""
 
     def start_sandbox(
         self, tier: Tier | None, assignments: Sequence[Assignment], workers: int | None = None
     ) -> AbstractContextManager[ForkServer]:
-        """The fork server whose workers run students' code; `workers` is how many are expected."""
+        """Return the fork server for students' code; `workers` is how many workers are expected."""
 
     def grader(
         self,
@@ -52,7 +52,7 @@ class Engine(Protocol):
         suite_digests: Mapping[str, str],
         secret: bytes,
     ) -> Grader:
-        """Grades one submission after the other; jobs are forks of it."""
+        """Return a grader that grades one submission after the other; jobs are forks of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +65,20 @@ class Scope:
 
     @classmethod
     def of(cls, engine: Engine, assignments: Iterable[Assignment]) -> Scope:
-        """Some assignments of an engine, perhaps with some of their exercises only."""
+        """Return the scope of some assignments, perhaps with only some of their exercises."""
         by_name = {assignment.name: assignment for assignment in assignments}
         digests = {name: engine.suite_digest(one) for name, one in by_name.items()}
         return cls(engine, by_name, digests)
 
     def submission_digest(self, task: Task) -> str:
-        """The digest of what was submitted; empty if it can't be read: grading reports that."""
+        """Return the digest of a submission; empty if it can't be read, which grading reports."""
         try:
             return self.engine.submission_digest(*task)
         except (OSError, SubmissionError):
             return ""
 
     def failed(self, submission: Submission, tier: Tier, error: str) -> SubmissionResult:
-        """The line of a submission on which the grader failed; `--resume` grades it again."""
+        """Return the line of a submission that the grader failed on; `--resume` grades it again."""
         return SubmissionResult(
             student=submission.student,
             assignment=submission.assignment,
@@ -97,7 +97,7 @@ class Scope:
 
 
 class Backend(Protocol):
-    """Where submissions are graded: processes of this machine, or the workers of a cluster."""
+    """The place where submissions are graded: processes of this machine, or a cluster."""
 
     def grade(self, scope: Scope, source: Source, on_result: OnResult, ready: Ready) -> Costs:
-        """Grades what a source gives, to its end; returns CPU seconds of this machine by stage."""
+        """Grades all submissions of a source; returns CPU seconds of this machine by stage."""

@@ -1,4 +1,4 @@
-"""Judges one exercise: all questions at once, then again those that stood on a fault of another."""
+"""Judges one exercise: first all questions, then again those that depend on a wrong answer."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _TOO_LONG = (
 )
 
 
-#: how the reply begins of an answer that reads a name which has no value
+#: the beginning of the reply of an answer that reads a name without a value
 _UNLOADED = b'{"U": ["unloaded", '
 
 
 class ExerciseGrader:
-    """Judges exercises with collected suites; remembers what it has judged, for all submissions."""
+    """Judges exercises with collected suites, and caches outcomes across submissions."""
 
     def __init__(
         self, runner: SuiteRunner, fork_server: ForkServer, diagnoses: Mapping[Path, Diagnosis]
@@ -49,7 +49,7 @@ class ExerciseGrader:
         self._given: dict[Path, tuple[str, ...]] = {}
 
     def prepare(self, exercises: Sequence[Exercise], seed: int) -> None:
-        """Makes the plans of exercises ahead, for all processes that are to be forked."""
+        """Makes the plans of exercises before processes are forked, so that all share them."""
         for exercise in exercises:
             self._fork_server.hold(self._plans.of(exercise.hidden_suite, seed).batch)
 
@@ -61,7 +61,7 @@ class ExerciseGrader:
         seed: int,
         watch: Watch,
     ) -> tuple[tuple[QuestionResult, ...], tuple[str, ...]]:
-        """The result of each question, and notes for the student; tells `watch` where it is."""
+        """Return the result of each question, and notes for the student; updates `watch`."""
         task = _Task(assignment, exercise, answers, seed, watch, set())
         results = self._named(task, self._judged(task))
         notes = []
@@ -77,9 +77,9 @@ class ExerciseGrader:
     def _again(
         self, task: _Task, result: QuestionResult, names: Sequence[str]
     ) -> QuestionResult | None:
-        """The question with right answers in the place of these, where that earns more.
+        """Judges a question again with right answers instead of these; None if it earns no more.
 
-        They come from a worker that has the solution, and no student's text.
+        The right answers are computed in a worker that has the solution and no student's text.
         """
         text = task.exercise.solution.read_text(encoding="utf-8")
         solution = replace(task, answers=replace(task.answers, text=text, broken={}))
@@ -98,7 +98,7 @@ class ExerciseGrader:
         only: str | None = None,
         substitution: ReferenceSubstitution | None = None,
     ) -> Sequence[QuestionResult]:
-        """All questions, or one, asked at once; with substitutes for wrong answers."""
+        """Judges all questions, or one, with a single batch, and with substitutes if given."""
         suite, seed = task.exercise.hidden_suite, task.seed
         if substitution is not None and only is not None:
             substitution.begin_question(only)
@@ -120,7 +120,7 @@ class ExerciseGrader:
         results: Sequence[QuestionResult],
         substitution: ReferenceSubstitution | None = None,
     ) -> list[QuestionResult]:
-        """The results with their mistakes' names, for which a fresh worker is asked once more."""
+        """Adds the names of mistakes to the results, for which a new worker is asked again."""
         diagnosis = self._diagnoses[task.exercise.hidden_suite]
         worker = RemoteImplementation(*self._worker_of(task), substitution, self._given_to(task))
         named = []
@@ -153,7 +153,7 @@ class ExerciseGrader:
         return self._fork_server.open(limits, questions, [batch.digest])
 
     def _given_to(self, task: _Task) -> tuple[str, ...]:
-        """The parts that the exercise may import."""
+        """Return the parts that the exercise may import."""
         suite = task.exercise.hidden_suite
         if suite not in self._given:
             self._given[suite] = parts_given(task.exercise.solution.read_text(encoding="utf-8"))
@@ -162,7 +162,7 @@ class ExerciseGrader:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """One exercise of one submission; `ruled` takes the questions that have a rule."""
+    """One exercise of one submission; `ruled` collects the questions that have a rule."""
 
     assignment: Assignment
     exercise: Exercise
@@ -172,7 +172,7 @@ class _Task:
     ruled: set[str]
 
     def begin(self, worker: RemoteImplementation, question: str) -> None:
-        """The next calls are this question's; nothing is asked where it is to be left out."""
+        """Begins a question; its calls are refused if the question is left out."""
         place = Place(self.exercise.name, question)
         self.watch.enter(place)
         worker.begin_question(question)
@@ -183,7 +183,7 @@ class _Task:
 def _probed(
     task: _Task, worker: RemoteImplementation, question: str, batch: Batch
 ) -> Sequence[RawReply] | None:
-    """The replies to a second asking; None where there is nothing to ask, or the worker ends."""
+    """Return the replies to a second batch; None if there is nothing to ask or the worker ends."""
     if question in task.answers.broken:
         return None
     worker.begin_question(question)
@@ -191,14 +191,14 @@ def _probed(
         replies = worker.replies(batch, Budget.of(task.assignment.limits))
     except AnswerFault:
         return None
-    # what reads a name of a statement that failed has not run, and is no mistake of its own kind
+    # An answer that reads a name of a failed statement has not run, so it shows no mistake.
     return None if any(header.startswith(_UNLOADED) for header, _ in replies) else replies
 
 
 def ask_text(
     fork_server: ForkServer, assignment: Assignment, exercise: Exercise, text: str, batch: Batch
 ) -> Sequence[RawReply] | None:
-    """What a module of the course's replies to a batch, in a worker; None where that ends it."""
+    """Return the replies of a module of the course to a batch; None if the worker ends."""
     answers = SubmittedExercise(exercise.name, ExerciseStatus.GRADED, f"{exercise.name}.py", text)
     given = parts_given(exercise.solution.read_text(encoding="utf-8"))
     limits = assignment.limits
@@ -214,7 +214,7 @@ def ask_text(
 
 
 def _about_lending(question: str, names: Sequence[str]) -> str:
-    """Why a question has points although it calls something that is wrong."""
+    """Return a note on why a question has points although it calls a wrong answer."""
     return (
         f"{question} uses {', '.join(names)}, which is not right yet; it was judged with a right "
         "one in its place, so that each mistake costs its own question only"
@@ -222,7 +222,7 @@ def _about_lending(question: str, names: Sequence[str]) -> str:
 
 
 def _about_evasions(questions: Sequence[str], ways: Sequence[str]) -> str:
-    """Why a person should look at code that may go round a rule."""
+    """Return a note on why a person should look at code that may evade a rule."""
     return (
         f"{LOOK}{', '.join(questions)}: some calls are not allowed there, and the code has "
         f"{', '.join(ways)}, which can hide a call"

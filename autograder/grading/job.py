@@ -1,4 +1,4 @@
-"""One job of a run: a fork of the warm grader that grades one submission after the other."""
+"""One job of a run: a fork of the loaded grader that grades one submission after the other."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Grader(Protocol):
 
     @property
     def fork_server(self) -> ForkServer:
-        """Where workers come from."""
+        """The fork server that provides workers."""
 
     def prepare(self, assignments: Sequence[Assignment]) -> None:
-        """Does ahead what every job would have to do for itself."""
+        """Does once, in advance, what every job would otherwise have to do."""
 
     def grade(
         self,
@@ -42,15 +42,15 @@ class Grader(Protocol):
         assignment: Assignment,
         watch: Watch | None = None,
     ) -> SubmissionResult:
-        """The result of one submission; raises only for the grader's own faults.
+        """Return the result of one submission; raises an error only for the grader's own faults.
 
-        `watch` is told where grading is, and knows what is to be left out.
+        `watch` is updated with the current place, and says which places to leave out.
         """
 
 
 @dataclass(slots=True)
 class JobTask:
-    """A submission that is to be graded, and how often that was tried."""
+    """A submission to be graded, and how often that has been tried."""
 
     submission: Submission
     assignment: Assignment
@@ -60,12 +60,12 @@ class JobTask:
 
 
 class Lost(str):
-    """A job's answer when the sandbox failed it."""
+    """The reply of a job when the sandbox has failed."""
 
 
 @dataclass(slots=True)
 class Job:
-    """A process that grades, and the submission that it is at.
+    """A grading process and its current submission.
 
     `prepared` are the assignments that its grader was prepared for.
     """
@@ -79,7 +79,7 @@ class Job:
 
     @classmethod
     def start(cls, grader: Grader, prepared: frozenset[str], others: Sequence[Job]) -> Job:
-        """Forks one; `others` are those that run already."""
+        """Forks a job; `others` are those that already run."""
         near, far = _fork.Pipe()
         watch = Watch()
         args = (grader, far, [near, *(job.pipe for job in others)], watch)
@@ -89,27 +89,27 @@ class Job:
         return cls(process, near, watch, Patience(watch, process.pid or 0), prepared)
 
     def give(self, task: JobTask) -> None:
-        """Has it grade a submission; the answer, or its end, is at the pipe."""
+        """Sends a submission to the job; its reply, or its end, is noticed at the pipe."""
         self.task = task
         task.tries += 1
         self.patience.begin(task.assignment)
-        with contextlib.suppress(OSError):  # it ended while it had nothing to do
+        with contextlib.suppress(OSError):  # the job ended while it had nothing to do
             self.pipe.send((task.submission, task.assignment, task.ends.left_out))
 
     def stop(self) -> None:
-        """Ends it, whatever it does."""
+        """Ends the job, whatever it is doing."""
         self.pipe.close()
         self.process.kill()
         self.process.join()
 
 
 def _work(grader: Grader, pipe: Connection, not_mine: Sequence[Connection], watch: Watch) -> None:
-    """A job's process: grades what it is sent until the pipe closes."""
+    """Runs in a job's process: grades what it receives until the pipe closes."""
     _end_with_the_grader()
     watch.begin()
     for other in not_mine:
         other.close()
-    gc.freeze()  # torch and the suites stay: looking through them for garbage takes 0.1 s each time
+    gc.freeze()  # torch and the suites are never freed; collecting among them takes 0.1 s each time
     while True:
         try:
             submission, assignment, watch.left_out = pipe.recv()
@@ -132,7 +132,7 @@ def _work(grader: Grader, pipe: Connection, not_mine: Sequence[Connection], watc
 
 
 def _end_with_the_grader() -> None:
-    """A killed grader leaves no job behind, which would keep the results file locked."""
+    """Ends this process with its parent: an orphaned job would keep the results file locked."""
     grader = multiprocessing.parent_process()
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if grader is not None and os.getppid() != grader.pid:

@@ -1,7 +1,7 @@
-"""Grades a whole class: jobs are forks of one warm grader, and share one fork server.
+"""Grades a whole class: jobs are forks of one loaded grader, and share one fork server.
 
-A job that dies costs the submission it was at, which is tried again; the run goes on. Where a
-student's file or answer ended it (`watch`), that is left out and the rest is graded.
+If a job dies, the submission that it was grading is tried again, and the run continues. If a
+student's file or answer ended the job (`watch`), that part is left out and the rest is graded.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from .sources import Source
 from .watch import Watch
 
 _TRIES = 2
-#: a lost fork server is replaced; a submission that was being graded so often then is given up
+#: how often a submission may lose its fork server before it is given up; the server is replaced
 _LOSSES = 5
 
-#: the line of a submission that is given up, and why
+#: makes the line of a submission that is given up, with the reason
 Failed = Callable[[Submission, str], SubmissionResult]
 
 
 @dataclass(frozen=True, slots=True)
 class Jobs:
-    """Grades on this machine: the backend of a run that names no other.
+    """Grades on this machine: the default backend of a run.
 
-    `around` may put another grader around the engine's. If a weaker tier than the strongest one is
-    taken without being asked for, `weaker` is called with it and the reasons before anything is
-    graded, and may raise `UserError`.
+    `around` may wrap the engine's grader in another one. If a tier is weaker than the strongest one
+    and was not requested, `weaker` is called with it and the reasons before anything is graded, and
+    may raise `UserError`.
     """
 
     secret: bytes = b""
@@ -81,17 +81,17 @@ class Jobs:
 
 @dataclass(slots=True)
 class _Waiting:
-    """What is to be graded: first what is tried again, then what the source gives."""
+    """The submissions to grade: first those to be tried again, then those of the source."""
 
     source: Source
     _again: list[JobTask] = field(default_factory=list)
 
     def append(self, task: JobTask) -> None:
-        """To be tried again."""
+        """Queues a submission for another try."""
         self._again.append(task)
 
     def take(self) -> JobTask | None:
-        """The next one that is there."""
+        """Return the next submission that is available, or None."""
         if self._again:
             return self._again.pop()
         task = self.source.take()
@@ -99,16 +99,16 @@ class _Waiting:
 
     @property
     def has_ended(self) -> bool:
-        """Whether there will be no other one."""
+        """Whether there will be no more submissions."""
         return not self._again and self.source.has_ended
 
 
 @dataclass(slots=True)
 class ClassGrader:
-    """Runs up to `jobs` processes over submissions and hands on each result as it comes.
+    """Runs up to `jobs` processes over submissions and passes on each result when it is ready.
 
     `prepared` are the assignments that the grader is prepared for; for others it is prepared when
-    the first submission comes, and processes that were forked before are replaced.
+    the first submission arrives, and processes that were forked before are replaced.
     """
 
     grader: Grader
@@ -116,12 +116,12 @@ class ClassGrader:
     on_result: OnResult
     jobs: int
     prepared: frozenset[str] = frozenset()
-    #: what all jobs that have ended cost
+    #: the cost of all jobs that have ended
     costs: Costs = field(default_factory=dict)
     _running: list[Job] = field(default_factory=list)
 
     def run(self, source: Source) -> None:
-        """Grades all; returns when the source has ended and every submission has a result."""
+        """Grades all submissions; returns when the source has ended and each one has a result."""
         waiting = _Waiting(source)
         try:
             self._feed(waiting)
@@ -134,7 +134,7 @@ class ClassGrader:
             self._running = []
 
     def _stop(self, job: Job) -> None:
-        job.watch.book_end(cpu_seconds(job.process.pid or 0))  # of one that died, too
+        job.watch.book_end(cpu_seconds(job.process.pid or 0))  # even if the job died
         job.stop()
         self.costs = together(self.costs, job.watch.costs)
 
@@ -156,7 +156,7 @@ class ClassGrader:
             self.prepared |= {assignment.name}
 
     def _begin(self) -> Job:
-        """A process more."""
+        """Starts another process."""
         job = Job.start(self.grader, self.prepared, self._running)
         self._running.append(job)
         return job
@@ -180,7 +180,7 @@ class ClassGrader:
                 self._replace(job, waiting, "the grader got stuck on this submission")
 
     def _take(self, job: Job, waiting: _Waiting) -> bool:
-        """Takes a job's answer; False where that made an end of all jobs, and new ones began."""
+        """Takes a job's reply; returns False if all jobs had to be replaced."""
         assert job.task is not None
         try:
             answer = job.pipe.recv()
@@ -192,7 +192,7 @@ class ClassGrader:
             return False
         task, job.task = job.task, None
         if isinstance(answer, SubmissionResult):
-            self._feed(waiting)  # the job goes on while the result is written
+            self._feed(waiting)  # give the job more work while the result is written
             self.on_result(answer)
         else:
             self._again(task, waiting, answer)
@@ -210,7 +210,7 @@ class ClassGrader:
             self._again(task, waiting, reason)
 
     def _start_anew(self, waiting: _Waiting, reason: str) -> None:
-        """The fork server is gone: a new one, and jobs that know it."""
+        """Replaces the lost fork server, and all jobs, which refer to it."""
         tasks = [job.task for job in self._running if job.task]
         count = len(self._running)
         for job in self._running:

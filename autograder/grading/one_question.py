@@ -1,4 +1,4 @@
-"""Grades one question again: the rest of a submission's result stays as it was."""
+"""Grades one question again, and keeps the rest of a submission's result."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from .job import Grader
 from .options import Wanted
 from .watch import Watch
 
-#: how the note of a line begins of which one question alone was graded again
+#: the beginning of the note on a line in which one question alone was graded again
 ALONE = "graded again alone: "
 
 
 @dataclass(frozen=True, slots=True)
 class OneQuestionGrader:
-    """Grades one question alone: a grader around another one, which grades its exercise.
+    """Grades one question alone, with another grader that grades its exercise.
 
-    `before` are the last results; `digest_of` gives the digest of a submission. A submission
-    without a result, or that has changed since, is graded as a whole.
+    `before` are the last results; `digest_of` returns the digest of a submission. A submission that
+    has no result, or has changed since, is graded as a whole.
     """
 
     inner: Grader
@@ -38,17 +38,17 @@ class OneQuestionGrader:
 
     @property
     def fork_server(self) -> ForkServer:
-        """Where workers come from."""
+        """The fork server that provides workers."""
         return self.inner.fork_server
 
     def prepare(self, assignments: Sequence[Assignment]) -> None:
-        """Does ahead what every job would have to do for itself."""
+        """Does once, in advance, what every job would otherwise have to do."""
         self.inner.prepare([self._narrowed(assignment) for assignment in assignments])
 
     def grade(
         self, submission: Submission, assignment: Assignment, watch: Watch | None = None
     ) -> SubmissionResult:
-        """The last result with this question's in the place of the one before."""
+        """Return the last result with the new result of this question instead of the old one."""
         before = self.before.get((submission.student, submission.assignment))
         digest = self.digest_of(submission, assignment)
         if before is None or before.submission_digest != digest:
@@ -62,7 +62,7 @@ class OneQuestionGrader:
 
 
 def last_results(results: Sequence[SubmissionResult]) -> dict[Key, SubmissionResult]:
-    """The last graded line of each submission."""
+    """Return the last graded line of each submission."""
     graded = [line for line in results if line.status is SubmissionStatus.GRADED]
     return {line.key: line for line in graded}
 
@@ -70,9 +70,10 @@ def last_results(results: Sequence[SubmissionResult]) -> dict[Key, SubmissionRes
 def with_question(
     before: SubmissionResult, now: SubmissionResult, wanted: Wanted
 ) -> SubmissionResult:
-    """The line before with one question of another line, and a note that says so.
+    """Return the previous line with one question from the new line, and a note on that.
 
-    It keeps the digest of the suite that judged the rest: `--resume` with another suite grades all.
+    The line keeps the digest of the suite that judged the rest, so that `--resume` with a different
+    suite grades all of it.
     """
     fresh = next(e for e in now.exercises if e.exercise == wanted.exercise)
     exercises = tuple(

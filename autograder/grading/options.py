@@ -1,4 +1,4 @@
-"""What a run is asked to do, and what it tells. Apart from the run, whose import loads torch."""
+"""Options and events of a run, in a module of their own because importing the run loads torch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..records import Assignment, SubmissionResult, Tier
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The question that is graded again."""
+    """The question to grade again."""
 
     assignment: str
     exercise: str
@@ -25,9 +25,9 @@ class Wanted:
 
 
 def wanted_question(assignments: Sequence[Assignment], name: str) -> Wanted:
-    """The question of a name: `question`, or `exercise/question`, or with the assignment before it.
+    """Return the question named `question`, `exercise/question` or `assignment/exercise/question`.
 
-    Raises `UserError` where there is none, or more than one.
+    Raises `UserError` if there is none, or more than one.
     """
     every = [
         Wanted(assignment.name, exercise.name, question.name)
@@ -53,10 +53,10 @@ def wanted_question(assignments: Sequence[Assignment], name: str) -> Wanted:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What a grading run is asked to do. `shard` is (index from 1, count).
+    """The options of a grading run. `shard` is (index from 1, count).
 
-    `secret` is the file with the class's secret; by default it lies next to the results. With a
-    `question`, this one alone is graded again.
+    `secret` is the file with the class's secret; by default it is next to the results. If
+    `question` is given, only this question is graded again.
     """
 
     submitted: Path
@@ -71,20 +71,20 @@ class RunOptions:
 
 
 class RunEvents(Protocol):
-    """What a run tells while it goes on."""
+    """Receives events while a run is in progress."""
 
     def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
-        """Grading one kind of assignment begins; the tier is None where machines differ."""
+        """Called when one kind of assignment is about to be graded; no tier if machines differ."""
 
     def passed_over(self, tier: Tier, why: str) -> None:
-        """A weaker tier is taken than the strongest one, and why."""
+        """Called when a weaker tier than the strongest one is used, with the reason."""
 
     def graded(self, result: SubmissionResult) -> None:
-        """A submission has its result, and the results file its line."""
+        """Called when a submission has its result, and the results file its line."""
 
 
 class SilentEvents:
-    """For a caller who does not want to know what happens."""
+    """Ignores all events."""
 
     def starts(self, tier: Tier | None, to_grade: int, already_graded: int) -> None:
         """See `RunEvents`."""

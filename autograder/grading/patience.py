@@ -1,8 +1,8 @@
-"""How long a job is waited for: for a whole submission, and for a sign that it goes on.
+"""Time limits for a job: for a whole submission, and for a sign of progress.
 
-Computing without end is the kernel's to stop (`watch`). A job that sleeps, waits or was stopped
-uses no CPU time: it is given up when one question's time has passed and nothing was done. One that
-makes a table of known mistakes, or waits for another that does, has more time for it.
+The kernel stops endless computing (`watch`). A job that sleeps, waits or was stopped uses no CPU
+time: it is given up when one question's time has passed without progress. A job that makes a table
+of known mistakes, or waits for another that does, has more time for it.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from ..sandbox.clock import cpu_seconds
 from .costs import Stage
 from .watch import Watch
 
-#: seconds beyond the limits of what is waited for
+#: seconds in addition to the limits of the submission or question
 _MORE_SECONDS = 60.0
-#: seconds for a table: some tens of CPU seconds are usual, on a machine that may be busy
+#: seconds for a table: some tens of CPU seconds are usual, but the machine may be busy
 _TABLE_SECONDS = 1800.0
-#: CPU seconds that count as doing something
+#: CPU seconds that count as progress
 _COMPUTES = 0.5
 
 
 @dataclass(slots=True)
 class Patience:
-    """With the job of one process, which tells `watch` where it is."""
+    """The time limits of one job's process, which reports to `watch` where it is."""
 
     watch: Watch
     pid: int
@@ -37,18 +37,18 @@ class Patience:
     _table_end: float | None = None
 
     def begin(self, assignment: Assignment) -> None:
-        """A submission begins."""
+        """Starts the clock for a submission."""
         self._end = time.monotonic() + whole_seconds(assignment)
         self._quiet = quiet_seconds(assignment)
         self._note()
 
     @property
     def due(self) -> float:
-        """When to ask again whether it is out."""
+        """The time at which `is_out` should be called again."""
         return min(self._end, self._look)
 
     def is_out(self) -> bool:
-        """Whether the job has had its time, or has done nothing in that of a question."""
+        """Return whether the job's time is over, or a question's time passed without progress."""
         now = time.monotonic()
         if now <= self.due:
             return False
@@ -61,7 +61,7 @@ class Patience:
         return False
 
     def _is_in_time_for_a_table(self, now: float) -> bool:
-        """Whether a table is made, and not for too long; the submission's time waits meanwhile."""
+        """Return whether a table is being made in time; extends the submission's time by that."""
         if self.watch.stage is not Stage.TABLES:
             self._table_end = None
             return False
@@ -76,11 +76,11 @@ class Patience:
 
 
 def whole_seconds(assignment: Assignment) -> float:
-    """What a submission may take: a question its time twice, for its import and for its calls."""
+    """Return the seconds for a submission: each question's time twice, for import and calls."""
     questions = sum(len(exercise.questions) for exercise in assignment.exercises)
     return 2 * questions * assignment.limits.wall_seconds + _MORE_SECONDS
 
 
 def quiet_seconds(assignment: Assignment) -> float:
-    """What one question may take while the job waits for its worker."""
+    """Return the seconds for one question while the job waits for its worker."""
     return 2 * assignment.limits.wall_seconds + _MORE_SECONDS

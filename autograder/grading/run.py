@@ -1,4 +1,4 @@
-"""The one loop of a grading run: from submissions to lines of the results file."""
+"""The loop of a grading run: from submissions to lines of the results file."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Ledger:
 
     @classmethod
     def of(cls, file: ResultsFile | None, tell: OnResult) -> Ledger:
-        """A ledger that knows the lines of the file."""
+        """Return a ledger that knows the lines of the file."""
         return cls(file, tell, file.history() if file else History())
 
     def is_graded(self, scope: Scope, task: Task) -> bool:
-        """Whether the last line of a submission is of these files and this suite."""
+        """Return whether the last line of a submission is for the same files and suite."""
         if not self.history:
             return False
         submission, assignment = task
@@ -49,7 +49,7 @@ class Ledger:
         return key in self.history
 
     def numbered(self, scope: Scope, task: Task) -> Task:
-        """The same task with the number of its attempt."""
+        """Return the task with the number of its attempt."""
         submission, assignment = task
         attempt = self.history.attempt(
             submission.student, assignment.name, lambda: scope.submission_digest(task)
@@ -69,7 +69,7 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """What a grading run did. `truncated` is where an unfinished last line was moved to.
+    """The outcome of a grading run. `truncated` is where an unfinished last line was moved to.
 
     `tier` is None if nothing was graded. `costs` are CPU seconds by stage; they are empty if
     nothing was graded on this machine.
@@ -86,7 +86,7 @@ class RunReport:
 
 @dataclass(frozen=True, slots=True)
 class _Starts:
-    """Passes on that grading begins, with the number of submissions."""
+    """Reports that grading begins, with the number of submissions."""
 
     events: RunEvents
     to_grade: int
@@ -106,10 +106,10 @@ def grade_class(
 ) -> RunReport:
     """Grades every submission below a folder and appends one line each to the results file.
 
-    `backend` is where they are graded (default: processes of this machine), `found` the
+    `backend` grades the submissions (default: processes of this machine); `found` are the
     submissions, if the caller has listed them. If there is nothing to grade, no sandbox is started
-    and torch is not loaded. Raises `UserError` for what the user must change,
-    `IsolationUnavailable` without a tier, and `GraderError` when the grader itself fails.
+    and torch is not loaded. Raises `UserError` for something that the user must change,
+    `IsolationUnavailable` if no tier works, and `GraderError` if the grader itself fails.
     """
     if found is None:
         names = sorted(name for engine in engines for name in engine.names)
@@ -128,7 +128,7 @@ def grade_class(
                 ready = _Starts(events, len(tasks), len(own) - len(tasks))
                 cost = where.grade(scope, Listed(tasks), ledger.keep, ready)
                 costs = together(costs, cost)
-        if costs:  # everything else that this process did, from its birth
+        if costs:  # everything else that this process has done since it started
             start = time.process_time() - costs[Stage.PLAN] - costs[Stage.WRITE]
             costs = together(costs, {Stage.START: start})
         return RunReport(
@@ -143,21 +143,21 @@ def grade_class(
 
 
 def in_shard(submissions: Iterable[Submission], shard: tuple[int, int]) -> list[Submission]:
-    """The submissions of one part, (index from 1, count)."""
+    """Return the submissions of one part, (index from 1, count)."""
     return [submission for submission in submissions if _is_in_shard(submission, shard)]
 
 
 def _is_in_shard(submission: Submission, shard: tuple[int, int]) -> bool:
     index, count = shard
     name = f"{submission.student}/{submission.assignment}".encode(errors="surrogateescape")
-    # a digest, not a checksum: checksums of similar names fall into the same shard
+    # Use a digest: checksums of similar names often fall into the same shard.
     return int.from_bytes(hashlib.sha256(name).digest()[:8], "big") % count == index - 1
 
 
 def _to_grade(
     scope: Scope, submissions: Sequence[Submission], ledger: Ledger, *, resume: bool
 ) -> list[Task]:
-    """The submissions that this run grades, with the numbers of their attempts."""
+    """Return the submissions that this run grades, with the numbers of their attempts."""
     tasks = [(s, scope.assignments[s.assignment]) for s in submissions]
     return [
         ledger.numbered(scope, task)
@@ -167,7 +167,7 @@ def _to_grade(
 
 
 def refuse_weaker_tier(results: Path, tier: Tier, why: Sequence[str]) -> None:
-    """Raises `UserError` if a class has results of a stronger tier; `why` it is not taken now."""
+    """Raises `UserError` if a class has results of a stronger tier, with the reasons in `why`."""
     order = list(Tier)
     before = {result.isolation for result in iterate_results(results)}
     strongest = min(before, key=order.index, default=tier)

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from ..errors import UserError
 
-#: its place next to the results file
+#: the default name, next to the results file
 FILE_NAME = "secret.key"
 _BYTES = 32
-#: more is not a secret, but another file, or a device without an end
+#: a longer file is not a secret, but a different file or an endless device
 _MOST_BYTES = 4096
 
 
@@ -25,8 +25,8 @@ class Seeds:
     """The seeds of a class's inputs: the same on every machine that has the secret.
 
     `asked` maps the name of an assignment to the digest of what it asks. `fixed`, if given, is the
-    seed of every attempt. All first attempts of a class are asked the same, so equal mistakes get
-    equal points; what was learned from one attempt does not answer the next.
+    seed of every attempt. All first attempts of a class get the same inputs, so equal mistakes get
+    equal points; knowing the inputs of one attempt does not help in the next.
     """
 
     asked: Mapping[str, str]
@@ -34,7 +34,7 @@ class Seeds:
     fixed: int | None = None
 
     def of(self, assignment: str, attempt: int) -> int:
-        """The seed of an attempt, counted from 1."""
+        """Return the seed of an attempt, counted from 1."""
         if self.fixed is not None:
             return self.fixed
         text = f"{self.asked[assignment]}/{attempt}".encode()
@@ -42,7 +42,7 @@ class Seeds:
 
 
 def class_secret(path: Path) -> bytes:
-    """The secret in a file, made at first use; raises `UserError` where there can't be one."""
+    """Return the secret in a file, made if needed; raises `UserError` if it can't be."""
     try:
         if not path.exists():
             _make(path)
@@ -62,7 +62,7 @@ def class_secret(path: Path) -> bytes:
 
 
 def _read(path: Path) -> bytes:
-    """The bytes of a file or of a shell's pipe; a pipe that nobody writes to is empty."""
+    """Return the bytes of a file or of a shell's pipe; a pipe without a writer is empty."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with open(descriptor, "rb") as file:
         os.set_blocking(descriptor, True)
@@ -70,10 +70,10 @@ def _read(path: Path) -> bytes:
 
 
 def named_secret(path: Path | str, results: Path | None = None) -> Path:
-    """The place that somebody named for the secret; raises `UserError` where it must be another.
+    """Return a user's path of the secret; raises `UserError` if it is probably a mistake.
 
-    A misspelt path would be made, and all students asked other numbers: so its folder must be
-    there, and where the results file has lines already, the secret of these lines.
+    A new secret would be created at a misspelt path and all students would get different numbers.
+    So its folder must exist, and if the results file already has lines, the secret must exist too.
     """
     place = Path(path)
     if not place.parent.is_dir():
@@ -92,9 +92,9 @@ def _has_lines(results: Path) -> bool:
 
 
 def _make(path: Path) -> None:
-    """Writes a new secret in one step: other shards may do the same at the same moment."""
+    """Writes a new secret in one step, because other shards may do so at the same moment."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".secret-")  # of mode 600
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".secret-")  # with mode 600
     try:
         with open(descriptor, "w") as file:
             file.write(secrets.token_hex(_BYTES) + "\n")

@@ -1,4 +1,4 @@
-"""Where a run's submissions come from: a list that is there, or lines that come when they come."""
+"""Sources of a run's submissions: a complete list, or lines that arrive over time."""
 
 from __future__ import annotations
 
@@ -15,48 +15,48 @@ from ..submission import Submission, is_submitted
 
 Task = tuple[Submission, Assignment]
 
-#: no path and no line of JSON with one is longer
+#: longer than any path, and any line of JSON with one
 LONGEST_LINE = 1 << 16
 _PART, _PARTS = 1 << 16, 16
 
 
 class Source(Protocol):
-    """Gives submissions one by one; never waits."""
+    """Provides submissions one by one; never waits."""
 
     def take(self) -> Task | None:
-        """The next one that is there; None where there is none, or none yet."""
+        """Return the next available submission; None if there is none, or none yet."""
 
     @property
     def has_ended(self) -> bool:
-        """Whether there will be no other one."""
+        """Whether there will be no more submissions."""
 
     def awaited(self) -> Sequence[int]:
-        """Descriptors that can be read when there may be another one."""
+        """Return descriptors that become readable when there may be another submission."""
 
     def planned(self) -> Sequence[Assignment]:
-        """Assignments, with those of their exercises that are worth planning ahead."""
+        """Return the assignments to plan in advance, with the exercises for which it pays."""
 
     def workers(self) -> int | None:
-        """How many workers all submissions need at most; None if nobody knows."""
+        """Return how many workers all submissions need at most; None if unknown."""
 
 
 class Listed:
-    """Submissions that are all known."""
+    """A list of submissions that are all known."""
 
     def __init__(self, tasks: Iterable[Task]) -> None:
         self._tasks = deque(tasks)
 
     def take(self) -> Task | None:
-        """The next one."""
+        """Return the next submission."""
         return self._tasks.popleft() if self._tasks else None
 
     @property
     def has_ended(self) -> bool:
-        """Whether all were taken."""
+        """Whether all submissions were taken."""
         return not self._tasks
 
     def planned(self) -> Sequence[Assignment]:
-        """Each assignment with the exercises that anybody submitted."""
+        """Return each assignment with the exercises that anybody submitted."""
         folders: dict[str, list[Path]] = {}
         for submission, assignment in self._tasks:
             folders.setdefault(assignment.name, []).append(submission.folder)
@@ -67,11 +67,11 @@ class Listed:
         ]
 
     def workers(self) -> int | None:
-        """One for each exercise."""
+        """Return one worker for each exercise."""
         return sum(len(assignment.exercises) for _, assignment in self._tasks)
 
     def awaited(self) -> Sequence[int]:
-        """Nothing: what is not there will not come."""
+        """Return nothing, because no more submissions will arrive."""
         return ()
 
 
@@ -80,10 +80,10 @@ def _submitted(exercises: Iterable[Exercise], folders: Sequence[Path]) -> Iterat
 
 
 class Streamed:
-    """Submissions that a descriptor names, a line each; read no further than there is need.
+    """Submissions that a descriptor names, one per line; reads no more than needed.
 
-    `task_of` makes a task of a line; if a line names no submission, it reports that and returns
-    None. `planned` are the assignments that are planned before the first line is read.
+    `task_of` makes a task from a line; if a line does not name a submission, it reports that and
+    returns None. `planned` are the assignments that are planned before the first line is read.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Streamed:
         self._is_open = True
 
     def take(self) -> Task | None:
-        """The task of the next line that names one and is there."""
+        """Return the task of the next available line that names one."""
         while (line := self._line()) is not None:
             if task := self._task_of(line):
                 return task
@@ -108,26 +108,26 @@ class Streamed:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the other side has closed, and every line was taken."""
+        """Whether the other side has closed the descriptor, and every line was taken."""
         return not self._is_open and not self._buffer
 
     def awaited(self) -> Sequence[int]:
-        """The descriptor, as long as it is open."""
+        """Return the descriptor while it is open."""
         return [self._descriptor] if self._is_open else ()
 
     def planned(self) -> Sequence[Assignment]:
-        """The assignments that were named."""
+        """Return the assignments given at the start."""
         return self._planned
 
     def workers(self) -> int | None:
-        """Nobody knows."""
+        """Return None, because the number is unknown."""
         return None
 
     def _line(self) -> bytes | None:
-        """The next line that is there, without its end; each byte is looked at once.
+        """Return the next available line, without its end; scans each byte once.
 
-        Of a line that is longer than a path can be, the beginning is kept. No more than some parts
-        are read in a row, so that a line without an end keeps nobody else waiting.
+        Of a line that is longer than a path can be, only the beginning is kept. Only a few parts
+        are read in a row, so that an endless line does not block other work.
         """
         for _ in range(_PARTS):
             end = self._buffer.find(b"\n", self._looked)

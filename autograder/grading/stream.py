@@ -1,4 +1,4 @@
-"""Grades submissions as they are named: a path a line, for as long as there are any."""
+"""Grades submissions named on a stream, one path per line, until it ends."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from .run import Ledger, refuse_weaker_tier
 from .secret import class_secret
 from .sources import LONGEST_LINE, Streamed, Task
 
-#: characters of a line that is far too long
+#: characters to show of a line that is too long
 _SHOWN = 200
 ERROR_SCHEMA = "autograder/refused/v1"
 
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
-    """How a stream is graded. `assignment` is the only one there is, whatever folders are called.
+    """Options for grading a stream. `assignment` is the only one, whatever folders are called.
 
-    With `results` lines are kept as well, and attempts counted from what stands there.
+    With `results`, lines are also kept in a file, and attempts are counted from its lines.
     """
 
     secret: Path
@@ -41,14 +41,14 @@ class StreamOptions:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A line (from 1) that names no submission: what it says, and why nothing was graded."""
+    """A line (from 1) that does not name a submission: its text, and why nothing was graded."""
 
     line: int
     path: str
     reason: str
 
     def to_json(self) -> dict[str, object]:
-        """What stands in the place of a result."""
+        """Return the JSON that is written instead of a result."""
         return {
             "schema": ERROR_SCHEMA,
             "line": self.line,
@@ -66,24 +66,24 @@ class StreamReport:
     refused: int = 0
 
 
-#: is called with the outcome of every line, in order of completion
+#: called with the outcome of every line, in order of completion
 Answer = Callable[[SubmissionResult | Refused], None]
 
 
 def grade_lines(
     engine: Engine, descriptor: int, options: StreamOptions, ready: Ready, answer: Answer
 ) -> StreamReport:
-    """Grades what the lines of a descriptor name, until it is closed; see `grade -`.
+    """Grades the submissions named by the lines of a descriptor until it closes; see `grade -`.
 
-    `ready` is called when the sandbox is there and the suites are loaded.
+    `ready` is called when the sandbox has started and the suites are loaded.
     """
     names = [options.assignment] if options.assignment else sorted(engine.names)
     scope = Scope.of(engine, map(engine.assignment, names))
     with contextlib.ExitStack() as stack:
         file = stack.enter_context(ResultsFile(options.results)) if options.results else None
         desk = _Desk(scope, options.assignment, Ledger.of(file, answer), answer)
-        # the only one ahead: whoever waits for an answer should wait for nothing else. Of several,
-        # each when it is needed: all take as long as hundreds of submissions
+        # Plan in advance only if there is one assignment: all of them take as long as hundreds of
+        # submissions, and whoever waits for an answer should not wait for other plans.
         planned = list(scope.assignments.values()) if options.assignment else []
         source = Streamed(descriptor, desk.task_of, planned)
         backend = Jobs(class_secret(options.secret), options.jobs, options.tier)
@@ -105,7 +105,7 @@ class _Desk:
     _line: int = 0
 
     def task_of(self, line: bytes) -> Task | None:
-        """The submission that a line names; a line that names none is answered, if not empty."""
+        """Return the submission that a line names; refuses other lines unless they are empty."""
         self._line += 1
         text = os.fsdecode(line.strip(b"\r\n"))
         if not text:
@@ -130,7 +130,7 @@ class _Desk:
 
 
 def _parsed(text: str) -> tuple[str, int | None]:
-    """Path and number of the attempt, which a line may give as JSON; raises `UserError`."""
+    """Return the path and attempt number, if the line is JSON with one; raises `UserError`."""
     if not text.startswith("{"):
         return text, None
     try:
@@ -138,7 +138,7 @@ def _parsed(text: str) -> tuple[str, int | None]:
         path, attempt = document.pop("path"), document.pop("attempt", None)
     except (ValueError, LookupError, RecursionError):
         document, path, attempt = {}, None, None
-    # with any other key, a misspelt one would go unnoticed
+    # Refuse other keys, because a misspelt one would go unnoticed.
     if document or not isinstance(path, str) or not (attempt is None or _is_number(attempt)):
         raise UserError(
             'a line is a path, or {"path": PATH, "attempt": N} with N from 1; write ./{ for a path '

@@ -60,7 +60,7 @@ class SubmissionGrader:
 
     @property
     def fork_server(self) -> ForkServer:
-        """Where workers come from."""
+        """The fork server that provides workers."""
         return self._fork_server
 
     def grade(
@@ -69,9 +69,9 @@ class SubmissionGrader:
         assignment: Assignment,
         watch: Watch | None = None,
     ) -> SubmissionResult:
-        """The result of one submission; raises only for the grader's own faults.
+        """Return the result of one submission; raises an error only for the grader's own faults.
 
-        And `SubmissionError` where its files changed meanwhile, which is nobody's answer.
+        Also raises `SubmissionError` if its files changed during grading.
         """
         start = time.perf_counter()
         digest = submitted_digest(submission, assignment)
@@ -103,7 +103,7 @@ class SubmissionGrader:
         )
 
     def prepare(self, assignments: Sequence[Assignment]) -> None:
-        """Finds out ahead what first attempts are asked: for all jobs, before they are forked."""
+        """Makes the plans of first attempts, for all jobs, before they are forked."""
         for assignment in assignments:
             seed = self._seeds.of(assignment.name, 1)
             self._exercises.prepare(assignment.exercises, seed)
@@ -134,9 +134,9 @@ class SubmissionGrader:
 def _digest_of_what_was_read(
     submission: Submission, assignment: Assignment, results: Sequence[ExerciseResult]
 ) -> str:
-    """As `submitted_digest`; empty where a file was away while it was to be read.
+    """Like `submitted_digest`, but empty if a file was missing when it should have been read.
 
-    One that is moved or copied meanwhile would be graded as missing, or by half.
+    A file moved or copied during grading would count as missing or be read only in part.
     """
     folder, read = submission.folder, zip(assignment.exercises, results, strict=True)
     was_away = any(r.status is ExerciseStatus.MISSING and is_submitted(e, folder) for e, r in read)
@@ -146,7 +146,7 @@ def _digest_of_what_was_read(
 
 
 def _unused(submission: Submission, exercises: Sequence[ExerciseResult]) -> tuple[str, ...]:
-    """What was uploaded and not used, where no exercise's note names it already."""
+    """Return notes on uploaded files that were not used and that no exercise's note names."""
     said = [note for exercise in exercises for note in exercise.notes]
     return unused_notes(submission.folder, [exercise.exercise for exercise in exercises], said)
 

@@ -1,4 +1,4 @@
-"""Assignments of our own: their hidden suites judge what students wrote."""
+"""The engine for our own assignments, whose hidden suites judge students' code."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ..submission import Submission
 from .digests import asked_digest, submitted_digest, suite_digest
 from .secret import Seeds
 
-if TYPE_CHECKING:  # its import loads torch, which the fork server does at the same time
+if TYPE_CHECKING:  # importing it loads torch, which the fork server does at the same time
     from .submissions import SubmissionGrader
 
-#: gives the fork server for the wanted tier
+#: starts the fork server for the requested tier
 Start = Callable[[Tier | None], AbstractContextManager[ForkServer]]
 
-#: from this many workers on, what the fork server does ahead pays (`benchmarks/tricks.py`)
+#: the number of workers from which preparing in the fork server pays (`benchmarks/tricks.py`)
 _MANY_WORKERS = 30
 
 
@@ -30,8 +30,8 @@ _MANY_WORKERS = 30
 class SuiteEngine:
     """Grades the assignments of a course by their suites; see `grading.engine.Engine`.
 
-    `start` may give a fork server that is there already. `seed`, if given, is the seed of every
-    attempt; by default the class's secret makes one for each.
+    `start` may provide a fork server that already runs. `seed`, if given, is the seed of every
+    attempt; by default seeds are drawn from the class's secret.
     """
 
     course: Course
@@ -40,26 +40,26 @@ class SuiteEngine:
 
     @property
     def names(self) -> Collection[str]:
-        """The course's assignments."""
+        """The names of the course's assignments."""
         return [assignment.name for assignment in self.course.assignments]
 
     def assignment(self, name: str) -> Assignment:
-        """One of them."""
+        """Return one of the assignments."""
         return self.course.assignment(name)
 
     def suite_digest(self, assignment: Assignment) -> str:
-        """A digest of everything a score depends on besides the submission."""
+        """Return a digest of everything a score depends on besides the submission."""
         return suite_digest(assignment)
 
     def submission_digest(self, submission: Submission, assignment: Assignment) -> str:
-        """A digest of the files that count."""
+        """Return a digest of the files that count."""
         return submitted_digest(submission, assignment)
 
     @contextlib.contextmanager
     def start_sandbox(
         self, tier: Tier | None, assignments: Sequence[Assignment], workers: int | None = None
     ) -> Iterator[ForkServer]:
-        """The fork server whose workers run students' code; torch is loaded here meanwhile."""
+        """Provides the fork server for students' code; loads torch here in the meantime."""
         if self.start:
             with self.start(tier) as fork_server:
                 yield fork_server
@@ -81,7 +81,7 @@ class SuiteEngine:
         suite_digests: Mapping[str, str],
         secret: bytes,
     ) -> SubmissionGrader:
-        """Collects the suites, and is ready to grade."""
+        """Collects the suites and returns a grader."""
         import torch
 
         from .exercises import ask_text
@@ -103,5 +103,5 @@ class SuiteEngine:
 
 
 def _asks_for_layers(assignments: Sequence[Assignment]) -> bool:
-    """Whether a question is a class: its answers are moved to another device."""
+    """Return whether a question is a class, because its answers are moved to another device."""
     return any(q.is_class for a in assignments for e in a.exercises for q in e.questions)

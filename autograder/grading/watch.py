@@ -1,10 +1,10 @@
-"""Where a job is in a submission, told so that its end does not take it along; one clock for each.
+"""Records where a job is in a submission, so that others know what ended it, and its CPU time.
 
-What is done for one place (a file that is read, a question that is judged, a mistake that is
-named) has a limit of CPU time, and what it takes is booked for its stage. A place that ends its job
-is left out when the submission is graded again: it costs its student that question, not the
-submission, and not the class its time. Where it was naming, it costs the name only. What is made
-for all submissions, as a table of known mistakes is, has no limit.
+The work for one place (a file that is read, a question that is judged, a mistake that is named) has
+a limit of CPU time, and its time is added to its stage. A place that ends its job is left out when
+the submission is graded again: the student loses that question, but not the submission, and the
+class loses no time. If the place was naming, only the name is lost. Work for all submissions, such
+as a table of known mistakes, has no limit.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ from .costs import OF_A_JOB, Costs, Stage
 
 #: CPU seconds of the grader for one place; some tenths are usual
 CPU_SECONDS = 30
-#: bytes of memory that a job may need beyond what it has at its start
+#: bytes of memory that a job may use beyond what it has at its start
 _MEMORY = 3 << 30
 _SIZE = 4096
-#: the number of places that were entered so far, the seconds of each stage, the stage and when it
-#: began, then the place
+#: the memory contains the number of places entered so far, the seconds of each stage, the current
+#: stage and when it began, then the place
 _COUNT = 8
 _SECONDS = struct.Struct(f"<{len(OF_A_JOB)}d")
 _NOW = struct.Struct("<bd")
 _STAGE = _COUNT + _SECONDS.size
 _TEXT = _STAGE + _NOW.size
-#: times that a place may end its job before it is left out: the first time may be a machine's fault
+#: how often a place may end its job before it is left out: the first time may be the machine's
+#: fault
 _MOST_ENDS = 2
 
 
@@ -44,17 +45,17 @@ class Place:
 
     @property
     def stage(self) -> Stage:
-        """What is done there."""
+        """The stage of the work at this place."""
         if self.is_naming:
             return Stage.NAME
         return Stage.JUDGE if self.question else Stage.READ
 
 
 class Watch:
-    """One job's place, in memory that it shares with the process that started it."""
+    """The current place of one job, in memory that it shares with the process that started it."""
 
     def __init__(self) -> None:
-        #: what ended a job on this submission before
+        #: the places that ended earlier jobs on this submission
         self.left_out: frozenset[Place] = frozenset()
         self._memory = mmap.mmap(-1, _SIZE)
         self._is_job = False
@@ -62,16 +63,16 @@ class Watch:
 
     @staticmethod
     def require() -> None:
-        """Called before jobs are started: raises `UserError` if they can't have their memory."""
+        """Raises `UserError` if jobs, which have not been started yet, can't have their memory."""
         require_memory(_MEMORY)
 
     def begin(self) -> None:
-        """Called once in the job: its memory is limited from here on."""
+        """Limits this process's memory; called once in the job."""
         self._is_job = True
         limit_memory(_MEMORY)
 
     def enter(self, place: Place) -> None:
-        """What is done next is for this place, and has a full clock where this is a job."""
+        """Begins the work for this place; in a job, it gets the full CPU time."""
         naming = "named" if place.is_naming else ""
         data = f"{naming}\n{place.exercise}\n{place.question}".encode()[: _SIZE - _TEXT - 1]
         self._write(data + b"\0")
@@ -80,21 +81,21 @@ class Watch:
             limit_cpu(CPU_SECONDS)
 
     def enter_tables(self) -> None:
-        """What is done next is for all submissions: it has no limit, and a stage of its own."""
+        """Begins work for all submissions, which has no limit and a stage of its own."""
         self._write_count()
         self._book(Stage.TABLES)
         if self._is_job:
             lift_cpu_limit()
 
     def leave(self) -> None:
-        """What is done next is for no place: whatever ends it is the grader's own fault."""
+        """Begins work for no place: whatever ends it is the grader's own fault."""
         self._write(b"\0")
         self._book(None)
         if self._is_job:
             lift_cpu_limit()
 
     def place(self) -> Place | None:
-        """Where the job is, or was when it ended; None between two places."""
+        """Return where the job is, or was when it ended; None between two places."""
         text = self._memory[_TEXT:].partition(b"\0")[0].decode("utf-8", "replace")
         naming, _, names = text.partition("\n")
         exercise, _, question = names.partition("\n")
@@ -102,7 +103,7 @@ class Watch:
 
     @property
     def steps(self) -> int:
-        """How often the job has entered or left a place: a job that goes on has more and more."""
+        """How often the job has entered or left a place, which increases as long as it works."""
         return int.from_bytes(self._memory[:_COUNT], "little")
 
     @property
@@ -112,18 +113,18 @@ class Watch:
 
     @property
     def stage(self) -> Stage | None:
-        """What the job does now, or did when it ended."""
+        """The stage of the job now, or when it ended."""
         number, _ = _NOW.unpack_from(self._memory, _STAGE)
         return OF_A_JOB[number] if number >= 0 else None
 
     def book_end(self, seconds: float) -> None:
-        """The job has ended: `seconds` is all its CPU time, also what it did last."""
+        """Adds the rest of an ended job's CPU time, of which `seconds` is the total."""
         _, since = _NOW.unpack_from(self._memory, _STAGE)
         self._add(self.stage, max(0.0, seconds - since))
         self._write_stage(None, seconds)
 
     def _book(self, stage: Stage | None) -> None:
-        """The time since the last call was for the stage before; this one begins."""
+        """Adds the time since the last call to the previous stage, and begins this one."""
         now = time.thread_time()  # the process's clock is behind while it has a limit
         _, since = _NOW.unpack_from(self._memory, _STAGE)
         self._add(self.stage, now - since)
@@ -149,13 +150,13 @@ class Watch:
 
 @dataclass(slots=True)
 class Ends:
-    """Where jobs ended on one submission, and what is to be left out of it."""
+    """Counts where jobs ended on one submission, and decides what to leave out."""
 
     left_out: frozenset[Place] = frozenset()
     _times: Counter[Place] = field(default_factory=Counter)
 
     def count(self, place: Place | None, out_of_time: bool) -> bool:
-        """Whether to go on without giving the submission up; `out_of_time` is surely its doing."""
+        """Return whether to try the submission again; `out_of_time` is certainly its own fault."""
         if place is None or place in self.left_out:
             return False
         self._times[place] += 1

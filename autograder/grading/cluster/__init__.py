@@ -1,4 +1,4 @@
 """Grades a class on several machines with dask.distributed, the extra `cluster`.
 
-Between machines travel bytes (what was submitted, without names of students) and result lines.
+Only bytes (submitted files, without names of students) and result lines are sent between machines.
 """

@@ -1,4 +1,4 @@
-"""A worker's side: one warm `autograder grade -`, which has the sandbox; dask carries bytes."""
+"""The worker's side: one loaded `autograder grade -` with the sandbox; dask transports bytes."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from .packing import Document, decode, unpack
 
 
 class NodeError(Exception):
-    """The grader of this worker ended, or did not start; says what it said."""
+    """The grader of this worker ended or did not start; contains its output."""
 
 
 class WarmGrader:
-    """A warm grader in a process of its own. It ends when this process does: its input ends."""
+    """A loaded grader in a separate process, which ends with this one because its input ends."""
 
     def __init__(self, folder: Path, options: list[str]) -> None:
         self._submitted = folder / "submitted"
         self._submitted.mkdir(exist_ok=True)
         self._waiting: dict[str, queue.SimpleQueue[bytes | None]] = {}
         self._lock = threading.Lock()
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - kept open
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "autograder", "grade", "-", *options],
             cwd=folder,
@@ -43,11 +43,11 @@ class WarmGrader:
 
     @property
     def has_ended(self) -> bool:
-        """Whether another one is needed."""
+        """Whether a new grader is needed."""
         return self._process.poll() is not None
 
     def grade(self, batch: list[Document]) -> list[bytes]:
-        """The line of each submission; raises `NodeError` where the grader ends before that."""
+        """Return the line of each submission; raises `NodeError` if the grader ends before that."""
         names = [uuid.uuid4().hex for _ in batch]
         answers = [self._begin(name, document) for name, document in zip(names, batch, strict=True)]
         try:
@@ -58,7 +58,7 @@ class WarmGrader:
         return [self._checked(line) for line in lines]
 
     def close(self) -> None:
-        """Ends it."""
+        """Ends the grader."""
         if self._process.stdin:
             self._process.stdin.close()
         self._process.terminate()
@@ -85,7 +85,7 @@ class WarmGrader:
             name = json.loads(line).get("student")
             if name is not None:
                 self._waiting.pop(name).put(line)
-            else:  # a line was refused, which it says: this machine has another course
+            else:  # a line was refused, with a reason: this machine has a different course
                 self._said.write(line)
                 break
         self._process.kill()
@@ -103,15 +103,15 @@ class WarmGrader:
 
 
 class GraderPlugin(WorkerPlugin):
-    """Starts a worker's grader as soon as the worker is there, and ends it with it.
+    """Starts a worker's grader as soon as the worker is available, and ends it with the worker.
 
-    What it carries is the instructor's own: the course, and the secret of the class.
+    It contains only the instructor's own data: the course, and the secret of the class.
     """
 
     idempotent = True
 
     def __init__(self, name: str, course: bytes, secret: bytes, options: list[str]) -> None:
-        """`course` is a zip of the files that grading needs, `options` are of `grade -`."""
+        """`course` is a zip of the files that grading needs, `options` are those of `grade -`."""
         self.name = name
         self._course = course
         self._secret = secret
@@ -120,9 +120,9 @@ class GraderPlugin(WorkerPlugin):
         self._grader: WarmGrader | None = None
 
     def setup(self, worker: Worker) -> None:
-        """Called by dask on every worker, also on those that come later."""
+        """Called by dask on every worker, including workers that join later."""
         self._lock = threading.Lock()
-        # below dask's own folder: what a killed worker leaves there, the next one removes
+        # below dask's own folder, because the next worker removes what a killed one leaves there
         self._folder = Path(tempfile.mkdtemp(prefix="autograder-", dir=worker.local_directory))
         with zipfile.ZipFile(BytesIO(self._course)) as archive:
             archive.extractall(self._folder / "course")
@@ -136,14 +136,14 @@ class GraderPlugin(WorkerPlugin):
         self._grader = WarmGrader(self._folder, self._options)
 
     def teardown(self, worker: Worker) -> None:
-        """Called by dask when the run, or the worker, is over."""
+        """Called by dask when the run or the worker ends."""
         if self._grader:
             self._grader.close()
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def grade(self, batch: list[Document]) -> list[bytes]:
-        """The lines of a batch; a grader that has ended is replaced."""
+        """Return the lines of a batch; replaces a grader that has ended."""
         with self._lock:
             if self._grader is None or self._grader.has_ended:
                 assert self._folder is not None
@@ -153,7 +153,7 @@ class GraderPlugin(WorkerPlugin):
 
 
 def grade_batch(name: str, data: bytes) -> bytes:
-    """Grades a batch on a worker that has the plugin of that name: bytes in, lines out."""
+    """Grades a batch on a worker that has the plugin with that name; returns the lines."""
     plugin = get_worker().plugins[name]
     assert isinstance(plugin, GraderPlugin)
     return b"".join(plugin.grade(decode(data)))

@@ -1,7 +1,4 @@
-"""Submissions as bytes: what a grader looks at in a folder, written so that reading runs nothing.
-
-JSON, not pickle: what a student submitted is never unpickled, on either side.
-"""
+"""Converts the files of a submission to bytes, so that reading them executes nothing."""
 
 from __future__ import annotations
 
@@ -19,17 +16,17 @@ from ...records import Assignment
 from ...submission.bounds import MAX_NOTEBOOK_BYTES
 from ...submission.opened import read_bytes
 
-#: as `submission.missing` looks at files whose name is wrong, and not further
+#: as many as `submission.intake` reads of files whose name is wrong
 _MOST_ENTRIES = 200
 _LOOK_INTO = 1 << 20
-#: of all files of a submission that do not count
+#: the bytes of all files of a submission that do not count
 _MOST_OTHERS = 64 << 20
 
 Document = dict[str, Any]
 
 
 def pack(folder: Path, assignment: Assignment) -> Document:
-    """What stands in a submission's folder, with the bytes that a grader would read."""
+    """Return the entries of a submission's folder, with the bytes that a grader would read."""
     counting = {f"{e.name}{suffix}" for e in assignment.exercises for suffix in (".py", ".ipynb")}
     left = _MOST_OTHERS
     entries = []
@@ -47,7 +44,7 @@ def pack(folder: Path, assignment: Assignment) -> Document:
 
 
 def unpack(document: Document, folder: Path) -> None:
-    """Makes such a folder. Links lead nowhere: no grader follows them."""
+    """Creates such a folder. Links have no target, because no grader follows them."""
     folder.mkdir(parents=True)
     for name, kind, data in document["entries"]:
         path = folder / name
@@ -64,25 +61,25 @@ def unpack(document: Document, folder: Path) -> None:
 
 
 def encode(documents: Sequence[Document]) -> bytes:
-    """A batch as it travels."""
+    """Return a batch as bytes."""
     return json.dumps(documents).encode()
 
 
 def decode(data: bytes) -> list[Document]:
-    """The batch that travelled."""
+    """Return the batch from its bytes."""
     documents: list[Document] = json.loads(data)
     return documents
 
 
 def _paths(folder: Path, counting: set[str]) -> Iterator[Path]:
-    """What counts, and what stands next to it, one folder deeper too."""
+    """Yields the files that count and those next to them, including one level of folders."""
     names = sorted(os.listdir(folder))
     chosen = {*names[:_MOST_ENTRIES], *(counting & set(names))}
     for name in sorted(chosen):
         path = folder / name
         yield path
         if _kind(path) == "folder":
-            with contextlib.suppress(OSError):  # what can't be listed is not looked into
+            with contextlib.suppress(OSError):  # skip the contents of a folder that can't be listed
                 yield from (path / inner for inner in sorted(os.listdir(path))[:_MOST_ENTRIES])
 
 

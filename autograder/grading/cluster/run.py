@@ -1,4 +1,4 @@
-"""The instructor's side: batches go to dask's workers, lines come back into the results file."""
+"""The instructor's side: sends batches to dask's workers, and writes the returned lines."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from ..sources import Source, Task
 from .node import GraderPlugin, grade_batch
 from .packing import Document, encode, pack
 
-#: what a lost worker costs at most; some seconds of grading
+#: the number of submissions that a lost worker costs at most; some seconds of grading
 BATCH = 16
-#: batches ahead of each thread, so that none waits for this machine
+#: the number of batches queued for each thread, so that none waits for this machine
 _AHEAD = 2
 _CONNECT_SECONDS = 30
 
@@ -36,8 +36,8 @@ _CONNECT_SECONDS = 30
 class Cluster:
     """Grades on the workers of a scheduler: a backend of `grading.run.grade_class`.
 
-    A worker that is lost costs its batch, which others grade again. Raises `UserError` if no
-    scheduler or no worker answers, `GraderError` if a worker has another version of the grader.
+    If a worker is lost, others grade its batch again. Raises `UserError` if no scheduler or no
+    worker answers, `GraderError` if a worker has a different version of the grader.
     """
 
     course: Course
@@ -46,7 +46,7 @@ class Cluster:
     tier: Tier | None = None
 
     def grade(self, scope: Scope, source: Source, on_result: OnResult, ready: Ready) -> Costs:
-        """See `engine.Backend`; what workers cost is not known here."""
+        """See `engine.Backend`; the workers' costs are not known here."""
         plugin = _plugin(
             self.course, sorted(scope.suite_digests), class_secret(self.secret), self.tier
         )
@@ -57,14 +57,14 @@ class Cluster:
 
 @dataclass(slots=True)
 class _Lines:
-    """Takes lines as they come back from workers."""
+    """Handles the lines that workers return."""
 
     scope: Scope
     on_result: OnResult
     tier: Tier = Tier.NONE
 
     def take(self, task: Task, line: bytes) -> None:
-        """Passes on the result of a submission under its student's name, which did not travel."""
+        """Passes on the result of a submission with its student's name, which was not sent."""
         submission, assignment = task
         result = SubmissionResult.from_json(json.loads(line))
         if result.suite_digest != self.scope.suite_digests[assignment.name]:
@@ -77,13 +77,13 @@ class _Lines:
         self.on_result(replace(result, student=submission.student))
 
     def give_up(self, task: Task, reason: str) -> None:
-        """Passes on that no worker could grade a submission."""
+        """Reports that no worker could grade a submission."""
         self.on_result(self.scope.failed(task[0], self.tier, reason))
 
 
 @dataclass(slots=True)
 class _Run:
-    """Keeps all workers busy, and no more than some batches in memory."""
+    """Keeps all workers busy, with only some batches in memory."""
 
     client: Client
     plugin: GraderPlugin
@@ -91,7 +91,7 @@ class _Run:
     _batches: dict[Future, Sequence[Task]] = field(default_factory=dict)
 
     def grade(self, source: Source, ready: Ready) -> None:
-        """Grades all."""
+        """Grades all submissions."""
         try:
             self.client.register_plugin(self.plugin)
             ready(None)
@@ -107,7 +107,7 @@ class _Run:
         self._fill(waiting, running)
         for future in running:
             batch = self._batches.pop(future)
-            if future.status == "lost":  # with its worker, before it was fetched: it is done again
+            if future.status == "lost":  # with its worker, before it was fetched; try again
                 self._batches[future] = batch
                 running.add(future)
                 continue
@@ -129,7 +129,7 @@ class _Run:
             self._begin(batch, running)
 
     def _begin(self, batch: Sequence[Task], running: as_completed) -> None:
-        """Sends a batch; a submission whose folder can't be read has its line at once."""
+        """Sends a batch; a submission whose folder can't be read gets its line at once."""
         packed = [(task, document) for task in batch if (document := self._packed(task))]
         if not packed:
             return
@@ -147,7 +147,7 @@ class _Run:
             return None
 
     def _room(self) -> int:
-        """How many batches may be begun now; workers come and go."""
+        """Return how many batches may be sent now; the number of workers changes."""
         threads: int = sum(self.client.nthreads().values())
         return max(0, _AHEAD * max(1, threads) - len(self._batches))
 

@@ -1,1 +1,1 @@
-"""One exercise of a submission is judged: suites, sandboxed implementations, answers, verdicts."""
+"""Judges one exercise of a submission: suites, sandboxed implementations, answers, verdicts."""

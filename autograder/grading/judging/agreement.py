@@ -1,9 +1,9 @@
-"""Replies that agree with the solution's: the test that asked for them need not be run.
+"""Skips a test whose replies match the solution's.
 
-What a test sees of a reply is its form - types, shapes, dtypes, everything but numbers of tensors -
-and these numbers. Where the plan's witnesses say that a test only compares the numbers, and that it
-passed for the solution, it passes for each reply of the same form whose numbers are as close. All
-numbers of a test are compared in a few operations.
+A test sees the form of a reply - types, shapes, dtypes, everything except the numbers in tensors -
+and these numbers. If the plan's witnesses show that a test only compares the numbers, and that it
+passed for the solution, it also passes for each reply of the same form whose numbers are as close.
+All numbers of a test are compared in a few operations.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _KINDS: dict[torch.dtype, _Kind] = {torch.float32: np.float32, torch.float64: np
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """Floating point numbers that lie side by side: where, as what, which, and how far off."""
+    """A run of adjacent floating-point numbers: position, dtype, expected values, tolerances."""
 
     at: int
     kind: _Kind
@@ -33,7 +33,7 @@ class _Row:
     allowed: NDArray[np.float64]
 
     def agrees(self, data: bytes) -> bool:
-        """Whether all are close enough, by the rule of `torch.isclose`."""
+        """Return whether all numbers are close enough, by the rule of `torch.isclose`."""
         size = len(self.expected)
         got = np.frombuffer(data, self.kind, size, self.at).astype(np.float64)
         close = (np.abs(got - self.expected) <= self.allowed) | (got == self.expected)
@@ -42,16 +42,16 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The replies that a test got from the solution, and how much others may be off."""
+    """The replies of the solution to a test, and the tolerances for other replies."""
 
     headers: tuple[bytes, ...]
     data: bytes
     rows: tuple[_Row, ...]
-    #: what is to be equal: from one byte to another
+    #: the ranges of bytes that must be equal
     exact: tuple[tuple[int, int], ...]
 
     def holds(self, replies: Sequence[RawReply]) -> bool:
-        """Whether a test passes with these replies; where it does not hold, it may pass or fail."""
+        """Return whether a test surely passes with these replies; otherwise it may pass or fail."""
         if any(h != header for (h, _), header in zip(replies, self.headers, strict=True)):
             return False
         data = b"".join([data for _, data in replies])
@@ -66,9 +66,9 @@ class Agreement:
 
 
 def agreement(replies: Sequence[RawReply], witnesses: Sequence[Witness]) -> Agreement | None:
-    """What agrees with the solution's replies; None where a test does more than compare them.
+    """Return the agreement with the solution's replies; None if a test does more than compare.
 
-    `witnesses` are the tensors of the replies that have memory, in their order.
+    `witnesses` are the tensors of the replies that have memory, in order.
     """
     if any(witness.testimony.is_read for witness in witnesses):
         return None
@@ -85,7 +85,7 @@ def agreement(replies: Sequence[RawReply], witnesses: Sequence[Witness]) -> Agre
 
 
 class _Numbers:
-    """Collects rows: what lies side by side, and of one kind, becomes one."""
+    """Collects numbers into rows: adjacent ones of the same dtype are joined."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[int, _Kind, list[NDArray[np.float64]], list[NDArray[np.float64]]]]
@@ -94,9 +94,9 @@ class _Numbers:
     def add(
         self, start: int, end: int, kind: _Kind, right: torch.Tensor, atol: float, rtol: float
     ) -> None:
-        """The numbers between two bytes, and how far they may be off."""
+        """Adds the numbers between two byte positions, with their tolerances."""
         expected = right.double().numpy().ravel()
-        finite = np.isfinite(expected)  # others are to be equal
+        finite = np.isfinite(expected)  # the others must be equal
         allowed = np.where(finite, atol + np.abs(rtol * np.where(finite, expected, 0.0)), -1.0)
         if start != self._end or self._rows[-1][1] is not kind:
             self._rows.append((start, kind, [], []))
@@ -105,7 +105,7 @@ class _Numbers:
         self._end = end
 
     def rows(self) -> tuple[_Row, ...]:
-        """All of them."""
+        """Return all rows."""
         return tuple(
             _Row(start, kind, np.concatenate(expected), np.concatenate(allowed))
             for start, kind, expected, allowed in self._rows

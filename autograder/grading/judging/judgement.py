@@ -1,6 +1,7 @@
-"""The tests of one exercise are run over its answers, where their outcome is not known by itself.
+"""Runs the tests of one exercise, except those whose outcome is already known.
 
-It is where the replies agree with the solution's, and where they were judged before.
+The outcome is known if the replies agree with the solution's, or if the same replies have been
+judged before.
 """
 
 from __future__ import annotations
@@ -17,33 +18,33 @@ from .verdicts import TestOutcome
 
 T = TypeVar("T")
 
-#: of each kind of thing that is remembered; a message has up to 2,000 characters
+#: the number of entries per kind; a message has up to 2,000 characters
 _MAX_REMEMBERED = 4096
 
 
 class Memory(Generic[T]):
-    """Remembers that many things, the latest that were asked for."""
+    """A cache of limited size that keeps the most recently used entries."""
 
     def __init__(self, size: int = _MAX_REMEMBERED) -> None:
         self._size = size
         self._known: dict[Hashable, T] = {}
 
     def get(self, key: Hashable) -> T | None:
-        """What is known by that key."""
+        """Return the value of a key, or None."""
         if key not in self._known:
             return None
         value = self._known[key] = self._known.pop(key)
         return value
 
     def put(self, key: Hashable, value: T) -> None:
-        """Remembers; what was not asked for the longest is forgotten."""
+        """Stores a value; drops the least recently used one if there are too many."""
         self._known[key] = value
         if len(self._known) > self._size:
             del self._known[next(iter(self._known))]
 
 
 class Judgement(Observer):
-    """Watches a suite judge planned answers; the same replies to a test are judged once."""
+    """Observes a suite that judges planned answers; the same replies to a test are judged once."""
 
     def __init__(
         self,
@@ -53,7 +54,7 @@ class Judgement(Observer):
         known: Memory[TestOutcome],
         begin_question: Callable[[str], None],
     ) -> None:
-        """`begin_question` tells the answers which question comes."""
+        """`begin_question` informs the answers of the next question."""
         self._suite = suite
         self._plan = plan
         self._answers = answers
@@ -72,9 +73,9 @@ class Judgement(Observer):
         self._answers.begin_test(test)
 
     def judged(self, run: RunTest) -> TestOutcome:
-        """See `Observer`. Where all replies are there, the first failure ends the test.
+        """See `Observer`. If all replies are recorded, the first failure ends the test.
 
-        It is the one that counts, and no later call has to be made.
+        Only the first failure counts, and no later call has to be made.
         """
         if passed := self._answers.passed():
             return passed
@@ -95,7 +96,7 @@ class Judgement(Observer):
 
 
 def _without_traces(outcome: TestOutcome) -> TestOutcome:
-    """An outcome whose exception holds on to nothing but its text."""
+    """Return an outcome whose exception keeps references to nothing except its text."""
     if outcome.failure is None:
         return outcome
     failure = outcome.failure.with_traceback(None)

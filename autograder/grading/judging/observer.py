@@ -1,4 +1,4 @@
-"""What is told of a suite that runs, and may say how its tests run."""
+"""Observes a running suite, and may decide how its tests run."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from .verdicts import TestOutcome
 
 
 class RunTest(Protocol):
-    """Runs a test; with soft assertions it makes all its calls, whatever fails."""
+    """Runs a test; with soft assertions it makes all its calls even after a failure."""
 
     def __call__(self, *, soft: bool) -> TestOutcome:
-        """The outcome, with the first failure."""
+        """Return the outcome, with the first failure."""
 
 
 class Observer:
-    """Is told what comes next while a suite runs; this one does not care."""
+    """Receives events while a suite runs. The default ignores them."""
 
     def begin_question(self, question: str) -> None:
-        """The next tests judge this question."""
+        """Called before the tests of this question."""
 
     def begin_test(self, test: str) -> None:
-        """The next calls are this test's."""
+        """Called before the calls of this test."""
 
     def judged(self, run: RunTest) -> TestOutcome:
-        """The outcome of the test that has begun; `run` runs it."""
+        """Return the outcome of the test that has begun; `run` runs it."""
         return run(soft=True)

@@ -1,7 +1,7 @@
-"""The outline of a function: what stays of its text when names, comments and layout go.
+"""The outline of a function: its code without its choice of names, comments and layout.
 
-Two functions of one outline are the same text in other words. Names of torch are written
-out, so that `F.relu` and `nn.functional.relu` are one.
+Two functions with the same outline are copies up to wording. Names of torch are written in full, so
+that `F.relu` and `nn.functional.relu` are equal.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ...suite.names import imports_of
 
 
 def outlines(definition: ast.stmt, source: str) -> frozenset[str]:
-    """The outlines of a function, or of all methods of a class."""
+    """Return the outlines of a function, or of all methods of a class."""
     imported = imports_of(source)
     return frozenset(
         _outline(node, imported)
@@ -29,14 +29,14 @@ def _outline(function: ast.FunctionDef, imported: Mapping[str, str]) -> str:
 
 
 def _code(function: ast.FunctionDef) -> list[ast.stmt]:
-    """The statements, without a docstring."""
+    """Return the statements without the docstring."""
     first = function.body[0]
     is_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
     return function.body[1:] if is_docstring else function.body
 
 
 class _Renamed(ast.NodeTransformer):
-    """Numbers the names that an author chooses, in the order in which they appear."""
+    """Numbers the names that an author chooses, in the order of their appearance."""
 
     def __init__(self, imported: Mapping[str, str]) -> None:
         self._imported = imported

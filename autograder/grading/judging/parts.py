@@ -1,7 +1,7 @@
-"""Which parts of `autograder.parts` an exercise is given, and which answers are a part themselves.
+"""Decides which parts of `autograder.parts` an exercise gets, and detects parts as answers.
 
-A part is there for other exercises. As the answer to its own question it earns nothing: imported,
-or as text, with other names, comments and layout.
+A part exists for other exercises. As the answer to its own question it earns nothing, whether it is
+imported or copied, even with changed names, comments and layout.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class PartModule:
 
 
 def parts_given(solution: str) -> tuple[str, ...]:
-    """The parts that a solution, and so its stub, imports, and those that these import.
+    """Return the parts that a solution, and so its stub, imports, with the parts that these import.
 
-    Who writes a class of the same meaning in place of a part takes along what that class needs.
+    A student who writes a class instead of importing a part also needs what that class uses.
     """
     taken = dict.fromkeys(
         alias.name
@@ -46,7 +46,7 @@ def parts_given(solution: str) -> tuple[str, ...]:
 
 
 def _parts_below(module: str) -> Iterator[str]:
-    """The parts that a module of the package imports, directly or not."""
+    """Yields the parts that a module of the package imports, directly or indirectly."""
     for node in ast.parse(_text_of(module)).body:
         if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:
             yield from (alias.name for alias in node.names if alias.name in _package.__all__)
@@ -59,7 +59,7 @@ def _text_of(module: str) -> str:
 
 @lru_cache
 def modules_of(given: tuple[str, ...]) -> tuple[PartModule, ...]:
-    """The modules that hold these parts, and those that they import, those first."""
+    """Return the modules that contain these parts, after the modules that they import."""
     found: dict[str, PartModule] = {}
     for name in given:
         _collect(_module_of(name), frozenset(given), found)
@@ -81,7 +81,7 @@ def _module_of(part: str) -> str:
 
 
 def refusal(source: str, question: str, given: tuple[str, ...]) -> str | None:
-    """Why an answer earns nothing; None where it is the student's own.
+    """Return why an answer earns nothing; None if it is the student's own.
 
     `given` are the parts that the exercise may use.
     """
@@ -102,7 +102,7 @@ def refusal(source: str, question: str, given: tuple[str, ...]) -> str | None:
 
 
 def _parts_used(source: str, question: str) -> Iterator[str]:
-    """The package alone is not a part: what is reached through it has a name of its own."""
+    """Yields the parts that an answer uses; the package itself is not a part."""
     for name in sorted(names_used(source, question)):
         if name.startswith(f"{PACKAGE}."):
             yield name.removeprefix(f"{PACKAGE}.").partition(".")[0]

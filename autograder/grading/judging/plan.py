@@ -1,7 +1,7 @@
-"""What a suite asks with one seed: found out once with the solution, then asked of all at once.
+"""Records what a suite asks with one seed, using the solution, to ask it all in one batch.
 
-A test may ask what depends on an earlier answer. So each request of a test is kept as it was: where
-a submission's test asks anything else, the plan ends for that test.
+A test's requests may depend on earlier answers. So each request is recorded, and if a submission's
+test asks for anything else, the plan is abandoned for that test.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from .requests import AskedImplementation
 from .suites import SuiteRunner
 from .verdicts import TestOutcome
 
-#: a test that asks for more bytes than this is asked call by call; the largest one asks for 2 MB.
-#: With 256 KB it was two tests of `simplified_attention`, and an eighth of a submission's CPU
+#: the bytes up to which the requests of a test are planned; the largest test needs 2 MB. A limit of
+#: 256 KB excluded two tests of `simplified_attention`, an eighth of a submission's CPU time
 _MAX_BYTES = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
 class TestPlan:
-    """The requests of one test: where their replies begin in the batch, and each one's bytes.
+    """The requests of one test: the position of their replies in the batch, and their bytes.
 
-    `asks` are the answers that it asks, `names` those of which it looks at the names that they use.
-    `passed` is the outcome where replies fit the `agreement`, if there is one.
+    `asks` are the answers that the test calls; `names` are the answers whose used names it
+    inspects. `passed` is the outcome if replies fit the `agreement`, if there is one.
     """
 
     start: int
@@ -50,7 +50,7 @@ class TestPlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one suite asks with one seed. `cpu_seconds` is what the solution needs for it."""
+    """All requests of one suite with one seed; `cpu_seconds` is the solution's time for them."""
 
     seed: int
     batch: Batch
@@ -59,13 +59,13 @@ class Plan:
 
 
 def rehearse(runner: SuiteRunner, suite: Path, seed: int, only: str | None = None) -> Rehearsal:
-    """Runs a suite, or one question of it, against its solution, and notes what it asks."""
+    """Runs a suite, or one question of it, against its solution, and records its requests."""
     solution = runner.solution(suite)
     assert isinstance(solution, LocalImplementation)
     rehearsal = Rehearsal(solution, seed)
     start, were_late = time.process_time(), late.kernels_are_late()
     with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(seed)  # a request may hold an earlier answer by chance
+        torch.default_generator.manual_seed(seed)  # a request may contain a random answer
         runner.judge(suite, rehearsal, seed, rehearsal, only)
     rehearsal.cpu_seconds = time.process_time() - start
     rehearsal.kernels = were_late and not late.kernels_are_late()
@@ -73,15 +73,15 @@ def rehearse(runner: SuiteRunner, suite: Path, seed: int, only: str | None = Non
 
 
 def bytes_of(request: tuple[Any, ...]) -> bytes:
-    """A request as it crosses."""
+    """Return the bytes of a request."""
     return b"".join(wire.encode(0, request, layouts=True))
 
 
 class Rehearsal(AskedImplementation, Observer):
-    """The solution, asked as a worker would be; notes the requests of each test.
+    """Answers like a worker with the solution, and records the requests of each test.
 
-    `requests` are those of each test, by question and name; `cpu_seconds` is what all took, and
-    `kernels` whether they were the first to need those of the second device that are late.
+    `requests` are those of each test, by question and name; `cpu_seconds` is their total time, and
+    `kernels` is whether they were the first to need the delayed kernels of the second device.
     """
 
     cpu_seconds = 0.0
@@ -129,7 +129,7 @@ class Rehearsal(AskedImplementation, Observer):
         return self._solution.names_used(name)
 
     def plan(self) -> Plan:
-        """All that was recorded, in one batch: each question begins with its seed."""
+        """Return all recorded requests as one batch, where each question begins with its seed."""
         asked: list[tuple[Any, ...]] = []
         tests: dict[tuple[str, str], TestPlan] = {}
         seeded = None
@@ -153,21 +153,21 @@ class Rehearsal(AskedImplementation, Observer):
         return Plan(self._seed, Batch.of(asked, self.kernels), tests, self.cpu_seconds)
 
     def _agreement(self, test: tuple[str, str]) -> Agreement | None:
-        """What agrees with the replies; None where the test looks at more, or fails."""
+        """Return the agreement of a test; None if the test inspects more than replies, or fails."""
         if test in self._names or self._outcomes[test].failure is not None:
             return None
         return agreement(self._replies[test], self._witnesses[test])
 
 
 class Plans:
-    """The plans of a run's suites, by seed; each is made when it is first asked for."""
+    """The plans of a run's suites, by seed; each is made when it is first needed."""
 
     def __init__(self, runner: SuiteRunner) -> None:
         self._runner = runner
         self._plans: dict[tuple[Path, int, str | None], Plan] = {}
 
     def of(self, suite: Path, seed: int, only: str | None = None) -> Plan:
-        """The plan of one suite, or of one question of it."""
+        """Return the plan of one suite, or of one question of it."""
         key = suite, seed, only
         if key not in self._plans:
             self._plans[key] = rehearse(self._runner, *key).plan()

@@ -1,7 +1,7 @@
-"""One exercise of a submission, asked all at once; its tests then run over the recorded replies.
+"""Sends all requests of an exercise at once; its tests then run over the recorded replies.
 
-What the plan does not foresee is asked call by call, as without a plan: a worker that fails the
-batch in any way is given up, and a test that asks something else begins again.
+Anything that is not in the plan is asked call by call, as without a plan: a worker that fails the
+batch in any way is given up, and a test that asks for anything else begins again.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from .remote import RemoteImplementation
 from .substitution import ReferenceSubstitution
 from .verdicts import TestOutcome
 
-#: CPU seconds that all questions together may take, and what the solution took, times this many:
-#: enough for loops over every number, which take up to 3 s; asked again call by call they take it
-#: twice. It is a third of what a loop without an end takes anyway
+#: CPU seconds that all questions together may take, in addition to what the solution took, times
+#: this many. It is enough for loops over every number, which take up to 3 s; asked again call by
+#: call, they take twice that. It is a third of what an endless loop takes anyway
 _CPU_SECONDS, _TIMES = 3.0, 4.0
-#: replies that depend on nothing but what was asked and the code: others speak of a limit, or get
-#: a hint about the submission
+#: the beginnings of replies that depend only on the request and the code; others report a limit, or
+#: get a hint about the submission
 _PLAIN = (b'{"U": ["ok", ', b'{"U": ["raised", ')
 _A_THREAD = THREAD.encode()
 
 
 class OffPlan(BaseException):
-    """A test asks what is not in the plan; it must run again, and be asked call by call."""
+    """A test asks for something that is not in the plan; it must run again, call by call."""
 
 
 class PlannedImplementation(RemoteImplementation):
-    """The answers of one exercise, which a plan asks for. Close it."""
+    """The answers of one exercise, asked according to a plan. Close it after use."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class PlannedImplementation(RemoteImplementation):
         super().begin_question(question)
 
     def begin_test(self, test: str) -> None:
-        """The next calls are this test's."""
+        """Begins a test; the next calls are part of it."""
         super().begin_test(test)
         self._next = 0
         self._test = None
@@ -75,11 +75,11 @@ class PlannedImplementation(RemoteImplementation):
             self._test = self._plan.tests.get((self._question, test))
 
     def leave_plan(self) -> None:
-        """The test that has begun is asked call by call."""
+        """Makes the test that has begun ask call by call."""
         self._test = None
 
     def passed(self) -> TestOutcome | None:
-        """The outcome of the test, where the replies agree with the solution's."""
+        """Return the outcome of the test if the replies agree with the solution's."""
         if self._test is None or self._test.agreement is None or self._replies is None:
             return None
         if any(map(self._fails, self._test.asks)):
@@ -89,7 +89,7 @@ class PlannedImplementation(RemoteImplementation):
         return self._test.passed if self._test.agreement.holds(replies) else None
 
     def digest(self) -> bytes | None:
-        """What the outcome of the test depends on; None where it is not known beforehand."""
+        """Return a digest of everything the test's outcome depends on; None if that is unknown."""
         if self._test is None or self._replies is None or any(map(self._fails, self._test.asks)):
             return None
         digest = hashlib.blake2b(digest_size=16)
@@ -122,7 +122,7 @@ class PlannedImplementation(RemoteImplementation):
         try:
             most = self._limits.reply_bytes
             return value_of(wire.decode(header, bytearray(data), most_bytes=most))
-        except wire.BadFrame:  # who writes such a thing is asked again, by a fresh worker
+        except wire.BadFrame:  # answers that return such data are asked again, in a fresh worker
             self.close()
             self._replies = None
             raise OffPlan from None
@@ -131,7 +131,7 @@ class PlannedImplementation(RemoteImplementation):
             raise
 
     def _all_replies(self) -> Sequence[RawReply] | None:
-        """The replies to the whole plan; None where anything is out of the ordinary."""
+        """Return the replies to the whole plan; None if anything unusual happens."""
         cpu = _CPU_SECONDS + _TIMES * self._plan.cpu_seconds
         budget = Budget(self._limits.wall_seconds, min(cpu, self._limits.cpu_seconds))
         try:
@@ -140,7 +140,7 @@ class PlannedImplementation(RemoteImplementation):
             self.close()
             return None
         is_idle = self._session is not None and self._session.idle
-        # a thread may be another question's, which only a worker of its own can tell
+        # A thread may have been started by another question; only a separate worker can tell.
         if is_idle and not any(_A_THREAD in header for header, _ in replies):
             return replies
         self.close()

@@ -35,7 +35,7 @@ _CLOSE = pytest.StashKey[list[RemoteImplementation]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options of a hidden suite run by hand."""
+    """Adds the options of a hidden suite that is run by hand."""
     suite_plugin.pytest_addoption(parser)
     parser.getgroup("autograder").addoption(
         "--submission",
@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
     root = Path(config.rootpath)
     if (root / "solutions").is_dir():
         config.stash[SOLUTIONS] = from_folder(root / "solutions")
-        config.stash.setdefault(ANSWERS, config.stash[SOLUTIONS])  # a plain `pytest` proves these
+        config.stash.setdefault(ANSWERS, config.stash[SOLUTIONS])  # a plain `pytest` tests these
     folder = config.getoption("--submission")
     if folder:
         if config.getoption("--implementation"):

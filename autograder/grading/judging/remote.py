@@ -1,7 +1,7 @@
 """Makes a sandboxed worker look like an implementation: one exercise of one submission.
 
-The worker is replaced after a crash or time-out, so that one answer's end does not take the
-others with it.
+The worker is replaced after a crash or time-out, so that one answer's failure does not affect the
+others.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from .parts import modules_of, refusal
 from .requests import AskedImplementation
 from .substitution import ReferenceSubstitution
 
-#: after that many dead workers a question is not tried again
+#: the number of lost workers after which a question is not tried again
 _MAX_ENDS = 2
 _AT_IMPORT = (
     "\nSubmit definitions only: take out what tries them, or put it below "
     '`if __name__ == "__main__":`'
 )
-#: what a forgotten word makes of a function, and which word
+#: what a wrong keyword turns a function into, and which keyword it is
 _NO_ANSWERS = (
     ("generator", " (this one uses `yield`: write `return`)"),
     ("coroutine", " (this one is `async def`: write `def`)"),
@@ -45,7 +45,7 @@ _NO_ANSWERS = (
 
 
 class RemoteImplementation(AskedImplementation):
-    """The answers of one exercise, in a sandbox. Close it."""
+    """The answers of one exercise, in a sandbox. Close it after use."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class RemoteImplementation(AskedImplementation):
         self._open_worker = open_worker
         self._answers = answers
         self._limits = limits
-        # not itself: a worker does not learn the seed of its inputs
+        # derived, so that a worker does not learn the seed of its inputs
         self._seed = int.from_bytes(hashlib.sha256(f"worker {seed}".encode()).digest()[:4], "big")
         self._session: Session | None = None
         self._load_fault: AnswerFault | None = None
@@ -74,11 +74,11 @@ class RemoteImplementation(AskedImplementation):
         self._draws = seed
         self._question = ""
         self._seeded = ""
-        #: the questions that the worker was asked for: any of them may have left a thread in it
+        #: the questions that the worker has answered: any of them may have left a thread in it
         self._asked_for: set[str] = set()
 
     def begin_question(self, question: str) -> None:
-        """A question starts with a full budget, and without what the one before left running."""
+        """Begins a question with a full budget, without what the one before left running."""
         self._budget = Budget.of(self._limits)
         self._ends = []
         self._question, self._seeded = question, ""
@@ -86,7 +86,7 @@ class RemoteImplementation(AskedImplementation):
             self.close()
 
     def refuse(self, fault: AnswerFault) -> None:
-        """Nothing is asked for the question that has begun: each call raises this."""
+        """Refuses all requests for the current question: each call raises this fault."""
         self._ends = [fault] * _MAX_ENDS
 
     def names_used(self, name: str) -> frozenset[str]:
@@ -96,7 +96,7 @@ class RemoteImplementation(AskedImplementation):
         return names_used(self._answers.text, name, apart)
 
     def ask(self, name: str, *request: Any) -> Any:
-        """One request to the worker, on the question's budget."""
+        """Sends one request to the worker, within the question's budget."""
         self._refuse(name)
         self._refuse_any()
         session = self._ready()
@@ -114,7 +114,7 @@ class RemoteImplementation(AskedImplementation):
             raise
 
     def operators(self, name: str, args: Sequence[Any], backward: bool) -> Watched:
-        """See `Implementation.operators`. A thread counts where it can be no other question's."""
+        """See `Implementation.operators`. A thread counts only if no other question can own it."""
         watched = super().operators(name, args, backward)
         if THREAD in watched.operators and self._asked_for - {self._question}:
             self.close()
@@ -122,18 +122,18 @@ class RemoteImplementation(AskedImplementation):
         return watched
 
     def replies(self, batch: Batch, budget: Budget) -> list[RawReply]:
-        """The replies to a batch, as they came; raises `AnswerFault` where the worker ends."""
+        """Return the replies to a batch, undecoded; raises `AnswerFault` if the worker ends."""
         return self._ready().ask_several(budget, batch)
 
     def _refuse(self, name: str) -> None:
-        """Raises what an answer of that name can only end with, if anything."""
+        """Raises the fault of an answer that is known before it is called, if any."""
         if name in self._answers.broken:
             raise AnswerFault(self._answers.broken[name])
         if text := self._refusal(name):
             raise AnswerForbidden(text)
 
     def _refuse_any(self) -> None:
-        """Raises what any answer can only end with, if anything."""
+        """Raises the fault that any answer would get now, if any."""
         if len(self._ends) >= _MAX_ENDS:
             raise copy.copy(self._ends[-1])
         if self._budget.wall <= 0 or self._budget.cpu <= 0:
@@ -145,7 +145,7 @@ class RemoteImplementation(AskedImplementation):
         return self._refusals[name]
 
     def _make_sure_that_it_was_the_answer(self) -> None:
-        """A worker ends with its parent too: raises `SandboxError` where that gives no other."""
+        """Opens a new worker, which raises `SandboxError` if the worker ended with its parent."""
         probe = self._open_worker()
         try:
             probe.ask(Budget.of(self._limits), "load", "probe", "", 0)
@@ -191,7 +191,7 @@ class RemoteImplementation(AskedImplementation):
             if not self._session.alive:
                 self._make_sure_that_it_was_the_answer()
             text = f"{self._answers.file} fails when it is imported: {fault}{_AT_IMPORT}"
-            # no answer has raised this: a test that asks for an error must not take it for one
+            # No answer has raised this, so a test that expects an error must not accept it.
             kind = AnswerFault if isinstance(fault, AnswerRaised) else type(fault)
             self._load_fault = kind(text)
             raise copy.copy(self._load_fault) from None
@@ -199,14 +199,14 @@ class RemoteImplementation(AskedImplementation):
 
 
 def statement_seconds(limits: Limits) -> list[float]:
-    """CPU seconds of one statement of a module: of one that no answer needs, and of all others."""
+    """Return the CPU seconds of one statement: if no answer needs it, and for all others."""
     return [limits.cpu_seconds / 10, min(limits.wall_seconds, limits.cpu_seconds)]
 
 
 def question_seed(seed: int, question: str) -> int:
-    """The seed of an answer's own random numbers; it does not tell that of the inputs.
+    """Return the seed of an answer's own random numbers, which does not reveal that of the inputs.
 
-    So equal answers draw alike, whatever the answers before them have drawn.
+    With it, equal answers draw the same numbers, whatever earlier answers have drawn.
     """
     text = f"worker {seed} {question}".encode()
     return int.from_bytes(hashlib.sha256(text).digest()[:4], "big")

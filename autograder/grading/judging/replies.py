@@ -1,6 +1,6 @@
-"""What a worker's replies must look like: every one is hostile until it has its form.
+"""Checks the form of a worker's replies; until then every reply is considered hostile.
 
-Raises `AnswerProtocol` where a reply is not an answer to what was asked.
+Raises `AnswerProtocol` if a reply does not answer the request.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...worker.execution import LEFT
 
 
 def outcome(reply: Any, args: Sequence[Any]) -> Outcome:
-    """The value of a call with these arguments, and what they are afterwards."""
+    """Return the value of a call with these arguments, and the arguments afterwards."""
     match reply:
         case (value, None):
             return Outcome(value, tuple(args))
@@ -26,12 +26,12 @@ def outcome(reply: Any, args: Sequence[Any]) -> Outcome:
 
 
 def calls(steps: Sequence[Step]) -> list[Any]:
-    """Steps as a request carries them."""
+    """Return steps in the form of a request."""
     return [(list(step.args), step.after) for step in steps]
 
 
 def values(reply: Any, count: int) -> tuple[Any, ...]:
-    """The values of several calls."""
+    """Return the values of several calls."""
     match reply:
         case [*items] if len(items) == count:
             return tuple(items)
@@ -39,10 +39,10 @@ def values(reply: Any, count: int) -> tuple[Any, ...]:
 
 
 def gradients(reply: Any, args: Sequence[Any]) -> Gradients:
-    """The value and the gradients of a call with these arguments."""
+    """Return the value and the gradients of a call with these arguments."""
     match reply:
         case (value, [*inputs], dict() as weights, *left) if _fits(inputs, list(args)):
-            # names of another kind can't be put in order
+            # names must be strings, or they could not be sorted
             named = all(isinstance(n, str) and _is_gradient(w) for n, w in weights.items())
             if named and all(isinstance(item, list) and LEFT.issuperset(item) for item in left):
                 return Gradients(value, tuple(inputs), weights, *map(tuple, left[:1]))
@@ -50,7 +50,7 @@ def gradients(reply: Any, args: Sequence[Any]) -> Gradients:
 
 
 def operators(reply: Any) -> tuple[list[str], Any]:
-    """Names of operators, and the value of the call that dispatched them."""
+    """Return names of operators, and the value of the call that dispatched them."""
     match reply:
         case (list(names), value) if all(isinstance(name, str) for name in names):
             return names, value
@@ -58,7 +58,7 @@ def operators(reply: Any) -> tuple[list[str], Any]:
 
 
 def _fits(gradient: Any, arg: Any) -> bool:
-    """Whether gradients have the form of what they belong to."""
+    """Return whether gradients have the structure of the argument."""
     if isinstance(arg, tuple | list):
         return (
             isinstance(gradient, tuple | list)
@@ -75,7 +75,7 @@ def _is_gradient(value: Any) -> bool:
 
 
 def is_named_tensors(reply: Any) -> bool:
-    """Whether a reply is a table of tensors by name."""
+    """Return whether a reply is a dictionary of tensors by name."""
     return isinstance(reply, dict) and all(
         isinstance(name, str) and isinstance(value, torch.Tensor) for name, value in reply.items()
     )

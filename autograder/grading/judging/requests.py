@@ -1,4 +1,4 @@
-"""An implementation whose answers are asked for by requests: operations and arguments as data."""
+"""An implementation that calls answers by requests: operations and arguments as data."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from . import replies
 
 
 class AskedImplementation(ABC):
-    """Every call becomes a request; see `Implementation`.
+    """Turns every call into a request; see `Implementation`.
 
-    Layers have numbers, which the one who asks gives them, and which begin anew with each test: so
-    a test asks the same whatever others before it asked. `generation` tells which process has them.
+    Layers are numbered by the caller, from zero in each test, so that a test's requests do not
+    depend on earlier tests. `generation` identifies the process that has the layers.
     """
 
     generation = 0
@@ -29,18 +29,18 @@ class AskedImplementation(ABC):
 
     @abstractmethod
     def ask(self, name: str, *request: Any) -> Any:
-        """The value that answers a request about the answer of that name; raises `AnswerFault`."""
+        """Return the value of a request about the answer `name`; raises `AnswerFault`."""
 
     @abstractmethod
     def names_used(self, name: str) -> frozenset[str]:
         """See `Implementation.names_used`."""
 
     def begin_test(self, test: str) -> None:
-        """The next calls are this test's, which has no layer yet."""
+        """Begins a test, which has no layer yet."""
         self._built = 0
 
     def new_number(self) -> int:
-        """The number of a layer that is to be made."""
+        """Return the number of the next layer."""
         self._built += 1
         return self._built - 1
 
@@ -75,7 +75,7 @@ class AskedImplementation(ABC):
 
 
 class AskedLayer:
-    """A layer that lives where the answers are. See `Layer`."""
+    """A layer in the process that has the answers. See `Layer`."""
 
     def __init__(self, implementation: AskedImplementation, name: str, number: int) -> None:
         self._implementation = implementation
@@ -129,5 +129,5 @@ class AskedLayer:
 
 
 def _if(no_grad: bool) -> list[bool]:
-    """The end of a request, where it is not the usual one."""
+    """Return the last item of a request, which is left out by default."""
     return [True] if no_grad else []

@@ -1,10 +1,10 @@
-"""Every question is judged on its own, even where one answer calls another that is wrong.
+"""Judges every question on its own, even if an answer calls another one that is wrong.
 
-The wrong one is replaced by a right one, which a worker of its own computes, with the limits of
-every worker and without a student's text. It stands in for the wrong one from the statement that
-defines that, so that all that is made with it below has the right one too: aliases, tables,
-defaults, classes. A call that is not allowed is a fault of the question whose code makes it. Of two
-wrong answers that call each other only the earlier is substituted: neither can stand on the other.
+The wrong answer is replaced by a right one, which is computed by a separate worker with the usual
+limits and without a student's text. It replaces the wrong one from the statement that defines it,
+so that everything made with it later uses the right one too: aliases, tables, defaults, classes. A
+call that is not allowed is a fault of the question whose code makes it. If two wrong answers call
+each other, only the earlier one is replaced, because neither can serve as the other's basis.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from ...records import Exercise, QuestionResult, Verdict
 from ...suite.implementation import Implementation
 from ...suite.names import definitions_reached
 
-#: what spoke to the grader without being an answer gets no second try
+#: verdicts after which a question is not judged again, such as an invalid message to the grader
 _NOT_JUDGED_AGAIN = (Verdict.CORRECT, Verdict.MISSING, Verdict.PROTOCOL)
 
 
 class Reference(Implementation, Protocol):
-    """The solution, where what a student asks of it is bounded: in a worker of its own."""
+    """The solution in a separate worker, where a student's requests to it are limited."""
 
     def begin_question(self, question: str) -> None:
-        """What is asked next is for this question, and has a question's time."""
+        """Begins a question, with a question's time for the next requests."""
 
 
 class ReferenceSubstitution:
-    """Answers a worker's questions to the solution, for some functions of one exercise."""
+    """Answers a worker's requests to the solution, for some functions of one exercise."""
 
     def __init__(self, solution: Reference, names: Sequence[str]) -> None:
         self._solution = solution
@@ -40,7 +40,7 @@ class ReferenceSubstitution:
         self._solution.begin_question(question)
 
     def answer(self, request: tuple[Any, ...]) -> tuple[str, Any]:
-        """`("ok", value)`, or `("raised", (class name, text))`; the request is hostile."""
+        """Return `("ok", value)`, or `("raised", (class name, text))`; the request is hostile."""
         try:
             match request:
                 case ("call", str(name), list(args)) if name in self.names:
@@ -57,7 +57,7 @@ class ReferenceSubstitution:
 def functions_to_substitute(
     exercise: Exercise, text: str, results: Sequence[QuestionResult], result: QuestionResult
 ) -> tuple[str, ...]:
-    """The functions that a failed answer builds on and that are not right themselves."""
+    """Return the functions that a failed answer uses and that are themselves wrong."""
     if result.verdict in _NOT_JUDGED_AGAIN:
         return ()
     functions = {question.name for question in exercise.questions if not question.is_class}

@@ -1,8 +1,8 @@
-"""Runs hidden suites again and again after one collection.
+"""Runs hidden suites repeatedly after collecting them once.
 
 pytest finds the tests, rewrites their asserts and expands their parameters, once. Then each test is
-called with the four fixtures that suites have, without pytest's protocol around it: that would
-take more time than the test.
+called with the four fixtures of suites, without pytest's protocol, which would take more time than
+the test.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _PLUGINS_NOT_NEEDED = (
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """A collected test: all that running it needs, looked up once."""
+    """A collected test, with everything needed to run it."""
 
     item: pytest.Function
     function: Callable[..., None]
@@ -75,15 +75,15 @@ class SuiteRunner:
             questions.setdefault(test.question, {})[item.name] = test
 
     def has(self, suite: Path) -> bool:
-        """Whether a suite has any test."""
+        """Return whether a suite has any tests."""
         return suite in self._suites
 
     def solution(self, suite: Path) -> Implementation:
-        """The solution module that a suite compares with."""
+        """Return the solution module that a suite compares with."""
         return self._solutions(suite)
 
     def points(self, suite: Path) -> dict[str, float]:
-        """Full marks of each question, in the order of the suite."""
+        """Return the full marks of each question, in the order of the suite."""
         return {
             question: sum(test.points for test in tests.values())
             for question, tests in self._suites[suite].items()
@@ -99,7 +99,7 @@ class SuiteRunner:
     ) -> tuple[QuestionResult, ...]:
         """Runs a suite's tests, question by question, against an implementation.
 
-        Raises `GraderError` when a test fails in a way that no answer can cause.
+        Raises `GraderError` if a test fails in a way that no answer can cause.
         """
         observer = observer or Observer()
         results: list[QuestionResult] = []
@@ -117,7 +117,7 @@ class SuiteRunner:
     def first_failure(
         self, suite: Path, question: str, implementation: Implementation, seed: int
     ) -> TestOutcome | None:
-        """The first test of a question that fails; None where all pass. Runs no test after it."""
+        """Return the first failing test of a question, or None. Runs no test after it."""
         for test in self._suites[suite][question].values():
             outcome = self._run(test, implementation, seed, soft=False)
             if outcome.failure is not None:
@@ -125,7 +125,7 @@ class SuiteRunner:
         return None
 
     def tests(self, suite: Path, question: str) -> tuple[str, ...]:
-        """The names of a question's tests, in the order of the suite."""
+        """Return the names of a question's tests, in the order of the suite."""
         return tuple(self._suites[suite][question])
 
     def run_test(
@@ -137,7 +137,7 @@ class SuiteRunner:
     def _run(
         self, test: _Test, implementation: Implementation, seed: int, soft: bool = True
     ) -> TestOutcome:
-        """Calls a test; with soft assertions it makes all its calls, whatever fails."""
+        """Calls a test; with soft assertions it makes all its calls even after a failure."""
         solution, draw = self._solutions(test.item.path), draw_for(test.item, seed)
         expect = Expect(implementation, solution, draw, soft)
         made = {
@@ -150,7 +150,7 @@ class SuiteRunner:
         failure: BaseException | None = None
         try:
             test.function(**arguments)
-        except (GraderError, OSError):  # no answer causes the latter: descriptors, memory, disk
+        except (GraderError, OSError):  # no answer causes an OSError: descriptors, memory, disk
             raise
         except (Exception, pytest.fail.Exception) as raised:
             failure = blamed(raised)
@@ -158,7 +158,7 @@ class SuiteRunner:
 
 
 def _fixtures_wanted(item: pytest.Function, parameters: Mapping[str, Any]) -> tuple[str, ...]:
-    """The fixtures among a test's arguments; raises `ContentError` for one of its own."""
+    """Return the fixtures among a test's arguments; raises `ContentError` for unknown ones."""
     wanted = set(item.fixturenames) - parameters.keys()
     for name in sorted(wanted - _FIXTURES - {"request"}):
         raise ContentError(
@@ -171,9 +171,9 @@ def _fixtures_wanted(item: pytest.Function, parameters: Mapping[str, Any]) -> tu
 
 
 def question_of(item: pytest.Item) -> tuple[str, float]:
-    """Question and points in a test's marker; raises `ContentError` where there is none.
+    """Return question and points of a test's marker; raises `ContentError` if there is none.
 
-    What is `shared` is divided among the cases of a parametrised test.
+    Points that are `shared` are divided among the cases of a parametrized test.
     """
     marker = item.get_closest_marker("question")
     worth = {} if marker is None else marker.kwargs
@@ -191,12 +191,12 @@ def question_of(item: pytest.Item) -> tuple[str, float]:
 
 
 class _Collector:
-    """Keeps what pytest collects; no test runs while it is there."""
+    """Keeps what pytest collects; prevents tests from running."""
 
     def __init__(self) -> None:
         self.runner: SuiteRunner | None = None
         self.error: ContentError | None = None
-        #: the suite that can't be read, and why
+        #: the suites that can't be read, and why
         self.unreadable: list[tuple[str, str]] = []
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -215,7 +215,7 @@ class _Collector:
 
 
 def _check_points(suite: Path, collected: Mapping[str, float]) -> None:
-    """A test that pytest leaves out must not make a class's points less: raises `GraderError`."""
+    """Raises `GraderError` if pytest left out tests, which would reduce a class's points."""
     marked = points_of(suite)
     if wrong := [name for name in marked if not math.isclose(marked[name], collected.get(name, 0))]:
         said = "; ".join(f"{n}: {collected.get(n, 0):g} of {marked[n]:g} points" for n in wrong)
@@ -226,10 +226,9 @@ def _check_points(suite: Path, collected: Mapping[str, float]) -> None:
 
 
 def collect_suites(root: Path, suites: Sequence[Path]) -> SuiteRunner:
-    """Collects hidden suites once; pytest has ended when it returns.
+    """Collects hidden suites once; pytest has ended when this returns.
 
-    Raises `ContentError` for a suite that is not there, or that can't be judged with, `GraderError`
-    where pytest fails.
+    Raises `ContentError` for a suite that is missing or unusable, `GraderError` if pytest fails.
     """
     make_fresh(suites)
     collector = _Collector()
@@ -259,17 +258,17 @@ def collect_suites(root: Path, suites: Sequence[Path]) -> SuiteRunner:
 
 
 def make_fresh(suites: Sequence[Path]) -> None:
-    """Forgets the modules of suites, which pytest would take as they were loaded first.
+    """Reloads suites that have been imported before, so that a long-running process sees edits.
 
-    Also those of another course, whose suites have the same names.
+    Includes modules of other courses whose suites have the same names.
 
-    Raises `ContentError` for a suite that is not there.
+    Raises `ContentError` for a missing suite.
     """
     for suite in suites:
         if not suite.is_file():
             raise ContentError(suite, None, "no hidden suite", "write it: docs/authoring.md")
     paths = set(map(str, suites))
-    # pytest names a suite by its place below the root: tests.hidden.<assignment>.test_<exercise>
+    # pytest names a suite by its path below the root: tests.hidden.<assignment>.test_<exercise>
     names = {".".join(suite.with_suffix("").parts[-4:]) for suite in suites}
     for name, module in list(sys.modules.items()):
         if name in names or getattr(module, "__dict__", {}).get("__file__") in paths:

@@ -1,4 +1,4 @@
-"""From the tests of a question to its score and verdict."""
+"""Computes the score and verdict of a question from its tests."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ...records import QuestionResult, TestResult, Verdict
 from ...results.wording import readable_test
 from ...suite.failures import told_once
 
-#: characters of a message: the sentence counts, not the tensor
+#: the most characters of a message: its sentence matters, not a printed tensor
 MAX_MESSAGE = 2000
-#: verdicts that say more than "some tests failed", in order of weight
+#: verdicts that are more specific than "some tests failed", the most important first
 _DOMINANT = (
     Verdict.FORBIDDEN,
     Verdict.OUTPUT_LIMIT,
@@ -22,13 +22,13 @@ _DOMINANT = (
     Verdict.CRASHED,
     Verdict.TIMEOUT,
 )
-#: verdicts that cost all points of a question: a rule was broken, or something else than the
-#: answer spoke to the grader, and what was earned before that may be its own making
+#: verdicts that cost all points of a question: a rule was broken, or something other than the
+#: answer sent messages to the grader and may have faked what was earned before
 _COSTS_ALL = frozenset({Verdict.FORBIDDEN, Verdict.PROTOCOL})
 
 
 def blamed(raised: BaseException) -> BaseException:
-    """What failed a test; where looking at a reply took all memory, that is the answer's doing."""
+    """Return the failure of a test; if reading a reply used all memory, the answer is to blame."""
     if isinstance(raised, MemoryError) or "can't allocate memory" in str(raised)[:1000]:
         return AnswerMemory("what it gives back takes more memory to be judged than there is")
     return raised
@@ -36,7 +36,7 @@ def blamed(raised: BaseException) -> BaseException:
 
 @dataclass(frozen=True, slots=True)
 class TestOutcome:
-    """One test as it ran: its points, and the exception that failed it."""
+    """The outcome of one test: its points, and the exception that failed it."""
 
     name: str
     points: float
@@ -44,7 +44,7 @@ class TestOutcome:
 
     @property
     def verdict(self) -> Verdict:
-        """What this test alone says about the question."""
+        """The verdict on the question by this test alone."""
         if self.failure is None:
             return Verdict.CORRECT
         if isinstance(self.failure, AnswerFault):
@@ -53,7 +53,7 @@ class TestOutcome:
 
 
 def judge(question: str, outcomes: Sequence[TestOutcome]) -> QuestionResult:
-    """The question's result: the points of its tests, or none where `_COSTS_ALL` says so."""
+    """Return the question's result: the points of its tests, or none if `_COSTS_ALL` applies."""
     verdict = _verdict([outcome.verdict for outcome in outcomes])
     tests = _told_once(outcomes)
     earned = 0.0 if verdict in _COSTS_ALL else sum(test.points for test in tests)
@@ -78,7 +78,7 @@ def _verdict(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def _told_once(outcomes: Sequence[TestOutcome]) -> tuple[TestResult, ...]:
-    """The records of a question's tests, in which equal causes are told once."""
+    """Return the records of a question's tests, in which equal causes are reported once."""
     tests = [test_result(outcome) for outcome in outcomes]
     failed = [n for n, test in enumerate(tests) if not test.passed]
     causes = [str(getattr(outcomes[n].failure, "cause", "")) for n in failed]
@@ -94,7 +94,7 @@ def _told_once(outcomes: Sequence[TestOutcome]) -> tuple[TestResult, ...]:
 
 
 def test_result(outcome: TestOutcome) -> TestResult:
-    """The record of a test."""
+    """Return the record of a test."""
     passed = outcome.failure is None
     return TestResult(
         name=outcome.name,
@@ -108,7 +108,7 @@ def test_result(outcome: TestOutcome) -> TestResult:
 def _message(failure: BaseException) -> str:
     if isinstance(failure, AssertionError | AnswerFault):
         text = str(failure)
-    else:  # the test could not even look at the answer
+    else:  # the test could not even read the answer
         text = f"the answer is not of the expected kind ({type(failure).__name__}: {failure})"
     return _shortened(printable(text))
 

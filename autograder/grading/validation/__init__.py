@@ -1,1 +1,1 @@
-"""The proof of a course's content: every case whose verdict is known is graded."""
+"""Proves a course's content by grading every case with a known verdict."""

@@ -1,6 +1,6 @@
-"""The submissions whose verdict is known: solution, stub, alternatives, mistakes, two at once.
+"""Submissions with known verdicts: solution, stub, alternatives, mistakes, combinations.
 
-Each comes in two forms, as a module and as a notebook.
+Each has two forms, a module and a notebook.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FORMS = ("module", "notebook")
 class Case:
     """One submission with a known verdict. `question` and `name` are empty for a whole module.
 
-    A combination, or an answer of known intent, may get one of the `fitting` names and no other.
+    A combination, or an answer whose intent is known, may get only a name in `fitting`.
     """
 
     kind: str
@@ -39,13 +39,13 @@ class Case:
 
     @property
     def label(self) -> str:
-        """How the case is called in reports."""
+        """The name of the case in reports."""
         parts = (self.exercise.assignment, self.exercise.name, self.question, self.name)
         return f"{self.kind} {'/'.join(part for part in parts if part)} ({self.form})"
 
 
 def chosen_of(course: Course, names: Sequence[str]) -> tuple[Assignment, ...]:
-    """The assignments that are named, each with the exercises that are named of it; or all.
+    """Return the named assignments, each with its named exercises; by default all of them.
 
     Raises `UserError` for a name that the course does not have.
     """
@@ -68,7 +68,7 @@ def chosen_of(course: Course, names: Sequence[str]) -> tuple[Assignment, ...]:
 
 
 def cases_of(course: Course, exercise: Exercise, forms: Sequence[str]) -> Iterator[Case]:
-    """Every submission of an exercise whose verdict is known."""
+    """Yields every submission of an exercise with a known verdict."""
     solution = exercise.solution.read_text(encoding="utf-8")
     for form in forms:
         yield Case("solution", exercise, solution, form)
@@ -83,7 +83,7 @@ def cases_of(course: Course, exercise: Exercise, forms: Sequence[str]) -> Iterat
 
 
 def notebook_of(text: str) -> str:
-    """A module as the notebook that a student would have it in: one statement a cell."""
+    """Return a module as a notebook with one statement per cell."""
     nodes = ast.parse(text).body
     lines = text.splitlines()
     starts = [first_line_of(node) for node in nodes] + [len(lines) + 1]

@@ -1,4 +1,4 @@
-"""A real answer becomes an entry of the catalogue of known mistakes."""
+"""Turns a real answer into an entry of the catalogue of known mistakes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WIDTH = 80
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A known mistake that is to be written down; `code` defines the question and its helpers."""
+    """A known mistake to be added; `code` defines the question and its helpers."""
 
     question: str
     name: str
@@ -33,9 +33,9 @@ class Entry:
 
 
 def with_entry(catalogue: str, entry: Entry) -> str:
-    """The text of a catalogue with one entry more, at its end.
+    """Return the text of a catalogue with an entry added at its end.
 
-    What the answer imports goes to the catalogue's imports; its helpers get names of their own.
+    Imports of the answer are added to the catalogue's imports; its helpers are renamed.
     """
     catalogue = catalogue or _HEAD
     body = ast.parse(entry.code).body
@@ -57,10 +57,10 @@ def with_entry(catalogue: str, entry: Entry) -> str:
 def graded_entry(
     course: Course, exercise: Exercise, entry: Entry, catalogue: str
 ) -> QuestionResult | None:
-    """What the suite says of an entry, submitted as a student would; None where it says nothing.
+    """Return the suite's result for an entry, submitted like a student's answer, or None.
 
-    `catalogue` is the text that has the entry. It is executed in a sandboxed worker and nowhere
-    else; its name is that of another known mistake which answers alike.
+    `catalogue` is the text that contains the entry. It is executed only in a sandboxed worker. The
+    result's name is that of another known mistake with equal answers.
     """
     solution = exercise.solution.read_text(encoding="utf-8")
     texts = {variant.name: text for variant, text in submissions_of(solution, catalogue)}
@@ -87,7 +87,7 @@ def _bound(node: ast.stmt) -> list[str]:
 
 
 def _with_imports(catalogue: str, imports: list[str]) -> str:
-    """The text with the imports that it does not have, below its last one."""
+    """Return the text with missing imports added below its last one."""
     body = ast.parse(catalogue).body
     known = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
     missing = [text for text in imports if text not in {ast.unparse(node) for node in known}]
@@ -97,7 +97,7 @@ def _with_imports(catalogue: str, imports: list[str]) -> str:
 
 
 class _Renamed(ast.NodeTransformer):
-    """Other names for what stands at the top of the answer's file."""
+    """Renames what is defined at the top of the answer's file."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
@@ -118,7 +118,7 @@ class _Renamed(ast.NodeTransformer):
 
 
 def _quoted(text: str) -> str:
-    """A text as Python code, in lines that are not too long."""
+    """Return a text as Python code, in short lines."""
     escaped = " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')
     parts = textwrap.wrap(escaped, _WIDTH, break_long_words=False) or [""]
     spaced = [f"{part} " for part in parts[:-1]] + parts[-1:]

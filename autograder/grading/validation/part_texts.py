@@ -1,4 +1,4 @@
-"""Parts submitted as answers to their own questions: imported, as text, as text in other words."""
+"""Parts submitted as answers to their own questions: imported, copied, or copied and renamed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..judging.parts import PACKAGE, modules_of
 
 
 def part_texts(exercise: Exercise) -> Iterator[tuple[str, str, str]]:
-    """Question, name and module text of each way to hand a part in as an answer."""
+    """Yields question, name and module text of each way to submit a part as an answer."""
     for question in exercise.questions:
         if question.name in parts.__all__:
             for name, answer in _answers(question.name):
@@ -23,7 +23,7 @@ def _answers(part: str) -> Iterator[tuple[str, str]]:
     text = modules_of((part,))[-1].text.replace("from .", f"from {PACKAGE}.")
     yield "imported_part", f"from {PACKAGE} import {part}\n"
     if isinstance(_definition(text, part), ast.ClassDef):
-        # not a subclass: where the part is not given, that fails when the module is imported
+        # Don't use a subclass: if the part is not given, it would already fail on import.
         own = f"class {part}:\n    def __new__(cls, *args):\n        return parts.{part}(*args)\n"
     else:
         own = f"def {part}(*arguments):\n    return parts.{part}(*arguments)\n"
@@ -33,7 +33,7 @@ def _answers(part: str) -> Iterator[tuple[str, str]]:
 
 
 def _answered_by(exercise: Exercise, question: str, answer: str) -> str:
-    """The solution module with one question answered otherwise; imports of the future go first."""
+    """Return the solution module with a different answer to one question; future imports first."""
     solution = ast.parse(exercise.solution.read_text(encoding="utf-8"))
     solution.body = [node for node in solution.body if getattr(node, "name", "") != question]
     text = ast.unparse(solution) + "\n\n\n" + answer
@@ -49,7 +49,7 @@ def _definition(text: str, name: str) -> ast.stmt:
 
 
 def _in_other_words(text: str) -> str:
-    """Every name of a function's own becomes another; comments and layout go."""
+    """Return a text with a function's own names changed, without comments and layout."""
     tree = ast.parse(text)
     for function in [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]:
         own = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}

@@ -1,6 +1,6 @@
-"""Proves that all places hold what a question declares: calls not allowed, errors promised.
+"""Proves that suites and files contain a question's rules: forbidden calls, promised errors.
 
-A suite is asked with an answer that breaks one rule and is right otherwise: it must refuse it.
+A suite is run with an answer that breaks one rule and is otherwise right: the suite must refuse it.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ...suite.implementation import Outcome, Watched
 from ..judging.suites import SuiteRunner, collect_suites
 
 T = TypeVar("T")
-#: of the inputs that suites are asked with here
+#: the seed of the inputs for suites here
 _SEED = 1
 
 
 def rule_problems(course: Course, chosen: Sequence[Assignment]) -> Iterator[str]:
-    """What is missing, with the question and the place.
+    """Yields what is missing, with the question and the place.
 
-    Raises `ContentError` for rules, or suites, that can't be read.
+    Raises `ContentError` for rules or suites that can't be read.
     """
     asked: list[tuple[Exercise, str, QuestionRules]] = []
     for assignment in chosen:
@@ -77,7 +77,7 @@ def _missing(
 
 
 def _refuses(runner: SuiteRunner, suite: Path, question: str, rule: NotAllowed) -> bool:
-    """Whether a suite refuses a call of the rule, by name and by operator, in the rule's words."""
+    """Return whether a suite refuses a call, by name and by operator, in the rule's words."""
     for by_name in (True, False):
         answer: Any = _Breaking(runner.solution(suite), rule, by_name)
         outcome = runner.first_failure(suite, question, answer, _SEED)
@@ -88,7 +88,7 @@ def _refuses(runner: SuiteRunner, suite: Path, question: str, rule: NotAllowed) 
 
 
 def _untold(exercise: Exercise, question: str, rules: QuestionRules) -> Iterator[str]:
-    """What a student's files do not say, where the assignment was released."""
+    """Yields statements that are missing in a student's files, if the assignment was released."""
     words = [f"{promise.error}: {promise.when}." for promise in rules.promises]
     words += [rules.not_allowed.words] if rules.not_allowed else []
     notebook = exercise.stub.with_suffix(".ipynb")
@@ -109,7 +109,7 @@ def _text_of(path: Path) -> str:
 
 
 class _Breaking:
-    """The solution, but of one rule it is said that its code makes one of the calls."""
+    """The solution, except that it seems to make one of the calls that a rule forbids."""
 
     def __init__(self, inner: Any, rule: NotAllowed, by_name: bool) -> None:
         self._inner, self._rule, self._by_name = inner, rule, by_name
@@ -130,7 +130,7 @@ class _Breaking:
 
 
 class _Silent:
-    """The solution, but an error that it promises is not raised; a layer's neither."""
+    """The solution, except that neither it nor its layers raise an error that it promises."""
 
     def __init__(self, inner: Any, promise: Promise) -> None:
         self._inner, self._promise = inner, promise

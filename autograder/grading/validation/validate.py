@@ -1,4 +1,4 @@
-"""The proof of the suites: solutions, stubs, alternatives, mistakes and combinations, each graded.
+"""Proves the suites by grading solutions, stubs, alternatives, mistakes and combinations.
 
 Each is submitted like a student's work, as module and as notebook, and judged like any student's.
 """
@@ -23,13 +23,13 @@ from ..suite_engine import SuiteEngine
 from .cases import FORMS, Case, cases_of, chosen_of, write_submissions
 from .rules import rule_problems
 
-#: of the inputs that all cases get; a class has another for each attempt, `make soak` draws many
+#: the seed of the inputs of all cases; a class has one per attempt, `make soak` draws many
 SEED = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A case and what the suite said; `problem` where that is not what it must say."""
+    """A case and the suite's verdict; `problem` if that is not as it must be."""
 
     case: Case
     question: str
@@ -40,7 +40,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class QuestionProof:
-    """One question's figures, both forms added up."""
+    """One question's figures, for both forms together."""
 
     assignment: str
     exercise: str
@@ -56,8 +56,8 @@ class QuestionProof:
 class ValidationReport:
     """The figures by question, and every problem found.
 
-    `traits` says of each question what shows each trait, and `rules` what asks each general rule:
-    see `suite.traits`.
+    `traits` says for each question which tests show each trait, and `rules` which check each
+    general rule: see `suite.traits`.
     """
 
     questions: tuple[QuestionProof, ...]
@@ -85,13 +85,13 @@ def validate(
 ) -> ValidationReport:
     """Grades every case of some assignments or exercises (default: all): accepted, or caught?
 
-    `names` are `ASSIGNMENT` or `ASSIGNMENT/EXERCISE`; of their cases those are graded that are
-    `wanted`, all with the inputs of one `seed`: what a known mistake answers is then found out
+    `names` are `ASSIGNMENT` or `ASSIGNMENT/EXERCISE`; of their cases, those that are `wanted` are
+    graded, all with the inputs of one `seed`, so that the answers of known mistakes are computed
     once. `starts` is called with the number of cases, `judged` after each, `on_question` with each
-    question's result; `start_sandbox` gives the fork server. What known mistakes answer is kept
-    with the course, for all who grade with it. Raises `IsolationUnavailable` without a tier,
-    `UserError` for a name that the course does not have, `ContentError` for content that can't be
-    judged.
+    question's result; `start_sandbox` provides the fork server. The answers of known mistakes are
+    kept with the course, for everybody who grades with it. Raises `IsolationUnavailable` if no tier
+    works, `UserError` for a name that the course does not have, `ContentError` for content that
+    can't be judged.
     """
     chosen = chosen_of(course, names)
     cases = [case for a in chosen for e in a.exercises for case in cases_of(course, e, forms)]
@@ -231,7 +231,7 @@ def _targets(verdicts: Iterable[Judged]) -> Iterator[Judged]:
 
 
 def _is_named(item: Judged) -> bool:
-    """Named by its own name, or `forbidden`, which names itself."""
+    """Return whether a case got its own name, or is `forbidden`, which explains itself."""
     if item.verdict is Verdict.FORBIDDEN:
         return True
     return item.misconception == f"{item.case.exercise.name}.{item.case.name}"
@@ -239,7 +239,7 @@ def _is_named(item: Judged) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Misconceptions of one question that answer alike on every call of its suite."""
+    """Misconceptions of one question with equal answers to every call of its suite."""
 
     place: str
     names: tuple[str, ...]
@@ -250,7 +250,7 @@ class Group:
 
 
 def groups_alike(course: Course, not_named: Iterable[Case]) -> tuple[Group, ...]:
-    """The groups of misconceptions to which cases belong that were not named."""
+    """Return the groups of equal misconceptions that contain these unnamed cases."""
     cases = {(case.exercise.hidden_suite, case.question, case.name): case for case in not_named}
     suites = sorted({suite for suite, _, _ in cases})
     if not cases:
@@ -265,7 +265,7 @@ def groups_alike(course: Course, not_named: Iterable[Case]) -> tuple[Group, ...]
 
 
 def _not_asked(text: str, batch: Batch) -> None:
-    """Nothing is asked: what is wrong has been graded, so there are tables."""
+    """Does nothing: the wrong answers have been graded, so the tables exist."""
 
 
 def _group(diagnosis: Diagnosis, case: Case) -> Group:
